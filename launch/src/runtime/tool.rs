@@ -30,10 +30,8 @@ pub enum Stream {
 /// Reason why a tool did not exit by itself.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ToolError {
-    #[error("cannot start {program}: {source}")]
-    Start { program: String, source: io::Error },
-    #[error("cannot wait for {program}: {source}")]
-    Wait { program: String, source: io::Error },
+    #[error("cannot {verb} {program}: {source}")]
+    Failed { verb: &'static str, program: String, source: io::Error },
     #[error("{program} took longer than {} s and was stopped", .limit.as_secs_f64())]
     TimedOut { program: String, limit: Duration },
     #[error("{program} was stopped, because the run was cancelled")]
@@ -78,7 +76,7 @@ pub(super) fn run(
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
     let (mut child, listed) = start_when_written(spec, lock)
-        .map_err(|source| ToolError::Start { program: program(), source })?;
+        .map_err(|source| ToolError::Failed { verb: "start", program: program(), source })?;
     let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
         pump(Stream::Stdout, stdout, sender.clone());
@@ -107,7 +105,14 @@ pub(super) fn run(
         // By the clock: a process that outlives the tool may print without a pause.
         if has_drained || polled.elapsed() >= POLL {
             polled = Instant::now();
-            exited = exited.or(tool.poll(program)?.map(|status| (status, polled)));
+            if tool.status.is_none() {
+                tool.status = tool.child.try_wait().map_err(|source| ToolError::Failed {
+                    verb: "wait for",
+                    program: program(),
+                    source,
+                })?;
+                exited = tool.status.map(|status| (status, polled));
+            }
         }
         match exited {
             Some((status, at)) if has_drained || at.elapsed() > DRAIN => return Ok(status),
@@ -128,16 +133,6 @@ struct Running {
     status: Option<ExitStatus>,
     /// Dropped last: the process stays registered until it is reaped.
     _listed: Registered,
-}
-
-impl Running {
-    fn poll(&mut self, program: impl FnOnce() -> String) -> Result<Option<ExitStatus>, ToolError> {
-        if self.status.is_none() {
-            let exit = self.child.try_wait();
-            self.status = exit.map_err(|source| ToolError::Wait { program: program(), source })?;
-        }
-        Ok(self.status)
-    }
 }
 
 impl Drop for Running {
