@@ -90,7 +90,7 @@ pub(super) async fn supervise(
 /// Stops a running process: `SIGTERM`, then `SIGKILL`.
 async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
     started.terminate();
-    pumps.close_stdin();
+    pumps.stdin = None;
     if pumps.pump_until(timeout(limits.term_grace, started.exited())).await.is_err() {
         started.kill();
         // A process that survives this is left to the runtime.

@@ -154,10 +154,6 @@ struct Alarm {
 }
 
 impl Alarm {
-    fn new() -> Self {
-        Self { sleep: Box::pin(sleep_until(Instant::now())), due: None }
-    }
-
     fn set(&mut self, at: Instant) {
         self.due = Some(at);
         self.sleep.as_mut().reset(at);
@@ -276,7 +272,7 @@ impl Session {
         let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
         let mut exit = pin!(started.exited());
         let mut cancelled = pin!(cancellation.cancelled());
-        let mut alarm = Alarm::new();
+        let mut alarm = Alarm { sleep: Box::pin(sleep_until(Instant::now())), due: None };
         let mut exited = false;
         let end = loop {
             let mut writer = LineWriter { outgoing, notes, lines, stdout, chunk: &mut chunk };

@@ -171,7 +171,15 @@ impl ForkServer {
             reason: format!("a forked process cannot be given limits: {error}"),
         })?;
         status.write_all(b"g").await.map_err(|_| died("it is gone"))?;
-        let started = Started::forked(Forked::new((leader, listed), status, received));
+        let started = Started::forked(Forked {
+            leader,
+            identified: Identified::new(leader),
+            listed: Some(listed),
+            status: Some(status),
+            received,
+            ending: None,
+            orphan: false,
+        });
         let pipes = pipes(stdin.into(), stdout.into(), stderr.into()).map_err(no_descriptors)?;
         Ok((started, pipes))
     }
@@ -243,6 +251,7 @@ pub(in super::super) struct Forked {
     listed: Option<Registered>,
     /// `None` once the process may be reaped.
     status: Option<UnixStream>,
+    /// Bytes that the server has sent after the start.
     received: Vec<u8>,
     ending: Option<Ending>,
     /// True if the server died first.
@@ -250,23 +259,6 @@ pub(in super::super) struct Forked {
 }
 
 impl Forked {
-    /// A process that has been started. `received` holds what the server sent after that.
-    pub(super) fn new(
-        (leader, listed): (Pid, Registered),
-        status: UnixStream,
-        received: Vec<u8>,
-    ) -> Self {
-        Self {
-            leader,
-            identified: Identified::new(leader),
-            status: Some(status),
-            received,
-            ending: None,
-            orphan: false,
-            listed: Some(listed),
-        }
-    }
-
     /// Returns when the process is dead, or when its end cannot be reported any more. Cancel safe.
     pub(in super::super) async fn exited(&mut self) {
         while !self.has_exited() {

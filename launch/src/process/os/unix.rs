@@ -125,18 +125,14 @@ impl ExitWatch {
 
     /// Returns when the leader of `group` is dead. Cancel safe.
     pub(in super::super) async fn exited(&mut self, group: &Group, _child: &mut Child) {
-        while !has_exited(group.leader) {
+        // If other code in this process has reaped it, the status is lost, which reaping reports.
+        while !peek(group.leader).unwrap_or(true) {
             tokio::select! {
                 _ = self.child_signals.recv() => {}
                 () = sleep(LOOK_AGAIN) => {}
             }
         }
     }
-}
-
-fn has_exited(leader: Pid) -> bool {
-    // If other code in this process has reaped it, the status is lost, which reaping reports.
-    peek(leader).unwrap_or(true)
 }
 
 /// Returns whether the leader is dead, without reaping it; an error if it is not our unreaped child any more.

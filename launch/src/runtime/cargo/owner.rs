@@ -159,7 +159,8 @@ impl<'a> Owners<'a> {
         let mut not_a_program = None;
         for package in nearest.into_iter().chain(others) {
             for target in &package.targets {
-                if !is_same_file(&target.src_path, &source) {
+                let path = &target.src_path;
+                if *path != source && paths::resolve(path).as_ref() != Ok(&source) {
                     continue;
                 }
                 if target.is_program() {
@@ -239,10 +240,6 @@ impl<'a> Owners<'a> {
 /// Returns true if the file name is that of a manifest.
 pub(super) fn is_manifest(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "Cargo.toml")
-}
-
-fn is_same_file(target: &Path, source: &Path) -> bool {
-    target == source || paths::resolve(target).is_ok_and(|target| target == source)
 }
 
 #[cfg(test)]

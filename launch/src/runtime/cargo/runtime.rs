@@ -168,7 +168,7 @@ impl Cargo {
                     )
                 })?;
                 let script = Script::new(source, &cache);
-                let program = script.name().to_owned();
+                let program = script.name.clone();
                 (Unit::of_script(&script, &cache), Some(script), program)
             }
         })

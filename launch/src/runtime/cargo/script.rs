@@ -22,7 +22,8 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     source: PathBuf,
-    name: String,
+    /// Name of the package and of its program.
+    pub(super) name: String,
     directory: PathBuf,
 }
 
@@ -32,11 +33,6 @@ impl Script {
         let name = package_name(&source);
         let directory = cache.join("scripts").join(&name);
         Self { source, name, directory }
-    }
-
-    /// Name of the package and of its program.
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Name of the user's file.

@@ -34,20 +34,16 @@ pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
             )
         });
     }
-    active_virtual_environment(environment)
-        .or_else(|| {
-            let names: &[&str] = if cfg!(windows) { &["python"] } else { &["python3", "python"] };
-            names.iter().find_map(|name| environment.find_program(name))
-        })
+    // A shell keeps the variable after the directory was deleted.
+    let active = environment.get("VIRTUAL_ENV").and_then(|directory| {
+        environment.find_program(in_virtual_environment(Path::new(directory)))
+    });
+    let names: &[&str] = if cfg!(windows) { &["python"] } else { &["python3", "python"] };
+    active
+        .or_else(|| names.iter().find_map(|name| environment.find_program(name)))
         .ok_or_else(|| {
             format!("python3 was not found on PATH; install Python 3 or point {INTERPRETER_VARIABLE} at it")
         })
-}
-
-/// The interpreter of `$VIRTUAL_ENV`. A shell keeps the variable after the directory was deleted.
-fn active_virtual_environment(environment: &Environment) -> Option<PathBuf> {
-    let directory = Path::new(environment.get("VIRTUAL_ENV")?);
-    environment.find_program(in_virtual_environment(directory))
 }
 
 /// Path of the interpreter in a virtual environment.
@@ -271,10 +267,6 @@ mod tests {
     use super::*;
     use crate::runtime::testing::Folder;
 
-    fn interpreter_in(environment: Environment) -> Result<PathBuf, String> {
-        find(&environment)
-    }
-
     #[test]
     fn the_variable_wins_over_the_virtual_environment_which_wins_over_the_path() {
         let directory = Folder::new("python-order");
@@ -284,11 +276,11 @@ mod tests {
         let python3 = directory.program("bin/python3");
 
         let environment = Environment::new([("PATH", directory.path("bin"))]);
-        assert_eq!(interpreter_in(environment.clone()).unwrap(), python3);
+        assert_eq!(find(&environment).unwrap(), python3);
         let environment = environment.with("VIRTUAL_ENV", directory.path("venv"));
-        assert_eq!(interpreter_in(environment.clone()).unwrap(), venv);
+        assert_eq!(find(&environment).unwrap(), venv);
         let environment = environment.with("EVALUATOR_PYTHON", &chosen);
-        assert_eq!(interpreter_in(environment).unwrap(), chosen);
+        assert_eq!(find(&environment).unwrap(), chosen);
     }
 
     #[test]
@@ -299,21 +291,21 @@ mod tests {
             ("PATH", directory.path("bin")),
             ("VIRTUAL_ENV", directory.path("gone")),
         ]);
-        assert_eq!(interpreter_in(environment).unwrap(), python);
+        assert_eq!(find(&environment).unwrap(), python);
     }
 
     #[test]
     fn a_wrong_variable_is_an_error_not_a_silent_fallback() {
         let environment = Environment::inherited().with("EVALUATOR_PYTHON", "python-9-not-here");
         assert_eq!(
-            interpreter_in(environment).unwrap_err(),
+            find(&environment).unwrap_err(),
             "EVALUATOR_PYTHON names `python-9-not-here`, which is not a program; correct or unset it"
         );
     }
 
     #[test]
     fn without_an_interpreter_the_hint_says_what_to_install() {
-        let reason = interpreter_in(Environment::default()).unwrap_err();
+        let reason = find(&Environment::default()).unwrap_err();
         assert_eq!(
             reason,
             "python3 was not found on PATH; install Python 3 or point EVALUATOR_PYTHON at it"

@@ -27,7 +27,7 @@ pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
 pub(super) struct Needs {
     source: PathBuf,
     fetched: bool,
-    file: Option<Requirements>,
+    pub(super) file: Option<Requirements>,
     block: Option<Metadata>,
     /// Paths in direct references of the block.
     references: References,
@@ -144,10 +144,6 @@ impl Needs {
     /// Packages to install in addition to those of the file.
     pub(super) fn dependencies(&self) -> &[String] {
         self.block.as_ref().map_or(&[], |block| &block.dependencies)
-    }
-
-    pub(super) fn file(&self) -> Option<&Requirements> {
-        self.file.as_ref()
     }
 
     /// The file or files that name the packages, for messages.

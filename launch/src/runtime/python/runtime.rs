@@ -177,7 +177,7 @@ impl Runtime for Python {
             let missing =
                 planner.missing_in(&python, &plan).map_err(PrepareError::runtime_missing)?;
             all_found(&python, &missing)?;
-            let directory = wanted.venv.directory().display();
+            let directory = wanted.venv.directory.display();
             return Ok(format!("{about}, {named_in}: virtual environment {directory}"));
         }
         self.refuse(&plan, &wanted)?;

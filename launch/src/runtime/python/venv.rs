@@ -100,7 +100,7 @@ impl Sdk {
 /// one, and a change leads to another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Venv {
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
 }
 
 impl Venv {
@@ -114,10 +114,6 @@ impl Venv {
         needs.digest_into(&mut digest);
         let hash = hex(&digest.finalize()[..12]);
         Self { directory: root.join(format!("{}-{hash}", identity.tag)) }
-    }
-
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// Its interpreter.
@@ -369,7 +365,7 @@ impl Build<'_> {
     /// installers may read the same bytes in another encoding, or a file that has changed since.
     fn file_to_install(&self) -> Result<Option<PathBuf>, String> {
         let Wanted { needs, venv, .. } = &self.shared.wanted;
-        let Some(file) = needs.file() else { return Ok(None) };
+        let Some(file) = &needs.file else { return Ok(None) };
         match file.packages() {
             Some([]) => Ok(None),
             Some(packages) if self.shared.fetched => {
