@@ -86,8 +86,7 @@ fn unusual_evaluators_are_started_and_reported_once() {
     directory.file("statistics.py", "def mean(values): return 1\n");
     let (report, _, said, seen) = run(&directory, "");
     assert_eq!(seen, "started\n".repeat(5));
-    let why =
-        "check: a new process for every evaluation (statistics.py stands beside the evaluator)";
+    let why = "check: a new process for every evaluation (statistics.py is next to the evaluator)";
     assert_eq!(said.matches(why).count(), 1, "{said}");
     let (alone, ..) = run(&directory, ", isolation: process");
     assert_eq!(report, alone);
@@ -241,18 +240,18 @@ fn javascript_whose_compiled_code_is_kept_is_reported_as_any_other() {
     javascript(&directory);
     let (plain, exit, said, seen) = run_javascript(&directory, ", isolation: process");
     assert_eq!(seen, "plain\n".repeat(5));
-    assert!(!said.contains("compiled anew"), "{said}");
+    assert!(!said.contains("compiled again"), "{said}");
     for more in ["", ", isolation: auto"] {
         let (cached, code, said, seen) = run_javascript(&directory, more);
         assert_eq!((cached, code), (plain.clone(), exit), "{said}");
         // A Node.js without a compile cache is reported once.
         if seen.contains("cached") {
             assert_eq!(seen, "cached\n".repeat(5), "{said}");
-            assert!(!said.contains("compiled anew"), "{said}");
+            assert!(!said.contains("compiled again"), "{said}");
             let kept = fs::read_to_string(directory.path().join("where")).expect("it was cached");
             assert!(!std::path::Path::new(&kept).exists(), "{kept} is left behind");
         } else {
-            let why = "check: compiled anew for every evaluation (Node.js ";
+            let why = "check: compiled again for every evaluation (Node.js ";
             assert_eq!(said.matches(why).count(), 1, "{said}");
         }
     }
@@ -267,7 +266,7 @@ fn javascript_that_brings_nothing_along_is_started_as_ever() {
     directory.file("check.js", JAVASCRIPT.replace(r#"require("mean")"#, "{ mean: () => 0.5 }"));
     let (_, _, said, seen) = run_javascript(&directory, "");
     assert_eq!(seen, "plain\n".repeat(5));
-    assert!(!said.contains("compiled anew"), "{said}");
+    assert!(!said.contains("compiled again"), "{said}");
 }
 
 #[test]
@@ -280,7 +279,7 @@ fn compiled_code_is_not_kept_where_something_is_unusual() {
     for more in [", env: {NODE_OPTIONS: --enable-source-maps}", ", limits: {cpu: 50}"] {
         let (_, _, said, seen) = run_javascript(&directory, more);
         assert_eq!(seen, "plain\n".repeat(5), "{more}");
-        let why = "check: compiled anew for every evaluation (";
+        let why = "check: compiled again for every evaluation (";
         assert_eq!(said.matches(why).count(), 1, "{more}: {said}");
     }
 }
@@ -291,7 +290,7 @@ fn a_directory_for_compiled_code_that_cannot_be_had_changes_nothing() {
         return;
     }
     let directory = Directory::new();
-    // An evaluator that deletes its own code is compiled anew from then on, and no conversation is lost.
+    // What deletes its own code is compiled again from then on, and no conversation is lost.
     let deletes = format!(
         "const at = require('module')['getCompile' + 'CacheDir']?.();\n\
          if (at) require('fs').rmSync(require('path').dirname(require('path').dirname(at)), {{ recursive: true, force: true }});\n\

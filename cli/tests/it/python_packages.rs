@@ -346,7 +346,7 @@ fn check_looks_for_the_modules_that_an_evaluator_imports_when_it_starts() {
     let checked = with_python(&directory, &python, &["check", "c.yaml"]).exits(2).stdout;
     let expected = format!(
         "[FAIL]  good  modules `no_such_module.part` (check.py:2), `none_in_main` (check.py:6), `none_in_helper` (helper.py:1) \
-         are not installed for {python}; name the package in requirements.txt beside the file or in a `# /// script` block, or \
+         are not installed for {python}; name the package in requirements.txt next to the file or in a `# /// script` block, or \
          type `{python} -m pip install PACKAGE`, or point EVALUATOR_PYTHON at "
     );
     assert!(checked.contains(&expected), "{checked}");

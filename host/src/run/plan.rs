@@ -136,7 +136,7 @@ impl Plan {
                         programs.push(Candidate { index, code: code.clone(), executor, pin: None });
                         format!("no runtime answered for {}", code.path.display())
                     }
-                    Err(error) => error.to_string(),
+                    Err(error) => error,
                 }),
                 EvaluatorKind::Remote(entry) => {
                     broken(match runner.executors.get(&entry.program.executor) {
@@ -144,7 +144,7 @@ impl Plan {
                             remotes.push(Remote { index, entry, executor });
                             format!("no source answered for {}", entry.wanted)
                         }
-                        Err(error) => error.to_string(),
+                        Err(error) => error,
                     })
                 }
                 EvaluatorKind::OpenAiEval(_) => broken(NO_OPENAI_EVAL.to_owned()),

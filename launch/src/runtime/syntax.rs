@@ -43,12 +43,13 @@ except Exception as error:
 pub(super) fn python(interpreter: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     // Without start-up code of the site, and without warnings about valid code.
     let compile = CommandSpec::new(interpreter).args(["-I", "-S", "-W", "ignore", "-c", COMPILE]);
-    verdict(ask(&compile.arg(source), cancellation), BROKEN)
+    verdict(tool::output(&compile.arg(source), LIMIT, cancellation), BROKEN)
 }
 
 /// Checks a JavaScript file.
 pub(super) fn javascript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
-    verdict(ask(&CommandSpec::new(node).arg("--check").arg(source), cancellation), 1)
+    let check = CommandSpec::new(node).arg("--check").arg(source);
+    verdict(tool::output(&check, LIMIT, cancellation), 1)
 }
 
 /// Strips the types of a file. A Node.js that cannot do so runs such files as JavaScript.
@@ -73,17 +74,13 @@ const CANNOT_STRIP: i32 = 42;
 pub(super) fn typescript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     let strip =
         CommandSpec::new(node).args(["--no-warnings", "--input-type=commonjs", "-e", STRIP, "--"]);
-    match ask(&strip.arg(source), cancellation) {
+    match tool::output(&strip.arg(source), LIMIT, cancellation) {
         Ok(answer) if answer.status.code() == Some(CANNOT_STRIP) => Syntax::Unchecked {
             reason: "this Node.js cannot read TypeScript; install Node.js 22.18 or later"
                 .to_owned(),
         },
         answer => verdict(answer, BROKEN),
     }
-}
-
-fn ask(command: &CommandSpec, cancellation: &Cancellation) -> Result<ToolOutput, ToolError> {
-    tool::output(command, LIMIT, cancellation)
 }
 
 /// Interprets the result of a check; `broken` is the exit code for a syntax error.

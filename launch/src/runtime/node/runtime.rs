@@ -21,7 +21,7 @@ use crate::{
         CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
         PrivateDirectory, Reuse, Runtime, Syntax,
         environment::is_script,
-        imports::{self, Imports},
+        imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax, tool,
     },
@@ -77,9 +77,7 @@ impl Node {
     }
 
     fn find(&self) -> Result<PathBuf, PrepareError> {
-        self.environment
-            .find_program("node")
-            .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })
+        self.environment.find_program("node").ok_or_else(|| PrepareError::runtime_missing(MISSING))
     }
 
     fn known_version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, String> {
@@ -87,8 +85,7 @@ impl Node {
     }
 
     fn version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, PrepareError> {
-        self.known_version(node, cancellation)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+        self.known_version(node, cancellation).map_err(PrepareError::runtime_missing)
     }
 
     /// Decides whether processes of `command` share compiled code.
@@ -146,7 +143,7 @@ impl Node {
                     || paths::has_extension(source, &[".mts"])
                     || syntax::typescript(node, source, cancellation) != Syntax::Sound =>
                 {
-                    Err(PrepareError::RuntimeMissing { reason: too_old(version) })
+                    Err(PrepareError::runtime_missing(too_old(version)))
                 }
                 None => {
                     let note = format!(
@@ -279,17 +276,17 @@ impl Runtime for Node {
     /// The file and its relative imports, its package with the locked or installed versions, and the program that runs it.
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
-        let Imports { mut files, mut dynamic_code } = imports::of_script(&source);
+        let mut inputs = imports::of_script(&source);
         if launch.one_shot.variable("NODE_PATH").is_some_and(|value| !value.is_empty()) {
-            dynamic_code.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
+            inputs.dynamic_code.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
         }
         let mut directories = source.ancestors().skip(1);
         if let Some(package) = directories.find(|path| path.join("package.json").is_file()) {
             let there = PACKAGE_FILES.iter().map(|name| package.join(name));
-            files.extend(there.filter(|path| path.is_file()));
+            inputs.files.extend(there.filter(|path| path.is_file()));
         }
-        let programs = [launch.one_shot.program.clone().into()].into();
-        Inputs { files, programs, notes: Vec::new(), dynamic_code }
+        inputs.programs.insert(launch.one_shot.program.clone().into());
+        inputs
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
@@ -390,7 +387,7 @@ const TESTS: Convention = Convention {
     is_test,
     directories: &["test", "tests", "__tests__"],
     signs: &["node:test"],
-    places: "tests are looked for in *.test.* and *_test.* beside it and in test/, tests/ and __tests__/, where they \
+    places: "tests are looked for in *.test.* and *_test.* next to it and in test/, tests/ and __tests__/, where they \
              mention its name, and in the file itself",
 };
 
@@ -622,7 +619,7 @@ mod tests {
             &mut no_events,
         );
         assert!(matches!(results[0], Err(PrepareError::NotFound { .. })), "{results:?}");
-        assert_eq!(results[1], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
+        assert_eq!(results[1], Err(PrepareError::runtime_missing(MISSING)));
     }
 }
 
