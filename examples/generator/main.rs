@@ -40,9 +40,9 @@ fn trace_files() -> io::Result<Vec<TraceFile>> {
 }
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
     for file in trace_files()? {
-        fs::write(folder.join(file.name), file.text)?;
+        fs::write(directory.join(file.name), file.text)?;
     }
     Ok(())
 }
@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn the_files_in_the_repository_are_what_the_generator_writes() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
         for file in trace_files().unwrap() {
-            let written = fs::read_to_string(folder.join(file.name)).unwrap();
+            let written = fs::read_to_string(directory.join(file.name)).unwrap();
             assert!(
                 written == file.text,
                 "{} is out of date: cargo run -p evaluator-examples --bin make-traces",
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_in_the_folder_is_generated() {
+    fn every_file_in_the_directory_is_generated() {
         let names: Vec<_> = trace_files().unwrap().iter().map(|file| file.name).collect();
         for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("traces")).unwrap() {
             let name = entry.unwrap().file_name();

@@ -95,7 +95,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Moves to the next line. Returns false if there is none.
+    /// Moves to the next line. Returns false at the end of the text.
     pub fn next_line(&mut self) -> Result<bool, ScanError> {
         let Some(_) = self.window.byte(0)? else { return Ok(false) };
         self.window.at += 1;

@@ -34,7 +34,7 @@ impl<'a> Call<'a> {
         Self { name: call.name.as_deref(), args: Cow::Borrowed(&call.args) }
     }
 
-    /// Returns the name, empty if there is none.
+    /// Returns the name, empty if the tool is not named.
     pub(super) fn name(&self) -> &'a str {
         self.name.unwrap_or_default()
     }

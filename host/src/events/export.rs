@@ -52,8 +52,8 @@ const MAX_REASON: usize = 400;
 /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | attributes of the exporting process | `agentevals` |
 ///
 /// `OTEL_LOGS_EXPORTER` has one effective value, `none`; see [`EventSwitches`](super::EventSwitches). Each
-/// `OTEL_EXPORTER_OTLP_LOGS_..` takes precedence over its `OTEL_EXPORTER_OTLP_..`. The other `OTEL_BLRP_..` configure a queue;
-/// there is none, since everything is exported when the run is over.
+/// `OTEL_EXPORTER_OTLP_LOGS_..` takes precedence over its `OTEL_EXPORTER_OTLP_..`. The other `OTEL_BLRP_..` configure a queue,
+/// which does not exist here, since everything is exported when the run is over.
 #[derive(Debug)]
 pub struct Exporter {
     settings: Settings,

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn case_counts_unless_told_otherwise() {
+    fn case_counts_by_default() {
         let input = testing::input("contains").turn("Où?", "À L'ÉCOLE");
 
         testing::assert_score(&judge(&input, "école", false), 0.0);

@@ -270,7 +270,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn metrics_named_beside_a_configuration_replace_or_join_it() {
+fn metrics_named_next_to_a_configuration_replace_or_join_it() {
     let text = "evaluators: [{name: m, type: code, path: m.py, threshold: 0.1}, {name: n, type: builtin, threshold: 0.2}]";
     let overrides = Overrides {
         metrics: vec!["m".into(), "x".into(), "x".into()],

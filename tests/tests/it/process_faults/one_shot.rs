@@ -117,7 +117,7 @@ async fn each_fault_has_its_verdict() {
 }
 
 #[tokio::test]
-async fn a_signal_is_told_from_an_exit_code() {
+async fn a_signal_and_an_exit_code_are_distinguished() {
     let outcome = run("abort", INPUT, AMPLE).await;
     assert_eq!(outcome.ending, Ending::Signalled(6));
     let outcome = run("exit-three", INPUT, AMPLE).await;
@@ -190,7 +190,7 @@ async fn programs_that_cannot_be_started() {
     let not_executable = format!("{directory}/not-executable");
     fs::write(&not_executable, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&not_executable, fs::Permissions::from_mode(0o644)).unwrap();
-    let in_folder = |cwd: &str| CommandSpec {
+    let in_directory = |cwd: &str| CommandSpec {
         cwd: Some(cwd.into()),
         ..CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
     };
@@ -205,7 +205,7 @@ async fn programs_that_cannot_be_started() {
         ),
         (CommandSpec::new(&no_interpreter), "the interpreter named in its first line is not"),
         (CommandSpec::new(&not_executable), "may be executed (chmod +x)?"),
-        (in_folder("/no/such/directory"), "its working directory /no/such/directory is not there"),
+        (in_directory("/no/such/directory"), "its working directory /no/such/directory is not there"),
         (CommandSpec::new("nul").arg("\0"), "failed to start `nul`: "),
     ] {
         let outcome = process::run(&command, INPUT, &Limits::default(), &Cancellation::new()).await;
