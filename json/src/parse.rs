@@ -4,16 +4,10 @@ use std::mem;
 
 use crate::{
     error::{ParseError, ParseErrorKind as Kind},
-    plain::{plain_length, unescape},
+    plain::{is_space, plain_length, unescape},
     scan::{ScanError, Scanner},
-    value::{Object, Value},
+    value::{MAX_DEPTH, Object, Value},
 };
-
-/// The deepest nesting that the parser accepts, whatever its options say.
-///
-/// It bounds every recursive function over a [`Value`] (writing, comparing, cloning, dropping), so that none of them can
-/// overflow a thread's stack.
-pub const MAX_DEPTH: usize = 1000;
 
 /// Options of [`parse`]. The default reads what Python's `json.loads` reads.
 #[derive(Clone, Copy, Debug)]
@@ -519,10 +513,6 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
     }
-}
-
-pub(crate) fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// Returns true if the next value of the innermost container is at one of the paths.

@@ -7,10 +7,9 @@
 
 use crate::{
     error::ParseErrorKind as Kind,
-    parse::{MARKED, MAX_DEPTH, is_space, parse},
-    plain::{escaped, passable_length},
+    plain::{escaped, is_space, passable_length},
     source::{Held, Interrupted, Source, Window},
-    value::Value,
+    value::MAX_DEPTH,
 };
 
 /// Bytes of a text in memory that are scanned at a time.
@@ -42,7 +41,7 @@ type Kinds = [u64; MAX_DEPTH / 64 + 1];
 /// A position in a text, and the containers that are open there.
 #[derive(Debug)]
 pub struct Scanner<'a> {
-    window: Window<'a>,
+    pub(crate) window: Window<'a>,
     /// Number of open arrays and objects.
     depth: usize,
     /// Whether a line feed ends the text.
@@ -55,6 +54,11 @@ impl<'a> Scanner<'a> {
     /// Returns a scanner at the start of a text.
     pub fn new(source: impl Source + 'a) -> Self {
         Self { window: Window::new(source), depth: 0, by_line: false, lone_surrogates: 0 }
+    }
+
+    /// Returns a scanner at the start of a text in memory.
+    pub fn of_text(text: &'a str) -> Self {
+        Self::inside(text, 0)
     }
 
     /// Returns a scanner at the start of a value that is inside `depth` arrays and objects.
@@ -136,36 +140,6 @@ impl<'a> Scanner<'a> {
         self.goes_on(b']', Kind::ExpectedCommaOrBracket)
     }
 
-    /// Reads a key and moves to its value. Returns the index in `known` of the key.
-    pub fn key(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
-        match self.peek()? {
-            Some(b'"') => {}
-            Some(_) => return Err(self.fail(Kind::ExpectedKey)),
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-        }
-        let found = self.string_among(known)?;
-        self.colon()?;
-        Ok(found)
-    }
-
-    /// Skips the value that starts here. Returns its index in `known` if it is one of these strings.
-    pub fn value_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
-        if self.peek()? == Some(b'"') {
-            return self.string_among(known);
-        }
-        self.skip_value()?;
-        Ok(None)
-    }
-
-    /// Reads the value that starts here.
-    pub fn value(&mut self) -> Result<Value, ScanError> {
-        let start = self.offset();
-        let held = self.hold();
-        let value = self.skip_value().and_then(|()| self.value_since(start));
-        self.release(held);
-        value
-    }
-
     /// Keeps the text from here on in memory, for [`Scanner::value_since`], until [`Scanner::release`] is called with the
     /// result.
     pub fn hold(&mut self) -> Option<usize> {
@@ -175,17 +149,6 @@ impl<'a> Scanner<'a> {
     /// Ends the effect of [`Scanner::hold`].
     pub fn release(&mut self, held: Option<usize>) {
         self.window.unmark(held);
-    }
-
-    /// Returns the value that started at `start` and was just skipped, with marks of repeated keys. Its text has to be
-    /// held.
-    pub fn value_since(&self, start: usize) -> Result<Value, ScanError> {
-        let bytes = self.window.since(start);
-        let text = str::from_utf8(bytes).map_err(|_| self.fail(Kind::ExpectedValue))?;
-        match parse(text, &MARKED) {
-            Ok(parsed) => Ok(parsed.value),
-            Err(error) => Err(ScanError::Json { kind: error.kind, offset: start + error.offset }),
-        }
     }
 
     /// Skips the value that starts here.
@@ -239,7 +202,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn fail(&self, kind: Kind) -> ScanError {
+    pub(crate) fn fail(&self, kind: Kind) -> ScanError {
         ScanError::Json { kind, offset: self.offset() }
     }
 
@@ -278,15 +241,22 @@ impl<'a> Scanner<'a> {
     }
 
     fn any_key(&mut self) -> Result<(), ScanError> {
-        match self.peek()? {
-            Some(b'"') => self.skip_string()?,
-            Some(_) => return Err(self.fail(Kind::ExpectedKey)),
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-        }
+        self.expect_key()?;
+        self.skip_string()?;
         self.colon()
     }
 
-    fn colon(&mut self) -> Result<(), ScanError> {
+    /// Checks that a key starts here.
+    pub(crate) fn expect_key(&mut self) -> Result<(), ScanError> {
+        match self.peek()? {
+            Some(b'"') => Ok(()),
+            Some(_) => Err(self.fail(Kind::ExpectedKey)),
+            None => Err(self.fail(Kind::UnexpectedEnd)),
+        }
+    }
+
+    /// Moves from the end of a key to its value.
+    pub fn colon(&mut self) -> Result<(), ScanError> {
         self.skip_space()?;
         match self.peek()? {
             Some(b':') => self.window.at += 1,
@@ -294,24 +264,6 @@ impl<'a> Scanner<'a> {
             None => return Err(self.fail(Kind::UnexpectedEnd)),
         }
         self.skip_space()
-    }
-
-    /// Skips the string that starts here. Returns its index in `known`.
-    fn string_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
-        let start = self.offset();
-        let held = self.hold();
-        let skipped = self.skip_string();
-        let found = skipped.and_then(|()| {
-            let quoted = self.window.since(start);
-            if !quoted.contains(&b'\\') {
-                let bare = &quoted[1..quoted.len() - 1];
-                return Ok(known.iter().position(|known| known.as_bytes() == bare));
-            }
-            let value = self.value_since(start)?;
-            Ok(known.iter().position(|known| Some(*known) == value.as_str()))
-        });
-        self.release(held);
-        found
     }
 
     #[inline]
@@ -323,7 +275,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips the string that starts here.
-    fn skip_string(&mut self) -> Result<(), ScanError> {
+    pub(crate) fn skip_string(&mut self) -> Result<(), ScanError> {
         let opening = self.offset();
         let unterminated = ScanError::Json { kind: Kind::UnterminatedString, offset: opening };
         self.window.at += 1;
