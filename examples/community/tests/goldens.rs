@@ -104,7 +104,8 @@ fn the_programs_answer_as_the_originals_do() {
     let mut wrong = Vec::new();
     for directory in entries(&root) {
         let evaluator = directory.file_name().unwrap().to_str().unwrap().to_owned();
-        for document in entries(&directory).iter().filter(|path| path.extension().unwrap() == "in") {
+        for document in entries(&directory).iter().filter(|path| path.extension().unwrap() == "in")
+        {
             let case = format!("{evaluator}/{}", document.file_stem().unwrap().to_str().unwrap());
             let golden = fs::read_to_string(document.with_extension("golden.json")).unwrap();
             let golden: Value = serde_json::from_str(&golden).unwrap();

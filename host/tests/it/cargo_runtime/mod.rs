@@ -207,7 +207,8 @@ fn flags_and_directories_of_an_outer_cargo_do_not_reach_the_build() {
     const INSIDE: &str = "EVALUATOR_TEST_INSIDE";
     if std::env::var_os(INSIDE).is_none() {
         // These would fail the build, or move its results. They must be in the environment of a whole process.
-        let this_test = "cargo_runtime::flags_and_directories_of_an_outer_cargo_do_not_reach_the_build";
+        let this_test =
+            "cargo_runtime::flags_and_directories_of_an_outer_cargo_do_not_reach_the_build";
         let command = CommandSpec::new(std::env::current_exe().unwrap())
             .args(["--exact", this_test])
             .env(INSIDE, "1")

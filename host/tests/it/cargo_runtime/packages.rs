@@ -13,7 +13,10 @@ fn a_library_that_does_not_compile_is_blamed_for_its_programs() {
     let (summary, rendered) = failure(&results[0]);
     assert_eq!(
         summary,
-        format!("{} does not compile: 1 error in `mine`, which it uses", fixture.directory.display())
+        format!(
+            "{} does not compile: 1 error in `mine`, which it uses",
+            fixture.directory.display()
+        )
     );
     assert!(rendered.contains("--> src/lib.rs:1:25"), "{rendered}");
 }
@@ -23,7 +26,8 @@ fn a_package_is_named_by_its_directory_or_manifest() {
     let fixture = Fixture::new("a_package_is_named_by_its_directory_or_manifest");
     fixture.package(&[("src/main.rs", &says("package"))]);
     let runtimes = Runtimes::in_environment(&fixture.environment);
-    let paths = [fixture.directory.clone(), fixture.path("Cargo.toml"), fixture.path("src/main.rs")];
+    let paths =
+        [fixture.directory.clone(), fixture.path("Cargo.toml"), fixture.path("src/main.rs")];
     let results = runtimes.prepare_all(&paths.map(Into::into), &Cancellation::new(), &mut |_| ());
     for result in &results {
         assert_eq!(one_shot(result.as_ref().unwrap()), "package");

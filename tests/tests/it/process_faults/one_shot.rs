@@ -205,7 +205,10 @@ async fn programs_that_cannot_be_started() {
         ),
         (CommandSpec::new(&no_interpreter), "the interpreter named in its first line is not"),
         (CommandSpec::new(&not_executable), "may be executed (chmod +x)?"),
-        (in_directory("/no/such/directory"), "its working directory /no/such/directory is not there"),
+        (
+            in_directory("/no/such/directory"),
+            "its working directory /no/such/directory is not there",
+        ),
         (CommandSpec::new("nul").arg("\0"), "failed to start `nul`: "),
     ] {
         let outcome = process::run(&command, INPUT, &Limits::default(), &Cancellation::new()).await;
