@@ -112,6 +112,10 @@ fn a_key_left_without_a_value_has_its_default_where_that_is_to_have_none() {
         problems("evaluators: [{name: a, type: code, path: a.py, threshold: }]"),
         "c.yaml:1:57: `threshold` must be a number in 0..=1, not nothing"
     );
+    assert_eq!(
+        problems("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 10000000000000000000"),
+        "c.yaml:2:17: `max_error_rate` must be in 0..=1, not 10000000000000000000"
+    );
 }
 
 #[test]
