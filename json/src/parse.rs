@@ -4,7 +4,7 @@ use std::mem;
 
 use crate::{
     error::{ParseError, ParseErrorKind as Kind},
-    plain::{is_space, plain_length, unescape},
+    plain::{is_space, number, plain_length, unescape, unicode_escape},
     scan::{ScanError, Scanner},
     value::{MAX_DEPTH, Object, Value},
 };
@@ -378,52 +378,17 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Reads a number. As in Python, it ends before the first character that cannot belong to it: `01` is `0` followed by
-    /// trailing text.
     fn number(&mut self) -> Result<Value, Kind> {
-        let start = self.at;
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-            if self.peek() == Some(b'I') {
-                let infinity = self.non_finite("Infinity", f64::NEG_INFINITY);
-                return infinity.inspect_err(|_| self.at = start);
-            }
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(b"-I") {
+            return self.non_finite("-Infinity", f64::NEG_INFINITY);
         }
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.at = self.end_of_digits(self.at),
-            _ => {
-                self.at = start;
-                return Err(Kind::ExpectedValue);
-            }
-        }
-        let integer = self.at;
-        if self.peek() == Some(b'.') {
-            self.digits_from(self.at + 1);
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            let sign = usize::from(matches!(self.bytes.get(self.at + 1), Some(b'+' | b'-')));
-            self.digits_from(self.at + 1 + sign);
-        }
-        let text = &self.text[start..self.at];
-        let value = match self.at == integer {
-            true => Value::from_digits(text),
-            false => text.parse().ok().map(Value::Float),
-        };
+        let (length, is_float) = number(rest).ok_or(Kind::ExpectedValue)?;
+        let text = &self.text[self.at..self.at + length];
+        self.at += length;
+        let value =
+            if is_float { text.parse().ok().map(Value::Float) } else { Value::from_digits(text) };
         value.ok_or(Kind::ExpectedValue)
-    }
-
-    /// Moves behind the digits that start at `from`, if there are any.
-    fn digits_from(&mut self, from: usize) {
-        let end = self.end_of_digits(from);
-        if end > from {
-            self.at = end;
-        }
-    }
-
-    fn end_of_digits(&self, from: usize) -> usize {
-        let rest = self.bytes.get(from..).unwrap_or_default();
-        from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
 
     /// Reads a string, both quotes included.
@@ -473,35 +438,14 @@ impl<'a> Parser<'a> {
     }
 
     fn unicode_escape(&mut self) -> Result<char, Kind> {
-        let first = self.hex(self.at + 2).ok_or(Kind::InvalidUnicodeEscape)?;
-        if let Some(character) = char::from_u32(first) {
-            self.at += 6;
-            return Ok(character);
-        }
-        let second = match self.bytes.get(self.at + 6..self.at + 8) {
-            Some(b"\\u") => self.hex(self.at + 8),
-            _ => None,
-        };
-        if let (0xd800..=0xdbff, Some(second @ 0xdc00..=0xdfff)) = (first, second) {
-            let scalar = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            if let Some(character) = char::from_u32(scalar) {
-                self.at += 12;
-                return Ok(character);
-            }
-        }
-        if self.options.surrogates == Surrogates::Reject {
+        let escape = unicode_escape(&self.bytes[self.at..]);
+        let (length, character) = escape.ok_or(Kind::InvalidUnicodeEscape)?;
+        if character.is_none() && self.options.surrogates == Surrogates::Reject {
             return Err(Kind::LoneSurrogate);
         }
-        self.at += 6;
-        self.replaced_surrogates += 1;
-        Ok(char::REPLACEMENT_CHARACTER)
-    }
-
-    fn hex(&self, from: usize) -> Option<u32> {
-        let digits = self.bytes.get(from..from + 4)?;
-        digits
-            .iter()
-            .try_fold(0, |number, &byte| Some(number * 16 + char::from(byte).to_digit(16)?))
+        self.at += length;
+        self.replaced_surrogates += usize::from(character.is_none());
+        Ok(character.unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
     fn peek(&self) -> Option<u8> {

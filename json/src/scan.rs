@@ -7,7 +7,7 @@
 
 use crate::{
     error::ParseErrorKind as Kind,
-    plain::{escaped, is_space, passable_length},
+    plain::{escaped, is_space, number, passable_length, unicode_escape},
     source::{Held, Interrupted, Source, Window},
     value::MAX_DEPTH,
 };
@@ -174,11 +174,11 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 Some(b'-' | b'0'..=b'9') => self.skip_number()?,
-                Some(b'n') => self.skip_word("null", self.offset())?,
-                Some(b't') => self.skip_word("true", self.offset())?,
-                Some(b'f') => self.skip_word("false", self.offset())?,
-                Some(b'N') => self.skip_word("NaN", self.offset())?,
-                Some(b'I') => self.skip_word("Infinity", self.offset())?,
+                Some(b'n') => self.skip_word("null")?,
+                Some(b't') => self.skip_word("true")?,
+                Some(b'f') => self.skip_word("false")?,
+                Some(b'N') => self.skip_word("NaN")?,
+                Some(b'I') => self.skip_word("Infinity")?,
                 Some(_) => return Err(self.fail(Kind::ExpectedValue)),
                 None if self.offset() == 0 => return Err(self.fail(Kind::ExpectedValue)),
                 None => return Err(self.fail(Kind::UnexpectedEnd)),
@@ -302,17 +302,13 @@ impl<'a> Scanner<'a> {
         match self.window.byte(1)? {
             Some(byte) if escaped(byte).is_some() => self.window.at += 2,
             Some(b'u') => {
-                let Some(first) = self.hex(2)? else {
+                let is_part = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u');
+                let Some((length, character)) = unicode_escape(self.next_bytes(12, is_part)?)
+                else {
                     return Err(self.fail(Kind::InvalidUnicodeEscape));
                 };
-                let is_pair = matches!(first, 0xd800..=0xdbff)
-                    && self.window.byte(6)? == Some(b'\\')
-                    && self.window.byte(7)? == Some(b'u')
-                    && matches!(self.hex(8)?, Some(0xdc00..=0xdfff));
-                if !is_pair && matches!(first, 0xd800..=0xdfff) {
-                    self.lone_surrogates += 1;
-                }
-                self.window.at += if is_pair { 12 } else { 6 };
+                self.window.at += length;
+                self.lone_surrogates += usize::from(character.is_none());
             }
             Some(byte) if !(self.by_line && byte == b'\n') => {
                 return Err(self.fail(Kind::InvalidEscape));
@@ -322,57 +318,29 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Returns the number of four hexadecimal digits that start `ahead` bytes from here.
-    fn hex(&mut self, ahead: usize) -> Result<Option<u32>, ScanError> {
-        let mut number = 0;
-        for ahead in ahead..ahead + 4 {
-            let digit = self.window.byte(ahead)?.and_then(|byte| char::from(byte).to_digit(16));
-            let Some(digit) = digit else { return Ok(None) };
-            number = number * 16 + digit;
+    /// Returns the next bytes of a kind, at most `most`.
+    fn next_bytes(&mut self, most: usize, wanted: fn(u8) -> bool) -> Result<&[u8], ScanError> {
+        let mut length = 0;
+        while length < most && self.window.byte(length)?.is_some_and(wanted) {
+            length += 1;
         }
-        Ok(Some(number))
+        Ok(&self.window.rest()[..length])
     }
 
-    /// Skips a number. As in Python, it ends before the first character that cannot belong to it.
     fn skip_number(&mut self) -> Result<(), ScanError> {
-        let start = self.offset();
-        if self.peek()? == Some(b'-') {
-            self.window.at += 1;
-            if self.peek()? == Some(b'I') {
-                return self.skip_word("Infinity", start);
-            }
+        if self.starts_with("-I")? {
+            return self.skip_word("-Infinity");
         }
-        match self.peek()? {
-            Some(b'0') => self.window.at += 1,
-            Some(b'1'..=b'9') => self.skip_digits()?,
-            _ => return Err(ScanError::Json { kind: Kind::ExpectedValue, offset: start }),
-        }
-        let is_digit = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_digit());
-        if self.peek()? == Some(b'.') && is_digit(self.window.byte(1)?) {
-            self.window.at += 1;
-            self.skip_digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek()? {
-            let sign = usize::from(matches!(self.window.byte(1)?, Some(b'+' | b'-')));
-            if is_digit(self.window.byte(1 + sign)?) {
-                self.window.at += 1 + sign;
-                self.skip_digits()?;
-            }
-        }
+        let is_part = |byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let number = number(self.next_bytes(usize::MAX, is_part)?);
+        let Some((length, _)) = number else { return Err(self.fail(Kind::ExpectedValue)) };
+        self.window.at += length;
         Ok(())
     }
 
-    fn skip_digits(&mut self) -> Result<(), ScanError> {
-        while self.window.byte(0)?.is_some_and(|byte| byte.is_ascii_digit()) {
-            self.window.at += 1;
-        }
-        Ok(())
-    }
-
-    /// Skips a word. If another text is here, no value starts at `start`.
-    fn skip_word(&mut self, word: &str, start: usize) -> Result<(), ScanError> {
+    fn skip_word(&mut self, word: &str) -> Result<(), ScanError> {
         if !self.starts_with(word)? {
-            return Err(ScanError::Json { kind: Kind::ExpectedValue, offset: start });
+            return Err(self.fail(Kind::ExpectedValue));
         }
         self.window.at += word.len();
         Ok(())
