@@ -191,9 +191,7 @@ impl<'a> Parser<'a> {
     fn items(&mut self) -> Result<Value, Kind> {
         let mut items = vec![self.value()?];
         while self.at < self.bytes.len() {
-            if self.peek() != Some(b',') {
-                return Err(Kind::ExpectedCommaOrBracket);
-            }
+            self.expect(b',', Kind::ExpectedCommaOrBracket)?;
             self.at += 1;
             items.push(self.value()?);
         }
@@ -325,39 +323,38 @@ impl<'a> Parser<'a> {
 
     /// Reads the comma or the closing character after an item. Returns true if another item follows.
     fn goes_on(&mut self, close: u8, expected: Kind) -> Result<bool, Kind> {
-        let is_comma = self.peek() == Some(b',');
-        match self.peek() {
-            None => return Err(Kind::UnexpectedEnd),
-            Some(byte) if byte != close && !is_comma => return Err(expected),
-            Some(_) => {}
+        if self.peek() == Some(close) {
+            self.at += 1;
+            return Ok(false);
         }
-        let start = self.at;
+        self.expect(b',', expected)?;
+        let comma = self.at;
         self.at += 1;
-        if is_comma {
-            self.skip_space();
-            if self.peek() == Some(close) {
-                self.at = start;
-                return Err(Kind::TrailingComma);
-            }
+        self.skip_space();
+        if self.peek() == Some(close) {
+            self.at = comma;
+            return Err(Kind::TrailingComma);
         }
-        Ok(is_comma)
+        Ok(true)
     }
 
     /// Reads a key and its colon.
     fn key(&mut self) -> Result<String, Kind> {
-        match self.peek() {
-            Some(b'"') => {}
-            Some(_) => return Err(Kind::ExpectedKey),
-            None => return Err(Kind::UnexpectedEnd),
-        }
+        self.expect(b'"', Kind::ExpectedKey)?;
         let key = self.string()?;
         self.skip_space();
-        match self.peek() {
-            Some(b':') => self.at += 1,
-            Some(_) => return Err(Kind::ExpectedColon),
-            None => return Err(Kind::UnexpectedEnd),
-        }
+        self.expect(b':', Kind::ExpectedColon)?;
+        self.at += 1;
         Ok(key)
+    }
+
+    /// Checks the next byte; `otherwise` is the problem with any other one.
+    fn expect(&self, byte: u8, otherwise: Kind) -> Result<(), Kind> {
+        match self.peek() {
+            Some(next) if next == byte => Ok(()),
+            Some(_) => Err(otherwise),
+            None => Err(Kind::UnexpectedEnd),
+        }
     }
 
     fn word(&mut self, word: &str, value: Value) -> Result<Value, Kind> {

@@ -102,7 +102,8 @@ pub(crate) fn passable_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     // Most strings are short and end here.
     for _ in 0..2 {
-        at += plain_length_of_two(&bytes[at..]);
+        let rest = &bytes[at..];
+        at += plain_length(rest.get(..16).unwrap_or(rest));
         match bytes[at..] {
             [b'\\', next, ..] if escaped(next).is_some() => at += 2,
             [b'"' | b'\\' | 0..0x20, ..] | [] => return at,
@@ -141,12 +142,6 @@ pub(crate) fn passable_length(bytes: &[u8]) -> usize {
             _ => return at,
         }
     }
-}
-
-/// Returns [`plain_length`] of at most 16 bytes.
-#[inline]
-fn plain_length_of_two(bytes: &[u8]) -> usize {
-    plain_length(bytes.get(..16).unwrap_or(bytes))
 }
 
 /// Special bytes among 64, one bit for each; the lowest bit is the first byte.

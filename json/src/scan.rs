@@ -221,18 +221,14 @@ impl<'a> Scanner<'a> {
     }
 
     fn goes_on(&mut self, close: u8, expected: Kind) -> Result<bool, ScanError> {
-        let byte = self.peek()?;
-        match byte {
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-            Some(byte) if byte != close && byte != b',' => return Err(self.fail(expected)),
-            Some(_) => {}
-        }
-        let offset = self.offset();
-        self.window.at += 1;
-        if byte == Some(close) {
+        if self.peek()? == Some(close) {
+            self.window.at += 1;
             self.depth -= 1;
             return Ok(false);
         }
+        self.expect(b',', expected)?;
+        let offset = self.offset();
+        self.window.at += 1;
         self.skip_space()?;
         if self.peek()? == Some(close) {
             return Err(ScanError::Json { kind: Kind::TrailingComma, offset });
@@ -241,29 +237,26 @@ impl<'a> Scanner<'a> {
     }
 
     fn any_key(&mut self) -> Result<(), ScanError> {
-        self.expect_key()?;
+        self.expect(b'"', Kind::ExpectedKey)?;
         self.skip_string()?;
         self.colon()
-    }
-
-    /// Checks that a key starts here.
-    pub(crate) fn expect_key(&mut self) -> Result<(), ScanError> {
-        match self.peek()? {
-            Some(b'"') => Ok(()),
-            Some(_) => Err(self.fail(Kind::ExpectedKey)),
-            None => Err(self.fail(Kind::UnexpectedEnd)),
-        }
     }
 
     /// Moves from the end of a key to its value.
     pub fn colon(&mut self) -> Result<(), ScanError> {
         self.skip_space()?;
-        match self.peek()? {
-            Some(b':') => self.window.at += 1,
-            Some(_) => return Err(self.fail(Kind::ExpectedColon)),
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-        }
+        self.expect(b':', Kind::ExpectedColon)?;
+        self.window.at += 1;
         self.skip_space()
+    }
+
+    /// Checks the next byte; `otherwise` is the problem with any other one.
+    pub(crate) fn expect(&mut self, byte: u8, otherwise: Kind) -> Result<(), ScanError> {
+        match self.peek()? {
+            Some(next) if next == byte => Ok(()),
+            Some(_) => Err(self.fail(otherwise)),
+            None => Err(self.fail(Kind::UnexpectedEnd)),
+        }
     }
 
     #[inline]

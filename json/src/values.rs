@@ -10,7 +10,7 @@ use crate::{
 impl Scanner<'_> {
     /// Reads a key and moves to its value. Returns the index in `known` of the key.
     pub fn key(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
-        self.expect_key()?;
+        self.expect(b'"', Kind::ExpectedKey)?;
         let found = self.string_among(known)?;
         self.colon()?;
         Ok(found)
