@@ -53,7 +53,7 @@ fn int(text: &str) -> Option<Value> {
     }
     if let Some((first, rest)) = digits.split_once(':') {
         let whole = sexagesimal(first, rest)?;
-        return Some(Value::from(if sign.is_empty() { whole } else { -whole }));
+        return Some(Value::from(if sign.is_empty() { whole } else { whole.checked_neg()? }));
     }
     let is_decimal = digits.starts_with(|c: char| c.is_ascii_digit());
     Value::from_digits(&signed(digits)).filter(|_| is_decimal)
