@@ -35,7 +35,7 @@ fn config(kind: &str) -> Config {
     };
     let entry = |name: &str, more: &str| format!("  - {{name: {name}, type: {kind}{more}}}\n");
     let entries = [
-        entry("told", ", threshold: 0.75, config: {share: 0.75}"),
+        entry("scripted", ", threshold: 0.75, config: {share: 0.75}"),
         entry("afraid_of_dogs", ""),
         entry("fails", ""),
         entry("not_a_score", ""),
@@ -106,9 +106,9 @@ fn results_do_not_depend_on_where_evaluators_ran() {
 fn contracts_of_other_hosts_hold_wherever_evaluators_run() {
     for contract in ["agentv", "adk", "agenta"] {
         let inside = comparable(&run(&linked(), config(&format!("linked, contract: {contract}"))));
-        let told = &inside["traces"][3]["metrics"][0];
-        assert_eq!(told["score"], 0.75, "{contract}: {told}");
-        assert_eq!(told["eval_status"], "PASSED", "{contract}: {told}");
+        let scripted = &inside["traces"][3]["metrics"][0];
+        assert_eq!(scripted["score"], 0.75, "{contract}: {scripted}");
+        assert_eq!(scripted["eval_status"], "PASSED", "{contract}: {scripted}");
         let panicked = inside["traces"][3]["metrics"][1]["error"].as_str().unwrap_or_default();
         assert!(panicked.contains("the evaluator panicked"), "{contract}: {panicked}");
         assert_eq!(inside["traces"][0]["metrics"][1]["score"], 1.0, "{contract}");
@@ -136,11 +136,11 @@ fn the_order_does_not_depend_on_how_many_run_at_a_time() {
 }
 
 #[test]
-fn what_is_not_linked_is_an_error_beside_the_others() {
+fn what_is_not_linked_is_an_error_next_to_the_others() {
     let mut config = config("linked");
-    config.evaluators.push(EvaluatorConfig::linked("told_you"));
+    config.evaluators.push(EvaluatorConfig::linked("scripted_too"));
     let finding = linked().check(&config).pop().unwrap();
-    let expected = "no evaluator `told_you` is linked into this program (it has afraid_of_dogs, fails, not_a_score, told)";
+    let expected = "no evaluator `scripted_too` is linked into this program (it has afraid_of_dogs, fails, not_a_score, scripted)";
     assert_eq!(finding.result, Err(expected.to_owned()));
     let report = run(&linked(), config);
     let evaluations = report.conversations.get(0).unwrap().unwrap().evaluations;
@@ -170,7 +170,7 @@ fn a_command_may_have_evaluators_of_its_own() {
     let directory = TestDirectory::new();
     directory.file("traces.json", traces());
     let entries =
-        "evaluators:\n- {name: told, type: linked, config: {share: 0.25}, threshold: 0.2}\n";
+        "evaluators:\n- {name: scripted, type: linked, config: {share: 0.25}, threshold: 0.2}\n";
     directory.file("c.yaml", entries);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
