@@ -1,27 +1,58 @@
-//! `type: openai_eval`: graders of OpenAI's evaluation service. They are checked, but cannot be run yet.
+//! `type: openai_eval`: graders of OpenAI's evaluation service. They are read and checked, but cannot be run yet.
+
+use std::time::Duration;
 
 use evaluator_document::{Field, Fields};
+
+/// Default time limit.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 const EXAMPLE: &str = "for example {{ item.actual_response }}";
 
 /// A grader of OpenAI's evaluation service.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OpenAiEvalConfig {
     /// Lowest score with which a turn passes; 0.5 by default. A [`Grader::LabelModel`] passes by its labels instead.
     pub threshold: f64,
+    /// Time limit for all turns of a conversation; 120 s by default.
+    pub timeout: Duration,
     /// Method.
     pub grader: Grader,
 }
 
 /// Method of grading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grader {
     /// Comparison with the expected answer by a measure such as `rouge_l`; needs an eval set.
-    TextSimilarity,
+    TextSimilarity(&'static str),
     /// A model that labels answers.
-    LabelModel,
+    LabelModel(LabelModel),
+}
+
+/// A model that labels every answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LabelModel {
+    /// Name of the model.
+    pub model: String,
+    /// Prompt; at least one message refers to the item.
+    pub input: Vec<Message>,
+    /// Possible labels, unique; at least one.
+    pub labels: Vec<String>,
+    /// Labels with which a turn passes; at least one.
+    pub passing_labels: Vec<String>,
+}
+
+/// A message to a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Message {
+    /// Role of the sender: `user`, `assistant`, `system` or `developer`.
+    pub role: &'static str,
+    /// Text with references such as `{{ item.actual_response }}`.
+    pub content: String,
 }
 
 /// Measures of the similarity of two texts, by their names in the API.
@@ -53,19 +84,19 @@ const FILLED_IN: [(&str, &str); 4] = [
 /// Takes the settings from an entry; `None` after a problem.
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<OpenAiEvalConfig> {
     let threshold = fields.take("threshold");
+    let timeout = fields.take("timeout").and_then(|field| field.seconds()).unwrap_or(TIMEOUT);
     let score = threshold.and_then(|field| field.fraction()).unwrap_or(0.5);
-    fields.take("timeout").and_then(|field| field.seconds());
     let Some(grader) = fields.take("grader") else {
         return fields.missing("grader").hint("one of type text_similarity or label_model").none();
     };
     let grader = read_grader(grader)?;
-    if let (Grader::LabelModel, Some(field)) = (grader, threshold) {
+    if let (Grader::LabelModel(_), Some(field)) = (&grader, threshold) {
         field
             .problems
             .warn(field.node.span, "`threshold` has no effect with a label_model")
             .hint("leave it out; a turn passes by its label");
     }
-    Some(OpenAiEvalConfig { threshold: score, grader })
+    Some(OpenAiEvalConfig { threshold: score, timeout, grader })
 }
 
 fn read_grader(field: Field<'_>) -> Option<Grader> {
@@ -73,57 +104,64 @@ fn read_grader(field: Field<'_>) -> Option<Grader> {
     let Some(kind) = fields.take("type") else {
         return fields.missing("type").hint("text_similarity or label_model").none();
     };
-    let kinds = [("text_similarity", Grader::TextSimilarity), ("label_model", Grader::LabelModel)];
-    let grader = kind.choice(&kinds)?;
-    match grader {
-        Grader::TextSimilarity => {
-            for (key, instead) in FILLED_IN {
-                fields.refuse(key, format!("`{key}` cannot be set in this grader"), instead);
-            }
-            let measure = fields.require("evaluation_metric");
-            measure.and_then(|field| field.choice(&SIMILARITIES.map(|name| (name, ()))));
+    let is_similarity = kind.choice(&[("text_similarity", true), ("label_model", false)])?;
+    let grader = if is_similarity {
+        for (key, instead) in FILLED_IN {
+            fields.refuse(key, format!("`{key}` cannot be set in this grader"), instead);
         }
-        Grader::LabelModel => check_label_model(&mut fields),
-    }
+        let metric = fields.require("evaluation_metric");
+        metric
+            .and_then(|field| field.choice(&SIMILARITIES.map(|name| (name, name))))
+            .map(Grader::TextSimilarity)
+    } else {
+        read_label_model(&mut fields).map(Grader::LabelModel)
+    };
     fields.finish();
-    Some(grader)
+    grader
 }
 
-/// Checks a model that labels every answer: its prompt, the possible labels, and those with which a turn passes.
-fn check_label_model(fields: &mut Fields<'_>) {
+fn read_label_model(fields: &mut Fields<'_>) -> Option<LabelModel> {
     for (key, instead) in [FILLED_IN[0], ("pass_threshold", "a turn passes by its label")] {
         fields.refuse(key, format!("`{key}` cannot be set in this grader"), instead);
     }
-    fields.require("model").and_then(|field| field.text());
-    fields.require("input").and_then(check_input);
+    let model = fields.require("model").and_then(|field| field.text());
+    let input = fields.require("input").and_then(read_input);
     let labels = fields.require("labels").and_then(read_labels);
     let passing_field = fields.require("passing_labels");
     let passing = passing_field.and_then(read_labels);
-    let (Some(labels), Some(passing), Some(field)) = (labels, passing, passing_field) else {
-        return;
-    };
-    let known: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
-    for (label, item) in passing.iter().filter(|(label, _)| !known.contains(label)) {
-        item.add(format!("`passing_labels` has `{label}`, which is not in `labels`"))
-            .hint(format!("one of {}", known.join(", ")));
+    if let (Some(labels), Some(passing), Some(field)) = (&labels, &passing, passing_field) {
+        let known: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
+        for (label, item) in passing.iter().filter(|(label, _)| !known.contains(label)) {
+            item.add(format!("`passing_labels` has `{label}`, which is not in `labels`"))
+                .hint(format!("one of {}", known.join(", ")));
+        }
+        if known.iter().all(|label| passing.iter().any(|(passing, _)| passing == label)) {
+            let message = "every label passes, so that no turn can fail";
+            field.problems.warn(field.node.span, message);
+        }
     }
-    if known.iter().all(|label| passing.iter().any(|(passing, _)| passing == label)) {
-        field.problems.warn(field.node.span, "every label passes, so that no turn can fail");
-    }
+    let owned = |labels: Vec<(&str, _)>| labels.into_iter().map(|(it, _)| it.to_owned()).collect();
+    Some(LabelModel {
+        model: model?.to_owned(),
+        input: input?,
+        labels: owned(labels?),
+        passing_labels: owned(passing?),
+    })
 }
 
-/// Checks a prompt: a list of messages, at least one of which refers to the item.
-fn check_input(field: Field<'_>) -> Option<()> {
+fn read_input(field: Field<'_>) -> Option<Vec<Message>> {
     let before = field.problems.count();
-    let count: usize = non_empty(field)?.into_iter().filter_map(check_message).sum();
+    let read: Vec<(Message, usize)> =
+        non_empty(field)?.into_iter().filter_map(read_message).collect();
+    let count: usize = read.iter().map(|(_, references)| references).sum();
     if count == 0 && field.problems.count() == before {
         field.add("no message of `input` refers to the item").hint(EXAMPLE);
     }
-    Some(())
+    Some(read.into_iter().map(|(message, _)| message).collect())
 }
 
-/// Checks a message and counts its references to the item.
-fn check_message(field: Field<'_>) -> Option<usize> {
+/// Reads a message and counts its references to the item.
+fn read_message(field: Field<'_>) -> Option<(Message, usize)> {
     if !field.is_mapping() {
         let noun = field.noun();
         let message =
@@ -133,12 +171,14 @@ fn check_message(field: Field<'_>) -> Option<usize> {
     let mut fields = field.fields("this message")?;
     // The only type in the API.
     fields.take("type").and_then(|field| field.choice(&[("message", ())]));
-    fields.require("role").and_then(|field| field.choice(&ROLES.map(|name| (name, ()))));
+    let role =
+        fields.require("role").and_then(|field| field.choice(&ROLES.map(|name| (name, name))));
     let content = fields.require("content").and_then(read_content);
     fields.finish();
     let content = content?;
-    match references(content.text()?) {
-        Ok(count) => Some(count),
+    let text = content.text()?;
+    match references(text) {
+        Ok(count) => Some((Message { role: role?, content: text.to_owned() }, count)),
         Err((message, hint)) => content.add(format!("`content` {message}")).hint(hint).none(),
     }
 }

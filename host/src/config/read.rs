@@ -106,16 +106,16 @@ impl Config {
             let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { continue };
             let name = &evaluator.name;
             let instead = match openai.grader {
-                Grader::TextSimilarity => {
+                Grader::TextSimilarity(_) => {
                     "the built-in `response_match_score` compares words (ROUGE-1)"
                 }
-                Grader::LabelModel => "write a `type: code` evaluator that asks the model",
+                Grader::LabelModel(_) => "write a `type: code` evaluator that asks the model",
             };
             let mut add = |message: String, hint: &str| {
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             };
             add(format!("`type: openai_eval` cannot be run by this version (`{name}`)"), instead);
-            if openai.grader == Grader::TextSimilarity && self.eval_set.is_none() {
+            if matches!(openai.grader, Grader::TextSimilarity(_)) && self.eval_set.is_none() {
                 let message =
                     format!("`{name}` compares with expected answers, and there is no eval set");
                 add(message, "give one, as `eval_set` or on the command line");

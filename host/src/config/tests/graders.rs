@@ -12,9 +12,13 @@ fn graders_of_openai_read() {
                 labels: [kind, rude]\n    passing_labels: [kind]\n";
     let config = parse(text);
     let EvaluatorKind::OpenAiEval(similar) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!((similar.threshold, similar.grader), (0.8, Grader::TextSimilarity));
+    assert_eq!((similar.threshold, similar.timeout), (0.8, Duration::from_secs(120)));
+    assert_eq!(similar.grader, Grader::TextSimilarity("fuzzy_match"));
     let EvaluatorKind::OpenAiEval(labels) = &config.evaluators[1].kind else { panic!() };
-    assert_eq!((labels.threshold, labels.grader), (0.5, Grader::LabelModel));
+    assert_eq!((labels.threshold, labels.timeout), (0.5, Duration::from_secs(60)));
+    let Grader::LabelModel(model) = &labels.grader else { panic!() };
+    assert_eq!(model.input[1].content, "Is {{ item.actual_response }} kind?");
+    assert_eq!(model.input[0].role, "developer");
     assert_eq!(config.warnings, []);
 
     let error = config.ensure_runnable().unwrap_err().to_string();
