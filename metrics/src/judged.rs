@@ -45,13 +45,32 @@ struct Judged {
     name: &'static str,
     description: &'static str,
     reason: &'static str,
+    #[expect(
+        dead_code,
+        reason = "judges are not implemented yet; the rubrics are checked already"
+    )]
+    rubrics: Vec<Rubric>,
+}
+
+/// A statement that a judge checks.
+#[derive(Clone, Debug)]
+struct Rubric {
+    /// Unique id; `None` if only the text was given.
+    id: Option<String>,
+    #[expect(dead_code, reason = "judges are not implemented yet; the text is checked already")]
+    text: String,
 }
 
 /// Returns all of these metrics.
 pub(super) fn all() -> impl Iterator<Item = impl Metric> {
     [(BY_JUDGE, JUDGE), (BY_SERVICE, SERVICE)].into_iter().flat_map(|(table, reason)| {
         let rows = table.lines().filter_map(|line| line.split_once(": "));
-        rows.map(move |(name, description)| Judged { name, description, reason })
+        rows.map(move |(name, description)| Judged {
+            name,
+            description,
+            reason,
+            rubrics: Vec::new(),
+        })
     })
 }
 
@@ -69,11 +88,9 @@ impl Metric for Judged {
     }
 
     fn configure(&self, fields: &mut Fields<'_>) -> Option<Arc<dyn Metric>> {
-        // The rubrics are checked already, although nothing reads them before there are judges.
-        if !self.settings().is_empty() {
-            fields.take("rubrics").map(check_rubrics);
-        }
-        None
+        let rubrics = if self.settings().is_empty() { None } else { fields.take("rubrics") };
+        let rubrics = rubrics.map(read_rubrics).unwrap_or_default();
+        Some(Arc::new(Self { rubrics, ..self.clone() }))
     }
 
     fn unavailable(&self) -> Option<&str> {
@@ -101,29 +118,31 @@ impl Metric for Judged {
     }
 }
 
-/// Checks a list whose items are texts, or mappings with a unique `id` and a `text`.
-fn check_rubrics(field: Field<'_>) {
-    let mut ids = Vec::new();
+/// Reads a list whose items are texts, or mappings with `id` and `text`.
+fn read_rubrics(field: Field<'_>) -> Vec<Rubric> {
+    let mut rubrics: Vec<Rubric> = Vec::new();
     for item in field.items().unwrap_or_default() {
-        let Some(id) = check_rubric(item) else { continue };
-        if ids.contains(&id) {
+        let Some(rubric) = read_rubric(item) else { continue };
+        if let Some(id) = &rubric.id
+            && rubrics.iter().any(|other| other.id.as_ref() == Some(id))
+        {
             item.add(format!("two rubrics have the id `{id}`"));
         }
-        ids.push(id);
+        rubrics.push(rubric);
     }
+    rubrics
 }
 
-/// Checks a rubric. Returns its id, if it has one.
-fn check_rubric(item: Field<'_>) -> Option<String> {
+fn read_rubric(item: Field<'_>) -> Option<Rubric> {
     if !item.is_mapping() {
-        Field { key: "rubrics[]", ..item }.sentence();
-        return None;
+        let text = Field { key: "rubrics[]", ..item }.sentence()?;
+        return Some(Rubric { id: None, text });
     }
     let mut fields = item.fields("this rubric")?;
     let id = fields.require("id").and_then(|id| id.sentence());
-    fields.require("text").and_then(|text| text.sentence());
+    let text = fields.require("text").and_then(|text| text.sentence());
     fields.finish();
-    id
+    Some(Rubric { id: Some(id?), text: text? })
 }
 
 #[cfg(test)]
