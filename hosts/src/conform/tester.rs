@@ -6,18 +6,13 @@ use std::{
     num::NonZeroUsize,
     panic::resume_unwind,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Duration,
 };
 
-use tokio::{
-    sync::{Semaphore, mpsc},
-    task::{self, JoinSet},
-};
+use futures_util::stream::{self, StreamExt as _};
+use tokio::{sync::mpsc, task};
 
 use super::{
     super::{Defined, functions_of},
@@ -92,26 +87,22 @@ impl Tester {
     ///
     /// [`TesterError`]: the program cannot be started, or the test was cancelled.
     pub async fn run(&self, program: &Program) -> Result<Conformance, TesterError> {
-        let cases: Arc<[Case]> = cases(&self.releases, &self.settings).into();
+        let cases = cases(&self.releases, &self.settings);
         let mut runs = Vec::with_capacity(cases.len());
         // The first case runs alone: a program that cannot be started is not started for every case.
         if let Some(case) = cases.first() {
             runs.push(Some(self.play(&program.command, case).await?));
         }
-        let timeouts = Arc::new(AtomicUsize::new(0));
-        let others = (runs.len()..cases.len()).map(|index| {
-            let (tester, command) = (self.clone(), program.command.clone());
-            let (cases, timeouts) = (Arc::clone(&cases), Arc::clone(&timeouts));
-            async move {
-                if timeouts.load(Ordering::Relaxed) >= MAX_TIMEOUTS {
-                    return Ok(None);
-                }
-                let run = tester.play(&command, &cases[index]).await;
-                if matches!(&run, Ok(Outcome { ending: Ending::TimedOut { .. }, .. })) {
-                    timeouts.fetch_add(1, Ordering::Relaxed);
-                }
-                run.map(Some)
+        let timeouts = AtomicUsize::new(0);
+        let others = cases[runs.len()..].iter().map(async |case| {
+            if timeouts.load(Ordering::Relaxed) >= MAX_TIMEOUTS {
+                return Ok(None);
             }
+            let run = self.play(&program.command, case).await;
+            if matches!(&run, Ok(Outcome { ending: Ending::TimedOut { .. }, .. })) {
+                timeouts.fetch_add(1, Ordering::Relaxed);
+            }
+            run.map(Some)
         });
         for run in run_concurrently(self.jobs, others).await {
             runs.push(run?);
@@ -155,38 +146,12 @@ fn report(releases: &[&'static Release], cases: &[Case], runs: &[Option<Outcome>
     Conformance { hosts }
 }
 
-/// Runs tasks, at most `jobs` at a time. Returns their results in order. Panics if a task does.
-pub async fn run_concurrently<T, F>(
+/// Runs tasks, at most `jobs` at a time. Returns their results in order.
+pub async fn run_concurrently<F: Future>(
     jobs: NonZeroUsize,
     tasks: impl IntoIterator<Item = F>,
-) -> Vec<T>
-where
-    T: Send + 'static,
-    F: Future<Output = T> + Send + 'static,
-{
-    let permits = Arc::new(Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS)));
-    let mut running = JoinSet::new();
-    for (index, task) in tasks.into_iter().enumerate() {
-        let permits = Arc::clone(&permits);
-        running.spawn(async move {
-            // The semaphore is never closed.
-            let _permit = permits.acquire().await.ok();
-            (index, task.await)
-        });
-    }
-    let mut results = Vec::new();
-    while let Some(joined) = running.join_next().await {
-        match joined {
-            Ok(result) => results.push(result),
-            Err(error) => {
-                if let Ok(panic) = error.try_into_panic() {
-                    resume_unwind(panic);
-                }
-            }
-        }
-    }
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
+) -> Vec<F::Output> {
+    stream::iter(tasks).buffered(jobs.get()).collect().await
 }
 
 /// A program that can be started.
