@@ -24,7 +24,7 @@ pub use evaluator_protocol::Contract;
 pub(super) use program::{CommandLine, utf8};
 pub use program::{ExportError, Language, Program, Reads};
 #[doc(hidden)]
-pub use text::quoted;
+pub use text::{path_segment, quoted};
 pub use write::{WriteError, copy, copy_of, write};
 
 /// Generator of the files with which a host runs an evaluator.

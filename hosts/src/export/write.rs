@@ -42,7 +42,7 @@ pub enum WriteError {
 
 /// Writes files to `directory`, which is created if it does not exist, and returns their paths. Each file is written atomically.
 ///
-/// An existing file is retargetd if it was exported, or if `force` is set.
+/// An existing file is replaced if it was exported, or if `force` is set.
 ///
 /// # Errors
 ///
