@@ -18,13 +18,11 @@ mod detect;
 
 use std::fmt;
 
-pub use detect::Undetected;
-use serde_core::{Serialize, Serializer};
-
 use crate::{
-    Contract, DecodeError, EvalInput, EvalResult, EvalStatus, adk, agenta, agentv, decode,
+    Contract, DecodeError, EvalInput, EvalResult, EvalStatus, adk, agenta, agentv, object::untagged,
 };
 use detect::Keys;
+pub use detect::Undetected;
 
 /// A document of any contract.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,8 +156,7 @@ impl Document {
 ///
 /// [`ReadError`]: it is not a JSON object, or matches no contract or several.
 pub fn detect(document: &[u8]) -> Result<Contract, ReadError> {
-    let keys: Keys = decode(document).map_err(ReadError::Decode)?;
-    keys.contract().map_err(ReadError::Undetected)
+    Keys::of(document).map_err(ReadError::Decode)?.contract().map_err(ReadError::Undetected)
 }
 
 /// Error: a document cannot be read.
@@ -210,16 +207,7 @@ impl Answer {
     }
 }
 
-impl Serialize for Answer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Agentevals(result) => result.serialize(serializer),
-            Self::AgentV(result) => result.serialize(serializer),
-            Self::Adk(result) => result.serialize(serializer),
-            Self::Agenta(outputs) => outputs.serialize(serializer),
-        }
-    }
-}
+untagged!(Answer { Agentevals, AgentV, Adk, Agenta });
 
 /// The form of the answer that a document asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -289,8 +277,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Unfit`](agenta::Unfit): the host does not accept such an answer to such a document.
-    pub fn settle(&self, answer: Answer) -> Result<Answer, agenta::Unfit> {
+    /// [`OutputsError`](agenta::OutputsError): the host does not accept such an answer to such a document.
+    pub fn settle(&self, answer: Answer) -> Result<Answer, agenta::OutputsError> {
         match (self, answer) {
             (Self::Agenta { form, threshold }, Answer::Agenta(outputs)) => {
                 outputs.settle(*form, *threshold).map(Answer::Agenta)

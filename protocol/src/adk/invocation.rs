@@ -9,7 +9,7 @@ use serde_core::{
 use serde_json::Value;
 
 use super::{Content, FunctionCall, FunctionResponse, Part};
-use crate::object::{Object, builder, object};
+use crate::object::{Object, builder, object, untagged};
 
 object! {
     /// One turn: the user's message, the agent's events and its answer.
@@ -257,14 +257,7 @@ impl Shapes {
     }
 }
 
-impl Serialize for IntermediateDataType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::IntermediateData(data) => data.serialize(serializer),
-            Self::InvocationEvents(data) => data.serialize(serializer),
-        }
-    }
-}
+untagged!(IntermediateDataType { IntermediateData, InvocationEvents });
 
 object! {
     /// An event of a turn.

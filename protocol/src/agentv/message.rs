@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_core::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::{
     JsonObject,
-    object::{builder, object, open_enum},
+    object::{builder, object, open_enum, untagged},
 };
 
 object! {
@@ -184,15 +184,7 @@ impl From<Value> for Content {
     }
 }
 
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => text.serialize(serializer),
-            Self::Blocks(blocks) => blocks.serialize(serializer),
-            Self::Json(value) => value.serialize(serializer),
-        }
-    }
-}
+untagged!(Content { Text, Blocks, Json });
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -3,13 +3,16 @@
 use std::{collections::BTreeMap, fmt};
 
 use serde_core::{
-    Deserialize, Deserializer, Serialize, Serializer,
+    Deserialize, Deserializer,
     de::{self, SeqAccess, Visitor, value::SeqAccessDeserializer},
 };
 use serde_json::Value;
 
 use super::{MemberResult, Message, Role, TokenUsage, Trace, TraceSummary};
-use crate::{JsonObject, object::object};
+use crate::{
+    JsonObject,
+    object::{object, untagged},
+};
 
 object! {
     /// The document as it is written, with every key of any version of AgentV.
@@ -141,14 +144,7 @@ impl Output {
     }
 }
 
-impl Serialize for Output {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => text.serialize(serializer),
-            Self::Messages(messages) => messages.serialize(serializer),
-        }
-    }
-}
+untagged!(Output { Text, Messages });
 
 /// The type decides, because both meanings exist in several versions. Read without buffering, so that errors have their
 /// position.

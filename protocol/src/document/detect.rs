@@ -3,14 +3,14 @@
 //! The contract of a document follows from its keys alone, in one pass, never from values: a document with a `null` or
 //! a value of the wrong type is still detected, and the error names the field.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde_core::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use crate::{Contract, EvalInput, object::Object};
+use crate::{Contract, DecodeError, EvalInput, decode, object::Object};
 
 /// The set of keys of a document that distinguish contracts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +96,14 @@ const OF_AGENTEVALS: u32 = 1 << 15;
 const OTHERS: u32 = 1 << 16;
 
 impl Keys {
+    /// Reads the keys of a document.
+    pub(super) fn of(document: &[u8]) -> Result<Self, DecodeError> {
+        let members: BTreeMap<String, IgnoredAny> = decode(document)?;
+        let mut keys = Self::default();
+        members.keys().for_each(|key| keys.insert(key));
+        Ok(keys)
+    }
+
     fn insert(&mut self, key: &str) {
         let known = KEYS.iter().find(|(known, _)| *known == key);
         self.0 |= known.map_or(OTHERS, |(_, bit)| *bit);
@@ -197,30 +205,6 @@ impl Keys {
             .map(|(contract, lacking)| format!("{lacking} to be one of {contract}"))
             .collect();
         Err(Undetected { candidates: Vec::new(), reasons })
-    }
-}
-
-/// Reads the keys of an object.
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Top;
-        impl<'de> Visitor<'de> for Top {
-            type Value = Keys;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let mut keys = Keys::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    keys.insert(&key);
-                    map.next_value::<IgnoredAny>()?;
-                }
-                Ok(keys)
-            }
-        }
-        deserializer.deserialize_map(Top)
     }
 }
 
