@@ -147,11 +147,7 @@ fn entry(loaded: LoadedManifest, way: &[String], errors: &mut Vec<ConfigError>) 
         errors.push(complaint(loaded.file(), &message, None));
     }
     let files = manifest::files(&loaded.folder, loaded.language).unwrap_or_else(|problems| {
-        errors.extend(
-            problems
-                .into_iter()
-                .map(|problem| complaint(loaded.file(), &problem.to_string(), None)),
-        );
+        errors.extend(problems.iter().map(|problem| complaint(loaded.file(), problem, None)));
         Vec::new()
     });
     (errors.len() == before).then_some(Entry { manifest: loaded.manifest, path, files })

@@ -18,37 +18,18 @@ pub struct Targets {
     pub passed_over: Vec<(PathBuf, &'static str)>,
 }
 
-/// Error of paths that stand for no evaluator.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TargetError {
-    /// A path cannot be read.
-    #[error("cannot read {}: {source}", .path.display())]
-    Unreadable {
-        /// The path.
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// None of the paths is a directory.
-    #[error(
-        "there is nothing to validate; name the directory of an evaluator, or a directory of such directories"
-    )]
-    Nothing,
-}
-
 /// Finds evaluators: a path is the directory of an evaluator, or a directory of such directories.
 ///
 /// Any other directory counts as that of an evaluator without a manifest.
 ///
 /// # Errors
 ///
-/// [`TargetError`].
-pub fn targets(paths: &[PathBuf]) -> Result<Targets, TargetError> {
+/// A path cannot be read, or none of the paths is a directory.
+pub fn targets(paths: &[PathBuf]) -> Result<Targets, String> {
     let mut found = Targets::default();
     let mut seen = HashSet::new();
     for path in paths {
-        let unreadable = |source| TargetError::Unreadable { path: path.clone(), source };
+        let unreadable = |error: io::Error| format!("cannot read {}: {error}", path.display());
         let mut add = |folder: PathBuf| {
             if seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
                 found.folders.push(folder);
@@ -79,7 +60,10 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, TargetError> {
                 .extend(others.into_iter().map(|folder| (folder, "it has no evaluator.yaml")));
         }
     }
-    if found.folders.is_empty() { Err(TargetError::Nothing) } else { Ok(found) }
+    if found.folders.is_empty() {
+        return Err("there is nothing to validate; name the directory of an evaluator, or a directory of such directories".to_owned());
+    }
+    Ok(found)
 }
 
 /// Returns the directory, `.` if its path is empty.

@@ -222,9 +222,7 @@ impl Examined {
                     problems => Finding::Failed { problems },
                 }
             }
-            Err(errors) => {
-                Finding::Failed { problems: errors.iter().map(ToString::to_string).collect() }
-            }
+            Err(problems) => Finding::Failed { problems },
         };
         validation.add(CheckKind::Files, files);
         if loaded.language == Language::Python {
