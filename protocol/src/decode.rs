@@ -85,7 +85,7 @@ pub struct DecodeError {
     pub path: String,
     /// The problem.
     pub kind: DecodeErrorKind,
-    /// The text around the error, at most some 60 characters; empty when there is none.
+    /// The text around the error, about 60 characters at most; empty if the value was not read from text.
     pub excerpt: String,
 }
 

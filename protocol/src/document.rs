@@ -48,12 +48,6 @@ pub struct Converted {
     pub dropped: Vec<String>,
 }
 
-impl Converted {
-    pub(crate) fn new(input: EvalInput, dropped: Vec<String>) -> Self {
-        Self { input, dropped }
-    }
-}
-
 impl Document {
     /// Detects the contract of a document, and decodes it.
     ///
@@ -99,7 +93,7 @@ impl Document {
     pub fn metric_name(&self) -> Option<&str> {
         match self {
             Self::Agentevals(input) => Some(&input.metric_name),
-            Self::Adk(input) => input.metric_name(),
+            Self::Adk(input) => Some(&input.eval_metric.metric_name),
             Self::AgentV(_) | Self::Agenta(_) => None,
         }
     }
@@ -142,9 +136,9 @@ impl Document {
     /// [`DecodeError`]: a required value cannot be converted.
     pub fn to_eval_input(self, name: &str) -> Result<Converted, DecodeError> {
         match self {
-            Self::Agentevals(input) => Ok(Converted::new(input, Vec::new())),
+            Self::Agentevals(input) => Ok(Converted { input, dropped: Vec::new() }),
             Self::AgentV(input) => input.to_eval_input(name),
-            Self::Adk(input) => input.to_eval_input(name),
+            Self::Adk(input) => Ok(input.to_eval_input()),
             Self::Agenta(input) => Ok(input.to_eval_input(name)),
         }
     }

@@ -127,11 +127,11 @@ impl Invocation {
         let listed = listed.iter().flat_map(|response| {
             response.parts.iter().map(|part| (response.author.as_str(), part))
         });
-        let told = self.events().iter().flat_map(|event| {
+        let in_events = self.events().iter().flat_map(|event| {
             let parts = event.content.as_ref().map(Content::parts).unwrap_or_default();
             parts.iter().map(|part| (event.author.as_str(), part))
         });
-        listed.chain(told).filter_map(|(author, part)| Some((author, part.text.as_deref()?)))
+        listed.chain(in_events).filter_map(|(author, part)| Some((author, part.text.as_deref()?)))
     }
 
     fn listed(&self) -> Option<&IntermediateData> {
