@@ -137,7 +137,7 @@ pub(super) fn help(choice: Choice<'_>) -> String {
          Options:\n    \
          --stream            Read one document per line, write one answer per line\n    \
          --evaluator NAME    Let this evaluator answer{choose}\n    \
-         --contract NAME     Take documents for ones of this contract: agentevals, agentv, adk, agenta [told by their keys]\n    \
+         --contract NAME     Take documents for ones of this contract: agentevals, agentv, adk, agenta [detected by their keys]\n    \
          --describe          Say what is in this program, as JSON\n    \
          --help, -h          Say it like this\n    \
          --version, -V       Print the versions\n\
