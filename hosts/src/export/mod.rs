@@ -140,7 +140,7 @@ pub fn export(
     origin: &Origin,
 ) -> Result<Export, ExportError> {
     let Some(exporter) = &host.exporter else {
-        return Err(ExportError::NotSupported { host: host.name });
+        return Err(ExportError(format!("there is no export for {}", host.name)));
     };
     program.check(host)?;
     let command = program.command_line()?;

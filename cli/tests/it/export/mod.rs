@@ -99,7 +99,7 @@ fn files_of_people_are_in_the_way() {
     folder.script("polite", "exit 1");
     let mine = folder.file("polite.adk.json", "{}");
     let ran = folder.evaluator(&["export", "--for", "adk", "polite"]).exits(2);
-    ran.reports_nothing().says("polite.adk.json is there and was not written by this command");
+    ran.reports_nothing().says("polite.adk.json exists and was not written by this command");
     assert!(!folder.path().join("polite_adk_metric.py").exists(), "nothing was written");
     folder.evaluator(&["export", "--for", "adk", "polite", "--force"]).exits(0);
     assert_ne!(fs::read_to_string(mine).unwrap(), "{}");
