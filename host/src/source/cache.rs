@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File},
-    io::{Read, Seek, SeekFrom, Write},
+    io::{Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -162,11 +162,11 @@ impl Held {
     /// Writes the record.
     pub(super) fn record(&mut self, known: Known) -> Result<(), SourceError> {
         let text = known.to_text();
+        // The file is open for appending.
         let written = self
             .file
             .set_len(0)
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
-            .and_then(|_| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.write_all(text.as_bytes()))
             .and_then(|()| self.file.sync_all());
         written.map_err(|error| SourceError::disk("write", &self.path, &error))?;
         self.known = Some(known);

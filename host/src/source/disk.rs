@@ -4,7 +4,6 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
 };
 
 use super::{SourceError, SourceFile};
@@ -121,44 +120,26 @@ fn write_with(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), So
 
 /// Writes a directory with these files and replaces an existing one by renaming.
 pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
-    let (beside, old) = (beside(folder), beside(folder));
-    clear(&beside);
-    clear(&old);
+    let parent = folder.parent().unwrap_or(folder);
     let fill = || -> io::Result<()> {
+        // Removed at the end, with the old files.
+        let scratch = tempfile::Builder::new().prefix(".part-").tempdir_in(parent)?;
+        let (new, old) = (scratch.path().join("new"), scratch.path().join("old"));
         for file in files {
-            let path = beside.join(&file.path);
-            fs::create_dir_all(path.parent().unwrap_or(&beside))?;
+            let path = new.join(&file.path);
+            fs::create_dir_all(path.parent().unwrap_or(&new))?;
             let options = WriteOptions { private: true, durable: true };
             atomic_write(&path, options, |out| out.write_all(&file.bytes))?;
         }
-        set_mode(&beside, 0o700)?;
+        set_mode(&new, 0o700)?;
         match fs::rename(folder, &old) {
             Err(error) if !is_absent(&error) => return Err(error),
             _ => {}
         }
-        fs::rename(&beside, folder)?;
-        sync_directory(folder.parent().unwrap_or(folder))
+        fs::rename(&new, folder)?;
+        sync_directory(parent)
     };
-    let filled = fill();
-    // Both may be absent.
-    let _ = fs::remove_dir_all(&old);
-    let _ = fs::remove_dir_all(&beside);
-    filled.map_err(|error| SourceError::disk("write", folder, &error))
-}
-
-/// Returns an unused name in the same directory.
-fn beside(path: &Path) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
-}
-
-/// Removes leftovers of a killed process with the same process id, as is usual in containers.
-fn clear(beside: &Path) {
-    // Usually absent.
-    let _ = fs::remove_file(beside);
-    let _ = fs::remove_dir_all(beside);
+    fill().map_err(|error| SourceError::disk("write", folder, &error))
 }
 
 #[cfg(unix)]
@@ -226,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_replaces_what_was_there_and_leaves_nothing_beside_it() {
+    fn what_is_written_replaces_what_was_there_and_leaves_nothing_else() {
         let folder = Folder::new("source");
         let path = folder.path("a.py");
         write(&path, b"1").unwrap();
@@ -237,15 +218,6 @@ mod tests {
         write_folder(&folder.path("p"), &[file("old")]).unwrap();
         write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
         assert!(!folder.path("p/old").exists() && folder.path("p/src/new").is_file());
-        // A killed program may have had the number of this process.
-        let next = beside(&folder.path("p")).display().to_string();
-        let (start, number) = next.rsplit_once('-').unwrap();
-        let number: u32 = number.trim_end_matches(".part").parse().unwrap();
-        let left: Vec<String> =
-            (number + 1..number + 200).map(|number| format!("{start}-{number}.part")).collect();
-        left.iter().for_each(|left| fs::write(left, "half").unwrap());
-        write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
-        left.iter().for_each(|left| drop(fs::remove_file(left)));
         let names: Vec<_> =
             fs::read_dir(folder.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
