@@ -108,10 +108,7 @@ fn read(
         check_name(name, field, folder);
     }
     if let Some((path, field)) = entrypoint {
-        let language = language.map(|(language, _)| language);
-        if let Err(complaint) = check_entrypoint(folder, path, language) {
-            field.add(complaint.message).maybe_hint(complaint.hint);
-        }
+        check_entrypoint(field, folder, path, language.map(|(language, _)| language));
     }
     if let Some((Language::Rust, field)) = language {
         check_package(field, folder);
@@ -180,96 +177,82 @@ fn author(field: Field<'_>) -> String {
     }
 }
 
-/// Problem of an entrypoint, and what to do.
-struct Wrong {
-    message: String,
-    hint: Option<String>,
-}
-
-impl Wrong {
-    fn new(message: impl Into<String>, hint: Option<&str>) -> Self {
-        Self { message: message.into(), hint: hint.map(str::to_owned) }
-    }
-}
-
-/// Checks that an entrypoint is a file in the directory, with the extension of the language.
+/// Checks that an entrypoint is a file in the directory, with the extension of the language. Returns `None` if it is not.
 fn check_entrypoint(
+    field: Field<'_>,
     folder: &Path,
     entrypoint: &str,
     language: Option<Language>,
-) -> Result<(), Wrong> {
-    inside(entrypoint)?;
+) -> Option<()> {
+    check_inside(field, entrypoint)?;
     if let Some(language) = language {
-        of_language(entrypoint, language)?;
+        check_extension(field, entrypoint, language)?;
     }
-    let path = folder.join(entrypoint);
-    let gone = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Wrong::new(
-            format!("`entrypoint` names a file that does not exist: `{entrypoint}`"),
-            None,
-        ),
-        _ => Wrong::new(format!("`entrypoint` cannot be opened: {error}"), None),
+    let resolved = match folder.join(entrypoint).canonicalize() {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let problem = match error.kind() {
+                io::ErrorKind::NotFound => {
+                    format!("`entrypoint` names a file that does not exist: `{entrypoint}`")
+                }
+                _ => format!("`entrypoint` cannot be opened: {error}"),
+            };
+            return field.add(problem).none();
+        }
     };
-    let resolved = path.canonicalize().map_err(gone)?;
     if !folder.canonicalize().is_ok_and(|folder| resolved.starts_with(folder)) {
-        return Err(Wrong::new(
-            format!(
-                "`entrypoint` leaves the folder of the evaluator: `{entrypoint}` leads to {}",
-                resolved.display()
-            ),
-            Some("put the file itself there instead of the link"),
-        ));
+        let problem = format!(
+            "`entrypoint` leaves the directory of the evaluator: `{entrypoint}` leads to {}",
+            resolved.display()
+        );
+        return field.add(problem).hint("put the file itself there instead of the link").none();
     }
     if !resolved.is_file() {
-        return Err(Wrong::new(format!("`entrypoint` is not a file: `{entrypoint}`"), None));
+        return field.add(format!("`entrypoint` is not a file: `{entrypoint}`")).none();
     }
-    Ok(())
+    Some(())
 }
 
 /// Checks that the text is a path below a directory, in the form that every host accepts.
-fn inside(entrypoint: &str) -> Result<(), Wrong> {
+fn check_inside(field: Field<'_>, entrypoint: &str) -> Option<()> {
+    let wrong = |problem: &str, hint: &str| field.add(problem.to_owned()).hint(hint).none();
     if entrypoint.contains('\\') {
-        return Err(Wrong::new("`entrypoint` has a backslash", Some("write `/` between folders")));
+        return wrong("`entrypoint` has a backslash", "write `/` between directories");
     }
     if entrypoint.starts_with('/') || Path::new(entrypoint).is_absolute() {
-        let hint = "write it relative to the folder of the manifest";
-        return Err(Wrong::new("`entrypoint` is an absolute path", Some(hint)));
+        let hint = "write it relative to the directory of the manifest";
+        return wrong("`entrypoint` is an absolute path", hint);
     }
     let parts: Vec<&str> = entrypoint.split('/').collect();
     if parts.contains(&"..") {
-        let hint = "an evaluator is fetched as one folder; nothing outside of it is there";
-        return Err(Wrong::new("`entrypoint` leaves the folder of the evaluator", Some(hint)));
+        let hint = "an evaluator is fetched as one directory; nothing outside of it is there";
+        return wrong("`entrypoint` leaves the directory of the evaluator", hint);
     }
     if parts.iter().any(|part| part.is_empty() || *part == ".") {
         let plain: Vec<&str> =
             parts.into_iter().filter(|part| !part.is_empty() && *part != ".").collect();
-        let hint = format!("write `{}`", plain.join("/"));
-        return Err(Wrong::new("`entrypoint` is not a plain path", Some(&hint)));
+        return wrong("`entrypoint` is not a plain path", &format!("write `{}`", plain.join("/")));
     }
-    match parts.iter().find(|part| !is_plain(part)) {
-        Some(part) => Err(Wrong::new(
-            format!("`entrypoint` has a name that hosts do not fetch: `{part}`"),
-            Some("use letters, digits, `_`, `-`, and dots between them"),
-        )),
-        None => Ok(()),
-    }
+    let Some(part) = parts.iter().find(|part| !is_plain(part)) else { return Some(()) };
+    wrong(
+        &format!("`entrypoint` has a name that hosts do not fetch: `{part}`"),
+        "use letters, digits, `_`, `-`, and dots between them",
+    )
 }
 
-fn of_language(entrypoint: &str, language: Language) -> Result<(), Wrong> {
+fn check_extension(field: Field<'_>, entrypoint: &str, language: Language) -> Option<()> {
     if entrypoint.ends_with(language.extension()) {
-        return Ok(());
+        return Some(());
     }
     let other = Language::NAMED
         .into_iter()
         .find(|(_, other)| entrypoint.ends_with(other.extension()))
         .map(|(name, _)| format!("a file like this is `language: {name}`"));
-    Err(Wrong {
-        message: format!(
-            "`entrypoint` must end in {} where `language` is {language}: `{entrypoint}`",
-            language.extension()
-        ),
-        hint: other,
-    })
+    let problem = format!(
+        "`entrypoint` must end in {} where `language` is {language}: `{entrypoint}`",
+        language.extension()
+    );
+    field.add(problem).maybe_hint(other).none()
 }
 
 /// Language of an evaluator.
