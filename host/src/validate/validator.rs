@@ -141,23 +141,27 @@ impl Validator {
     }
 
     async fn run(&self, examined: &mut [Examined]) {
-        let mut indexes = Vec::new();
-        let mut tasks = Vec::new();
-        for (index, one) in examined.iter_mut().enumerate() {
-            let Next::Run(ready) = std::mem::replace(&mut one.next, Next::Done) else { continue };
-            let (name, timeout) = (one.validation.name.clone(), self.timeout);
-            let cancellation = self.cancellation.clone();
-            indexes.push(index);
-            tasks.push(async move { smoke::run(&name, &ready, timeout, &cancellation).await });
-        }
-        let results = run_concurrently(self.jobs, tasks).await;
-        for (index, (ran, answered)) in indexes.into_iter().zip(results) {
-            let validation = &mut examined[index].validation;
+        let tasks: Vec<_> = examined
+            .iter_mut()
+            .filter_map(|one| match std::mem::replace(&mut one.next, Next::Done) {
+                Next::Run(ready) => Some((&mut one.validation, ready)),
+                Next::Prepare { .. } | Next::Done => None,
+            })
+            .map(async |(validation, ready)| {
+                let Self { timeout, cancellation, .. } = self;
+                let found = smoke::run(&validation.name, &ready, *timeout, cancellation).await;
+                (validation, found)
+            })
+            .collect();
+        for (validation, (ran, answered)) in run_concurrently(self.jobs, tasks).await {
             validation.add(CheckKind::SmokeRun, ran);
             validation.add(CheckKind::ResultSchema, answered);
         }
     }
 }
+
+/// The checks after the syntax, for which the evaluator is run.
+const LATER: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
 
 /// An evaluator before it is run.
 pub(super) struct Examined {
@@ -246,7 +250,6 @@ impl Examined {
         runtimes: &Runtimes,
         cancellation: &Cancellation,
     ) {
-        const LATER: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
         let runtime = match runtimes.for_path(&entrypoint) {
             Ok(runtime) => runtime,
             Err(error) => {
@@ -295,7 +298,6 @@ impl Examined {
         launch: Result<Launch, PrepareError>,
         cancellation: &Cancellation,
     ) {
-        const RUN: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
         let kind = if syntax_is_open { CheckKind::Syntax } else { CheckKind::SmokeRun };
         self.next = Next::Done;
         let finding = match launch {
@@ -317,15 +319,15 @@ impl Examined {
             Err(error) => Finding::failed(error.to_string()),
         };
         self.validation.add(kind, finding);
-        let rest = if syntax_is_open { RUN } else { &RUN[1..] };
-        self.give_up(rest, "it could not be made ready");
+        let rest = if syntax_is_open { LATER } else { &LATER[1..] };
+        self.give_up(rest, "it could not be prepared");
     }
 
     /// Skips the run: the evaluator cannot be tested without the other files of its directory.
     pub(super) fn never_alone(&mut self, reason: &str) {
         let reason = format!("it could not be tried as hosts fetch it: {reason}");
         self.validation.add(CheckKind::SmokeRun, Finding::skipped(reason));
-        self.give_up(&[CheckKind::ResultSchema], "it could not be made ready");
+        self.give_up(&[CheckKind::ResultSchema], "it could not be prepared");
     }
 
     fn give_up(&mut self, checks: &[CheckKind], reason: &str) {
