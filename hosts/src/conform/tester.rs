@@ -107,15 +107,12 @@ impl Tester {
     async fn play(&self, command: &CommandSpec, case: &Case) -> Result<Outcome, ConformError> {
         let no_file = |error: io::Error| failed(format!("cannot write a temporary file: {error}"));
         // Removed when the program has exited, as the host does.
-        let directory = match case.body.file() {
-            Some(content) => {
-                let directory = PrivateDirectory::new("conform").map_err(no_file)?;
-                let file = directory.write("output.json", &content).map_err(no_file)?;
-                Some((directory, file))
-            }
-            None => None,
-        };
-        let input = case.body.bytes(directory.as_ref().map(|(_, file)| file.as_path()));
+        let written = case.body.file().map(|content| {
+            let directory = PrivateDirectory::new("conform")?;
+            Ok((directory.write("output.json", &content)?, directory))
+        });
+        let answer = written.transpose().map_err(no_file)?;
+        let input = case.body.bytes(answer.as_ref().map(|(file, _)| file.as_path()));
         let limits = Limits::with_timeout(self.timeout);
         let run = process::run(command, &input, &limits, &self.cancellation).await;
         match run.ending {
@@ -145,7 +142,11 @@ pub async fn run_concurrently<F: Future>(
     jobs: NonZeroUsize,
     tasks: impl IntoIterator<Item = F>,
 ) -> Vec<F::Output> {
-    stream::iter(tasks).buffered(jobs.get()).collect().await
+    // A slow task does not keep others from being started, as it would in an ordered buffer.
+    let numbered = tasks.into_iter().enumerate().map(async |(index, task)| (index, task.await));
+    let mut results: Vec<_> = stream::iter(numbered).buffer_unordered(jobs.get()).collect().await;
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// A program that can be started.
