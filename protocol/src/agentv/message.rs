@@ -133,14 +133,11 @@ impl Content {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
             Self::Blocks(blocks) => {
-                let mut texts = blocks.iter().filter_map(Block::as_text);
-                match (texts.next(), texts.next()) {
-                    (None, _) => Cow::Borrowed(""),
-                    (Some(only), None) => Cow::Borrowed(only),
-                    (Some(first), Some(second)) => {
-                        let all: Vec<&str> = [first, second].into_iter().chain(texts).collect();
-                        Cow::Owned(all.join("\n"))
-                    }
+                let texts: Vec<&str> = blocks.iter().filter_map(Block::as_text).collect();
+                match texts[..] {
+                    [] => Cow::Borrowed(""),
+                    [only] => Cow::Borrowed(only),
+                    _ => Cow::Owned(texts.join("\n")),
                 }
             }
             // `{:#}` writes a value with indentation.
