@@ -33,22 +33,22 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// Creates the directory `below` of `root` and makes all directories on the way private; links are refused.
 pub(super) fn private_directory(root: &Path, below: &str) -> Result<PathBuf, SourceError> {
-    let mut folder = root.to_owned();
+    let mut directory = root.to_owned();
     for segment in below.split('/').filter(|segment| !segment.is_empty()) {
-        folder.push(segment);
-        if kind(&folder)?.is_some_and(|kind| kind.is_symlink()) {
-            return Err(linked(&folder));
+        directory.push(segment);
+        if kind(&directory)?.is_some_and(|kind| kind.is_symlink()) {
+            return Err(linked(&directory));
         }
-        make_private(&folder)?;
+        make_private(&directory)?;
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 /// Creates a directory if it is absent, and makes it private to the user.
-pub(super) fn make_private(folder: &Path) -> Result<(), SourceError> {
-    let failed = |error: io::Error| SourceError::disk("create", folder, &error);
-    fs::create_dir_all(folder).map_err(failed)?;
-    set_mode(folder, 0o700).map_err(failed)
+pub(super) fn make_private(directory: &Path) -> Result<(), SourceError> {
+    let failed = |error: io::Error| SourceError::disk("create", directory, &error);
+    fs::create_dir_all(directory).map_err(failed)?;
+    set_mode(directory, 0o700).map_err(failed)
 }
 
 /// Refuses links between `root` and `root/below`, which need not exist.
@@ -119,8 +119,8 @@ fn write_with(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), So
 }
 
 /// Writes a directory with these files and replaces an existing one by renaming.
-pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
-    let parent = folder.parent().unwrap_or(folder);
+pub(super) fn write_directory(directory: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
+    let parent = directory.parent().unwrap_or(directory);
     let fill = || -> io::Result<()> {
         // Removed at the end, with the old files.
         let scratch = tempfile::Builder::new().prefix(".part-").tempdir_in(parent)?;
@@ -132,20 +132,20 @@ pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), So
             atomic_write(&path, options, |out| out.write_all(&file.bytes))?;
         }
         set_mode(&new, 0o700)?;
-        match fs::rename(folder, &old) {
+        match fs::rename(directory, &old) {
             Err(error) if !is_absent(&error) => return Err(error),
             _ => {}
         }
-        fs::rename(&new, folder)?;
+        fs::rename(&new, directory)?;
         sync_directory(parent)
     };
-    fill().map_err(|error| SourceError::disk("write", folder, &error))
+    fill().map_err(|error| SourceError::disk("write", directory, &error))
 }
 
 #[cfg(unix)]
-fn set_mode(folder: &Path, mode: u32) -> io::Result<()> {
+fn set_mode(directory: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(folder, fs::Permissions::from_mode(mode))
+    fs::set_permissions(directory, fs::Permissions::from_mode(mode))
 }
 
 /// Directories in a user's profile are private.
@@ -183,44 +183,45 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_private_also_when_they_were_there() {
-        let folder = Folder::new("source");
-        fs::create_dir(folder.path("a")).unwrap();
-        fs::set_permissions(folder.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
-        let made = private_directory(&folder.path(""), "a/b").unwrap();
-        assert_eq!((mode(&folder.path("a")), mode(&made)), (0o700, 0o700));
+    fn directories_are_private_also_when_they_were_there() {
+        let directory = Folder::new("source");
+        fs::create_dir(directory.path("a")).unwrap();
+        fs::set_permissions(directory.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
+        let made = private_directory(&directory.path(""), "a/b").unwrap();
+        assert_eq!((mode(&directory.path("a")), mode(&made)), (0o700, 0o700));
     }
 
     #[test]
     fn links_are_refused_on_the_way_and_at_the_end() {
-        let folder = Folder::new("source");
-        folder.file("elsewhere/x.py", "x");
-        std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("link")).unwrap();
-        let root = folder.path("");
+        let directory = Folder::new("source");
+        directory.file("elsewhere/x.py", "x");
+        std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("link")).unwrap();
+        let root = directory.path("");
         assert!(matches!(private_directory(&root, "link/b"), Err(SourceError::Unsafe { .. })));
         assert!(matches!(refuse_links(&root, "link/x.py"), Err(SourceError::Unsafe { .. })));
-        std::os::unix::fs::symlink(folder.path("elsewhere/x.py"), folder.path("x.py")).unwrap();
-        assert!(matches!(read(&folder.path("x.py"), 9), Err(SourceError::Unsafe { .. })));
-        assert!(matches!(write(&folder.path("x.py"), b"y"), Err(SourceError::Unsafe { .. })));
-        assert_eq!(fs::read(folder.path("elsewhere/x.py")).unwrap(), b"x");
-        assert!(!folder.path("elsewhere/b").exists());
+        std::os::unix::fs::symlink(directory.path("elsewhere/x.py"), directory.path("x.py"))
+            .unwrap();
+        assert!(matches!(read(&directory.path("x.py"), 9), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(write(&directory.path("x.py"), b"y"), Err(SourceError::Unsafe { .. })));
+        assert_eq!(fs::read(directory.path("elsewhere/x.py")).unwrap(), b"x");
+        assert!(!directory.path("elsewhere/b").exists());
     }
 
     #[test]
     fn what_is_written_replaces_what_was_there_and_leaves_nothing_else() {
-        let folder = Folder::new("source");
-        let path = folder.path("a.py");
+        let directory = Folder::new("source");
+        let path = directory.path("a.py");
         write(&path, b"1").unwrap();
         write(&path, b"2").unwrap();
         assert_eq!(read(&path, 1).unwrap(), Some(b"2".to_vec()));
         assert!(matches!(read(&path, 0), Err(SourceError::TooLarge { .. })));
         let file = |path: &str| SourceFile { path: path.to_owned(), bytes: path.into() };
-        write_folder(&folder.path("p"), &[file("old")]).unwrap();
-        write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
-        assert!(!folder.path("p/old").exists() && folder.path("p/src/new").is_file());
+        write_directory(&directory.path("p"), &[file("old")]).unwrap();
+        write_directory(&directory.path("p"), &[file("src/new")]).unwrap();
+        assert!(!directory.path("p/old").exists() && directory.path("p/src/new").is_file());
         let names: Vec<_> =
-            fs::read_dir(folder.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+            fs::read_dir(directory.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
-        assert_eq!((mode(&path), mode(&folder.path("p"))), (0o600, 0o700));
+        assert_eq!((mode(&path), mode(&directory.path("p"))), (0o600, 0o700));
     }
 }

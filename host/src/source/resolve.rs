@@ -297,13 +297,14 @@ impl<'a> Evaluator<'a> {
     /// Returns the pin of a content.
     fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
         // Paths below the project are written relative to it, so that they are the same on every machine.
-        let folder = self.context.lock_file.parent().and_then(|folder| {
+        let directory = self.context.lock_file.parent().and_then(|directory| {
             let here = Path::new(".");
-            if folder.as_os_str().is_empty() { here } else { folder }.canonicalize().ok()
+            if directory.as_os_str().is_empty() { here } else { directory }.canonicalize().ok()
         });
         let portable = |origin: String| {
-            let inside =
-                folder.as_ref().and_then(|folder| Path::new(&origin).strip_prefix(folder).ok());
+            let inside = directory
+                .as_ref()
+                .and_then(|directory| Path::new(&origin).strip_prefix(directory).ok());
             inside.map_or(origin.clone(), |inside| inside.display().to_string().replace('\\', "/"))
         };
         Pin { hash: hash.clone(), origin: origin.map(portable) }

@@ -111,9 +111,15 @@ impl Finding {
 }
 
 impl Validation {
-    pub(super) fn new(name: String, folder: &Path) -> Self {
-        let folder = folder.to_owned();
-        Self { name, folder, manifest_error: None, checks: Vec::new(), notes: Vec::new() }
+    pub(super) fn new(name: String, directory: &Path) -> Self {
+        let directory = directory.to_owned();
+        Self {
+            name,
+            folder: directory,
+            manifest_error: None,
+            checks: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// Returns the result of all checks.

@@ -57,7 +57,7 @@ pub(super) async fn run(
 }
 
 /// Prefix of the problems of an evaluator that needs more files than hosts fetch.
-const ALONE: &str = "without the other files of its folder, which hosts do not fetch";
+const ALONE: &str = "without the other files of its directory, which hosts do not fetch";
 
 /// Results of runs with all documents.
 struct Runs {

@@ -30,14 +30,14 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, String> {
     let mut seen = HashSet::new();
     for path in paths {
         let unreadable = |error: io::Error| format!("cannot read {}: {error}", path.display());
-        let mut add = |folder: PathBuf| {
-            if seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
-                found.folders.push(folder);
+        let mut add = |directory: PathBuf| {
+            if seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())) {
+                found.folders.push(directory);
             }
         };
         if !path.metadata().map_err(unreadable)?.is_dir() {
             match path.parent() {
-                Some(folder) if path.ends_with(manifest::FILE_NAME) => add(named(folder)),
+                Some(directory) if path.ends_with(manifest::FILE_NAME) => add(named(directory)),
                 _ => found.passed_over.push((path.clone(), "it is not a directory")),
             }
         } else if manifest::has_manifest(path) {
@@ -50,14 +50,16 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, String> {
             }
             let misnamed: Vec<&Path> =
                 inner.misnamed.iter().filter_map(|file| file.parent()).collect();
-            let (broken, others): (Vec<_>, Vec<_>) =
-                inner.others.into_iter().partition(|folder| misnamed.contains(&folder.as_path()));
-            let mut folders = [inner.evaluators, broken].concat();
-            folders.sort();
-            folders.into_iter().for_each(add);
-            found
-                .passed_over
-                .extend(others.into_iter().map(|folder| (folder, "it has no evaluator.yaml")));
+            let (broken, others): (Vec<_>, Vec<_>) = inner
+                .others
+                .into_iter()
+                .partition(|directory| misnamed.contains(&directory.as_path()));
+            let mut directories = [inner.evaluators, broken].concat();
+            directories.sort();
+            directories.into_iter().for_each(add);
+            found.passed_over.extend(
+                others.into_iter().map(|directory| (directory, "it has no evaluator.yaml")),
+            );
         }
     }
     if found.folders.is_empty() {
@@ -67,6 +69,6 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, String> {
 }
 
 /// Returns the directory, `.` if its path is empty.
-fn named(folder: &Path) -> PathBuf {
-    if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() }
+fn named(directory: &Path) -> PathBuf {
+    if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory.to_owned() }
 }

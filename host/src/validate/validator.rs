@@ -52,10 +52,10 @@ impl Validator {
     /// Must be called inside a tokio runtime with time and I/O enabled.
     pub async fn validate(
         &self,
-        folders: &[PathBuf],
+        directories: &[PathBuf],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Validation> {
-        let mut examined = self.examine(folders, on_event).await;
+        let mut examined = self.examine(directories, on_event).await;
         let ready = examined.iter().filter(|one| matches!(one.next, Next::Run(_))).count();
         if ready > 0 {
             let what = format!("running {}", counted(ready, "evaluator"));
@@ -69,24 +69,24 @@ impl Validator {
     /// Does everything before the evaluators are run.
     async fn examine(
         &self,
-        folders: &[PathBuf],
+        directories: &[PathBuf],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Examined> {
-        let (validator, folders) = (self.clone(), folders.to_vec());
+        let (validator, directories) = (self.clone(), directories.to_vec());
         let work = move |on_event: &mut dyn FnMut(PrepareEvent)| {
-            validator.examine_blocking(&folders, on_event)
+            validator.examine_blocking(&directories, on_event)
         };
         prepare_on_thread(work, on_event).await.unwrap_or_default()
     }
 
     fn examine_blocking(
         &self,
-        folders: &[PathBuf],
+        directories: &[PathBuf],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Examined> {
-        let mut all: Vec<Examined> = folders
+        let mut all: Vec<Examined> = directories
             .iter()
-            .map(|folder| Examined::new(folder, &self.runtimes, &self.cancellation))
+            .map(|directory| Examined::new(directory, &self.runtimes, &self.cancellation))
             .collect();
         let (waiting, entrypoints): (Vec<_>, Vec<_>) = all
             .iter()
@@ -183,11 +183,11 @@ pub(super) enum Next {
 
 impl Examined {
     /// Checks the manifest and the files. Starts interpreters, but not the evaluator.
-    pub(super) fn new(folder: &Path, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
-        match LoadedManifest::load(folder) {
+    pub(super) fn new(directory: &Path, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
+        match LoadedManifest::load(directory) {
             Ok(loaded) => Self::look(&loaded, runtimes, cancellation),
             Err(error) => {
-                let mut validation = Validation::new(name_of(folder), folder);
+                let mut validation = Validation::new(name_of(directory), directory);
                 validation.manifest_error = Some(error.clone());
                 let mut examined = Self { validation, next: Next::Done, try_alone: None };
                 let problems = error.to_string().lines().map(str::to_owned).collect();
@@ -338,10 +338,10 @@ impl Examined {
     }
 }
 
-fn name_of(folder: &Path) -> String {
-    let resolved = folder.canonicalize();
-    let folder = resolved.as_deref().unwrap_or(folder);
-    folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
+fn name_of(directory: &Path) -> String {
+    let resolved = directory.canonicalize();
+    let directory = resolved.as_deref().unwrap_or(directory);
+    directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// Returns a number with its noun.
@@ -367,7 +367,7 @@ pub(super) struct Alone {
 /// Hosts fetch whole packages, but of other evaluators only the entrypoint and the requirements next to it.
 pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[FolderFile]) -> bool {
     let requirements = match entrypoint.rsplit_once('/') {
-        Some((folder, _)) => format!("{folder}/{REQUIREMENTS}"),
+        Some((directory, _)) => format!("{directory}/{REQUIREMENTS}"),
         None => REQUIREMENTS.to_owned(),
     };
     let fetched = [entrypoint, &requirements, manifest::FILE_NAME];
@@ -384,9 +384,9 @@ pub(super) struct Copy {
 impl Copy {
     pub(super) fn new(entrypoint: &Path) -> io::Result<Self> {
         let name = entrypoint.file_name().unwrap_or_default();
-        let folder = PrivateDirectory::new("alone")?;
-        let requirements = folder.path().join(REQUIREMENTS);
-        let copy = Self { entrypoint: folder.path().join(name), _folder: folder };
+        let directory = PrivateDirectory::new("alone")?;
+        let requirements = directory.path().join(REQUIREMENTS);
+        let copy = Self { entrypoint: directory.path().join(name), _folder: directory };
         fs::copy(entrypoint, &copy.entrypoint)?;
         match fs::copy(entrypoint.with_file_name(REQUIREMENTS), requirements) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
