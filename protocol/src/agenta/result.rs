@@ -80,7 +80,7 @@ impl TryFrom<Value> for Outputs {
             Value::Number(_) => Ok(Self::Result(EvaluateResult::new(score_of(value)?))),
             Value::String(text) => Ok(Self::Text(text)),
             Value::Array(items) => Ok(Self::List(items)),
-            Value::Null => Err(OutputsError { reason: "null is no result".to_owned() }),
+            Value::Null => Err(OutputsError { reason: "null is not a result".to_owned() }),
         }
     }
 }

@@ -166,7 +166,7 @@ impl fmt::Display for TargetError {
                 write!(f, "the target's answer is larger than {limit} bytes")
             }
             Self::Protocol { reason } => {
-                write!(f, "what answered is no target proxy: {reason}")
+                write!(f, "the response is not one of a target proxy: {reason}")
             }
             Self::Unreadable { reason, excerpt } => {
                 write!(f, "the target's answer cannot be read: {reason}")?;

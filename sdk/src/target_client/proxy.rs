@@ -90,7 +90,7 @@ fn address(url: &str) -> Result<(Vec<SocketAddr>, String), String> {
     let Some(rest) =
         url.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://")).map(|_| &url[7..])
     else {
-        return Err(format!("is no http URL; {form}"));
+        return Err(format!("is not an http URL; {form}"));
     };
     let authority = rest.strip_suffix('/').unwrap_or(rest);
     if authority.contains(['/', '?', '#', '@', '\\'])
@@ -198,11 +198,11 @@ mod tests {
     #[test]
     fn nothing_else_is() {
         for (url, reason) in [
-            ("", "no http URL"),
-            ("http:/", "no http URL"),
-            ("https://127.0.0.1:1", "no http URL"),
-            ("127.0.0.1:1", "no http URL"),
-            ("ünïcödé", "no http URL"),
+            ("", "not an http URL"),
+            ("http:/", "not an http URL"),
+            ("https://127.0.0.1:1", "not an http URL"),
+            ("127.0.0.1:1", "not an http URL"),
+            ("ünïcödé", "not an http URL"),
             ("http://", "not this machine"),
             ("http://example.com:1", "not this machine"),
             ("http://localhost.example.com:1", "not this machine"),
