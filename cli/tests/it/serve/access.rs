@@ -44,7 +44,9 @@ fn without_a_token_only_this_machine_is_served() {
         .exits(2)
         .says("EVALUATOR_SERVE_TOKEN: the token is empty or has");
     folder.file("empty", "\n");
-    serve(&["--token-file", "empty"], Some("good")).exits(2).says("empty: the token is empty or has");
+    serve(&["--token-file", "empty"], Some("good"))
+        .exits(2)
+        .says("empty: the token is empty or has");
     serve(&["--addr", "nonsense"], None).exits(2);
     serve(&["--addr", "192.0.2.1:1"], Some("good")).exits(3).says("cannot listen on 192.0.2.1:1");
 }
