@@ -124,10 +124,10 @@ fn all_problems_of_all_manifests_are_reported_and_nothing_is_written() {
     let ran = directory.evaluator(&["index", "evaluators"]).exits(2).reports_nothing();
     for (place, text) in [
         ("evaluators/polite/evaluator.yaml:1:1", "the key `description` is missing"),
-        ("evaluators/polite/evaluator.yaml:1:7", "but the folder is called `polite`"),
+        ("evaluators/polite/evaluator.yaml:1:7", "but the directory is called `polite`"),
         ("evaluators/polite/evaluator.yaml:2:1", "did you mean `description`?"),
         ("evaluators/polite/evaluator.yaml:3:11", "did you mean `python`?"),
-        ("evaluators/polite/evaluator.yaml:4:13", "`entrypoint` leaves the folder"),
+        ("evaluators/polite/evaluator.yaml:4:13", "`entrypoint` leaves the directory"),
         ("evaluators/polite/evaluator.yaml:5:7", "`tags` must be a list, not text"),
         ("evaluators/polite/evaluator.yaml:6:9", "`author` must be text, not a number"),
         ("evaluators/brief/evaluator.yaml:1:1", "a manifest is a mapping"),
@@ -152,7 +152,7 @@ fn entrypoints_are_files_inside_the_directory_and_of_their_language() {
     for (entrypoint, expected) in [
         ("gone.py", "names a file that does not exist"),
         ("/etc/passwd", "is an absolute path"),
-        ("a/../../secret.py", "leaves the folder of the evaluator"),
+        ("a/../../secret.py", "leaves the directory of the evaluator"),
         ("'a\\b.py'", "has a backslash"),
         ("./polite.py", "write `polite.py`"),
         ("sub.py", "is not a file"),

@@ -94,7 +94,7 @@ fn an_evaluator_that_needs_what_hosts_do_not_fetch_is_not_valid() {
         let found = outcomes(&ran, name);
         assert_eq!(found[found.len() - 2..], ["smoke_run failed", "result_schema ok"], "{name}");
     }
-    let why = "without the other files of its folder, which hosts do not fetch";
+    let why = "without the other files of its directory, which hosts do not fetch";
     assert!(
         ran.stdout.contains(why) && ran.stdout.contains("No module named 'helper'"),
         "{}",
@@ -117,7 +117,7 @@ fn a_package_that_leads_out_of_its_directory_is_not_valid() {
         "name: tied\ndescription: Tests.\nlanguage: rust\nentrypoint: src/main.rs\n",
     );
     let ran = directory.evaluator(&["validate", "tied"]).exits(1);
-    let why = "tied/Cargo.toml:6:19: `path` leads to `../shared`, outside of the folder";
+    let why = "tied/Cargo.toml:6:19: `path` leads to `../shared`, outside of the directory";
     assert!(ran.stdout.contains(why), "{}", ran.stdout);
 }
 

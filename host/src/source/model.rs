@@ -334,13 +334,13 @@ impl Sources {
 
     /// Returns these sources with other locations of `file` and `local`, if given.
     #[must_use]
-    pub fn located(&self, index: Option<&Path>, folder: Option<&Path>) -> Self {
+    pub fn located(&self, index: Option<&Path>, directory: Option<&Path>) -> Self {
         let mut sources = self.clone();
         if let Some(index) = index {
             sources.register_source(File::new(index));
         }
-        if let Some(folder) = folder {
-            sources.register_source(Local::new(folder));
+        if let Some(directory) = directory {
+            sources.register_source(Local::new(directory));
         }
         sources
     }
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_plain_folder_is_never_used() {
+    fn a_name_that_is_no_plain_directory_is_never_used() {
         let mut sources = Sources::in_environment(&Environment::default());
         for name in ["..", "a/b", ".locks", ""] {
             sources.register_source(Named(name));

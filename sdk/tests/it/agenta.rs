@@ -227,7 +227,7 @@ mod results {
         assert_eq!(v1(json!(false)), Ok(json!({"score": 0.0, "success": false})));
         assert_eq!(
             v1(json!("good")).unwrap_err(),
-            "Agenta does not take a text for an answer (custom code v1): return a score"
+            "Agenta does not accept a text as an answer (custom code v1): return a score"
         );
         let webhook = json!({"inputs": {}, "output": "good"});
         assert_eq!(answer(&text::EVALUATOR, &webhook), Ok(json!("good")));

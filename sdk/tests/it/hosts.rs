@@ -277,10 +277,7 @@ fn what_is_dropped_is_told_to_those_who_ask() {
         let level = [("EVALUATOR_LOG", level)];
         run_with("steady", &[], &level, &sample("agenta/remote-request.txt")).stderr
     };
-    assert_eq!(
-        told("debug"),
-        "debug: of the document of agenta there is no room for trace, testcase\n"
-    );
+    assert_eq!(told("debug"), "debug: dropped from the document of agenta: trace, testcase\n");
     assert_eq!(told("warn"), "");
 }
 

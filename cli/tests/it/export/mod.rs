@@ -100,7 +100,7 @@ fn files_of_people_are_in_the_way() {
     directory.script("polite", "exit 1");
     let mine = directory.file("polite.adk.json", "{}");
     let ran = directory.evaluator(&["export", "--for", "adk", "polite"]).exits(2);
-    ran.reports_nothing().says("polite.adk.json is there and was not written by this command");
+    ran.reports_nothing().says("polite.adk.json exists and was not written by this command");
     assert!(!directory.path().join("polite_adk_metric.py").exists(), "nothing was written");
     directory.evaluator(&["export", "--for", "adk", "polite", "--force"]).exits(0);
     assert_ne!(fs::read_to_string(mine).unwrap(), "{}");

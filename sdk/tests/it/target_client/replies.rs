@@ -76,9 +76,9 @@ fn statuses_without_a_proxys_words_keep_what_was_said() {
         ),
         ("500 Oops", "plain\nwords", "the target failed: plain words"),
         ("429 Too Many", "{}", "the limit of calls of the target is used up: {}"),
-        ("302 Found", "", "what answered is no target proxy: status 302: "),
-        ("201 Created", "{}", "what answered is no target proxy: status 201: {}"),
-        ("403 Forbidden", "no", "what answered is no target proxy: status 403: no"),
+        ("302 Found", "", "the response is not one of a target proxy: status 302: "),
+        ("201 Created", "{}", "the response is not one of a target proxy: status 201: {}"),
+        ("403 Forbidden", "no", "the response is not one of a target proxy: status 403: no"),
     ] {
         let error = Proxy::replying(response(status, body), 100).client().invoke("q").unwrap_err();
         assert_eq!(error.to_string(), expected);
