@@ -50,7 +50,7 @@ impl Recording {
         self
     }
 
-    /// Adds a span with times in milliseconds; parent 0 is none.
+    /// Adds a span with times in milliseconds; parent 0 means a root.
     pub(super) fn span(
         mut self,
         (number, parent): (u64, u64),
@@ -81,7 +81,7 @@ impl Recording {
         self
     }
 
-    /// Adds a log record at this time; span 0 is none.
+    /// Adds a log record at this time; span 0 means no span.
     pub(super) fn log(mut self, span: u64, name: &str, time: u64, body: Value) -> Self {
         self.logs.push(json!({
             "traceId": self.trace_id,

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_tools_speak_only_when_nobody_else_does() {
+    fn output_of_calls_below_tools_counts_only_without_others() {
         let both = |outer: Option<&str>| {
             let output = outer.map_or(json!(null), |text| json!([says("assistant", text)]));
             let recording = agent(Recording::default(), (1, 0), (0, 90));

@@ -46,7 +46,7 @@ fn the_page_lists_the_attributes_that_are_read() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("../docs/trace-attributes.md")).expect("the page");
     let listed = listed(&page);
-    let files = ["src/conversation", "src/trace"].map(|folder| sources(&root.join(folder)));
+    let files = ["src/conversation", "src/trace"].map(|directory| sources(&root.join(directory)));
     let read: BTreeSet<String> = files
         .concat()
         .iter()

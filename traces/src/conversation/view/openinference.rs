@@ -66,7 +66,7 @@ fn is_withheld(value: &Value) -> bool {
 impl Draft<'_> {
     /// Fills from what the convention records, if the span follows it.
     ///
-    /// `decided` says that the span's kind comes from this convention. An agent that another convention has told of
+    /// `decided` says that the span's kind comes from this convention. An agent that another convention describes
     /// keeps what that says of its input and output, even if it is nothing.
     pub(super) fn apply_openinference(&mut self, kind: Kind, decided: bool) {
         let span = self.span;
@@ -162,28 +162,28 @@ fn value_out(span: &Span) -> Result<Vec<Message>, &'static str> {
 
 /// The kinds of all spans of a trace.
 ///
-/// The `GenAI` conventions come first: in a trace in which they tell of a call of a model, this one adds no calls, agents
-/// or tools, since it would tell of the same ones again. Where they tell of agents only, it adds the calls and tools.
+/// The `GenAI` conventions come first: in a trace in which they record a model call, this one adds no calls, agents
+/// or tools, since it would record the same ones again. Where they record agents only, it adds calls and tools.
 pub(in crate::conversation) fn kinds_of(trace: &Trace) -> Vec<Classified> {
-    let told: Vec<Option<Kind>> = trace.spans.iter().map(attributes::kind_of).collect();
-    let mut kinds: Vec<Classified> = told
+    let declared: Vec<Option<Kind>> = trace.spans.iter().map(attributes::kind_of).collect();
+    let mut kinds: Vec<Classified> = declared
         .iter()
         .map(|kind| Classified { kind: kind.unwrap_or(Kind::Plain), by_openinference: false })
         .collect();
-    let any = |is: fn(Kind) -> bool| told.iter().flatten().any(|kind| is(*kind));
+    let any = |is: fn(Kind) -> bool| declared.iter().flatten().any(|kind| is(*kind));
     if any(|kind| kind == Kind::Inference) {
         return kinds;
     }
-    let agents_told = any(Kind::is_agentic);
-    let runs = if agents_told { Vec::new() } else { runs(trace) };
+    let has_agents = any(Kind::is_agentic);
+    let runs = if has_agents { Vec::new() } else { runs(trace) };
     for (index, span) in trace.spans.iter().enumerate() {
         // An operation that the other conventions name, whichever it is, is not looked at again.
-        let (None, Some(named)) = (told[index], span_kind(span)) else { continue };
+        let (None, Some(named)) = (declared[index], span_kind(span)) else { continue };
         let kind = if named.eq_ignore_ascii_case("LLM") {
             Kind::Inference
         } else if named.eq_ignore_ascii_case("TOOL") && !is_handoff(span) {
             Kind::Tool
-        } else if named.eq_ignore_ascii_case("AGENT") && !agents_told {
+        } else if named.eq_ignore_ascii_case("AGENT") && !has_agents {
             Kind::Agent
         } else if named.eq_ignore_ascii_case("CHAIN") && runs.get(index) == Some(&true) {
             Kind::Workflow

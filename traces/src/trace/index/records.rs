@@ -92,7 +92,7 @@ impl RecordRange {
 /// The resource and scope that spans have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
-    /// Offset and length of the resource; in the format of Jaeger, of all processes of a trace. Length 0 if there is none.
+    /// Offset and length of the resource; in the format of Jaeger, of all processes of a trace. Length 0 if it is absent.
     resource: (u64, u32),
     /// Number of the scope, or the constant.
     scope: u32,
@@ -397,7 +397,7 @@ impl<'c> Walk<'c> {
         if self.tracked.keys.is_empty() {
             return Ok(());
         }
-        // Different ids with the same hash are told apart when the trace is read.
+        // Different ids with the same hash are distinguished when the trace is read.
         self.out.span_ids.push(self.hasher.hash_one(span_id) as u32);
         let start = values::time(&start_time, self.format.time_unit()).unwrap_or_default();
         let start = i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX });

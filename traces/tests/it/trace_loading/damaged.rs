@@ -3,9 +3,9 @@
 use super::*;
 
 fn samples() -> Vec<Vec<u8>> {
-    let folder = sample("");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("a folder")
+    let directory = sample("");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
+        .expect("a directory")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.metadata().is_ok_and(|metadata| metadata.len() < 7000))
         .collect();
@@ -13,7 +13,7 @@ fn samples() -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("readable")).collect()
 }
 
-/// Loads a text in every way; only a panic is wrong, and a tree that is none.
+/// Loads a text in every way; only a panic is wrong, and a tree with a cycle or a missing span.
 fn survives(text: &str) {
     for format in [None, Some("jaeger-json"), Some("otlp-json")] {
         match load_text(text, Path::new("t.json"), &formats(format)) {
@@ -65,7 +65,7 @@ proptest! {
         if colons.is_empty() {
             return Ok(());
         }
-        // Put the value in front of what was there, and what was there under a name nobody reads.
+        // Put the value in front of what was there, and what was there under a name that is not read.
         let at = *member.get(&colons);
         survives(&format!("{}{value}, \"unread\": {}", &text[..at], &text[at..]));
     }

@@ -240,7 +240,7 @@ fn parts_of_the_wrong_type_are_lost_with_a_warning() {
 }
 
 #[test]
-fn replaced_surrogates_are_told() {
+fn replaced_surrogates_are_reported() {
     let trace = only("c26_surrogate.json");
     assert_eq!(trace.warnings.len(), 1, "{:?}", trace.warnings);
     assert!(

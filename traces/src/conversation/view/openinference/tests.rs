@@ -318,15 +318,15 @@ fn results_in_messages_belong_to_the_calls_that_asked_for_them() {
     let mut asks = llm("hi", "");
     asks["llm.output_messages.0.message.tool_calls.0.tool_call.id"] = json!("c");
     asks["llm.output_messages.0.message.tool_calls.0.tool_call.function.name"] = json!("t");
-    let mut told = llm("hi", "done");
-    told["llm.input_messages.1.message.role"] = json!("tool");
-    told["llm.input_messages.1.message.content"] = json!("{\"ok\": 1}");
-    told["llm.input_messages.1.message.tool_call_id"] = json!("c");
+    let mut answered = llm("hi", "done");
+    answered["llm.input_messages.1.message.role"] = json!("tool");
+    answered["llm.input_messages.1.message.content"] = json!("{\"ok\": 1}");
+    answered["llm.input_messages.1.message.tool_call_id"] = json!("c");
     let turn = turn(
         Recording::default()
             .span((1, 0), "run", (0, 9), of_kind("CHAIN", json!({})))
             .span((2, 1), "llm", (1, 3), asks)
-            .span((3, 1), "llm", (4, 8), told),
+            .span((3, 1), "llm", (4, 8), answered),
     );
     assert_eq!(tools(&turn), [r#"t null -> {"ok": 1}"#]);
     assert_eq!(turn.final_text.as_deref(), Some("done"));

@@ -118,11 +118,12 @@ fn check(content: &[u8]) -> bool {
 
 fn samples() -> Vec<(PathBuf, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["tests/data", "../host/tests/data", "../cli/tests/data", "../examples/traces"];
-    let mut open: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();
+    let directories =
+        ["tests/data", "../host/tests/data", "../cli/tests/data", "../examples/traces"];
+    let mut open: Vec<PathBuf> = directories.iter().map(|directory| root.join(directory)).collect();
     let mut files = Vec::new();
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 open.push(path);
@@ -339,8 +340,8 @@ fn a_file_that_changes_is_an_error_of_its_traces() {
 #[cfg(unix)]
 #[test]
 fn pipes_are_copied_and_not_held_in_memory() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("pipe");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
     rustix::fs::mknodat(
         rustix::fs::CWD,
         &path,
