@@ -19,7 +19,7 @@ use evaluator_protocol::Manifest;
 use crate::{
     config::{ConfigError, Problem},
     hosts::export::quoted,
-    manifest::{self, FolderFile, LoadedManifest},
+    manifest::{self, DirectoryFile, LoadedManifest},
     source::Reference,
 };
 
@@ -42,7 +42,7 @@ pub struct Entry {
     /// Path of its entrypoint from the directory of the index, with `/` as separator. Hosts use it as `ref`.
     pub path: String,
     /// Files of its directory.
-    pub files: Vec<FolderFile>,
+    pub files: Vec<DirectoryFile>,
 }
 
 /// Error of an index.
@@ -50,27 +50,27 @@ pub struct Entry {
 #[non_exhaustive]
 pub enum IndexError {
     /// A directory cannot be listed.
-    #[error("cannot read {}: {source}", .folder.display())]
+    #[error("cannot read {}: {source}", .directory.display())]
     Unreadable {
         /// The directory.
-        folder: PathBuf,
+        directory: PathBuf,
         /// Error of the system.
         source: io::Error,
     },
     /// The directory has no evaluators.
     #[error(
         "no evaluators in {}: none of its directories has an evaluator.yaml; `evaluator init NAME` creates one that has",
-        .folder.display()
+        .directory.display()
     )]
     Empty {
         /// The directory.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// The evaluators are not below the directory of the index.
-    #[error("the evaluators in {} are not below {}, the directory of the index", .folder.display(), .root.display())]
+    #[error("the evaluators in {} are not below {}, the directory of the index", .directory.display(), .root.display())]
     Outside {
         /// Directory of the evaluators.
-        folder: PathBuf,
+        directory: PathBuf,
         /// Directory of the index.
         root: PathBuf,
     },
@@ -88,18 +88,18 @@ impl Index {
     /// [`IndexError`], with the problems of all evaluators.
     pub fn compile(directory: &Path, root: &Path) -> Result<Self, IndexError> {
         let unreadable = |directory: &Path, source| IndexError::Unreadable {
-            folder: directory.to_owned(),
+            directory: directory.to_owned(),
             source,
         };
         let found =
             manifest::discover(directory).map_err(|source| unreadable(directory, source))?;
         if found.evaluators.is_empty() && found.misnamed.is_empty() {
-            return Err(IndexError::Empty { folder: directory.to_owned() });
+            return Err(IndexError::Empty { directory: directory.to_owned() });
         }
         let absolute = |path: &Path| path.canonicalize().map_err(|source| unreadable(path, source));
         let (from, to) = (absolute(root)?, absolute(directory)?);
         let prefix = to.strip_prefix(&from).map_err(|_| IndexError::Outside {
-            folder: directory.to_owned(),
+            directory: directory.to_owned(),
             root: root.to_owned(),
         })?;
         let mut way: Vec<String> =
@@ -149,7 +149,7 @@ fn entry(loaded: LoadedManifest, way: &[String], errors: &mut Vec<ConfigError>) 
         let message = format!("the path of an evaluator in an index {error}: `{path}`");
         errors.push(complaint(loaded.file(), &message, None));
     }
-    let files = manifest::files(&loaded.folder, loaded.language).unwrap_or_else(|problems| {
+    let files = manifest::files(&loaded.directory, loaded.language).unwrap_or_else(|problems| {
         errors.extend(problems.iter().map(|problem| complaint(loaded.file(), problem, None)));
         Vec::new()
     });
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use crate::{
         json::{Object, Value},
-        manifest::FolderFile,
+        manifest::DirectoryFile,
     };
 
     fn read(text: &str) -> Object {
@@ -227,7 +227,7 @@ mod tests {
             manifest.description = text.clone();
             manifest.author = text.clone();
             manifest.tags = vec![text.clone(), text.clone()];
-            let files = vec![FolderFile { path: text.clone(), sha256: text.clone() }];
+            let files = vec![DirectoryFile { path: text.clone(), sha256: text.clone() }];
             let entries = vec![Entry { manifest, path: text.clone(), files }];
             let index = Index { entries, passed_over: Vec::new() };
 

@@ -208,7 +208,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn write(path: &Path, text: &str) -> io::Result<()> {
         atomic_write(path, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
@@ -218,7 +218,7 @@ mod tests {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777
     }
 
-    fn names(directory: &Folder) -> Vec<String> {
+    fn names(directory: &Directory) -> Vec<String> {
         let entries = fs::read_dir(directory.path("")).expect("it is a directory");
         let name = |entry: io::Result<fs::DirEntry>| entry.expect("it is there").file_name();
         let mut names: Vec<String> =
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn only_absent_and_regular_files_are_replaced() {
-        let directory = Folder::new("files-decision");
+        let directory = Directory::new("files-decision");
         let absent = directory.path("absent");
         assert_eq!(destination(&absent).unwrap(), Destination::Replace(absent));
         let regular = directory.file("regular", "x");
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn an_existing_file_keeps_its_mode_and_a_new_one_gets_the_usual_one() {
-        let directory = Folder::new("files-mode");
+        let directory = Directory::new("files-mode");
         let file = directory.file("report", "old");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         write(&file, "new").unwrap();
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn links_stay_and_what_they_lead_to_is_written() {
-        let directory = Folder::new("files-links");
+        let directory = Directory::new("files-links");
         let target = directory.file("below/target", "old");
         symlink("below/target", directory.path("link")).unwrap();
         symlink("link", directory.path("chain")).unwrap();
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn pipes_and_descriptors_are_written_to() {
-        let directory = Folder::new("files-pipe");
+        let directory = Directory::new("files-pipe");
         let pipe = directory.path("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600))
             .unwrap();
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {
-        let directory = Folder::new("files-failure");
+        let directory = Directory::new("files-failure");
         let file = directory.file("report", "old");
         let fail = |out: &mut dyn Write| {
             out.write_all(b"half")?;

@@ -134,7 +134,7 @@ const CHECK: usize = 13;
 pub(crate) fn validation_text(validations: &[Validation]) -> String {
     let mut text = String::new();
     for validation in validations {
-        let _ = writeln!(text, "{} ({})", validation.name, validation.folder.display());
+        let _ = writeln!(text, "{} ({})", validation.name, validation.directory.display());
         for check in &validation.checks {
             check_lines(&mut text, check, validation);
         }
@@ -190,7 +190,7 @@ pub(crate) fn validation_json(validations: &[Validation]) -> String {
         .map(|validation| {
             json!({
                 "name": validation.name,
-                "folder": validation.folder.to_string_lossy(),
+                "folder": validation.directory.to_string_lossy(),
                 "standing": validation.standing(),
                 "checks": validation.checks,
                 "notes": validation.notes,

@@ -105,7 +105,7 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
     let plain = run(directory.path(), &args, &[]).exits(1);
     let broken = collector("400 Bad Request");
     let moved = collector("307 Temporary Redirect");
-    // Nobody listens there: the port belongs to a socket that is closed again.
+    // The port belonged to a socket that is closed, so nothing listens there.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent_url = format!("http://{}", silent.local_addr().unwrap());

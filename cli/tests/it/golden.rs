@@ -77,17 +77,17 @@ const REASON: &str = "2 of 3 golden turns are not recorded";
 
 #[test]
 fn a_resumed_run_counts_golden_turns_again() {
-    let folder = stopped_early();
-    folder.script("number", "cat >/dev/null; echo started >>starts; echo 1");
-    folder.file("set.json", eval_set(&[("booking", &["book a table"])]));
-    config(&folder, &["name: number, type: code, path: ./number, contract: agenta"]);
+    let directory = stopped_early();
+    directory.script("number", "cat >/dev/null; echo started >>starts; echo 1");
+    directory.file("set.json", eval_set(&[("booking", &["book a table"])]));
+    config(&directory, &["name: number, type: code, path: ./number, contract: agenta"]);
     let args = ["t.json", "-c", "c.yaml", "-o", "json", "--save-run", "r.evalrun", "--resume"];
-    folder.run(&args).exits(0);
-    assert_eq!(folder.run(&args).exits(0).evaluations(0), ["number PASSED"]);
+    directory.run(&args).exits(0);
+    assert_eq!(directory.run(&args).exits(0).evaluations(0), ["number PASSED"]);
     // Documents of this contract contain the golden turn of the last recorded one, and no other.
-    folder.file("set.json", eval_set(&[("booking", &["book a table", "for four"])]));
-    assert_eq!(folder.run(&args).exits(1).evaluations(0), ["number FAILED"]);
-    let starts = std::fs::read_to_string(folder.path().join("starts")).unwrap();
+    directory.file("set.json", eval_set(&[("booking", &["book a table", "for four"])]));
+    assert_eq!(directory.run(&args).exits(1).evaluations(0), ["number FAILED"]);
+    let starts = std::fs::read_to_string(directory.path().join("starts")).unwrap();
     assert_eq!(starts.lines().count(), 2, "the second run evaluates nothing");
 }
 

@@ -177,7 +177,7 @@ fn secrets_cannot_be_read_back_from_the_parent() {
     file("trace.json", &fs::read(trace("a01_otlp_basic_parts")).unwrap());
     file("c.yaml", b"evaluators: [{name: check, type: code, path: ./check}]");
     file("evaluator", &fs::read(env!("CARGO_BIN_EXE_evaluator")).unwrap());
-    let nobody = |args: &[&str]| {
+    let as_nobody = |args: &[&str]| {
         let mut command = Command::new(if is_root { "setpriv" } else { "env" });
         if is_root {
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
@@ -189,10 +189,11 @@ fn secrets_cannot_be_read_back_from_the_parent() {
             .env("HOME", &directory);
         command.output().unwrap()
     };
-    let control = nobody(&["sh", "-c", "./check </dev/null; true"]);
-    let ran = nobody(&["./evaluator", "run", "trace.json", "-c", "c.yaml", "-o", "json"]);
+    let control = as_nobody(&["sh", "-c", "./check </dev/null; true"]);
+    let ran = as_nobody(&["./evaluator", "run", "trace.json", "-c", "c.yaml", "-o", "json"]);
     // What this process is fed by does not matter: it reads its own streams as always.
-    let fed = nobody(&["sh", "-c", "./evaluator run /dev/stdin -c c.yaml -o summary <trace.json"]);
+    let fed =
+        as_nobody(&["sh", "-c", "./evaluator run /dev/stdin -c c.yaml -o summary <trace.json"]);
     fs::remove_dir_all(&directory).unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if !text(&control.stdout).contains("\"score\": 0") {

@@ -15,7 +15,7 @@ use crate::source::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_file_path, is_plain
 /// A file in an evaluator's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FolderFile {
+pub struct DirectoryFile {
     /// Path in the directory, with `/` as separator.
     pub path: String,
     /// SHA-256 of the content, in lower-case hexadecimal digits.
@@ -32,7 +32,7 @@ pub struct FolderFile {
 /// # Errors
 ///
 /// The reason for every file that cannot be published.
-pub fn files(directory: &Path, language: Language) -> Result<Vec<FolderFile>, Vec<String>> {
+pub fn files(directory: &Path, language: Language) -> Result<Vec<DirectoryFile>, Vec<String>> {
     let mut walk = Walk::default();
     walk.directory(directory, "");
     if language == Language::Rust {
@@ -47,7 +47,7 @@ const BAD_NAME: &str = "has a name that cannot be fetched; use letters and digit
 
 #[derive(Default)]
 struct Walk {
-    found: Vec<FolderFile>,
+    found: Vec<DirectoryFile>,
     errors: Vec<String>,
     /// Size of all files.
     bytes: u64,
@@ -91,7 +91,7 @@ impl Walk {
         }
         match sha256(&path) {
             Ok((sha256, bytes)) => {
-                self.found.push(FolderFile { path: name, sha256 });
+                self.found.push(DirectoryFile { path: name, sha256 });
                 self.bytes = self.bytes.saturating_add(bytes);
                 if bytes > MAX_FILE_BYTES {
                     self.large.push(path);
@@ -163,11 +163,11 @@ fn sha256(path: &Path) -> io::Result<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn leftovers_and_hidden_files_do_not_belong_to_it() {
-        let directory = Folder::new("manifest-files");
+        let directory = Directory::new("manifest-files");
         for path in [
             "evaluator.yaml",
             "Cargo.toml",
@@ -206,7 +206,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn every_file_that_cannot_be_fetched_is_named() {
-        let directory = Folder::new("manifest-files-bad");
+        let directory = Directory::new("manifest-files-bad");
         directory.file("a b.txt", "");
         directory.file("fine.txt", "");
         directory.file("über.txt", "");
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_is_fetched_whole_has_limits() {
-        let directory = Folder::new("manifest-files-large");
+        let directory = Directory::new("manifest-files-large");
         for number in 0..4 {
             let file = File::create(directory.path(format!("{number}.bin"))).unwrap();
             file.set_len(MAX_FILE_BYTES).unwrap();

@@ -24,7 +24,7 @@ pub struct LoadedManifest {
     /// Its language.
     pub language: Language,
     /// Directory of the evaluator, as it was given.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Text of the manifest, for messages that quote it.
     pub source_text: String,
     /// Position of the name.
@@ -54,19 +54,19 @@ impl LoadedManifest {
         let (manifest, language, name) =
             document::parse(&source_text, &file, |root, problems| read(root, directory, problems))?;
         let name_place = Place::new(&source_text, name);
-        Ok(Self { manifest, language, folder: directory.to_owned(), source_text, name_place })
+        Ok(Self { manifest, language, directory: directory.to_owned(), source_text, name_place })
     }
 
     /// Returns the path of the manifest.
     #[must_use]
     pub fn file(&self) -> PathBuf {
-        self.folder.join(FILE_NAME)
+        self.directory.join(FILE_NAME)
     }
 
     /// Returns the path of the entrypoint.
     #[must_use]
     pub fn entrypoint(&self) -> PathBuf {
-        self.folder.join(&self.manifest.entrypoint)
+        self.directory.join(&self.manifest.entrypoint)
     }
 }
 

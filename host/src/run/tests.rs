@@ -8,7 +8,7 @@ use crate::{
     metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
     report::{ConversationReport, Partial, Report, run_file::RunFile},
-    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder},
+    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Directory},
 };
 
 const TRACE: &str =
@@ -211,7 +211,7 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
 
 #[tokio::test]
 async fn a_file_without_spans_is_an_error_and_the_others_are_evaluated() {
-    let directory = Folder::new("no-spans");
+    let directory = Directory::new("no-spans");
     let empty =
         directory.file("empty.json", r#"{"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}"#);
     let config =
@@ -227,7 +227,7 @@ async fn a_file_without_spans_is_an_error_and_the_others_are_evaluated() {
 }
 
 /// A file of traces: this number with a conversation of one turn, and one without turns at the end.
-struct Traces(Folder);
+struct Traces(Directory);
 
 impl Traces {
     fn new(name: &str, conversations: usize) -> Self {
@@ -239,7 +239,7 @@ impl Traces {
         let mut lines: Vec<String> =
             (0..conversations).map(|number| span(number, "chat")).collect();
         lines.push(span(conversations, "other"));
-        let directory = Folder::new(name);
+        let directory = Directory::new(name);
         directory.file("traces.jsonl", &lines.join("\n"));
         Self(directory)
     }
@@ -381,7 +381,7 @@ impl Metric for Versioned {
 
 #[tokio::test]
 async fn a_metric_is_reused_only_in_the_revision_that_was_saved() {
-    let directory = Folder::new("run-revision");
+    let directory = Directory::new("run-revision");
     let file = directory.path("r.evalrun");
     for (revision, expected) in
         [(None, 0), (None, 0), (Some("1"), 0), (Some("1"), 1), (Some("2"), 0), (Some("1"), 1)]

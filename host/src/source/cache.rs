@@ -202,16 +202,17 @@ impl Held {
     }
 
     fn write(&self, fetched: &Fetched) -> Result<(), SourceError> {
-        if fetched.whole_folder {
-            let (above, name) = fetched.folder.rsplit_once('/').unwrap_or(("", &fetched.folder));
+        if fetched.whole_directory {
+            let (above, name) =
+                fetched.directory.rsplit_once('/').unwrap_or(("", &fetched.directory));
             let directory = disk::private_directory(&self.directory, above)?.join(name);
-            disk::refuse_links(&self.directory, &fetched.folder)?;
+            disk::refuse_links(&self.directory, &fetched.directory)?;
             let mut files = fetched.files.clone();
             let list: String = files.iter().map(|file| format!("{}\n", file.path)).collect();
             files.push(SourceFile { path: FILES.to_owned(), bytes: list.into_bytes() });
             return disk::write_directory(&directory, &files);
         }
-        let directory = disk::private_directory(&self.directory, &fetched.folder)?;
+        let directory = disk::private_directory(&self.directory, &fetched.directory)?;
         // The entrypoint comes last: without it, the evaluator counts as absent.
         let main = directory.join(self.reference.file_name());
         remove(&main)?;
@@ -310,16 +311,16 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
-    fn fetched(directory: &str, whole_folder: bool, files: &[(&str, &str)]) -> Fetched {
+    fn fetched(directory: &str, whole_directory: bool, files: &[(&str, &str)]) -> Fetched {
         let file = |(path, text): &(&str, &str)| SourceFile {
             path: (*path).to_owned(),
             bytes: text.as_bytes().to_owned(),
         };
         Fetched {
-            folder: directory.to_owned(),
-            whole_folder,
+            directory: directory.to_owned(),
+            whole_directory,
             files: files.iter().map(file).collect(),
         }
     }
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_cache_that_agentevals_filled_is_used() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         directory.file("c/github/e/a.py", "print()");
         let held = Cache::at(directory.path("c")).hold("github", &reference("e/a.py")).unwrap();
         let cached = held.read().unwrap().unwrap();
@@ -340,7 +341,7 @@ mod tests {
 
     #[test]
     fn what_replaces_a_file_brings_and_takes_its_requirements() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         let mut held = Cache::at(directory.path("c")).hold("s", &reference("e/a.py")).unwrap();
         assert_eq!(held.read().unwrap(), None);
         let both = fetched("e", false, &[("a.py", "1"), ("requirements.txt", "x")]);
@@ -355,7 +356,7 @@ mod tests {
 
     #[test]
     fn builds_do_not_change_what_a_package_is() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         let main = reference("e/a/src/main.rs");
         let mut held = Cache::at(directory.path("c")).hold("s", &main).unwrap();
         let files = fetched("e/a", true, &[("Cargo.toml", ""), ("src/main.rs", "")]);
@@ -378,7 +379,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_in_the_cache_are_refused() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         directory.file("elsewhere/a.py", "");
         fs::create_dir_all(directory.path("c/s")).unwrap();
         std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("c/s/e")).unwrap();
@@ -394,7 +395,7 @@ mod tests {
 
     #[test]
     fn records_are_read_back_and_invalid_ones_are_none() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         let (cache, reference) = (Cache::at(directory.path("")), reference("a.py"));
         for origin in [Some("https://a.example/x".to_owned()), None] {
             let known = Known { hash: ContentHash::of(&[]), origin };

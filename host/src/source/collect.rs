@@ -50,9 +50,9 @@ pub(super) fn collect(
         indexed.files.iter().find(|file| file.path == inside)
     };
     let package = package(tree, indexed.as_ref(), reference)?;
-    let whole_folder = package.is_some();
+    let whole_directory = package.is_some();
     let Package { directory, files: paths } = package.unwrap_or_else(|| Package {
-        directory: reference.folder().to_owned(),
+        directory: reference.directory().to_owned(),
         files: vec![reference.file_name().to_owned()],
     });
     if !paths.iter().any(|path| join(&directory, path) == reference.as_str()) {
@@ -75,7 +75,7 @@ pub(super) fn collect(
         Ok(SourceFile { path, bytes })
     };
     let mut files = paths.into_iter().map(&mut read).collect::<Result<Vec<_>, _>>()?;
-    if !whole_folder && !reference.is_rust() {
+    if !whole_directory && !reference.is_rust() {
         match read(REQUIREMENTS.to_owned()) {
             Ok(file) => files.push(file),
             Err(error)
@@ -83,7 +83,7 @@ pub(super) fn collect(
             Err(error) => return Err(error),
         }
     }
-    Ok(Fetched { folder: directory, whole_folder, files })
+    Ok(Fetched { directory: directory, whole_directory, files })
 }
 
 /// Returns the package of a Rust source: the directory in the index if it is listed there, or else the one in the tree.
@@ -187,7 +187,7 @@ mod tests {
         let reference = Reference::parse(reference).unwrap();
         collect(&tree, &index, &reference, &Cancellation::new())
             .map(|fetched| {
-                fetched.files.iter().map(|file| join(&fetched.folder, &file.path)).collect()
+                fetched.files.iter().map(|file| join(&fetched.directory, &file.path)).collect()
             })
             .map_err(|error| error.to_string())
     }

@@ -176,7 +176,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn directories_are_private_also_when_they_were_there() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         fs::create_dir(directory.path("a")).unwrap();
         fs::set_permissions(directory.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
         let made = private_directory(&directory.path(""), "a/b").unwrap();
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn links_are_refused_on_the_way_and_at_the_end() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         directory.file("elsewhere/x.py", "x");
         std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("link")).unwrap();
         let root = directory.path("");
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_is_written_replaces_what_was_there_and_leaves_nothing_else() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         let path = directory.path("a.py");
         write(&path, b"1").unwrap();
         write(&path, b"2").unwrap();

@@ -268,11 +268,11 @@ fn walk(directory: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn directories_with_a_manifest_are_listed_and_a_broken_one_is_a_warning() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         directory.file("b/evaluator.yaml", "name: bee\nentrypoint: b.py\n");
         directory.file("a/evaluator.yaml", "name: ay\nentrypoint: src/main.rs\n");
         directory.file("broken/evaluator.yaml", "name: [x]\n");
@@ -297,14 +297,14 @@ mod tests {
         assert!(error.to_string().contains(DIRECTORY_VARIABLE), "{error}");
     }
 
-    fn package(directory: &Folder, reference: &str) -> Option<Package> {
+    fn package(directory: &Directory, reference: &str) -> Option<Package> {
         let tree = DirectoryTree::new(&directory.path("")).unwrap();
         tree.package(&Reference::parse(reference).unwrap()).unwrap()
     }
 
     #[test]
     fn a_package_is_all_files_but_builds_and_history() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         for path in [
             "e/a/Cargo.toml",
             "e/a/src/main.rs",
@@ -326,7 +326,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_do_not_lead_out() {
-        let directory = Folder::new("source");
+        let directory = Directory::new("source");
         directory.file("secret.py", "s");
         directory.file("s/a/Cargo.toml", "");
         std::os::unix::fs::symlink(directory.path("secret.py"), directory.path("s/a/x.py"))

@@ -90,9 +90,9 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
     /// Directory of the files, as a path inside the source; empty for its root.
-    pub folder: String,
+    pub directory: String,
     /// Whether the files are the whole directory (a package), or a file and its requirements.
-    pub whole_folder: bool,
+    pub whole_directory: bool,
     /// The files.
     pub files: Vec<SourceFile>,
 }
@@ -100,7 +100,7 @@ pub struct Fetched {
 /// A file of an evaluator.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Path inside [`Fetched::folder`], with forward slashes.
+    /// Path inside [`Fetched::directory`], with forward slashes.
     pub path: String,
     /// Content.
     pub bytes: Vec<u8>,

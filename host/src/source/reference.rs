@@ -56,7 +56,7 @@ impl Reference {
 
     /// Returns the directory; empty for the root of the source.
     #[must_use]
-    pub fn folder(&self) -> &str {
+    pub fn directory(&self) -> &str {
         self.0.rsplit_once('/').map_or("", |(directory, _)| directory)
     }
 
@@ -82,7 +82,7 @@ impl Reference {
     /// Returns the directories above the file, nearest first, without the root of the source.
     pub(super) fn directories(&self) -> impl Iterator<Item = &str> {
         let parent = |path: &str| path.rfind('/').unwrap_or_default();
-        std::iter::successors(Some(self.folder()), move |directory| {
+        std::iter::successors(Some(self.directory()), move |directory| {
             Some(&directory[..parent(directory)])
         })
         .take_while(|directory| !directory.is_empty())
@@ -131,7 +131,7 @@ mod tests {
         }
         let reference = Reference::parse("a/b/c.d.PY").unwrap();
         assert_eq!(
-            (reference.folder(), reference.file_name(), reference.extension().as_str()),
+            (reference.directory(), reference.file_name(), reference.extension().as_str()),
             ("a/b", "c.d.PY", ".py")
         );
         assert_eq!(reference.directories().collect::<Vec<_>>(), ["a/b", "a"]);

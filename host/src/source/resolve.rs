@@ -258,12 +258,12 @@ impl<'a> Evaluator<'a> {
         say(self.wanted.to_string());
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
         // Registered sources are not trusted: paths must stay in the cache, and the entrypoint must be among the files.
-        let whole = |path: &str| join(&fetched.folder, path);
+        let whole = |path: &str| join(&fetched.directory, path);
         let is_safe = |path: &str| is_file_path(&whole(path));
         let main = self.wanted.reference.as_str();
         if !fetched.files.iter().all(|file| is_safe(&file.path))
             || !fetched.files.iter().any(|file| whole(&file.path) == main)
-            || (fetched.whole_folder && fetched.folder.is_empty())
+            || (fetched.whole_directory && fetched.directory.is_empty())
         {
             return Err(SourceError::Unsafe {
                 reason: format!("the source `{}` gave other files than {main}", self.wanted.source),

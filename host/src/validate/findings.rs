@@ -16,7 +16,7 @@ pub struct Validation {
     /// Name in its manifest; the name of its directory if the manifest cannot be read.
     pub name: String,
     /// Its directory, as it was given.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Problems of its manifest, with its text; the first check has the same problems as lines.
     pub manifest_error: Option<ConfigError>,
     /// Checks in order of their dependencies.
@@ -115,7 +115,7 @@ impl Validation {
         let directory = directory.to_owned();
         Self {
             name,
-            folder: directory,
+            directory: directory,
             manifest_error: None,
             checks: Vec::new(),
             notes: Vec::new(),

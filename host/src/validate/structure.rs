@@ -94,7 +94,7 @@ pub(super) fn package_problems(loaded: &LoadedManifest) -> Vec<String> {
     if loaded.language != Language::Rust {
         return Vec::new();
     }
-    let file = loaded.folder.join(MANIFEST);
+    let file = loaded.directory.join(MANIFEST);
     let text = fs::read_to_string(&file).unwrap_or_default();
     let Ok(document) = Document::parse(&text) else { return Vec::new() };
     let mut found = Found { text: &text, file: &file, problems: Vec::new() };
@@ -161,7 +161,7 @@ fn leaves(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn guards_are_known_however_they_are_written() {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_form_of_a_source() {
-        let directory = Folder::new("validate-python");
+        let directory = Directory::new("validate-python");
         let found = |source: &str| {
             let (problems, notes) = python_problems(&directory.file("a.py", source));
             (problems.len(), notes.len())

@@ -13,7 +13,7 @@ use crate::manifest;
 #[non_exhaustive]
 pub struct Targets {
     /// Directories of one evaluator each, without duplicates.
-    pub folders: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
     /// Paths that were ignored, with the reason.
     pub passed_over: Vec<(PathBuf, &'static str)>,
 }
@@ -32,7 +32,7 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, String> {
         let unreadable = |error: io::Error| format!("cannot read {}: {error}", path.display());
         let mut add = |directory: PathBuf| {
             if seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())) {
-                found.folders.push(directory);
+                found.directories.push(directory);
             }
         };
         if !path.metadata().map_err(unreadable)?.is_dir() {
@@ -62,7 +62,7 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, String> {
             );
         }
     }
-    if found.folders.is_empty() {
+    if found.directories.is_empty() {
         return Err("there is nothing to validate; name the directory of an evaluator, or a directory of such directories".to_owned());
     }
     Ok(found)

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     hosts::conform::{prepare_on_thread, run_concurrently},
-    manifest::{self, FolderFile, Language, LoadedManifest},
+    manifest::{self, DirectoryFile, Language, LoadedManifest},
     process::Cancellation,
     runtime::{
         Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError, PrepareEvent,
@@ -209,15 +209,15 @@ impl Examined {
     fn look(loaded: &LoadedManifest, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
         let manifest = &loaded.manifest;
         let entrypoint = loaded.entrypoint();
-        let mut validation = Validation::new(manifest.name.clone(), &loaded.folder);
+        let mut validation = Validation::new(manifest.name.clone(), &loaded.directory);
         let detail = format!("{}, {}", manifest.language, manifest.entrypoint);
         validation.add(CheckKind::Manifest, Finding::ok(detail));
 
         let mut sources = vec![entrypoint.clone()];
         let mut try_alone = None;
-        let files = match manifest::files(&loaded.folder, loaded.language) {
+        let files = match manifest::files(&loaded.directory, loaded.language) {
             Ok(files) => {
-                sources.extend(files.iter().map(|file| loaded.folder.join(&file.path)));
+                sources.extend(files.iter().map(|file| loaded.directory.join(&file.path)));
                 if has_companions(loaded.language, &manifest.entrypoint, &files) {
                     try_alone = Some(entrypoint.clone());
                 }
@@ -365,7 +365,11 @@ pub(super) struct Alone {
 /// Returns true if the directory has files that hosts do not fetch.
 ///
 /// Hosts fetch whole packages, but of other evaluators only the entrypoint and the requirements next to it.
-pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[FolderFile]) -> bool {
+pub(super) fn has_companions(
+    language: Language,
+    entrypoint: &str,
+    files: &[DirectoryFile],
+) -> bool {
     let requirements = match entrypoint.rsplit_once('/') {
         Some((directory, _)) => format!("{directory}/{REQUIREMENTS}"),
         None => REQUIREMENTS.to_owned(),
@@ -377,7 +381,7 @@ pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[Fold
 /// Copy of the files that hosts fetch, in a directory that is removed afterwards.
 pub(super) struct Copy {
     /// Removed when this is dropped.
-    _folder: PrivateDirectory,
+    _directory: PrivateDirectory,
     pub(super) entrypoint: PathBuf,
 }
 
@@ -386,7 +390,7 @@ impl Copy {
         let name = entrypoint.file_name().unwrap_or_default();
         let directory = PrivateDirectory::new("alone")?;
         let requirements = directory.path().join(REQUIREMENTS);
-        let copy = Self { entrypoint: directory.path().join(name), _folder: directory };
+        let copy = Self { entrypoint: directory.path().join(name), _directory: directory };
         fs::copy(entrypoint, &copy.entrypoint)?;
         match fs::copy(entrypoint.with_file_name(REQUIREMENTS), requirements) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

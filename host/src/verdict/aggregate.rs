@@ -362,7 +362,7 @@ mod tests {
         }
 
         #[test]
-        fn errors_are_tolerated_only_beside_scores_in_a_whole_run_and_up_to_their_share(balance in balances()) {
+        fn errors_are_tolerated_only_next_to_scores_in_a_whole_run_and_up_to_their_share(balance in balances()) {
             let without = Balance { max_error_rate: 0.0, ..balance };
             prop_assert!(!without.tolerates_errors());
             if balance.tolerates_errors() {

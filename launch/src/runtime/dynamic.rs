@@ -344,10 +344,10 @@ static OTHER: LazyLock<Regex> = LazyLock::new(|| {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn reason(name: &str, text: &str) -> Option<String> {
-        let directory = Folder::new("dynamic_code");
+        let directory = Directory::new("dynamic_code");
         for other in ["rules.py", "lib/rules.py", "rules.sh", "lib/rules.sh", "rules.rb"] {
             directory.file(other, "");
         }

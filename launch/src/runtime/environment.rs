@@ -298,7 +298,7 @@ impl EnvironmentFilter {
 mod tests {
     use super::*;
     #[cfg(unix)]
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn the_cache_directory_follows_the_environment() {
@@ -345,7 +345,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_script_names_its_interpreter() {
-        let directory = Folder::new("environment-interpreter");
+        let directory = Directory::new("environment-interpreter");
         let python = directory.program("bin/python3");
         let environment = Environment::new([("PATH", directory.path("bin"))]);
         for (text, expected) in [
@@ -365,7 +365,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn programs_are_executable_files_on_the_path() {
-        let directory = Folder::new("environment-path");
+        let directory = Directory::new("environment-path");
         let tool = directory.program("second/tool");
         directory.file("first/tool", "is not executable");
         let path =

@@ -202,11 +202,11 @@ pub(super) fn code_below(directory: &Path, found: &mut Vec<PathBuf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     /// The files of a directory that count for the script in it.
     #[track_caller]
-    fn counts(directory: &Folder, script: &str, expected: &[&str]) {
+    fn counts(directory: &Directory, script: &str, expected: &[&str]) {
         let root = directory.path("");
         let found = of_script(&directory.path(script));
         let found: Vec<String> = found
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn python_imports_modules_and_packages() {
-        let directory = Folder::new("imports-python");
+        let directory = Directory::new("imports-python");
         directory.file(
             "check.py",
             "import json\nfrom helpers import (\n  a,\n  b,\n)\nfrom rules.strict import x\n\
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn javascript_imports_relative_paths() {
-        let directory = Folder::new("imports-js");
+        let directory = Directory::new("imports-js");
         directory.file(
             "src/check.ts",
             "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./directory');\n\
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_a_script_writes_next_to_it_is_not_a_part_of_it() {
-        let directory = Folder::new("imports-sh");
+        let directory = Directory::new("imports-sh");
         directory.file(
             "check",
             "#!/bin/sh\n. \"$(dirname \"$0\")/common.sh\"\necho x >>starts; echo >>starts.log\n",

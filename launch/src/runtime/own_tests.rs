@@ -303,7 +303,7 @@ fn before(counts: &str, word: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     const PYTHON: Convention = Convention {
         is_test: |name| name.starts_with("test_") && name.ends_with(".py"),
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn tests_are_those_that_mention_the_script() {
-        let directory = Folder::new("own-tests");
+        let directory = Directory::new("own-tests");
         let script = directory.file("check.py", "");
         for (name, text) in [
             ("test_check.py", ""),

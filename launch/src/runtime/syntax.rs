@@ -103,12 +103,12 @@ fn verdict(answer: Result<ToolOutput, ToolError>, broken: i32) -> Syntax {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::{Environment, testing::Folder};
+    use crate::runtime::{Environment, testing::Directory};
 
     #[test]
     fn python_reads_and_leaves_nothing_behind() {
         let Some(python3) = Environment::inherited().find_program("python3") else { return };
-        let directory = Folder::new("syntax-python");
+        let directory = Directory::new("syntax-python");
         let look =
             |source: &str| python(&python3, &directory.file("a.py", source), &Cancellation::new());
         assert_eq!(look("x = 1\nimport nothing_of_this_name\n"), Syntax::Sound);
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn node_reads_javascript_and_only_newer_ones_typescript() {
         let Some(node) = Environment::inherited().find_program("node") else { return };
-        let directory = Folder::new("syntax-node");
+        let directory = Directory::new("syntax-node");
         let js =
             |source: &str| javascript(&node, &directory.file("a.js", source), &Cancellation::new());
         assert_eq!(js("console.log(nothing);"), Syntax::Sound);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_interpreter_that_does_not_work_says_nothing_of_the_file() {
-        let directory = Folder::new("syntax-dead");
+        let directory = Directory::new("syntax-dead");
         let source = directory.file("a.py", "x = (");
         for script in ["exit 7", "exit 1", "kill -9 $$"] {
             let interpreter = directory.script("python", script);

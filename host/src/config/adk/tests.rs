@@ -9,7 +9,7 @@ use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     json,
     metric::MatchType,
-    runtime::testing::Folder,
+    runtime::testing::Directory,
 };
 
 fn parse(text: &str) -> Config {
@@ -218,7 +218,7 @@ fn a_python_function_needs_a_file_or_a_command() {
 
 #[test]
 fn a_python_function_of_a_file_is_called_as_adk_does() {
-    let directory = Folder::new("adk-config");
+    let directory = Directory::new("adk-config");
     directory.file(
         "my_pkg/metrics.py",
         "def fn(eval_metric, actual, expected, scenario):\n    return 1\n",

@@ -217,7 +217,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn parts_do_not_run_into_each_other() {
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_decides_the_answers_changes_the_key_and_nothing_else_does() {
-        let directory = Folder::new("run-fingerprint");
+        let directory = Directory::new("run-fingerprint");
         let check = directory.file("check.py", "1");
         let helper = directory.file("helper.py", "1");
         let python = directory.file("python", "x");
@@ -292,18 +292,18 @@ mod tests {
 
     #[test]
     fn the_directory_of_an_evaluator_does_not_count() {
-        let key = |directory: &Folder| {
+        let key = |directory: &Directory| {
             let files =
                 BTreeSet::from([directory.file("check.py", "1"), directory.file("a.py", "2")]);
             let inputs = Inputs { files, ..Inputs::default() };
             Fingerprint::of_program(&inputs, Digester::new("")).unwrap().digest()
         };
-        assert_eq!(key(&Folder::new("run-here")), key(&Folder::new("run-there")));
+        assert_eq!(key(&Directory::new("run-here")), key(&Directory::new("run-there")));
     }
 
     #[test]
     fn what_cannot_be_read_is_named() {
-        let directory = Folder::new("run-unreadable");
+        let directory = Directory::new("run-unreadable");
         let mut inputs = Inputs::default();
         inputs.files.insert(directory.path("gone.py"));
         let error = Fingerprint::of_program(&inputs, Digester::new("")).unwrap_err();

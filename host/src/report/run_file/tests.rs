@@ -21,7 +21,7 @@ use crate::{
         Collector, ConversationReport, Conversations, EvaluationReport, EventContext, EventTurn,
         Partial, Report,
     },
-    runtime::testing::Folder,
+    runtime::testing::Directory,
     verdict::{ERROR_TYPES, Standing, Status},
 };
 
@@ -228,7 +228,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         at in any::<prop::sample::Index>(),
     ) {
-        let directory = Folder::new("run-any");
+        let directory = Directory::new("run-any");
         let (mut text, _) = saved(&directory, 2, true);
         let at = at.index(text.len());
         text.splice(at..at, bytes);
@@ -290,7 +290,7 @@ fn a_file_that_cannot_be_written_any_more_keeps_what_it_has() {
     let mut collector = Collector::new(200, 100);
     fill(&mut collector, 0..50);
     // One that may only be read, with a part of what was to be written: as a full disk leaves it.
-    let directory = Folder::new("run-torn");
+    let directory = Directory::new("run-torn");
     let path = directory.path("torn");
     let file = collector.store().file().as_mut().unwrap().get_mut().unwrap();
     let mut copy = File::create(&path).unwrap();
@@ -394,7 +394,7 @@ fn writer(file: &std::path::Path, resume: bool, conversations: usize) -> RunWrit
 }
 
 /// The text of the file `r.evalrun` with this number of evaluations and their conversations, and the positions of its lines.
-fn saved(directory: &Folder, evaluations: u8, finished: bool) -> (Vec<u8>, Vec<Range<usize>>) {
+fn saved(directory: &Directory, evaluations: u8, finished: bool) -> (Vec<u8>, Vec<Range<usize>>) {
     let file = directory.path("r.evalrun");
     let _ = fs::remove_file(&file);
     let mut writer = writer(&file, false, evaluations.into());
@@ -432,7 +432,7 @@ fn found(file: &std::path::Path) -> (Vec<Option<f64>>, Option<super::Damage>) {
 
 #[test]
 fn every_beginning_of_a_file_is_used_up_to_its_last_whole_line() {
-    let directory = Folder::new("run-beginnings");
+    let directory = Directory::new("run-beginnings");
     let (text, lines) = saved(&directory, 3, false);
     let file = directory.path("cut.evalrun");
     let odd = lines[0].clone().step_by(97).chain(lines[1].start..=text.len());
@@ -451,7 +451,7 @@ fn every_beginning_of_a_file_is_used_up_to_its_last_whole_line() {
 
 #[test]
 fn every_changed_byte_is_seen_and_all_other_lines_are_used() {
-    let directory = Folder::new("run-bits");
+    let directory = Directory::new("run-bits");
     let (text, lines) = saved(&directory, 3, false);
     let file = directory.path("changed.evalrun");
     for at in lines[1].start..text.len() {
@@ -486,7 +486,7 @@ fn every_changed_byte_is_seen_and_all_other_lines_are_used() {
 
 #[test]
 fn what_a_machine_without_power_leaves_is_dropped() {
-    let directory = Folder::new("run-tails");
+    let directory = Directory::new("run-tails");
     let (text, lines) = saved(&directory, 2, false);
     let partial = &text[lines[2].start..lines[2].end - 9];
     let tails: [Vec<u8>; 6] = [
@@ -521,7 +521,7 @@ fn what_a_machine_without_power_leaves_is_dropped() {
 
 #[test]
 fn one_run_at_a_time_writes_a_file() {
-    let directory = Folder::new("run-lock");
+    let directory = Directory::new("run-lock");
     let file = directory.path("r.evalrun");
     let busy = || matches!(RunFile::open(&file, true), Err(RunFileError::Busy { .. }));
     let first = RunFile::open(&file, false).unwrap();
@@ -545,7 +545,7 @@ fn one_run_at_a_time_writes_a_file() {
 
 #[test]
 fn the_last_reusable_record_of_an_evaluation_counts() {
-    let directory = Folder::new("run-last");
+    let directory = Directory::new("run-last");
     let file = directory.path("r.evalrun");
     let mut first = writer(&file, false, 3);
     for (number, score, reusable) in
@@ -560,7 +560,7 @@ fn the_last_reusable_record_of_an_evaluation_counts() {
 
 #[test]
 fn what_was_withdrawn_is_not_used_and_what_came_later_is() {
-    let directory = Folder::new("run-withdrawn");
+    let directory = Directory::new("run-withdrawn");
     let file = directory.path("r.evalrun");
     let mut first = writer(&file, false, 3);
     add(&mut first, 0, &scored(0.5), true);
@@ -573,7 +573,7 @@ fn what_was_withdrawn_is_not_used_and_what_came_later_is() {
 
 #[test]
 fn results_of_a_complete_run_are_kept_only_if_it_is_resumed() {
-    let directory = Folder::new("run-kept");
+    let directory = Directory::new("run-kept");
     let (text, _) = saved(&directory, 2, true);
     let file = directory.path("r.evalrun");
     drop(writer(&file, true, 0));
@@ -589,7 +589,7 @@ fn results_of_a_complete_run_are_kept_only_if_it_is_resumed() {
 
 #[test]
 fn a_saved_run_is_reported_as_it_was_and_a_killed_one_as_partial() {
-    let directory = Folder::new("run-report");
+    let directory = Directory::new("run-report");
     let file = directory.path("r.evalrun");
     let files = std::slice::from_ref(&file);
     let (text, lines) = saved(&directory, 3, true);
@@ -625,7 +625,7 @@ fn sealed(rest: &str) -> String {
 
 #[test]
 fn numbers_of_any_size_are_read() {
-    let directory = Folder::new("run-numbers");
+    let directory = Directory::new("run-numbers");
     let file = directory.path("r.evalrun");
     let part = |ids: [&str; 2]| {
         let mut writer = writer(&file, false, 2);
@@ -686,7 +686,7 @@ fn numbers_of_any_size_are_read() {
 
 #[test]
 fn parts_of_one_run_are_one_report_and_others_are_refused() {
-    let directory = Folder::new("run-parts");
+    let directory = Directory::new("run-parts");
     let part = |name: &str, ids: &[&str], change: &dyn Fn(&mut Header)| {
         let file = directory.path(name);
         let open = RunFile::open(&file, false).unwrap();

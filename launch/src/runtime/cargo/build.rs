@@ -457,11 +457,11 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn a_program_is_stale_when_a_part_of_it_is_newer_or_gone() {
-        let directory = Folder::new("cargo-freshness");
+        let directory = Directory::new("cargo-freshness");
         let source = directory.file("a b.rs", "");
         let program = directory.file("check", "");
         assert_eq!(parts(&program), None);

@@ -247,10 +247,10 @@ mod tests {
     use std::{fmt::Write, fs};
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     /// A workspace of one package with these targets (kind, name, path).
-    fn metadata(directory: &Folder, targets: &[(&str, &str, &str)]) -> String {
+    fn metadata(directory: &Directory, targets: &[(&str, &str, &str)]) -> String {
         let mut text = String::new();
         for (kind, name, path) in targets {
             directory.file(path, "fn main() {}");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// The owner of `source` as text, and how often cargo was asked.
-    fn owner_of(directory: &Folder, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
+    fn owner_of(directory: &Directory, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
         let mut asked = 0;
         let mut ask = |_: &Path| {
             asked += 1;
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn files_of_a_package_are_its_programs_or_none_of_its_business() {
-        let directory = Folder::new("owner-files");
+        let directory = Directory::new("owner-files");
         let metadata = metadata(
             &directory,
             &[
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_directory_is_not_a_file_whatever_its_name() {
-        let directory = Folder::new("owner-directory");
+        let directory = Directory::new("owner-directory");
         fs::create_dir(directory.path("check.rs")).unwrap();
         assert_eq!(
             owner_of(&directory, "", &["check.rs"]),
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_package_is_its_only_program_or_says_which() {
-        let directory = Folder::new("owner-package");
+        let directory = Directory::new("owner-package");
         let one = metadata(
             &directory,
             &[("bin", "a", "src/main.rs"), ("example", "demo", "examples/demo.rs")],

@@ -392,11 +392,11 @@ fn generate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     #[test]
     fn without_cargo_the_hint_says_what_to_install() {
-        let directory = Folder::new("cargo-missing");
+        let directory = Directory::new("cargo-missing");
         let source = directory.file("check.rs", "fn main() {}");
         let runtime = Cargo::new(Environment::new([("PATH", "")]));
         let results = runtime.prepare(
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn without_a_place_for_builds_a_lone_file_says_what_to_set() {
-        let directory = Folder::new("cargo-homeless");
+        let directory = Directory::new("cargo-homeless");
         let source = directory.file("check.rs", "fn main() {}");
         let path = Environment::inherited().get("PATH").unwrap().to_owned();
         let results = Cargo::new(Environment::new([("PATH", path)])).prepare(

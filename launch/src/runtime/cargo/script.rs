@@ -177,7 +177,7 @@ fn unusable(verb: &str, path: &Path, error: &io::Error) -> PrepareError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     #[test]
     fn any_file_name_makes_a_valid_package_name() {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_change_is_not_written() {
-        let directory = Folder::new("script-unchanged");
+        let directory = Directory::new("script-unchanged");
         let path = directory.path("a.toml");
         write_if_changed(&path, "one").unwrap();
         let before = fs::metadata(&path).unwrap().modified().unwrap();
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_lock_is_waited_for_and_the_wait_is_reported() {
-        let directory = Folder::new("script-lock");
+        let directory = Directory::new("script-lock");
         let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
         let cancellation = Cancellation::new();
         let held = script.lock(&cancellation, &mut no_events).unwrap();
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_run_does_not_wait_for_a_lock() {
-        let directory = Folder::new("script-cancelled");
+        let directory = Directory::new("script-cancelled");
         let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
         let cancellation = Cancellation::new();
         let _held = script.lock(&cancellation, &mut no_events).unwrap();

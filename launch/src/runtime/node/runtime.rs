@@ -470,10 +470,10 @@ fn is_harmless_option(option: &str) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     /// Finds types in files that have `: `, where the real one would find them.
-    fn node_that_prints(directory: &Folder, version: &str) -> (PathBuf, Environment) {
+    fn node_that_prints(directory: &Directory, version: &str) -> (PathBuf, Environment) {
         let node = directory.script(
             "bin/node",
             &format!("for last; do :; done\n[ \"$last\" = --version ] || ! grep -q ': ' \"$last\" || exit 42\necho {version}"),
@@ -489,7 +489,7 @@ mod tests {
 
     #[test]
     fn javascript_starts_node_without_asking_for_its_version() {
-        let directory = Folder::new("node-js");
+        let directory = Directory::new("node-js");
         let (node, environment) = node_that_prints(&directory, "garbage");
         let source = directory.file("check.mjs", "");
         let launch = Node::javascript(environment)
@@ -501,7 +501,7 @@ mod tests {
 
     #[test]
     fn a_flag_is_given_where_the_version_needs_it() {
-        let directory = Folder::new("node-flag");
+        let directory = Directory::new("node-flag");
         let (node, environment) = node_that_prints(&directory, "v22.10.0");
         let source = directory.file("check.ts", "");
         let launch = Node::typescript(environment)
@@ -516,7 +516,7 @@ mod tests {
 
     #[test]
     fn an_old_node_leaves_it_to_the_nearest_tsx() {
-        let directory = Folder::new("node-tsx");
+        let directory = Directory::new("node-tsx");
         let (_, environment) = node_that_prints(&directory, "v20.20.2");
         let tsx = directory.program("project/node_modules/.bin/tsx");
         directory.program("bin/tsx");
@@ -530,7 +530,7 @@ mod tests {
 
     #[test]
     fn an_old_node_without_tsx_runs_the_file_as_it_is_and_says_so() {
-        let directory = Folder::new("node-old");
+        let directory = Directory::new("node-old");
         let (node, environment) = node_that_prints(&directory, "v20.20.2");
         let source = directory.file("check.ts", "");
         let mut events = Vec::new();
@@ -547,7 +547,7 @@ mod tests {
 
     #[test]
     fn an_old_node_that_would_refuse_the_file_is_not_started() {
-        let directory = Folder::new("node-old-module");
+        let directory = Directory::new("node-old-module");
         let (_, environment) = node_that_prints(&directory, "v20.20.2");
         let prepare = |source: PathBuf| {
             Node::typescript(environment.clone())
@@ -571,7 +571,7 @@ mod tests {
 
     #[test]
     fn what_is_said_before_a_run_is_what_the_run_does() {
-        let directory = Folder::new("node-agree");
+        let directory = Directory::new("node-agree");
         for (version, file, text, available, runs) in [
             ("v20.20.2", "check.js", "", true, true),
             ("v20.20.2", "check.ts", "let x: number;", false, false),
@@ -594,7 +594,7 @@ mod tests {
 
     #[test]
     fn a_node_that_does_not_answer_is_reported_with_what_it_said() {
-        let directory = Folder::new("node-broken");
+        let directory = Directory::new("node-broken");
         let (node, environment) = node_that_prints(&directory, "oops");
         let source = directory.file("check.ts", "");
         let error = Node::typescript(environment)
@@ -664,7 +664,7 @@ mod version_tests {
 #[cfg(test)]
 mod compile_cache_tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn command() -> CommandSpec {
         let nothing = CommandSpec { clear_env: true, ..CommandSpec::new("node") };
@@ -709,7 +709,7 @@ mod compile_cache_tests {
 
     #[test]
     fn packages_and_long_files_are_much_to_compile() {
-        let directory = Folder::new("node-much");
+        let directory = Directory::new("node-much");
         let long = format!("module.exports = '{}';", "x".repeat(MUCH as usize));
         let small = directory.file("a/small.js", "console.log(1)");
         directory.file("a/lib/long.js", &long);

@@ -265,11 +265,11 @@ fn names(directory: &Path) -> impl Iterator<Item = String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn the_variable_wins_over_the_virtual_environment_which_wins_over_the_path() {
-        let directory = Folder::new("python-order");
+        let directory = Directory::new("python-order");
         let chosen = directory.program("chosen/pypy");
         let venv = directory.program("venv/bin/python");
         directory.program("bin/python");
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_deleted_virtual_environment_is_passed_over() {
-        let directory = Folder::new("python-deleted-venv");
+        let directory = Directory::new("python-deleted-venv");
         let python = directory.program("bin/python");
         let environment = Environment::new([
             ("PATH", directory.path("bin")),
@@ -316,11 +316,11 @@ mod tests {
 #[cfg(all(test, unix))]
 mod distributions_tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn an_environment_has_its_own_packages_and_those_below_it() {
-        let directory = Folder::new("python-distributions");
+        let directory = Directory::new("python-distributions");
         let system = directory.program("usr/bin/python3.12");
         directory.file("usr/lib/python3/dist-packages/six-1.16.0.egg-info", "");
         directory.file("usr/lib/python3.12/os.py", "");
@@ -340,13 +340,13 @@ mod distributions_tests {
 #[cfg(test)]
 mod probe_tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn a_file_that_cannot_be_read_changes_nothing_for_other_evaluators() {
         let environment = Environment::inherited();
         let Some(python) = environment.find_program("python3") else { return };
-        let directory = Folder::new("python-probe");
+        let directory = Directory::new("python-probe");
         let broken = directory.file("one/broken.py", "import os\ndef");
         directory.file("one/only_in_one.py", "");
         let script = directory.file("two/check.py", "import only_in_one");

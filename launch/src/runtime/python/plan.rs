@@ -250,12 +250,12 @@ mod tests {
 
     use super::*;
     #[cfg(unix)]
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[cfg(unix)]
     #[test]
     fn a_wrapper_is_asked_for_the_interpreter_it_stands_for() {
-        let directory = Folder::new("python-wrapper");
+        let directory = Directory::new("python-wrapper");
         let source = directory.file("check.py", "");
         let real = directory.program("real/python3");
         let (environment, cancellation) = (Environment::default(), Cancellation::new());

@@ -267,11 +267,11 @@ fn is_content(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn the_file_next_to_the_evaluator_counts() {
-        let directory = Folder::new("requirements-next");
+        let directory = Directory::new("requirements-next");
         let source = directory.file("check.py", "");
         directory.file("deeper/requirements.txt", "a");
         assert!(Requirements::of(&source, false).is_none());
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_a_fetched_evaluator_may_not_have_is_reported_with_its_position() {
-        let directory = Folder::new("requirements-fetched");
+        let directory = Directory::new("requirements-fetched");
         let source = directory.file("check.py", "");
         let path = directory.file("requirements.txt", "a\n--index-url https://elsewhere\n");
         assert!(Requirements::of(&source, false).unwrap().is_ok());
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn what_is_there_and_cannot_be_read_is_an_error() {
-        let directory = Folder::new("requirements-unreadable");
+        let directory = Directory::new("requirements-unreadable");
         let source = directory.file("check.py", "");
         directory.file("requirements.txt/file", "");
         let error = Requirements::of(&source, false).unwrap().unwrap_err();
@@ -315,7 +315,7 @@ mod tests {
         }
     }
 
-    fn digest_of(directory: &Folder, text: &str) -> Vec<u8> {
+    fn digest_of(directory: &Directory, text: &str) -> Vec<u8> {
         let mut digest = Sha256::new();
         References::of(&directory.path("requirements.txt"), text, None).digest_into(&mut digest);
         digest.finalize().to_vec()
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn the_content_of_what_is_named_counts() {
-        let directory = Folder::new("references-content");
+        let directory = Directory::new("references-content");
         directory.file("base.txt", "a\n-c limits.txt\n");
         directory.file("limits.txt", "a<2");
         directory.file("lib/pyproject.toml", "");
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn files_that_include_each_other_end() {
-        let directory = Folder::new("references-circle");
+        let directory = Directory::new("references-circle");
         directory.file("a.txt", "-r b.txt");
         directory.file("b.txt", "-r a.txt");
         assert_eq!(digest_of(&directory, "-r a.txt"), digest_of(&directory, "-r a.txt"));
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn relative_paths_start_where_they_lead_somewhere() {
-        let directory = Folder::new("references-base");
+        let directory = Directory::new("references-base");
         directory.file("here/lib/x", "");
         directory.file("checks/lib/x", "");
         let file = directory.path("checks/requirements.txt");

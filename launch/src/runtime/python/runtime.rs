@@ -452,11 +452,11 @@ fn is_test(name: &str) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     #[test]
     fn the_command_is_interpreter_and_absolute_path() {
-        let directory = Folder::new("python-argv");
+        let directory = Directory::new("python-argv");
         let python = directory.program("bin/python3");
         let source = directory.file("check.py", "");
         let runtime = Python::new(Environment::new([("PATH", directory.path("bin"))]));
@@ -471,7 +471,7 @@ mod tests {
 
     #[test]
     fn an_interpreter_that_does_not_know_itself_is_an_error_of_those_with_requirements() {
-        let directory = Folder::new("python-mute");
+        let directory = Directory::new("python-mute");
         let python = directory.script("bin/python3", "echo 'no python' >&2; exit 1");
         let source = directory.file("check.py", "");
         let other = directory.file("other/check.py", "");

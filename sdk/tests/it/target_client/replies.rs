@@ -87,7 +87,7 @@ fn statuses_without_a_proxys_words_keep_what_was_said() {
 
 #[test]
 fn without_requests_nobody_is_asked() {
-    let nobody = TargetClient::new("http://127.0.0.1:9", TOKEN).unwrap();
-    assert_eq!(nobody.invoke_batch(Vec::<Request>::new()), Ok(Vec::new()));
-    assert!(!format!("{nobody:?}").contains(TOKEN));
+    let client = TargetClient::new("http://127.0.0.1:9", TOKEN).unwrap();
+    assert_eq!(client.invoke_batch(Vec::<Request>::new()), Ok(Vec::new()));
+    assert!(!format!("{client:?}").contains(TOKEN));
 }
