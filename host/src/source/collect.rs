@@ -83,7 +83,7 @@ pub(super) fn collect(
             Err(error) => return Err(error),
         }
     }
-    Ok(Fetched { directory: directory, whole_directory, files })
+    Ok(Fetched { directory, whole_directory, files })
 }
 
 /// Returns the package of a Rust source: the directory in the index if it is listed there, or else the one in the tree.

@@ -115,7 +115,7 @@ impl Validation {
         let directory = directory.to_owned();
         Self {
             name,
-            directory: directory,
+            directory,
             manifest_error: None,
             checks: Vec::new(),
             notes: Vec::new(),

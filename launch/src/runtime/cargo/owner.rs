@@ -109,10 +109,12 @@ impl Package {
     }
 }
 
+/// Runs `cargo metadata --no-deps` for a manifest and returns what it printed.
+type ReadMetadata<'a> = Box<dyn FnMut(&Path) -> Result<String, PrepareError> + 'a>;
+
 /// Finds owners; calls cargo once for each workspace.
 pub(super) struct Owners<'a> {
-    /// Runs `cargo metadata --no-deps` for a manifest and returns what it printed.
-    metadata: Box<dyn FnMut(&Path) -> Result<String, PrepareError> + 'a>,
+    metadata: ReadMetadata<'a>,
     known: HashMap<PathBuf, Rc<Workspace>>,
 }
 
