@@ -188,7 +188,7 @@ fn a_resumed_run_applies_the_threshold_of_its_entry_whatever_the_contract() {
     directory.file("traces.json", traces());
     // Documents of this contract have no threshold.
     for (threshold, code) in [(0.5, 0), (0.5, 0), (0.9, 1)] {
-        let entry = "{name: contracted, type: linked, contract: agentv, config: {share: 0.75}";
+        let entry = "{name: scripted, type: linked, contract: agentv, config: {share: 0.75}";
         directory.file("c.yaml", format!("evaluators:\n- {entry}, threshold: {threshold}}}\n"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
         command.args(["run", "traces.json", "-c", "c.yaml", "-o", "json", "--resume"]);
