@@ -1,0 +1,122 @@
+"""Spans of the SDK as OTLP JSON, without ports, paths and other facts about the machine."""
+
+import base64
+import getpass
+import json
+import pathlib
+import re
+import socket
+import sys
+
+ID_KEYS = re.compile(r"(^|[._])(session|conversation|thread|group)[._]?id$")
+KEPT_RESOURCE = ("service.name", "telemetry.sdk.")
+
+
+def otlp(spans) -> dict:
+    """The spans in the SDK's own protobuf encoding, as the JSON mapping of OTLP."""
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+
+    document = MessageToDict(encode_spans(spans))
+    for resource in document.get("resourceSpans", []):
+        attributes = resource.get("resource", {}).get("attributes", [])
+        kept = [it for it in attributes if it["key"].startswith(KEPT_RESOURCE)]
+        resource["resource"] = {"attributes": kept}
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                for one in [span, *span.get("links", [])]:
+                    for key in ("traceId", "spanId", "parentSpanId"):
+                        if key in one:
+                            one[key] = base64.b64decode(one[key]).hex()
+    return document
+
+
+def neutral(document: dict, port: int) -> dict:
+    """Replaces ports and paths. Fails if something that names the machine is left."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    text = text.replace(f"127.0.0.1:{port}", "127.0.0.1:8080").replace(f"localhost:{port}", "localhost:8080")
+    text = text.replace(f'"intValue":"{port}"', '"intValue":"8080"')
+    text = text.replace(f'"stringValue":"{port}"', '"stringValue":"8080"')
+    text = re.sub(r"/[^\s\"'\\]*/site-packages/", "site-packages/", text)
+    text = text.replace(f"{pathlib.Path(__file__).resolve().parent}/", "app/")
+    for prefix in {sys.prefix, sys.base_prefix}:
+        text = text.replace(f"{prefix}/", "")
+    left = [str(pathlib.Path.home()) + "/", str(port)]
+    host, user = socket.gethostname(), getpass.getuser()
+    left += [it for it in (host, user) if len(it) > 5]
+    for name in left:
+        position = text.find(name)
+        if position >= 0:
+            raise SystemExit(f"{name!r} is left: {text[max(0, position - 200):position + 100]}")
+    return json.loads(text)
+
+
+def attributes_of(span: dict) -> list:
+    return [*span.get("attributes", []), *(a for e in span.get("events", []) for a in e.get("attributes", []))]
+
+
+def spans_of(document: dict) -> list:
+    return [
+        span
+        for resource in document.get("resourceSpans", [])
+        for scope in resource["scopeSpans"]
+        for span in scope["spans"]
+    ]
+
+
+def texts(value) -> list[str]:
+    """Every string of a JSON value."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [text for it in inner for text in texts(it)]
+
+
+def conversations(turns: list[set[str]], document: dict) -> int:
+    """Number of groups of turns: those that share a trace, or the value of an attribute that is a conversation's id."""
+    marks = [set(traces) for traces in turns]
+    for span in spans_of(document):
+        for attribute in span.get("attributes", []):
+            value = attribute["value"].get("stringValue")
+            if value and ID_KEYS.search(attribute["key"]):
+                for traces, mark in zip(turns, marks):
+                    if span["traceId"] in traces:
+                        mark.add(value)
+    groups: list[set] = []
+    for mark in marks:
+        joined = [group for group in groups if group & mark]
+        groups = [group for group in groups if not group & mark] + [mark.union(*joined)]
+    return len(groups)
+
+
+class Recorded:
+    """Which texts occur in a trace, however they are quoted there."""
+
+    def __init__(self, document: dict) -> None:
+        whole = "\n".join(texts(document))
+        for _ in range(3):
+            whole += "\n" + re.sub(r"\\u([0-9a-fA-F]{4})", lambda it: chr(int(it[1], 16)), whole) if "\\u" in whole else ""
+            whole = whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            if "\\u" not in whole:
+                break
+        self.plain = re.sub(r"[\\\"']", "", whole)
+
+    def has(self, text: str) -> bool:
+        return re.sub(r"[\\\"']", "", text) in self.plain
+
+    def has_argument(self, name: str, value) -> bool:
+        if isinstance(value, dict):
+            return all(self.has_argument(key, inner) for key, inner in value.items())
+        return re.search(rf"{re.escape(name)}\W{{1,4}}{re.escape(str(value))}", self.plain) is not None
+
+    def missing(self, turn: dict) -> list[str]:
+        """What of a turn does not occur in the trace."""
+        found = []
+        for field in ("user", "final"):
+            if not self.has(turn[field].strip()):
+                found.append(field)
+        if not all(self.has_argument(*it) for call in turn["calls"] for it in call["args"].items()):
+            found.append("args")
+        if not all(self.has(it["text_contains"]) for it in turn["responses"]):
+            found.append("responses")
+        return found

@@ -1,0 +1,167 @@
+"""Records traces of agent frameworks: their packages from PyPI, a scripted model server on loopback.
+
+Usage: python3 record.py [--list] [--again] [--out DIRECTORY] [--scenario S1]... [NAME | NAME==VERSION]...
+
+NAME is a producer, e.g. `strands`; without one, all are recorded. The current release is installed, unless the producer
+pins one or the command names one. Environments are kept in the directory EVALUATOR_PRODUCERS_CACHE, by default
+`~/.cache/evaluator-producers`; --again upgrades their packages and records releases that are there already.
+
+A file is called NAME_SCENARIO, or NAME-VERSION_SCENARIO if that is the name of another release's recording.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+CACHE = pathlib.Path(os.environ.get("EVALUATOR_PRODUCERS_CACHE") or "~/.cache/evaluator-producers").expanduser()
+SCENARIOS = ["S1", "S2", "S3", "S4", "S5"]
+# Needed by `run.py` in every environment.
+COMMON = ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-common"]
+# Frameworks that report home do not belong into a recording.
+QUIET = {
+    "OTEL_SDK_DISABLED": "false",
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "AGNO_TELEMETRY": "false",
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
+    "TRACELOOP_TELEMETRY": "false",
+    "ANONYMIZED_TELEMETRY": "false",
+    "DO_NOT_TRACK": "1",
+}
+
+
+def producers() -> dict[str, tuple[pathlib.Path, object]]:
+    """Every producer by name, with the file and module that describe it."""
+    sys.path.insert(0, str(HERE))
+    found = {}
+    for file in sorted((HERE / "producers").glob("*.py")):
+        module = importlib.import_module(f"producers.{file.stem}")
+        found |= {name: (file, module) for name in module.PRODUCERS}
+    return found
+
+
+def python_of(version: str) -> str:
+    """An interpreter of a version, e.g. 3.12."""
+    candidates = [shutil.which(f"python{version}")]
+    candidates += sorted(map(str, pathlib.Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python")))
+    for candidate in candidates:
+        if candidate and subprocess.run([candidate, "-c", "import venv"], capture_output=True).returncode == 0:
+            return candidate
+    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+        return sys.executable
+    raise SystemExit(f"Python {version} was not found; install it, or put it on PATH as python{version}")
+
+
+def environment(module, settings: dict, release: str | None, again: bool) -> pathlib.Path:
+    """The interpreter of an environment with the packages of a producer."""
+    packages = [*settings.get("packages", module.PACKAGES), *COMMON]
+    if release:
+        distribution = getattr(module, "DISTRIBUTION", module.FRAMEWORK)
+        pinned = [f"{distribution}=={release}"]
+        packages = pinned + [it for it in packages if it.split("=")[0].split("[")[0] != distribution]
+    key = "_".join(sorted("".join(c if c.isalnum() else "-" for c in it) for it in packages[: -len(COMMON)]))
+    place = CACHE / key[:120]
+    python, stamp = place / "bin/python", place / "packages.txt"
+    wanted = "\n".join(packages)
+    if stamp.exists() and stamp.read_text() == wanted and not again:
+        return python
+    base = python_of(settings.get("python", "3.12"))
+    uv = shutil.which("uv")
+    if not python.exists():
+        make = [uv, "venv", "-q", "--python", base, str(place)] if uv else [base, "-m", "venv", str(place)]
+        subprocess.run(make, check=True)
+    install = [uv, "pip", "install", "-q", "--python", str(python)] if uv else [str(python), "-m", "pip", "install", "-q"]
+    subprocess.run([*install, *(["--upgrade"] if again else []), *packages], check=True)
+    stamp.write_text(wanted)
+    return python
+
+
+def header(module, settings: dict, python: pathlib.Path) -> dict:
+    """What is recorded, by the versions that were installed."""
+    wanted = [getattr(module, "DISTRIBUTION", module.FRAMEWORK), settings.get("package")]
+    code = "import sys, importlib.metadata as it; print(*map(it.version, sys.argv[1:]))"
+    command = [str(python), "-c", code, *filter(None, wanted)]
+    version, *others = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    instrumentation = " ".join([settings["package"], *others]) if others else ""
+    instrumentation += settings.get("instrumentation", "")
+    return {"framework": module.FRAMEWORK, "version": version, "instrumentation": instrumentation}
+
+
+def target(out: pathlib.Path, name: str, what: dict, scenario: str, again: bool) -> pathlib.Path | None:
+    """The files to write, without their extensions. None if this release's recording is there."""
+    for stem in (f"{name}_{scenario}", f"{name}-{what['version']}_{scenario}"):
+        file = out / f"{stem}.expected.json"
+        if not file.exists():
+            return out / stem
+        there = json.loads(file.read_text(encoding="utf-8"))
+        if what.items() <= there.items():
+            return out / stem if again else None
+    return out / stem
+
+
+def record(name: str, release: str | None, arguments) -> list[str]:
+    """Records the scenarios of a producer. Returns the problems."""
+    file, module = producers()[name]
+    settings = module.PRODUCERS[name]
+    try:
+        python = environment(module, settings, release, arguments.again)
+    except (subprocess.CalledProcessError, SystemExit) as error:
+        return [f"{name}: its packages cannot be installed: {error}"]
+    what = header(module, settings, python)
+    problems = []
+    for scenario in arguments.scenario or SCENARIOS:
+        stem = target(arguments.out, name, what, scenario, arguments.again)
+        if not stem:
+            continue
+        with tempfile.TemporaryDirectory() as directory:
+            made = pathlib.Path(directory) / "recording"
+            command = [str(python), str(HERE / "run.py"), str(file), name, scenario, json.dumps(what), str(made)]
+            variables = {**os.environ, **QUIET, "HOME": directory}
+            try:
+                done = subprocess.run(command, cwd=directory, env=variables, capture_output=True, text=True, timeout=300)
+            except subprocess.TimeoutExpired:
+                problems.append(f"{name} {scenario}: not finished after 300 s")
+                continue
+            if done.returncode != 0:
+                lines = done.stderr.strip().splitlines()[-arguments.lines :]
+                problems.append(f"{name} {scenario}: " + "\n    ".join(lines))
+                if not problems[1:]:
+                    continue
+                break
+            for kind in ("trace", "expected"):
+                shutil.copy(f"{made}.{kind}.json", f"{stem}.{kind}.json")
+            print(f"{stem.name}: {what['framework']} {what['version']}, {what['instrumentation']}", flush=True)
+    return problems
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME[==VERSION]")
+    parser.add_argument("--list", action="store_true", help="list the producers")
+    parser.add_argument("--again", action="store_true", help="upgrade packages, replace recordings of the same release")
+    parser.add_argument("--scenario", action="append", choices=SCENARIOS)
+    parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "traces")
+    parser.add_argument("--lines", type=int, default=3, help="lines of an error to show")
+    arguments = parser.parse_args()
+    known = producers()
+    if arguments.list:
+        print("\n".join(known))
+        return
+    problems = []
+    for word in arguments.names or known:
+        name, _, release = word.partition("==")
+        if name not in known:
+            raise SystemExit(f"{name} is not a producer; there are: {', '.join(known)}")
+        problems += record(name, release or None, arguments)
+    print("\n".join(problems), file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
