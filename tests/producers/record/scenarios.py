@@ -89,9 +89,9 @@ SCENARIOS = {
 class Tools:
     """The tools, and what happened to them since the turn began."""
 
-    def __init__(self, error: str | None = None) -> None:
-        """`error` is what the framework makes of an error, where that does not name it."""
-        self.error = error
+    def __init__(self, error: str | None = None, prefix: str = "") -> None:
+        """`error` is what the framework makes of an error, where that does not name it; `prefix` is its addition to names."""
+        self.error, self.prefix = error, prefix
         self.calls: list[dict] = []
         self.responses: list[dict] = []
 
@@ -100,6 +100,7 @@ class Tools:
 
     def note(self, name: str, args: dict, text: str) -> None:
         """Notes a call and a part of its result or error that tells it from others."""
+        name = f"{self.prefix}{name}"
         self.calls.append({"name": name, "args": args})
         self.responses.append({"name": name, "text_contains": text})
 

@@ -19,15 +19,17 @@ LATEST = {
 }
 
 
-def producer(package: str, way: str = "", **more) -> dict:
+def producer(package: str, way: str = "", extra: tuple = (), **more) -> dict:
     loop, text = WAYS[way]
-    return {"package": package, "packages": [*PACKAGES, package], "loop": loop, "instrumentation": text, **more}
+    packages = [*PACKAGES, package, *extra]
+    return {"package": package, "packages": packages, "loop": loop, "instrumentation": text, **more}
 
 
 PRODUCERS = {
     **{f"openai-openinference{way}": producer(OPENINFERENCE, way) for way in WAYS},
     **{f"openai-traceloop{way}": producer(TRACELOOP, way) for way in WAYS},
-    "openai-v2": producer(V2, environment=LATEST),
+    # It imports modules that it does not require, or only in other versions.
+    "openai-v2": producer(V2, environment=LATEST, extra=("httpx", "opentelemetry-util-genai<1.2")),
     "openai-logfire": producer("logfire"),
     "openai-logfire-resp": producer("logfire", "-resp"),
 }

@@ -1,0 +1,198 @@
+//! The page of supported frameworks, `docs/frameworks.md`, which only this test writes.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::Path,
+};
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+use super::recording::{Recording, Seen, items, read};
+
+type Results = [(Recording, Seen, Vec<String>)];
+
+/// Text before the first table.
+const HEAD: &str = "\
+# Agent frameworks
+
+<!-- Written by `PRODUCERS=overwrite cargo test -p evaluator-cli --test it producers`. Do not edit. -->
+
+Traces of these frameworks and instrumentations are read correctly: what evaluators see of a recorded conversation is
+what happened while it was recorded. The recordings are in [`tests/producers`](../tests/producers/README.md), with the
+scripts that record new releases. `evaluator inspect TRACE` shows what is read from a trace of yours;
+[the attributes](trace-attributes.md) are listed on a page of their own.
+
+## What is recorded
+
+Scenarios: **S1** a call with nested arguments, **S2** two turns, **S3** two calls at once, **S4** a tool that fails,
+**S5** no call. An instrumentation records what has a **yes** and leaves out what has a **no**; with **partly** it leaves
+it out in some scenarios. \"Together\" names the attribute by which `--group-by conversation` puts the traces of one
+conversation together; without one, every trace is a conversation of its own.
+
+| framework | version | instrumentation | read | user text | final response | arguments | results | call ids | token usage | together |
+|---|---|---|---|---|---|---|---|---|---|---|
+";
+
+const SWITCHES: &str = "
+## How to record content
+
+| framework | instrumentation | left out | content | source |
+|---|---|---|---|---|
+";
+
+/// Attributes that name a conversation.
+const IDS: [&str; 5] = [
+    "gen_ai.conversation.id",
+    "session.id",
+    "gcp.vertex.agent.session_id",
+    "group_id",
+    "traceloop.association.properties.thread_id",
+];
+
+/// Parts of a turn that a producer may leave out, as they are called in `unrecorded` and on the page.
+const PARTS: [(&str, &str); 4] = [
+    ("user", "user text"),
+    ("final", "final response"),
+    ("args", "arguments"),
+    ("responses", "results"),
+];
+
+/// One release of one instrumentation.
+struct Producer<'a> {
+    /// Scenarios, and whether each was read correctly.
+    scenarios: BTreeMap<&'a str, bool>,
+    /// How often a part was there, and how often it was left out.
+    parts: BTreeMap<&'static str, (usize, usize)>,
+    has_ids: bool,
+    has_tokens: bool,
+    together: BTreeSet<&'static str>,
+    content: &'a Value,
+}
+
+/// Fails if the page is not as the recordings are, or writes it.
+pub(super) fn check(results: &Results, directory: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let table = read(&directory.join("../content.json"));
+    let text = text(results, &table);
+    let page = root.join("docs/frameworks.md");
+    if env::var_os("PRODUCERS").is_some_and(|it| it == "overwrite") {
+        fs::write(&page, &text).unwrap();
+    }
+    let there = fs::read_to_string(&page).unwrap_or_default();
+    assert!(there == text, "docs/frameworks.md is outdated; PRODUCERS=overwrite writes it again");
+}
+
+fn text(results: &Results, table: &Value) -> String {
+    let mut producers: BTreeMap<[&str; 3], Producer<'_>> = BTreeMap::new();
+    for (recording, seen, differences) in results {
+        let header = ["framework", "version", "instrumentation"]
+            .map(|key| recording.expected[key].as_str().unwrap());
+        let producer =
+            producers.entry(header).or_insert_with(|| Producer::new(content(table, recording)));
+        producer.add(recording, seen, differences.is_empty());
+    }
+    let rows: String = producers.iter().map(|(header, producer)| producer.row(header)).collect();
+    let mut switches: Vec<String> =
+        producers.iter().map(|(header, producer)| producer.switch(header)).collect();
+    switches.dedup();
+    format!("{HEAD}{rows}{SWITCHES}{}", switches.concat())
+}
+
+/// The entry of `content.json` for a recording: the one with the longest name that begins the recording's.
+fn content<'a>(table: &'a Value, recording: &Recording) -> &'a Value {
+    let (name, _) = recording.name.rsplit_once('_').unwrap();
+    let is_of = |entry: &str| {
+        name.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let names = items(table).iter().flat_map(|entry| {
+        items(&entry["producers"]).iter().map(move |name| (name.as_str().unwrap(), entry))
+    });
+    let found = names.filter(|(name, _)| is_of(name)).max_by_key(|(name, _)| name.len());
+    found.unwrap_or_else(|| panic!("tests/producers/content.json has no entry for {name}")).1
+}
+
+impl<'a> Producer<'a> {
+    fn new(content: &'a Value) -> Self {
+        Self {
+            scenarios: BTreeMap::new(),
+            parts: BTreeMap::new(),
+            has_ids: false,
+            has_tokens: false,
+            together: BTreeSet::new(),
+            content,
+        }
+    }
+
+    fn add(&mut self, recording: &'a Recording, seen: &Seen, is_right: bool) {
+        self.scenarios.insert(recording.expected["scenario"].as_str().unwrap(), is_right);
+        for turn in items(&recording.expected["turns"]) {
+            let has_calls = !items(&turn["calls"]).is_empty();
+            for (part, _) in PARTS {
+                let is_unrecorded = items(&turn["unrecorded"]).iter().any(|it| it == part);
+                let (there, missing) = self.parts.entry(part).or_default();
+                if is_unrecorded {
+                    *missing += 1;
+                } else if has_calls || matches!(part, "user" | "final") {
+                    *there += 1;
+                }
+            }
+        }
+        for turn in seen.conversations.iter().flatten() {
+            let calls = items(&turn["intermediate_steps"]["tool_calls"]);
+            self.has_ids |= calls.iter().any(|call| call["id"].is_string());
+            self.has_tokens |=
+                turn["performance_metrics"]["tokens"]["total"].as_u64().is_some_and(|it| it > 0);
+        }
+        let trace = fs::read_to_string(&recording.trace).unwrap_or_default();
+        let has = |key: &&str| trace.contains(&format!("\"key\":\"{key}\""));
+        self.together.extend(IDS.into_iter().filter(has));
+    }
+
+    fn row(&self, [framework, version, instrumentation]: &[&str; 3]) -> String {
+        let right = self.scenarios.values().filter(|right| **right).count();
+        let names: Vec<&str> = self.scenarios.keys().copied().collect();
+        let read = if right == names.len() {
+            names.join(" ")
+        } else {
+            format!("{right} of {} ({})", names.len(), names.join(" "))
+        };
+        let parts = PARTS.map(|(part, _)| match self.parts.get(part) {
+            Some((_, 0)) | None => "yes",
+            Some((0, _)) => "no",
+            Some(_) => "partly",
+        });
+        let yes = |is| if is { "yes" } else { "no" };
+        let together: Vec<String> = self.together.iter().map(|key| format!("`{key}`")).collect();
+        format!(
+            "| {framework} | {version} | {instrumentation} | {read} | {} | {} | {} | {} |\n",
+            parts.join(" | "),
+            yes(self.has_ids),
+            yes(self.has_tokens),
+            together.join(", ")
+        )
+    }
+
+    fn switch(&self, [framework, _, instrumentation]: &[&str; 3]) -> String {
+        let missing: Vec<&str> = PARTS
+            .into_iter()
+            .filter(|(part, _)| self.parts.get(part).is_some_and(|(_, missing)| *missing > 0))
+            .map(|(_, name)| name)
+            .collect();
+        let missing = if missing.is_empty() { "nothing".to_owned() } else { missing.join(", ") };
+        let [text, source] = ["content", "source"].map(|key| self.content[key].as_str().unwrap());
+        format!(
+            "| {framework} | {} | {missing} | {text} | {source} |\n",
+            unversioned(instrumentation)
+        )
+    }
+}
+
+/// An instrumentation without the version of its package.
+fn unversioned(instrumentation: &str) -> String {
+    let version = Regex::new(r" \d+\.\d[\w.]*").unwrap();
+    version.replace(instrumentation, "").into_owned()
+}
