@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
+mod agentevals;
 mod compare;
 mod page;
 mod recording;
@@ -48,11 +49,12 @@ fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/producers/traces")
 }
 
-fn results(directory: &Path) -> Results {
+/// Reads every recording of a directory, in places that `place` prepares.
+fn results_with(directory: &Path, place: impl Fn() -> recording::Place + Sync) -> Results {
     let recordings = recording::list(directory);
     let next = AtomicUsize::new(0);
     let work = || {
-        let place = recording::Place::new();
+        let place = place();
         let mut found = Vec::new();
         while let Some(recording) = recordings.get(next.fetch_add(1, Ordering::Relaxed)) {
             let seen = place.read(recording);
@@ -103,7 +105,7 @@ fn conversations_are_what_happened() {
     let directory = chosen.clone().unwrap_or_else(own);
     let directory =
         directory.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    let results = results(&directory);
+    let results = results_with(&directory, recording::Place::new);
     assert!(!results.recordings.is_empty(), "{} has no recordings", directory.display());
     if chosen.is_none() {
         page::check(&results.recordings, &directory);

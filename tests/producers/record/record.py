@@ -1,12 +1,13 @@
 """Records traces of agent frameworks: their packages from PyPI, a scripted model server on loopback.
 
-Usage: python3 record.py [--list] [--again] [--out DIRECTORY] [--scenario S1]... [NAME | NAME==VERSION]...
+Usage: python3 record.py [--list] [--again] [--out DIRECTORY] [--scenario S1]... [--with REQUIREMENT]... [NAME | NAME==VERSION]...
 
 NAME is a producer, e.g. `strands`; without one, all are recorded. The current release is installed, unless the producer
-pins one or the command names one. Environments are kept in the directory EVALUATOR_PRODUCERS_CACHE, by default
+pins one or the command names one; --with pins other packages, e.g. the instrumentation. Environments are kept in the directory EVALUATOR_PRODUCERS_CACHE, by default
 `~/.cache/evaluator-producers`; --again upgrades their packages and records releases that are there already.
 
-A file is called NAME_SCENARIO, or NAME-VERSION_SCENARIO if that is the name of another release's recording.
+A file is called NAME_SCENARIO. If that is the name of another release's recording, versions are added to NAME: that of the
+framework, and that of the instrumentation.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -58,13 +60,20 @@ def python_of(version: str) -> str:
     raise SystemExit(f"Python {version} was not found; install it, or put it on PATH as python{version}")
 
 
-def environment(module, settings: dict, release: str | None, again: bool) -> pathlib.Path:
+def distribution(requirement: str) -> str:
+    return re.split(r"[\[=<>!~ ]", requirement, maxsplit=1)[0]
+
+
+def environment(module, settings: dict, release: str | None, pins: list[str], again: bool) -> pathlib.Path:
     """The interpreter of an environment with the packages of a producer."""
     packages = [*settings.get("packages", module.PACKAGES), *COMMON]
     if release:
-        distribution = getattr(module, "DISTRIBUTION", module.FRAMEWORK)
-        pinned = [f"{distribution}=={release}"]
-        packages = pinned + [it for it in packages if it.split("=")[0].split("[")[0] != distribution]
+        of_framework = getattr(module, "DISTRIBUTION", module.FRAMEWORK)
+        is_other = lambda it: distribution(it) != of_framework
+        extras = [re.sub(r"[=<>!~].*", "", it) for it in packages if not is_other(it)]
+        packages = [*(f"{it}=={release}" for it in extras), *filter(is_other, packages)]
+    # A pin is a further requirement, so that extras stay.
+    packages = [*pins, *packages]
     key = "_".join(sorted("".join(c if c.isalnum() else "-" for c in it) for it in packages[: -len(COMMON)]))
     place = CACHE / key[:120]
     python, stamp = place / "bin/python", place / "packages.txt"
@@ -95,7 +104,9 @@ def header(module, settings: dict, python: pathlib.Path) -> dict:
 
 def target(out: pathlib.Path, name: str, what: dict, scenario: str, again: bool) -> pathlib.Path | None:
     """The files to write, without their extensions. None if this release's recording is there."""
-    for stem in (f"{name}_{scenario}", f"{name}-{what['version']}_{scenario}"):
+    versions = [what["version"], *re.findall(r" (\d+\.[\w.]+)", what["instrumentation"])]
+    names = [name, f"{name}-{versions[0]}", f"{name}-{'-'.join(versions)}"]
+    for stem in (f"{it}_{scenario}" for it in names):
         file = out / f"{stem}.expected.json"
         if not file.exists():
             return out / stem
@@ -110,7 +121,7 @@ def record(name: str, release: str | None, arguments) -> list[str]:
     file, module = producers()[name]
     settings = module.PRODUCERS[name]
     try:
-        python = environment(module, settings, release, arguments.again)
+        python = environment(module, settings, release, arguments.pins, arguments.again)
     except (subprocess.CalledProcessError, SystemExit) as error:
         return [f"{name}: its packages cannot be installed: {error}"]
     what = header(module, settings, python)
@@ -145,6 +156,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME[==VERSION]")
     parser.add_argument("--list", action="store_true", help="list the producers")
     parser.add_argument("--again", action="store_true", help="upgrade packages, replace recordings of the same release")
+    parser.add_argument("--with", action="append", default=[], metavar="REQUIREMENT", dest="pins")
     parser.add_argument("--scenario", action="append", choices=SCENARIOS)
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "traces")
     parser.add_argument("--lines", type=int, default=3, help="lines of an error to show")

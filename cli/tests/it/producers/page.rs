@@ -11,7 +11,10 @@ use std::{
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::recording::{Recording, Seen, items, read};
+use super::{
+    agentevals::Agentevals,
+    recording::{Recording, Seen, items, read},
+};
 
 type Results = [(Recording, Seen, Vec<String>)];
 
@@ -42,6 +45,14 @@ const SWITCHES: &str = "
 
 | framework | instrumentation | left out | content | source |
 |---|---|---|---|---|
+";
+
+const OTHERS: &str = "\
+Where agentevals sees something else than what happened, this command differs from it on purpose. The last column says
+what it reads differently; a user of both gets other scores for these traces.
+
+| framework | version | instrumentation | read | different | reason |
+|---|---|---|---|---|---|
 ";
 
 /// Attributes that name a conversation.
@@ -77,7 +88,7 @@ struct Producer<'a> {
 pub(super) fn check(results: &Results, directory: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let table = read(&directory.join("../content.json"));
-    let text = text(results, &table);
+    let text = text(results, &table, &Agentevals::load(directory));
     let page = root.join("docs/frameworks.md");
     if env::var_os("PRODUCERS").is_some_and(|it| it == "overwrite") {
         fs::write(&page, &text).unwrap();
@@ -86,33 +97,72 @@ pub(super) fn check(results: &Results, directory: &Path) {
     assert!(there == text, "docs/frameworks.md is outdated; PRODUCERS=overwrite writes it again");
 }
 
-fn text(results: &Results, table: &Value) -> String {
+fn text(results: &Results, table: &Value, agentevals: &Agentevals) -> String {
     let mut producers: BTreeMap<[&str; 3], Producer<'_>> = BTreeMap::new();
     for (recording, seen, differences) in results {
-        let header = ["framework", "version", "instrumentation"]
-            .map(|key| recording.expected[key].as_str().unwrap());
-        let producer =
-            producers.entry(header).or_insert_with(|| Producer::new(content(table, recording)));
+        let producer = producers.entry(header(recording)).or_insert_with(|| {
+            let name = &recording.name;
+            let content = entry(table, name);
+            Producer::new(content.unwrap_or_else(|| panic!("content.json has no entry for {name}")))
+        });
         producer.add(recording, seen, differences.is_empty());
     }
     let rows: String = producers.iter().map(|(header, producer)| producer.row(header)).collect();
     let mut switches: Vec<String> =
         producers.iter().map(|(header, producer)| producer.switch(header)).collect();
     switches.dedup();
-    format!("{HEAD}{rows}{SWITCHES}{}", switches.concat())
+    let (switches, version) = (switches.concat(), agentevals.version());
+    let others = of_agentevals(results, agentevals);
+    format!(
+        "{HEAD}{rows}{SWITCHES}{switches}\n## Read differently by agentevals {version}\n\n{OTHERS}{others}"
+    )
 }
 
-/// The entry of `content.json` for a recording: the one with the longest name that begins the recording's.
-fn content<'a>(table: &'a Value, recording: &Recording) -> &'a Value {
-    let (name, _) = recording.name.rsplit_once('_').unwrap();
+/// The entry of a list for a producer: the one with the longest name that begins the recording's.
+pub(super) fn entry<'a>(list: &'a Value, recording: &str) -> Option<&'a Value> {
+    let (name, _) = recording.rsplit_once('_').unwrap();
     let is_of = |entry: &str| {
         name.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    let names = items(table).iter().flat_map(|entry| {
+    let names = items(list).iter().flat_map(|entry| {
         items(&entry["producers"]).iter().map(move |name| (name.as_str().unwrap(), entry))
     });
     let found = names.filter(|(name, _)| is_of(name)).max_by_key(|(name, _)| name.len());
-    found.unwrap_or_else(|| panic!("tests/producers/content.json has no entry for {name}")).1
+    found.map(|(_, entry)| entry)
+}
+
+/// Rows for the instrumentations that agentevals reads differently.
+fn of_agentevals(results: &Results, agentevals: &Agentevals) -> String {
+    let mut groups: BTreeMap<[&str; 3], (&str, Vec<&[Value]>)> = BTreeMap::new();
+    for (recording, ..) in results {
+        if let Some(differences) = agentevals.differences(&recording.name) {
+            let group = groups.entry(header(recording)).or_insert((&recording.name, Vec::new()));
+            group.1.push(differences);
+        }
+    }
+    let mut text = String::new();
+    for ([framework, version, instrumentation], (name, found)) in groups {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in found.iter().copied().flatten().filter_map(Value::as_str) {
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        if !parts.is_empty() {
+            let right = found.iter().filter(|it| it.is_empty()).count();
+            text += &format!(
+                "| {framework} | {version} | {instrumentation} | {right} of {} | {} | {} |\n",
+                found.len(),
+                parts.join(", "),
+                agentevals.reason(name)
+            );
+        }
+    }
+    text
+}
+
+fn header(recording: &Recording) -> [&str; 3] {
+    ["framework", "version", "instrumentation"].map(|key| recording.expected[key].as_str().unwrap())
 }
 
 impl<'a> Producer<'a> {

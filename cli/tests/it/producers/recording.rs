@@ -63,28 +63,68 @@ pub(super) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// Writes a file as JSON.
+pub(super) fn write(file: &Path, value: &Value) {
+    fs::write(file, serde_json::to_string_pretty(value).unwrap() + "\n").unwrap();
+}
+
 /// A directory with an evaluator whose details are the document that it gets.
-pub(super) struct Place(Folder);
+pub(super) struct Place {
+    directory: Folder,
+    /// Command of agentevals, if that is to read the traces.
+    agentevals: Option<String>,
+}
 
 impl Place {
     pub(super) fn new() -> Self {
-        let place = Folder::new();
-        place.script("echo.sh", "printf '{\"score\": 1, \"details\": '\ncat\nprintf '}\\n'");
-        place.file("echo.yaml", "evaluators:\n  - {name: echo, type: code, path: ./echo.sh}\n");
-        Self(place)
+        let directory = Folder::new();
+        directory.script("echo.sh", "printf '{\"score\": 1, \"details\": '\ncat\nprintf '}\\n'");
+        directory.file("echo.yaml", "evaluators:\n  - {name: echo, type: code, path: ./echo.sh}\n");
+        Self { directory, agentevals: None }
+    }
+
+    /// Reads traces with agentevals, which runs no shell scripts.
+    pub(super) fn of_agentevals(command: &str) -> Self {
+        let directory = Folder::new();
+        let echo = "import json, sys\nprint(json.dumps({'score': 1.0, 'details': json.load(sys.stdin)}))\n";
+        directory.file("echo.py", echo);
+        directory.file("echo.yaml", "evaluators:\n  - {name: echo, type: code, path: echo.py}\n");
+        Self { directory, agentevals: Some(command.to_owned()) }
+    }
+
+    /// Release of agentevals.
+    pub(super) fn version(&self) -> String {
+        let command = self.agentevals.as_deref().unwrap_or_default();
+        let said = self.directory.sh(&format!("'{command}' --version")).stdout;
+        said.split_whitespace()
+            .last()
+            .unwrap_or_else(|| panic!("{command} was not found"))
+            .to_owned()
     }
 
     /// Conversations of a trace.
     pub(super) fn read(&self, recording: &Recording) -> Seen {
         let trace = recording.trace.to_string_lossy();
-        let ran =
-            self.0.run(&[&trace, "-c", "echo.yaml", "--group-by", "conversation", "-o", "json"]);
-        let Ok(report) = serde_json::from_str::<Value>(&ran.stdout) else {
+        let args = ["-c", "echo.yaml", "--group-by", "conversation", "-o", "json"];
+        let ran = match &self.agentevals {
+            Some(command) => {
+                self.directory.sh(&format!("'{command}' run '{trace}' {}", args.join(" ")))
+            }
+            None => self.directory.run(&[&[&*trace], &args[..]].concat()),
+        };
+        // agentevals may print lines of its log before the report.
+        let report = ran.stdout.find('{').map(|start| serde_json::from_str(&ran.stdout[start..]));
+        let Some(Ok(report)) = report else {
             return Seen { conversations: Vec::new(), error: Some(ran.stderr) };
         };
+        let report: Value = report;
         let turns = |conversation: &Value| {
-            let seen = &conversation["metrics"][0]["details"]["invocations"];
-            items(seen).to_vec()
+            let metrics = ["metrics", "metric_results"]
+                .map(|key| &conversation[key])
+                .into_iter()
+                .find(|it| it.is_array());
+            let details = metrics.map(|metrics| &metrics[0]["details"]["invocations"]);
+            details.map_or_else(Vec::new, |turns| items(turns).to_vec())
         };
         Seen { conversations: items(&report["traces"]).iter().map(turns).collect(), error: None }
     }

@@ -1,5 +1,7 @@
 """Pydantic AI, which traces itself. The format of its spans has a version of its own."""
 
+import inspect
+
 FRAMEWORK = "pydantic-ai"
 DISTRIBUTION = "pydantic-ai-slim"
 PACKAGES = ["pydantic-ai-slim[openai]"]
@@ -29,7 +31,7 @@ def agent(context):
     from scenarios import NoSuchCity
 
     settings = InstrumentationSettings(tracer_provider=provider, version=context.settings["format"])
-    if "packages" in context.settings:
+    if "instrument" in inspect.signature(Agent).parameters:
         instrument = {"instrument": settings}
     else:
         from pydantic_ai.capabilities import Instrumentation
