@@ -122,3 +122,38 @@ class Messages:
                 for it in calls
             ]
             self.messages.append({"role": "user", "content": results})
+
+
+class Contents:
+    """Gemini's `generateContent`."""
+
+    def __init__(self, client, system: str, run) -> None:
+        from google.genai import types
+
+        self.client, self.run, self.types, self.contents = client, run, types, []
+        declared = [
+            types.FunctionDeclaration(name=name, description=text, parameters_json_schema=schema)
+            for name, text, schema in SCHEMAS
+        ]
+        self.config = types.GenerateContentConfig(
+            system_instruction=system,
+            tools=[types.Tool(function_declarations=declared)],
+            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+        )
+
+    def say(self, user: str) -> str:
+        types = self.types
+        self.contents.append(types.Content(role="user", parts=[types.Part.from_text(text=user)]))
+        while True:
+            asked = {"model": "gemini-2.5-flash", "contents": list(self.contents), "config": self.config}
+            response = self.client.models.generate_content(**asked)
+            self.contents.append(response.candidates[0].content)
+            if not response.function_calls:
+                return response.text
+            results = [
+                types.Part.from_function_response(
+                    name=call.name, response={"result": shown(self.run, call.name, dict(call.args))}
+                )
+                for call in response.function_calls
+            ]
+            self.contents.append(types.Content(role="user", parts=results))

@@ -32,6 +32,8 @@ QUIET = {
     "CREWAI_DISABLE_TELEMETRY": "true",
     "AGNO_TELEMETRY": "false",
     "HAYSTACK_TELEMETRY_ENABLED": "False",
+    # Its own tracing would mix with the instrumentation's.
+    "HAYSTACK_AUTO_TRACE_ENABLED": "False",
     "TRACELOOP_TELEMETRY": "false",
     "ANONYMIZED_TELEMETRY": "false",
     "DO_NOT_TRACK": "1",

@@ -29,7 +29,9 @@ pub(super) fn differences(seen: &Seen, expected: &Value) -> Vec<String> {
     }
     if conversations > 1 {
         // Separate conversations have no particular order.
-        turns.sort_by_key(|turn| wanted.iter().position(|it| it["user"] == turn["user_content"]));
+        let position =
+            |turn: &Value| wanted.iter().position(|it| it["user"] == turn["user_content"]);
+        turns.sort_by_key(|turn| position(turn).unwrap_or(wanted.len()));
     }
     for (number, (turn, wanted)) in turns.into_iter().zip(wanted).enumerate() {
         let turn = Turn { seen: turn, wanted };
@@ -74,14 +76,14 @@ impl Turn<'_> {
             return Vec::new();
         }
         let mut found = Vec::new();
+        let is_missing = self.is_unrecorded("args") && calls.iter().all(|it| is_empty(&it["args"]));
+        let is_same = |one: &Value, other: &Value| {
+            one["name"] == other["name"] && is_equal(&one["args"], &other["args"])
+        };
         if !are_same(calls, wanted, |one, other| one["name"] == other["name"]) {
             let (seen, wanted) = (names(calls), names(wanted));
             found.push(format!("calls: {seen:?} instead of {wanted:?}"));
-        } else if !(self.is_unrecorded("args") && calls.iter().all(|it| is_empty(&it["args"])))
-            && !are_same(calls, wanted, |one, other| {
-                one["name"] == other["name"] && is_equal(&one["args"], &other["args"])
-            })
-        {
+        } else if !(is_missing || are_same(calls, wanted, is_same)) {
             let arguments = |calls: &[Value]| list(calls.iter().map(|it| &it["args"]));
             found.push(format!("args: {} instead of {}", arguments(calls), arguments(wanted)));
         }

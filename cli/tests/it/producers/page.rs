@@ -24,19 +24,20 @@ const HEAD: &str = "\
 
 <!-- Written by `PRODUCERS=overwrite cargo test -p evaluator-cli --test it producers`. Do not edit. -->
 
-Traces of these frameworks and instrumentations are read correctly: what evaluators see of a recorded conversation is
-what happened while it was recorded. The recordings are in [`tests/producers`](../tests/producers/README.md), with the
-scripts that record new releases. `evaluator inspect TRACE` shows what is read from a trace of yours;
-[the attributes](trace-attributes.md) are listed on a page of their own.
+Real releases of these frameworks and instrumentations wrote traces while a scripted model answered. What evaluators see
+of each trace is compared with what happened. The recordings are in
+[`tests/producers`](../tests/producers/README.md), with the scripts that record new releases. `evaluator inspect TRACE`
+shows what is read from a trace of yours; [the attributes](trace-attributes.md) have a page of their own.
 
 ## What is recorded
 
 Scenarios: **S1** a call with nested arguments, **S2** two turns, **S3** two calls at once, **S4** a tool that fails,
-**S5** no call. An instrumentation records what has a **yes** and leaves out what has a **no**; with **partly** it leaves
-it out in some scenarios. \"Together\" names the attribute by which `--group-by conversation` puts the traces of one
-conversation together; without one, every trace is a conversation of its own.
+**S5** no call. \"Read\" names those that are read as what happened, or says how many of them are. An instrumentation
+records what has a **yes** and leaves out what has a **no**; with **partly** it leaves it out in some scenarios. The last
+column names the attribute by which `--group-by conversation` puts the traces of one conversation together; without one,
+every trace is a conversation of its own.
 
-| framework | version | instrumentation | read | user text | final response | arguments | results | call ids | token usage | together |
+| framework | version | instrumentation | read | user text | final response | arguments | results | call ids | token usage | conversation |
 |---|---|---|---|---|---|---|---|---|---|---|
 ";
 
@@ -48,8 +49,8 @@ const SWITCHES: &str = "
 ";
 
 const OTHERS: &str = "\
-Where agentevals sees something else than what happened, this command differs from it on purpose. The last column says
-what it reads differently; a user of both gets other scores for these traces.
+In these recordings agentevals sees something else than what happened, so evaluators may give other scores there. The
+difference is on purpose: this command follows what happened.
 
 | framework | version | instrumentation | read | different | reason |
 |---|---|---|---|---|---|

@@ -2,14 +2,20 @@
 
 FRAMEWORK = "agno"
 OPENINFERENCE = "openinference-instrumentation-agno"
-PACKAGES = ["agno", "openai", OPENINFERENCE]
-PRODUCERS = {"agno-openinference": {"package": OPENINFERENCE}}
+TRACELOOP = "opentelemetry-instrumentation-agno"
+PACKAGES = ["agno", "openai"]
+PRODUCERS = {
+    "agno-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
+    "agno-traceloop": {"package": TRACELOOP, "packages": [*PACKAGES, TRACELOOP]},
+}
 
 
 def agent(context):
     provider = context.provider()
-    from openinference.instrumentation.agno import AgnoInstrumentor
-
+    if context.name == "agno-openinference":
+        from openinference.instrumentation.agno import AgnoInstrumentor
+    else:
+        from opentelemetry.instrumentation.agno import AgnoInstrumentor
     AgnoInstrumentor().instrument(tracer_provider=provider)
     from agno.agent import Agent
     from agno.db.in_memory import InMemoryDb

@@ -1,12 +1,26 @@
-"""AutoGen's AgentChat, which traces itself without any content."""
+"""AutoGen's AgentChat, which traces itself without any content; OpenInference adds it."""
+
+from contextlib import nullcontext
 
 FRAMEWORK = "autogen-agentchat"
 PACKAGES = ["autogen-agentchat", "autogen-ext[openai]"]
-PRODUCERS = {"autogen": {"instrumentation": "built in"}}
+OPENINFERENCE = "openinference-instrumentation-autogen-agentchat"
+PRODUCERS = {
+    "autogen": {"instrumentation": "built in"},
+    "autogen-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
+}
+
+
+def around_turn(context):
+    return context.session() if context.name == "autogen-openinference" else nullcontext()
 
 
 def agent(context):
-    context.provider()
+    provider = context.provider()
+    if context.name == "autogen-openinference":
+        from openinference.instrumentation.autogen_agentchat import AutogenAgentChatInstrumentor
+
+        AutogenAgentChatInstrumentor().instrument(tracer_provider=provider)
     from autogen_agentchat.agents import AssistantAgent
     from autogen_ext.models.openai import OpenAIChatCompletionClient
 

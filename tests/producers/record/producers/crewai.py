@@ -1,19 +1,32 @@
 """CrewAI: a crew of one agent with one task per turn."""
 
+from contextlib import nullcontext
+
 FRAMEWORK = "crewai"
 OPENINFERENCE = "openinference-instrumentation-crewai"
-PACKAGES = ["crewai", OPENINFERENCE]
-PRODUCERS = {"crewai-openinference": {"package": OPENINFERENCE}}
+TRACELOOP = "opentelemetry-instrumentation-crewai"
+PACKAGES = ["crewai"]
+PRODUCERS = {
+    "crewai-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
+    # Calls are only in the repr of the crew's result.
+    "crewai-traceloop": {
+        "package": TRACELOOP,
+        "packages": [*PACKAGES, TRACELOOP],
+        "unrecorded": ["args", "calls", "responses"],
+    },
+}
 
 
 def around_turn(context):
-    return context.session()
+    return context.session() if context.name == "crewai-openinference" else nullcontext()
 
 
 def agent(context):
     provider = context.provider()
-    from openinference.instrumentation.crewai import CrewAIInstrumentor
-
+    if context.name == "crewai-openinference":
+        from openinference.instrumentation.crewai import CrewAIInstrumentor
+    else:
+        from opentelemetry.instrumentation.crewai import CrewAIInstrumentor
     CrewAIInstrumentor().instrument(tracer_provider=provider, skip_dep_check=True)
     from crewai import LLM, Agent, Crew, Task
     from crewai.tools import tool

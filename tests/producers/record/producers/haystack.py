@@ -1,20 +1,28 @@
 """Haystack's Agent component in a pipeline."""
 
+from contextlib import nullcontext
+
 FRAMEWORK = "haystack"
 DISTRIBUTION = "haystack-ai"
 OPENINFERENCE = "openinference-instrumentation-haystack"
-PACKAGES = ["haystack-ai", OPENINFERENCE]
-PRODUCERS = {"haystack-openinference": {"package": OPENINFERENCE}}
+TRACELOOP = "opentelemetry-instrumentation-haystack"
+PACKAGES = ["haystack-ai"]
+PRODUCERS = {
+    "haystack-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
+    "haystack-traceloop": {"package": TRACELOOP, "packages": [*PACKAGES, TRACELOOP]},
+}
 
 
 def around_turn(context):
-    return context.session()
+    return context.session() if context.name == "haystack-openinference" else nullcontext()
 
 
 def agent(context):
     provider = context.provider()
-    from openinference.instrumentation.haystack import HaystackInstrumentor
-
+    if context.name == "haystack-openinference":
+        from openinference.instrumentation.haystack import HaystackInstrumentor
+    else:
+        from opentelemetry.instrumentation.haystack import HaystackInstrumentor
     HaystackInstrumentor().instrument(tracer_provider=provider)
     from haystack import Pipeline
     from haystack.components.agents import Agent

@@ -1,20 +1,28 @@
 """LlamaIndex's FunctionAgent."""
 
+from contextlib import nullcontext
+
 FRAMEWORK = "llama-index"
 DISTRIBUTION = "llama-index-core"
 OPENINFERENCE = "openinference-instrumentation-llama-index"
-PACKAGES = ["llama-index-core", "llama-index-llms-openai-like", OPENINFERENCE]
-PRODUCERS = {"llama-index-openinference": {"package": OPENINFERENCE}}
+TRACELOOP = "opentelemetry-instrumentation-llamaindex"
+PACKAGES = ["llama-index-core", "llama-index-llms-openai-like"]
+PRODUCERS = {
+    "llama-index-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
+    "llama-index-traceloop": {"package": TRACELOOP, "packages": [*PACKAGES, TRACELOOP]},
+}
 
 
 def around_turn(context):
-    return context.session()
+    return context.session() if context.name == "llama-index-openinference" else nullcontext()
 
 
 def agent(context):
     provider = context.provider()
-    from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
-
+    if context.name == "llama-index-openinference":
+        from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
+    else:
+        from opentelemetry.instrumentation.llamaindex import LlamaIndexInstrumentor
     LlamaIndexInstrumentor().instrument(tracer_provider=provider)
     from llama_index.core.agent.workflow import FunctionAgent
     from llama_index.core.tools import FunctionTool
