@@ -30,7 +30,11 @@ class Chat:
         asked = {"model": "gpt-4o-mini", "messages": list(self.messages), "tools": self.TOOLS}
         message = self.client.chat.completions.create(**asked).choices[0].message
         calls = [
-            {"id": it.id, "type": "function", "function": {"name": it.function.name, "arguments": it.function.arguments}}
+            {
+                "id": it.id,
+                "type": "function",
+                "function": {"name": it.function.name, "arguments": it.function.arguments},
+            }
             for it in message.tool_calls or []
         ]
         return {"role": "assistant", "content": message.content, **({"tool_calls": calls} if calls else {})}
@@ -59,7 +63,9 @@ class StreamedChat(Chat):
             for choice in chunk.choices:
                 text += choice.delta.content or ""
                 for part in choice.delta.tool_calls or []:
-                    call = calls.setdefault(part.index, {"id": part.id, "type": "function", "function": {"arguments": ""}})
+                    call = calls.setdefault(
+                        part.index, {"id": part.id, "type": "function", "function": {"arguments": ""}}
+                    )
                     if part.function.name:
                         call["function"]["name"] = part.function.name
                     call["function"]["arguments"] += part.function.arguments or ""
@@ -98,9 +104,7 @@ class Responses:
 class Messages:
     """Anthropic's messages."""
 
-    TOOLS = [
-        {"name": name, "description": text, "input_schema": schema} for name, text, schema in SCHEMAS
-    ]
+    TOOLS = [{"name": name, "description": text, "input_schema": schema} for name, text, schema in SCHEMAS]
 
     def __init__(self, client, system: str, run) -> None:
         self.client, self.system, self.run, self.messages = client, system, run, []

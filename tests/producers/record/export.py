@@ -1,9 +1,10 @@
 """Spans of the SDK as OTLP JSON, without ports, paths and other facts about the machine."""
 
 import base64
-import getpass
 import json
+import os
 import pathlib
+import pwd
 import re
 import socket
 import sys
@@ -41,13 +42,13 @@ def neutral(document: dict, port: int) -> dict:
     text = text.replace(f"{pathlib.Path(__file__).resolve().parent}/", "app/")
     for prefix in {sys.prefix, sys.base_prefix}:
         text = text.replace(f"{prefix}/", "")
-    left = [str(pathlib.Path.home()) + "/", str(port)]
-    host, user = socket.gethostname(), getpass.getuser()
-    left += [it for it in (host, user) if len(it) > 5]
+    user = pwd.getpwuid(os.getuid())
+    left = [f"{user.pw_dir}/", f"{pathlib.Path.cwd()}/", str(port)]
+    left += [it for it in (socket.gethostname(), user.pw_name) if len(it) > 5]
     for name in left:
         position = text.find(name)
         if position >= 0:
-            raise SystemExit(f"{name!r} is left: {text[max(0, position - 200):position + 100]}")
+            raise SystemExit(f"{name!r} is left: {text[max(0, position - 200) : position + 100]}")
     return json.loads(text)
 
 
@@ -116,10 +117,14 @@ class Recorded:
         for field in ("user", "final"):
             if not self.has(turn[field].strip()):
                 found.append(field)
+        if not all(self.has(call["name"]) for call in turn["calls"]):
+            found.append("calls")
         # "no such city: X" is not the argument `city`.
         text = self.text
+        values = texts([call["args"] for call in turn["calls"]])
         for response in turn["responses"]:
-            text = text.replace(plain(response["text_contains"]), "")
+            if response["text_contains"] not in values:
+                text = text.replace(plain(response["text_contains"]), "")
         if not all(self.has_argument(*it, text) for call in turn["calls"] for it in call["args"].items()):
             found.append("args")
         if not all(self.has(it["text_contains"]) for it in turn["responses"]):

@@ -1,13 +1,15 @@
 """Records traces of agent frameworks: their packages from PyPI, a scripted model server on loopback.
 
-Usage: python3 record.py [--list] [--again] [--out DIRECTORY] [--scenario S1]... [--with REQUIREMENT]... [NAME | NAME==VERSION]...
+Usage: python3 record.py [--list] [--again] [--out DIRECTORY] [--scenario S1]... [--with REQUIREMENT]...
+                         [NAME | NAME==VERSION]...
 
 NAME is a producer, e.g. `strands`; without one, all are recorded. The current release is installed, unless the producer
-pins one or the command names one; --with pins other packages, e.g. the instrumentation. Environments are kept in the directory EVALUATOR_PRODUCERS_CACHE, by default
-`~/.cache/evaluator-producers`; --again upgrades their packages and records releases that are there already.
+pins one or the command names one; --with pins other packages, e.g. the instrumentation. Environments are kept in the
+directory EVALUATOR_PRODUCERS_CACHE, by default `~/.cache/evaluator-producers`; --again upgrades their packages and
+records releases that are there already.
 
-A file is called NAME_SCENARIO. If that is the name of another release's recording, versions are added to NAME: that of the
-framework, and that of the instrumentation.
+A file is called NAME_SCENARIO. If that is the name of another release's recording, versions are added to NAME: that of
+the framework, and that of the instrumentation.
 """
 
 import argparse
@@ -24,6 +26,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("EVALUATOR_PRODUCERS_CACHE") or "~/.cache/evaluator-producers").expanduser()
 SCENARIOS = ["S1", "S2", "S3", "S4", "S5"]
+# Seconds that a scenario may take.
+LIMIT = 300
 # Needed by `run.py` in every environment.
 COMMON = ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-common"]
 # Frameworks that report home do not belong into a recording.
@@ -71,9 +75,9 @@ def environment(module, settings: dict, release: str | None, pins: list[str], ag
     packages = [*settings.get("packages", module.PACKAGES), *COMMON]
     if release:
         of_framework = getattr(module, "DISTRIBUTION", module.FRAMEWORK)
-        is_other = lambda it: distribution(it) != of_framework
-        extras = [re.sub(r"[=<>!~].*", "", it) for it in packages if not is_other(it)]
-        packages = [*(f"{it}=={release}" for it in extras), *filter(is_other, packages)]
+        pinned = [re.sub(r"[=<>!~].*", "", it) for it in packages if distribution(it) == of_framework]
+        others = [it for it in packages if distribution(it) != of_framework]
+        packages = [*(f"{it}=={release}" for it in pinned), *others]
     # A pin is a further requirement, so that extras stay.
     packages = [*pins, *packages]
     key = "_".join(sorted("".join(c if c.isalnum() else "-" for c in it) for it in packages[: -len(COMMON)]))
@@ -87,7 +91,9 @@ def environment(module, settings: dict, release: str | None, pins: list[str], ag
     if not python.exists():
         make = [uv, "venv", "-q", "--python", base, str(place)] if uv else [base, "-m", "venv", str(place)]
         subprocess.run(make, check=True)
-    install = [uv, "pip", "install", "-q", "--python", str(python)] if uv else [str(python), "-m", "pip", "install", "-q"]
+    install = (
+        [uv, "pip", "install", "-q", "--python", str(python)] if uv else [str(python), "-m", "pip", "install", "-q"]
+    )
     subprocess.run([*install, *(["--upgrade"] if again else []), *packages], check=True)
     stamp.write_text(wanted)
     return python
@@ -132,25 +138,35 @@ def record(name: str, release: str | None, arguments) -> list[str]:
         stem = target(arguments.out, name, what, scenario, arguments.again)
         if not stem:
             continue
-        with tempfile.TemporaryDirectory() as directory:
-            made = pathlib.Path(directory) / "recording"
-            command = [str(python), str(HERE / "run.py"), str(file), name, scenario, json.dumps(what), str(made)]
-            variables = {**os.environ, **QUIET, "HOME": directory}
-            try:
-                done = subprocess.run(command, cwd=directory, env=variables, capture_output=True, text=True, timeout=300)
-            except subprocess.TimeoutExpired:
-                problems.append(f"{name} {scenario}: not finished after 300 s")
-                continue
-            if done.returncode != 0:
-                lines = done.stderr.strip().splitlines()[-arguments.lines :]
-                problems.append(f"{name} {scenario}: " + "\n    ".join(lines))
-                if not problems[1:]:
-                    continue
-                break
-            for kind in ("trace", "expected"):
-                shutil.copy(f"{made}.{kind}.json", f"{stem}.{kind}.json")
+        problem = run(
+            [str(python), str(HERE / "run.py"), str(file), name, scenario, json.dumps(what)], stem, arguments.lines
+        )
+        if problem:
+            problems.append(f"{name} {scenario}: {problem}")
+        else:
             print(f"{stem.name}: {what['framework']} {what['version']}, {what['instrumentation']}", flush=True)
+        # What fails twice will not work for other scenarios either.
+        if len(problems) == 2:
+            break
     return problems
+
+
+def run(command: list[str], stem: pathlib.Path, lines: int) -> str | None:
+    """Runs a scenario and copies its files. Returns the problem, with the last lines of standard error."""
+    with tempfile.TemporaryDirectory() as directory:
+        made = pathlib.Path(directory) / "recording"
+        variables = {**os.environ, **QUIET, "HOME": directory}
+        try:
+            done = subprocess.run(
+                [*command, str(made)], cwd=directory, env=variables, capture_output=True, text=True, timeout=LIMIT
+            )
+        except subprocess.TimeoutExpired:
+            return f"not finished after {LIMIT} s"
+        if done.returncode != 0:
+            return "\n    ".join(done.stderr.strip().splitlines()[-lines:])
+        for kind in ("trace", "expected"):
+            shutil.copy(f"{made}.{kind}.json", f"{stem}.{kind}.json")
+    return None
 
 
 def main() -> None:
@@ -158,7 +174,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME[==VERSION]")
     parser.add_argument("--list", action="store_true", help="list the producers")
     parser.add_argument("--again", action="store_true", help="upgrade packages, replace recordings of the same release")
-    parser.add_argument("--with", action="append", default=[], metavar="REQUIREMENT", dest="pins")
+    parser.add_argument(
+        "--with", action="append", default=[], metavar="REQUIREMENT", dest="pins", help="a further package"
+    )
     parser.add_argument("--scenario", action="append", choices=SCENARIOS)
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "traces")
     parser.add_argument("--lines", type=int, default=3, help="lines of an error to show")
@@ -167,6 +185,7 @@ def main() -> None:
     if arguments.list:
         print("\n".join(known))
         return
+    arguments.out.mkdir(parents=True, exist_ok=True)
     problems = []
     for word in arguments.names or known:
         name, _, release = word.partition("==")

@@ -68,9 +68,7 @@ class Context:
 
         attributes = {"http.request.method": "POST", "http.route": "/chat"}
         tracer = trace.get_tracer("weather_app")
-        return tracer.start_as_current_span(
-            "POST /chat", kind=trace.SpanKind.SERVER, attributes=attributes
-        )
+        return tracer.start_as_current_span("POST /chat", kind=trace.SpanKind.SERVER, attributes=attributes)
 
 
 async def converse(producer, context: Context) -> tuple[list[dict], list[set[str]]]:

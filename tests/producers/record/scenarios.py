@@ -4,8 +4,8 @@ A model's answer is a `Step`: a text, or calls of tools. The tools are the same 
 which arguments they were run and what came of it, so that the expected conversation does not depend on the trace.
 """
 
-from dataclasses import dataclass, field
 import inspect
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 SYSTEM = "You are a weather assistant."
@@ -90,7 +90,8 @@ class Tools:
     """The tools, and what happened to them since the turn began."""
 
     def __init__(self, error: str | None = None, prefix: str = "") -> None:
-        """`error` is what the framework makes of an error, where that does not name it; `prefix` is its addition to names."""
+        """`error` is what the framework makes of an error, where that does not name it; `prefix` is what it puts before
+        names of tools."""
         self.error, self.prefix = error, prefix
         self.calls: list[dict] = []
         self.responses: list[dict] = []

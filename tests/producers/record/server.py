@@ -130,9 +130,7 @@ def chat_completion(identifier, request: dict, step: Step, is_stream: bool):
         name = {"name": call["function"]["name"], "arguments": first}
         deltas.append({"tool_calls": [{**call, "function": name}]})
         deltas.append({"tool_calls": [{"index": call["index"], "function": {"arguments": last}}]})
-    chunks = [
-        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
-    ]
+    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     chunks.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
     if (request.get("stream_options") or {}).get("include_usage"):
         chunks.append({**head, "choices": [], "usage": usage})
@@ -213,8 +211,7 @@ def response(identifier, request: dict, step: Step, is_stream: bool):
 def message(identifier, request: dict, step: Step, is_stream: bool):
     blocks: list[dict] = [{"type": "text", "text": step.text}] if step.text else []
     blocks += [
-        {"type": "tool_use", "id": identifier("toolu_"), "name": name, "input": args}
-        for name, args in step.calls
+        {"type": "tool_use", "id": identifier("toolu_"), "name": name, "input": args} for name, args in step.calls
     ]
     reason = "tool_use" if step.calls else "end_turn"
     read, written = USAGE
@@ -238,9 +235,7 @@ def message(identifier, request: dict, step: Step, is_stream: bool):
         text = block["text"] if is_text else json.dumps(block["input"], ensure_ascii=False)
         for half in halves(text):
             delta = (
-                {"type": "text_delta", "text": half}
-                if is_text
-                else {"type": "input_json_delta", "partial_json": half}
+                {"type": "text_delta", "text": half} if is_text else {"type": "input_json_delta", "partial_json": half}
             )
             parts.append({"type": "content_block_delta", "index": index, "delta": delta})
         parts.append({"type": "content_block_stop", "index": index})
@@ -255,9 +250,7 @@ def generated(identifier, request: dict, step: Step, is_stream: bool):
     parts += [{"functionCall": {"name": name, "args": args}} for name, args in step.calls]
     read, written = USAGE
     whole = {
-        "candidates": [
-            {"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}
-        ],
+        "candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}],
         "modelVersion": "gemini-2.5-flash",
         "responseId": identifier("resp"),
         "usageMetadata": {

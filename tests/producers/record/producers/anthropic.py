@@ -20,6 +20,7 @@ def agent(context):
         from opentelemetry.instrumentation.anthropic import AnthropicInstrumentor
     AnthropicInstrumentor().instrument(tracer_provider=provider)
     from anthropic import Anthropic
+
     from clients import Messages
 
     return Messages(Anthropic(), context.system, context.tools.run).say

@@ -50,9 +50,7 @@ def script(turn):
 
     calls = [call for step in turn.steps for call in step.calls]
     steps = [
-        fields(
-            next_thought="I go on.", next_tool_name=name, next_tool_args=json.dumps(args, ensure_ascii=False)
-        )
+        fields(next_thought="I go on.", next_tool_name=name, next_tool_args=json.dumps(args, ensure_ascii=False))
         for name, args in [*calls, ("finish", {})]
     ]
     return [*steps, fields(reasoning="That follows.", answer=turn.final)]

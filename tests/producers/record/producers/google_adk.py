@@ -31,6 +31,7 @@ async def agent(context):
     from google.adk.agents import LlmAgent
     from google.adk.runners import InMemoryRunner
     from google.genai import types
+
     from scenarios import NoSuchCity
 
     get_weather, get_forecast = context.tools.functions()

@@ -28,8 +28,9 @@ def agent(context):
     else:
         from opentelemetry.instrumentation.google_genai import GoogleGenAiSdkInstrumentor as Instrumentor
     Instrumentor().instrument(tracer_provider=provider)
-    from clients import Contents
     from google import genai
+
+    from clients import Contents
 
     client = genai.Client(api_key="key-1", http_options={"base_url": context.url})
     return Contents(client, context.system, context.tools.run).say

@@ -1,28 +1,20 @@
 """Haystack's Agent component in a pipeline."""
 
-from contextlib import nullcontext
-
 FRAMEWORK = "haystack"
 DISTRIBUTION = "haystack-ai"
 OPENINFERENCE = "openinference-instrumentation-haystack"
-TRACELOOP = "opentelemetry-instrumentation-haystack"
-PACKAGES = ["haystack-ai"]
-PRODUCERS = {
-    "haystack-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
-    "haystack-traceloop": {"package": TRACELOOP, "packages": [*PACKAGES, TRACELOOP]},
-}
+PACKAGES = ["haystack-ai", OPENINFERENCE]
+PRODUCERS = {"haystack-openinference": {"package": OPENINFERENCE}}
 
 
 def around_turn(context):
-    return context.session() if context.name == "haystack-openinference" else nullcontext()
+    return context.session()
 
 
 def agent(context):
     provider = context.provider()
-    if context.name == "haystack-openinference":
-        from openinference.instrumentation.haystack import HaystackInstrumentor
-    else:
-        from opentelemetry.instrumentation.haystack import HaystackInstrumentor
+    from openinference.instrumentation.haystack import HaystackInstrumentor
+
     HaystackInstrumentor().instrument(tracer_provider=provider)
     from haystack import Pipeline
     from haystack.components.agents import Agent

@@ -8,9 +8,10 @@ PRODUCERS = {"langfuse": {"instrumentation": "built in: observe() and langfuse.o
 
 
 def agent(context):
-    from clients import Chat
     import langfuse
     from langfuse import Langfuse, observe
+
+    from clients import Chat
 
     options = {"tracer_provider": context.provider(), "should_export_span": lambda _: True}
     known = inspect.signature(Langfuse).parameters

@@ -23,6 +23,7 @@ def agent(context):
     from langchain.tools import tool
     from langchain_openai import ChatOpenAI
     from langgraph.checkpoint.memory import InMemorySaver
+
     from scenarios import NoSuchCity
 
     @wrap_tool_call

@@ -9,7 +9,11 @@ PACKAGES = ["litellm", "mcp"]
 OPENINFERENCE = "openinference-instrumentation-litellm"
 PRODUCERS = {
     "litellm-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
-    "litellm": {"instrumentation": "built in: callback otel"},
+    # Otherwise, every call writes to the span of the application.
+    "litellm": {
+        "instrumentation": "built in: callback otel, with request spans",
+        "environment": {"USE_OTEL_LITELLM_REQUEST_SPAN": "true"},
+    },
 }
 
 

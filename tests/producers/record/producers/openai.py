@@ -40,14 +40,18 @@ def agent(context):
         import logfire
 
         logfire.configure(
-            send_to_logfire=False, console=False, inspect_arguments=False, additional_span_processors=[context.processor]
+            send_to_logfire=False,
+            console=False,
+            inspect_arguments=False,
+            additional_span_processors=[context.processor],
         )
         logfire.instrument_openai()
     else:
         provider = context.provider()
         instrumentor(context.settings["package"]).instrument(tracer_provider=provider)
-    import clients
     from openai import OpenAI
+
+    import clients
 
     return getattr(clients, context.settings["loop"])(OpenAI(), context.system, context.tools.run).say
 

@@ -29,7 +29,10 @@ def agent(context):
         import logfire
 
         logfire.configure(
-            send_to_logfire=False, console=False, inspect_arguments=False, additional_span_processors=[context.processor]
+            send_to_logfire=False,
+            console=False,
+            inspect_arguments=False,
+            additional_span_processors=[context.processor],
         )
         logfire.instrument_openai_agents()
     else:

@@ -28,6 +28,7 @@ def agent(context):
     from pydantic_ai import Agent, ModelRetry
     from pydantic_ai.models.instrumented import InstrumentationSettings
     from pydantic_ai.models.openai import OpenAIChatModel
+
     from scenarios import NoSuchCity
 
     settings = InstrumentationSettings(tracer_provider=provider, version=context.settings["format"])
