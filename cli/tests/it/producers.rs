@@ -26,8 +26,10 @@ const NOT_YET: &[&str] = &[
     "anthropic-traceloop-0.69.0",
     "autogen",
     "crewai-openinference",
+    "crewai-traceloop",
     "dspy-openinference",
     "google-adk-1_S2",
+    "google-adk-events_S2",
     "google-genai-semconv_S2",
     "haystack-openinference",
     "langfuse",
@@ -35,14 +37,18 @@ const NOT_YET: &[&str] = &[
     "langgraph-traceloop",
     "litellm_",
     "llama-index-openinference",
+    "llama-index-traceloop",
     "openai-agents-logfire",
     "pydantic-ai-1-v1",
     "pydantic-ai-1-v2",
     "pydantic-ai-1-v3",
     "pydantic-ai-v2",
+    "pydantic-ai-v3-1.40.0",
     "semantic-kernel_S4",
+    "semantic-kernel-1.36.0",
     "smolagents-openinference",
     "strands_",
+    "strands-1.10.0",
 ];
 
 /// Every recording, with what an evaluator saw of it and how that differs from what happened.
@@ -55,9 +61,8 @@ fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/producers/traces")
 }
 
-/// Reads every recording of a directory, in places that `place` prepares.
-fn results_with(directory: &Path, place: impl Fn() -> recording::Place + Sync) -> Results {
-    let recordings = recording::list(directory);
+/// Reads recordings, in places that `place` prepares.
+fn read(recordings: &[Recording], place: impl Fn() -> recording::Place + Sync) -> Results {
     let next = AtomicUsize::new(0);
     let work = || {
         let place = place();
@@ -111,10 +116,11 @@ fn conversations_are_what_happened() {
     let directory = chosen.clone().unwrap_or_else(own);
     let directory =
         directory.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    let results = results_with(&directory, recording::Place::new);
+    let results = read(&recording::list(&directory), recording::Place::new);
     assert!(!results.recordings.is_empty(), "{} has no recordings", directory.display());
-    if chosen.is_none() {
-        page::check(&results.recordings, &directory);
-    }
+    let outdated = chosen.is_none().then(|| page::complaint(&results.recordings, &directory));
     results.check();
+    if let Some(Some(complaint)) = outdated {
+        panic!("{complaint}");
+    }
 }

@@ -13,22 +13,31 @@ ID_KEYS = re.compile(r"(^|[._])(session|conversation|thread|group)[._]?id$")
 KEPT_RESOURCE = ("service.name", "telemetry.sdk.")
 
 
-def otlp(spans) -> dict:
-    """The spans in the SDK's own protobuf encoding, as the JSON mapping of OTLP."""
+def otlp(spans, logs) -> dict:
+    """Spans and log records in the SDK's own protobuf encoding, as the JSON mapping of OTLP."""
     from google.protobuf.json_format import MessageToDict
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
     document = MessageToDict(encode_spans(spans))
-    for resource in document.get("resourceSpans", []):
+    if logs:
+        from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs
+
+        document |= MessageToDict(encode_logs(logs))
+    for resource in [*document.get("resourceSpans", []), *document.get("resourceLogs", [])]:
         attributes = resource.get("resource", {}).get("attributes", [])
         kept = [it for it in attributes if it["key"].startswith(KEPT_RESOURCE)]
         resource["resource"] = {"attributes": kept}
-        for scope in resource["scopeSpans"]:
-            for span in scope["spans"]:
-                for one in [span, *span.get("links", [])]:
-                    for key in ("traceId", "spanId", "parentSpanId"):
-                        if key in one:
-                            one[key] = base64.b64decode(one[key]).hex()
+    records = [
+        record
+        for resource in document.get("resourceLogs", [])
+        for scope in resource["scopeLogs"]
+        for record in scope["logRecords"]
+    ]
+    spans = spans_of(document)
+    for one in [*spans, *(link for span in spans for link in span.get("links", [])), *records]:
+        for key in ("traceId", "spanId", "parentSpanId"):
+            if key in one:
+                one[key] = base64.b64decode(one[key]).hex()
     return document
 
 
@@ -66,9 +75,9 @@ def spans_of(document: dict) -> list:
 
 
 def texts(value) -> list[str]:
-    """Every string of a JSON value."""
-    if isinstance(value, str):
-        return [value]
+    """Every string and number of a JSON value."""
+    if isinstance(value, (str, int, float)):
+        return [str(value)]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
     return [text for it in inner for text in texts(it)]
 

@@ -27,7 +27,7 @@ class Context:
         from opentelemetry.sdk.trace.export import SimpleSpanProcessor
         from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-        self.name, self.settings, self.scenario = name, settings, scenario
+        self.name, self.settings, self.scenario, self.logs = name, settings, scenario, None
         self.server, self.tools = ModelServer(), Tools(settings.get("error"), settings.get("prefix", ""))
         self.system, self.conversation = SYSTEM, f"conv-{scenario}"
         self.url, self.openai_url = self.server.url, f"{self.server.url}/v1"
@@ -54,7 +54,37 @@ class Context:
         provider.add_span_processor(self.processor)
         if is_global:
             trace.set_tracer_provider(provider)
+        if self.settings.get("logs"):
+            self.record_logs()
         return provider
+
+    def record_logs(self) -> None:
+        """Records log records too, of the events API and of Python's logging."""
+        import logging
+
+        from opentelemetry._logs import set_logger_provider
+        from opentelemetry.sdk._logs import LoggerProvider, export
+        from opentelemetry.sdk.resources import Resource
+
+        provider = LoggerProvider(resource=Resource({"service.name": SERVICE}))
+        # The class was renamed.
+        self.logs = getattr(export, "InMemoryLogRecordExporter", None) or export.InMemoryLogExporter
+        self.logs = self.logs()
+        provider.add_log_record_processor(export.SimpleLogRecordProcessor(self.logs))
+        set_logger_provider(provider)
+        try:
+            from opentelemetry._events import set_event_logger_provider
+            from opentelemetry.sdk._events import EventLoggerProvider
+        except ModuleNotFoundError:
+            # Events became log records.
+            pass
+        else:
+            set_event_logger_provider(EventLoggerProvider(provider))
+        if self.settings["logs"] == "python":
+            from opentelemetry.sdk._logs import LoggingHandler
+
+            logging.getLogger().addHandler(LoggingHandler(logger_provider=provider))
+            logging.getLogger().setLevel(logging.INFO)
 
     def session(self):
         """OpenInference's way to name a session."""
@@ -111,7 +141,9 @@ def main() -> None:
     own = {"weather_app", "logfire"}
     if all(span.instrumentation_scope.name in own for span in context.exporter.get_finished_spans()):
         raise SystemExit("nothing was recorded: does the instrumentation support this release of the framework?")
-    document = neutral(otlp(context.exporter.get_finished_spans()), int(context.url.rpartition(":")[2]))
+    logs = context.logs.get_finished_logs() if context.logs else []
+    document = otlp(context.exporter.get_finished_spans(), logs)
+    document = neutral(document, int(context.url.rpartition(":")[2]))
     recorded = Recorded(document)
     for turn in turns:
         missing = {*recorded.missing(turn), *(settings.get("unrecorded", []) if turn["calls"] else [])}

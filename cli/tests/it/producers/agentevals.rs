@@ -2,14 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::{collections::BTreeMap, env, fs, path::Path};
+use std::{env, path::Path};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::recording::{Place, items, read, write};
-
-/// Keys of the parts in which a recording is read differently, by the recording's name. Empty for one read as it happened.
-type Differences = BTreeMap<String, Vec<String>>;
+use super::recording::{self, Place, items, read, write};
 
 /// The content of `agentevals.json`: the test writes the results, a person the reasons.
 pub(super) struct Agentevals(Value);
@@ -37,36 +34,39 @@ impl Agentevals {
     }
 }
 
-/// Runs agentevals over every recording. `AGENTEVALS` names the command.
+/// Runs agentevals over every recording that is not listed for its release. `AGENTEVALS` names the command.
 #[test]
 #[ignore = "needs agentevals from PyPI, and minutes"]
 fn agentevals_is_run_over_the_recordings() {
     let command = env::var("AGENTEVALS").unwrap_or_else(|_| "agentevals".to_owned());
     let directory = super::own();
-    let place = Place::of_agentevals(&command);
-    let results = super::results_with(&directory, || Place::of_agentevals(&command));
-    let kinds = |differences: &[String]| {
-        let mut kinds: Vec<String> = Vec::new();
-        for difference in differences {
-            let kind = difference.split(": ").find(|part| !part.starts_with("turn "));
-            let kind = kind.unwrap_or_default().to_owned();
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
+    let version = Place::of_agentevals(&command).version();
+    let mut content = Agentevals::load(&directory).0;
+    let listed = content["differences"].as_object().cloned();
+    let mut listed = listed.filter(|_| content["version"] == *version).unwrap_or_default();
+    let mut recordings = recording::list(&directory);
+    listed.retain(|name, _| recordings.iter().any(|recording| recording.name == *name));
+    recordings.retain(|recording| !listed.contains_key(&recording.name));
+
+    let results = super::read(&recordings, || Place::of_agentevals(&command));
+    for (recording, _, differences) in results.recordings {
+        listed.insert(recording.name, kinds(&differences).into());
+    }
+    listed.sort_keys();
+    content["version"] = version.into();
+    content["differences"] = Value::Object(listed);
+    write(&directory.join("../agentevals.json"), &content);
+}
+
+/// Parts in which a recording is read differently, each once.
+fn kinds(differences: &[String]) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for difference in differences {
+        let kind = difference.split(": ").find(|part| !part.starts_with("turn "));
+        let kind = kind.unwrap_or_default();
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
         }
-        kinds
-    };
-    let differences: Differences = results
-        .recordings
-        .iter()
-        .map(|(recording, _, differences)| (recording.name.clone(), kinds(differences)))
-        .collect();
-    let there = fs::read_to_string(directory.join("../agentevals.json")).unwrap_or_default();
-    let there: Value = serde_json::from_str(&there).unwrap_or_default();
-    let mut content = Map::new();
-    content.insert("version".to_owned(), place.version().into());
-    content.insert("reasons".to_owned(), there["reasons"].clone());
-    let lists = differences.into_iter().map(|(name, kinds)| (name, kinds.into())).collect();
-    content.insert("differences".to_owned(), Value::Object(lists));
-    write(&directory.join("../agentevals.json"), &Value::Object(content));
+    }
+    kinds
 }

@@ -15,6 +15,11 @@ PRODUCERS = {
         "instrumentation": "built in, gen_ai_latest_experimental with contents in spans",
         "environment": LATEST,
     },
+    "google-adk-events": {
+        "instrumentation": "built in, content in log records",
+        "environment": {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"},
+        "logs": "events",
+    },
     "google-adk-openinference": {"package": OPENINFERENCE, "packages": [*PACKAGES, OPENINFERENCE]},
 }
 

@@ -13,23 +13,40 @@ WAYS = {
     "-stream": ("StreamedChat", ", streamed"),
     "-resp": ("Responses", ", Responses API"),
 }
-LATEST = {
-    "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
-    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY",
-}
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+LATEST = {"OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental", CAPTURE: "SPAN_ONLY"}
+# Modules that V2 imports, but does not require, or only in other versions.
+GENAI = ("httpx", "opentelemetry-util-genai<1.2")
 
 
-def producer(package: str, way: str = "", extra: tuple = (), **more) -> dict:
-    loop, text = WAYS[way]
+def producer(package: str, way: str = "", extra: tuple = (), text: str = "", **more) -> dict:
+    loop, of_way = WAYS[way]
     packages = [*PACKAGES, package, *extra]
-    return {"package": package, "packages": packages, "loop": loop, "instrumentation": text, **more}
+    return {"package": package, "packages": packages, "loop": loop, "instrumentation": of_way + text, **more}
 
 
 PRODUCERS = {
     **{f"openai-openinference{way}": producer(OPENINFERENCE, way) for way in WAYS},
     **{f"openai-traceloop{way}": producer(TRACELOOP, way) for way in WAYS},
-    # It imports modules that it does not require, or only in other versions.
-    "openai-v2": producer(V2, environment=LATEST, extra=("httpx", "opentelemetry-util-genai<1.2")),
+    "openai-v2": producer(V2, environment=LATEST, extra=GENAI),
+    "openai-v2-events": producer(
+        V2, text=", content in log records", environment={**LATEST, CAPTURE: "EVENT_ONLY"}, extra=GENAI, logs="events"
+    ),
+    # The last release whose messages are events of their own.
+    "openai-v2-messages": producer(
+        V2,
+        text=", content in log records",
+        environment={CAPTURE: "true"},
+        extra=(
+            "httpx",
+            f"{V2}==2.1b0",
+            "opentelemetry-util-genai<0.4",
+            "opentelemetry-api<1.38",
+            "opentelemetry-sdk<1.38",
+            "opentelemetry-exporter-otlp-proto-common<1.38",
+        ),
+        logs="events",
+    ),
     "openai-logfire": producer("logfire"),
     "openai-logfire-resp": producer("logfire", "-resp"),
 }

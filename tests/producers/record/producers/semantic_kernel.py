@@ -12,6 +12,11 @@ PRODUCERS = {
         "prefix": "weather-",
     }
 }
+PRODUCERS["semantic-kernel-events"] = {
+    **PRODUCERS["semantic-kernel"],
+    "instrumentation": "built in, sensitive diagnostics on, with log records",
+    "logs": "python",
+}
 
 
 def agent(context):
