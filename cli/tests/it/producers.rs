@@ -33,6 +33,7 @@ const NOT_YET: &[&str] = &[
     "google-genai-semconv_S2",
     "haystack-openinference",
     "langfuse",
+    "langgraph-langsmith",
     "langgraph-openinference",
     "langgraph-traceloop",
     "litellm_",

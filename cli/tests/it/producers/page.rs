@@ -57,12 +57,13 @@ difference is on purpose: this command follows what happened.
 ";
 
 /// Attributes that name a conversation.
-const IDS: [&str; 5] = [
+const IDS: [&str; 6] = [
     "gen_ai.conversation.id",
     "session.id",
     "gcp.vertex.agent.session_id",
     "group_id",
     "traceloop.association.properties.thread_id",
+    "langsmith.metadata.thread_id",
 ];
 
 /// Parts of a turn that a producer may leave out, as they are called in `unrecorded` and on the page.
