@@ -8,7 +8,6 @@ use std::{
     path::Path,
 };
 
-use regex_lite::Regex;
 use serde_json::Value;
 
 use super::{
@@ -44,8 +43,8 @@ every trace is a conversation of its own.
 const SWITCHES: &str = "
 ## How to record content
 
-| framework | instrumentation | left out | content | source |
-|---|---|---|---|---|
+| instrumentation | content of messages and tools | source |
+|---|---|---|
 ";
 
 const OTHERS: &str = "\
@@ -75,6 +74,7 @@ const PARTS: [(&str, &str); 4] = [
 ];
 
 /// One release of one instrumentation.
+#[derive(Default)]
 struct Producer<'a> {
     /// Scenarios, and whether each was read correctly.
     scenarios: BTreeMap<&'a str, bool>,
@@ -82,8 +82,8 @@ struct Producer<'a> {
     parts: BTreeMap<&'static str, (usize, usize)>,
     has_ids: bool,
     has_tokens: bool,
+    /// Attributes that name the conversation.
     together: BTreeSet<&'static str>,
-    content: &'a Value,
 }
 
 /// Compares the page with the recordings, or writes it. Returns the problem, if any.
@@ -105,16 +105,14 @@ fn text(results: &Results, table: &Value, agentevals: &Agentevals) -> String {
     for (recording, seen, differences) in results {
         let producer = producers.entry(header(recording)).or_insert_with(|| {
             let name = &recording.name;
-            let content = entry(table, name);
-            Producer::new(content.unwrap_or_else(|| panic!("content.json has no entry for {name}")))
+            assert!(entry(table, name).is_some(), "content.json has no entry for {name}");
+            Producer::default()
         });
         producer.add(recording, seen, differences.is_empty());
     }
     let rows: String = producers.iter().map(|(header, producer)| producer.row(header)).collect();
-    let mut switches: Vec<String> =
-        producers.iter().map(|(header, producer)| producer.switch(header)).collect();
-    switches.dedup();
-    let (switches, version) = (switches.concat(), agentevals.version());
+    let switches: String = items(table).iter().map(switch).collect();
+    let version = agentevals.version();
     let others = of_agentevals(results, agentevals);
     format!(
         "{HEAD}{rows}{SWITCHES}{switches}\n## Read differently by agentevals {version}\n\n{OTHERS}{others}"
@@ -169,17 +167,6 @@ fn header(recording: &Recording) -> [&str; 3] {
 }
 
 impl<'a> Producer<'a> {
-    fn new(content: &'a Value) -> Self {
-        Self {
-            scenarios: BTreeMap::new(),
-            parts: BTreeMap::new(),
-            has_ids: false,
-            has_tokens: false,
-            together: BTreeSet::new(),
-            content,
-        }
-    }
-
     fn add(&mut self, recording: &'a Recording, seen: &Seen, is_right: bool) {
         self.scenarios.insert(recording.expected["scenario"].as_str().unwrap(), is_right);
         for turn in items(&recording.expected["turns"]) {
@@ -228,24 +215,10 @@ impl<'a> Producer<'a> {
             together.join(", ")
         )
     }
-
-    fn switch(&self, [framework, _, instrumentation]: &[&str; 3]) -> String {
-        let missing: Vec<&str> = PARTS
-            .into_iter()
-            .filter(|(part, _)| self.parts.get(part).is_some_and(|(_, missing)| *missing > 0))
-            .map(|(_, name)| name)
-            .collect();
-        let missing = if missing.is_empty() { "nothing".to_owned() } else { missing.join(", ") };
-        let [text, source] = ["content", "source"].map(|key| self.content[key].as_str().unwrap());
-        format!(
-            "| {framework} | {} | {missing} | {text} | {source} |\n",
-            unversioned(instrumentation)
-        )
-    }
 }
 
-/// An instrumentation without the version of its package.
-fn unversioned(instrumentation: &str) -> String {
-    let version = Regex::new(r" \d+\.\d[\w.]*").unwrap();
-    version.replace(instrumentation, "").into_owned()
+/// Row of an entry of `content.json`.
+fn switch(entry: &Value) -> String {
+    let cells = ["name", "content", "source"].map(|key| entry[key].as_str().unwrap());
+    format!("| {} |\n", cells.join(" | "))
 }
