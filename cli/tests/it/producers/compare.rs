@@ -189,3 +189,47 @@ fn list<'a>(values: impl Iterator<Item = &'a Value>) -> String {
 fn short(text: &str) -> String {
     text.chars().take(300).collect()
 }
+
+#[test]
+fn what_differs_is_reported() {
+    use serde_json::json;
+
+    let expected = json!({"conversations": 1, "turns": [{
+        "user": "Oslo?",
+        "final": "4 degrees.",
+        "calls": [{"name": "weather", "args": {"days": 3}}],
+        "responses": [{"name": "weather", "text_contains": "4C"}],
+    }]});
+    let turn = |user: &str, args: Value, output: &str, id: &str| {
+        json!({"user_content": user, "final_response": "4 degrees.\n", "intermediate_steps": {
+            "tool_calls": [{"name": "weather", "args": args, "id": "1"}],
+            "tool_responses": [{"name": "weather", "output": output, "id": id}],
+        }})
+    };
+    let found = |conversations: Vec<Vec<Value>>, expected: &Value| {
+        differences(&Seen { conversations, error: None }, expected)
+    };
+    let right = turn("Oslo?", json!({"days": 3.0}), "Oslo: 4C", "1");
+    assert!(found(vec![vec![right.clone()]], &expected).is_empty());
+
+    let cases = [
+        (vec![vec![turn("Lima?", json!({"days": 3}), "4C", "1")]], "turn 1: user: "),
+        (vec![vec![turn("Oslo?", json!({"days": "3"}), "4C", "1")]], "turn 1: args: "),
+        (vec![vec![turn("Oslo?", json!({"days": 3}), "5C", "1")]], "turn 1: responses: "),
+        (vec![vec![turn("Oslo?", json!({"days": 3}), "4C", "2")]], "turn 1: ids: "),
+        (vec![vec![right.clone()], vec![]], "conversations: 2 "),
+        (vec![vec![right.clone(), right]], "turns: 2 "),
+    ];
+    for (conversations, difference) in cases {
+        let found = found(conversations, &expected);
+        assert!(found.len() == 1 && found[0].starts_with(difference), "{difference}: {found:?}");
+    }
+
+    // What was not recorded may be missing, but not be something else.
+    let mut unrecorded = expected;
+    unrecorded["turns"][0]["unrecorded"] = json!(["args", "user"]);
+    let missing = turn("", json!({}), "4C", "1");
+    assert!(found(vec![vec![missing]], &unrecorded).is_empty());
+    let other = turn("Lima?", json!({"days": 4}), "4C", "1");
+    assert_eq!(found(vec![vec![other]], &unrecorded).len(), 2);
+}
