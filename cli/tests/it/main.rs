@@ -32,6 +32,8 @@ mod output_files;
 mod own_tests;
 mod parity;
 mod policy;
+#[cfg(unix)]
+mod producers;
 mod progress;
 mod python_packages;
 mod readme;
