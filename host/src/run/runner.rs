@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     config::{Config, ConfigError, Known},
-    conversation::{GROUPING, GroupBy},
+    conversation::{Conventions, GROUPING, GroupBy},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
     linked::LinkedEvaluators,
@@ -58,6 +58,8 @@ pub struct Runner {
     pub metrics: Metrics,
     /// Trace formats.
     pub trace_formats: TraceFormats,
+    /// Conventions by which spans are read.
+    pub conventions: Conventions,
     /// Evaluators that run in this process.
     pub linked: LinkedEvaluators,
     /// Sources of `type: remote` evaluators.
@@ -84,6 +86,7 @@ impl Default for Runner {
             executors: Executors::default(),
             metrics: Metrics::default(),
             trace_formats: TraceFormats::default(),
+            conventions: Conventions::default(),
             linked: LinkedEvaluators::default(),
             sources: Sources::default(),
             cache: Cache::default(),
@@ -184,7 +187,9 @@ impl Runner {
         let multi_turn =
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
-        let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
+        let conventions = self.conventions.clone();
+        let grouping =
+            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
         report.grouping = Some(conversations.grouped_by());
         on_event(RunEvent::Loaded { conversations: conversations.len() });

@@ -16,10 +16,10 @@ use std::{
 
 use super::{
     JudgedSpan, LlmCall, Recorded, ToolCall, Usage,
+    convention::{Kind, SpanView, TooLarge, keys},
     extract::is_empty,
     message::{CallPart, Messages, PartId, ResponsePart, json_or_text, tool_calls, tool_responses},
     tree::Tree,
-    view::{Kind, SpanView, TooLarge, keys},
 };
 use crate::{
     json::{NonFinite, Value, is_space, scalar_text, string_repr, to_string},
@@ -373,8 +373,8 @@ fn logical_call(tree: &Tree<'_>, chain: &[usize], warnings: &mut Vec<String>) ->
             .map(|view| finish_reasons(view))
             .find(|reasons| !reasons.is_empty())
             .unwrap_or_default(),
-        input: first_recorded(views.iter().map(|view| &view.input)),
-        output: first_recorded(views.iter().map(|view| &view.output)),
+        input: first_recorded(views.iter().map(|view| &view.input.messages)),
+        output: first_recorded(views.iter().map(|view| &view.output.messages)),
         span: innermost.view.as_judged(),
         wrapper: views.last().filter(|_| views.len() > 1).map(|view| view.span.span_id.clone()),
     }

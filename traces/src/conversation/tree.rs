@@ -1,6 +1,6 @@
 //! The spans of a trace with facts about the spans above them, and the spans that anchor turns.
 
-use super::view::{Classified, Kind, SpanView, keys, kinds_of};
+use super::convention::{Conventions, Kind, SpanView, keys};
 use crate::trace::{LogRecord, SpanStatus, Trace};
 
 /// The classified spans of a trace.
@@ -59,12 +59,12 @@ impl Above {
 
 impl<'a> Tree<'a> {
     /// Reads a trace.
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, conventions: &Conventions) -> Self {
         let order: Vec<usize> = trace.walk().collect();
         let mut above: Vec<Above> = vec![Above::default(); trace.spans.len()];
         let mut agentic_anchor = vec![false; trace.spans.len()];
         let mut members = vec![Vec::new(); trace.spans.len()];
-        let mut nodes: Vec<Node<'a>> = views(trace)
+        let mut nodes: Vec<Node<'a>> = views(trace, conventions)
             .into_iter()
             .map(|view| Node {
                 view,
@@ -117,15 +117,15 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
     let view = &nodes[index].view;
     agentic
         && (any(Kind::Tool)
-            || !view.input.is_empty()
-            || !view.output.is_empty()
+            || !view.input.messages.is_empty()
+            || !view.output.messages.is_empty()
             || view.span.status == SpanStatus::Error
             || view.attributes.text(keys::ERROR_TYPE).is_some())
 }
 
 /// The view of every span.
-fn views(trace: &Trace) -> Vec<SpanView<'_>> {
-    let kinds = kinds_of(trace);
+fn views<'a>(trace: &'a Trace, conventions: &Conventions) -> Vec<SpanView<'a>> {
+    let kinds = conventions.kinds_of(trace);
     let mut inference = (0..kinds.len()).filter(|&index| kinds[index].kind == Kind::Inference);
     // Records without a span can only be about the one call there is.
     let orphans_belong_to = match (inference.next(), inference.next()) {
@@ -141,10 +141,10 @@ fn views(trace: &Trace) -> Vec<SpanView<'_>> {
             if orphans_belong_to == Some(index) {
                 logs.extend(&trace.orphan_logs);
             }
-            let Classified { kind, .. } = kinds[index];
+            let kind = kinds[index].kind;
             let with_messages =
                 kind == Kind::Inference || kind.is_agentic() || trace.parent[index].is_none();
-            SpanView::new(span, kinds[index], &logs, with_messages)
+            SpanView::new(span, kinds[index], logs, with_messages, conventions)
         })
         .collect()
 }

@@ -10,12 +10,12 @@ use std::{
 
 use super::{
     JudgedSpan, ToolCall, Turn,
+    convention::{Conventions, keys},
     message::{
         Message, end_with_tool_response, have_text, text_of, tool_calls, tool_responses, user_turn,
     },
     tool_calls::{Call, calls_in_parts, calls_in_spans, complete_from_parts, llm_calls, sort},
     tree::Tree,
-    view::keys,
 };
 use crate::trace::{SpanStatus, Trace};
 
@@ -77,8 +77,12 @@ impl DraftTurn {
 ///
 /// A turn hangs on an agent or workflow with no other above it, or on the root span of model calls that no agent
 /// covers.
-pub(super) fn read_turns(trace: &Trace, errors: &mut BTreeSet<String>) -> Vec<DraftTurn> {
-    let tree = Tree::new(trace);
+pub(super) fn read_turns(
+    trace: &Trace,
+    conventions: &Conventions,
+    errors: &mut BTreeSet<String>,
+) -> Vec<DraftTurn> {
+    let tree = Tree::new(trace, conventions);
     errors.extend(tree.nodes.iter().flat_map(|node| node.view.errors.iter().cloned()));
     tree.anchors.iter().map(|&anchor| turn(&tree, anchor)).collect()
 }
@@ -86,7 +90,7 @@ pub(super) fn read_turns(trace: &Trace, errors: &mut BTreeSet<String>) -> Vec<Dr
 /// The turns of a trace that can be read.
 #[cfg(test)]
 pub(super) fn turns_of(trace: &Trace) -> Vec<DraftTurn> {
-    read_turns(trace, &mut BTreeSet::new())
+    read_turns(trace, Conventions::built_in(), &mut BTreeSet::new())
 }
 
 fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
@@ -107,8 +111,8 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
             .attributes
             .text(keys::AGENT_NAME)
             .or_else(|| calls.iter().find_map(|call| call.agent_name.clone())),
-        user: Speech::of(user_input(&view.input, &calls)),
-        answer: Speech::of(final_output(&view.output, &calls)),
+        user: Speech::of(user_input(&view.input.messages, &calls)),
+        answer: Speech::of(final_output(&view.output.messages, &calls)),
         start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,

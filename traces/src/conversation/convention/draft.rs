@@ -1,30 +1,13 @@
-//! One reading of a span, whatever convention its producer followed.
-//!
-//! Producers put messages, models and token counts in different places. A view starts from the attributes the span
-//! recorded and fills what is missing from, in this order: older attribute names, the details event of the call,
-//! the deprecated event per message, attributes of Google's Agent Development Kit, the indexed attributes of
-//! `OpenLLMetry`, and those of `OpenInference`. What is there is never replaced, and a list of messages comes whole from
-//! one source.
-
-mod adk;
-mod attributes;
-mod events;
-mod indexed;
-pub(super) mod keys;
-mod openinference;
-mod values;
+//! A span in canonical form, while conventions fill it and afterwards.
 
 use std::{borrow::Cow, rc::Rc, sync::Arc};
 
-pub(super) use attributes::{Attributes, Classified, Kind, TooLarge};
-use keys::{INPUT_MESSAGES, OUTPUT_MESSAGES};
-pub(super) use openinference::kinds_of;
-
-use super::{
-    JudgedSpan,
-    message::{Message, Messages, is_cut_json, read_messages, tool_calls},
-};
+use super::{Conventions, Kind, attributes::Attributes, keys, registry::Classified};
 use crate::{
+    conversation::{
+        JudgedSpan,
+        message::{Message, Messages, is_cut_json, read_messages, tool_calls},
+    },
     json::Value,
     trace::{LogRecord, Span},
 };
@@ -34,61 +17,66 @@ const CUT_OFF: &str = "are JSON that was cut off";
 
 /// A span in canonical form.
 #[derive(Debug)]
-pub(super) struct SpanView<'a> {
-    pub(super) span: &'a Span,
-    pub(super) kind: Kind,
-    pub(super) attributes: Attributes<'a>,
+pub(in crate::conversation) struct SpanView<'a> {
+    pub(in crate::conversation) span: &'a Span,
+    pub(in crate::conversation) kind: Kind,
+    pub(in crate::conversation) attributes: Attributes<'a>,
     /// Messages given to the model or agent; empty when none were recorded.
-    pub(super) input: Messages,
+    pub(in crate::conversation) input: Side,
     /// Messages it answered with; empty when none were recorded.
-    pub(super) output: Messages,
+    pub(in crate::conversation) output: Side,
     /// Recorded content that cannot be read, so that the agent cannot be judged.
-    pub(super) errors: Vec<String>,
+    pub(in crate::conversation) errors: Vec<String>,
+}
+
+/// The messages of one side of a span, and the attribute or event from which they come.
+#[derive(Clone, Debug, Default)]
+pub(in crate::conversation) struct Side {
+    pub(in crate::conversation) messages: Messages,
+    pub(in crate::conversation) source: &'static str,
 }
 
 impl<'a> SpanView<'a> {
     /// Reads a span of this kind and the log records that belong to it.
     ///
     /// `with_messages` is false for spans whose messages are not needed: parsing them is most of the work.
-    pub(super) fn new(
+    pub(in crate::conversation) fn new(
         span: &'a Span,
-        classified: Classified,
-        logs: &[&'a LogRecord],
+        Classified { kind, by }: Classified,
+        logs: Vec<&'a LogRecord>,
         with_messages: bool,
+        conventions: &Conventions,
     ) -> Self {
-        let mut draft = Draft {
+        let mut draft = SpanDraft {
             span,
+            kind,
+            by,
+            logs,
             attributes: Attributes::new(&span.attributes),
             with_messages,
-            input: Vec::new(),
-            output: Vec::new(),
+            input: (Vec::new(), ""),
+            output: (Vec::new(), ""),
             errors: Vec::new(),
         };
-        draft.fill_input_from(span.attributes.get(INPUT_MESSAGES));
-        draft.fill_output_from(span.attributes.get(OUTPUT_MESSAGES));
-        draft.apply_aliases();
-        draft.apply_details(logs);
-        draft.apply_message_events(logs);
-        if attributes::is_adk(span) {
-            draft.apply_adk();
+        for convention in conventions.iter() {
+            convention.read(&mut draft);
         }
-        draft.apply_indexed();
-        let Classified { kind, by_openinference } = classified;
-        draft.apply_openinference(kind, by_openinference);
         draft.remove_placeholders();
-        draft.find_cut_arguments(kind);
+        draft.find_cut_arguments();
+        let side =
+            |(messages, source): (Vec<Message>, _)| Side { messages: Rc::from(messages), source };
         Self {
             span,
             kind,
             attributes: draft.attributes,
-            input: Rc::from(draft.input),
-            output: Rc::from(draft.output),
+            input: side(draft.input),
+            output: side(draft.output),
             errors: draft.errors,
         }
     }
 
     /// Returns the description of this span in results.
-    pub(super) fn as_judged(&self) -> JudgedSpan {
+    pub(in crate::conversation) fn as_judged(&self) -> JudgedSpan {
         JudgedSpan {
             trace_id: Arc::clone(&self.span.trace_id),
             span_id: self.span.span_id.clone(),
@@ -98,21 +86,94 @@ impl<'a> SpanView<'a> {
     }
 }
 
-/// A view that is being filled.
+/// A span in canonical form that is being filled.
+///
+/// What is filled is never replaced. Each part keeps the name of the attribute or event from which it comes.
 #[derive(Debug)]
-struct Draft<'a> {
-    span: &'a Span,
-    attributes: Attributes<'a>,
-    with_messages: bool,
-    input: Vec<Message>,
-    output: Vec<Message>,
+pub struct SpanDraft<'a> {
+    pub(super) span: &'a Span,
+    pub(super) kind: Kind,
+    /// The convention that defines the kind.
+    pub(super) by: &'static str,
+    pub(super) logs: Vec<&'a LogRecord>,
+    pub(super) attributes: Attributes<'a>,
+    pub(super) with_messages: bool,
+    input: (Vec<Message>, &'static str),
+    output: (Vec<Message>, &'static str),
     errors: Vec<String>,
 }
 
-impl<'a> Draft<'a> {
-    /// Notes that what `name` recorded cannot be read; `problem` reads after the name.
-    fn fail(&mut self, name: &str, problem: &str) {
+impl<'a> SpanDraft<'a> {
+    /// Returns the span as it was recorded.
+    #[must_use]
+    pub fn span(&self) -> &'a Span {
+        self.span
+    }
+
+    /// Returns the kind of the span.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Returns the log records that belong to the span.
+    #[must_use]
+    pub fn logs(&self) -> &[&'a LogRecord] {
+        &self.logs
+    }
+
+    /// Fills an attribute of the `GenAI` semantic conventions, unless it is filled. `source` is the name of the recorded
+    /// attribute or event.
+    pub fn fill(&mut self, key: &'static str, value: Cow<'a, Value>, source: &'static str) {
+        self.attributes.fill(key, value, source);
+    }
+
+    /// Returns true if messages given to the model or agent are wanted and not filled.
+    #[must_use]
+    pub fn needs_input(&self) -> bool {
+        self.with_messages && self.input.0.is_empty()
+    }
+
+    /// Returns true if messages of the model or agent are wanted and not filled.
+    #[must_use]
+    pub fn needs_output(&self) -> bool {
+        self.with_messages && self.output.0.is_empty()
+    }
+
+    /// Fills the messages given to the model or agent, unless they are filled.
+    pub fn set_input(&mut self, messages: Vec<Message>, source: &'static str) {
+        if self.needs_input() {
+            self.input = (messages, source);
+        }
+    }
+
+    /// Fills the messages of the model or agent, unless they are filled.
+    pub fn set_output(&mut self, messages: Vec<Message>, source: &'static str) {
+        if self.needs_output() {
+            self.output = (messages, source);
+        }
+    }
+
+    /// Notes that what `name` recorded cannot be read, so that the conversation cannot be judged. `problem` reads after the
+    /// name.
+    pub fn fail(&mut self, name: &str, problem: &str) {
         self.errors.push(format!("span {}: {name} {problem}", self.span.span_id));
+    }
+
+    /// Fills the input from a list of messages, as a structure or as JSON text, or notes that it cannot be read.
+    pub(super) fn read_input(&mut self, value: Option<&Value>, source: &'static str) {
+        if let Some(value) = value.filter(|_| self.needs_input()) {
+            let messages = self.read_or_fail(keys::INPUT_MESSAGES, read_messages(value));
+            self.set_input(messages, source);
+        }
+    }
+
+    /// Fills the output from a list of messages, as a structure or as JSON text, or notes that it cannot be read.
+    pub(super) fn read_output(&mut self, value: Option<&Value>, source: &'static str) {
+        if let Some(value) = value.filter(|_| self.needs_output()) {
+            let messages = self.read_or_fail(keys::OUTPUT_MESSAGES, read_messages(value));
+            self.set_output(messages, source);
+        }
     }
 
     /// Takes messages, or notes that `name` cannot be read.
@@ -124,8 +185,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Notes arguments of tools that were cut off. Other text that is not JSON may be what the model wrote.
-    fn find_cut_arguments(&mut self, kind: Kind) {
-        let calls = tool_calls(&self.input).chain(tool_calls(&self.output));
+    fn find_cut_arguments(&mut self) {
+        let calls = tool_calls(&self.input.0).chain(tool_calls(&self.output.0));
         let mut names: Vec<String> =
             calls.filter(|call| call.is_cut).map(|call| call.name.clone()).collect();
         names.dedup();
@@ -133,41 +194,8 @@ impl<'a> Draft<'a> {
             self.fail(&format!("the arguments of the tool call {name}"), CUT_OFF);
         }
         let arguments = self.attributes.get(keys::TOOL_ARGUMENTS).and_then(Value::as_str);
-        if kind == Kind::Tool && arguments.is_some_and(is_cut_json) {
+        if self.kind == Kind::Tool && arguments.is_some_and(is_cut_json) {
             self.fail("the arguments of the tool", CUT_OFF);
-        }
-    }
-
-    fn needs_input(&self) -> bool {
-        self.with_messages && self.input.is_empty()
-    }
-
-    fn needs_output(&self) -> bool {
-        self.with_messages && self.output.is_empty()
-    }
-
-    fn fill_input_from(&mut self, value: Option<&Value>) {
-        if let Some(value) = value.filter(|_| self.needs_input()) {
-            self.input = self.read_or_fail(INPUT_MESSAGES, read_messages(value));
-        }
-    }
-
-    fn fill_output_from(&mut self, value: Option<&Value>) {
-        if let Some(value) = value.filter(|_| self.needs_output()) {
-            self.output = self.read_or_fail(OUTPUT_MESSAGES, read_messages(value));
-        }
-    }
-
-    fn apply_aliases(&mut self) {
-        let recorded = &self.span.attributes;
-        for (alias, key) in keys::ALIASES {
-            match recorded.get(alias) {
-                Some(reason @ Value::String(_)) if key == keys::FINISH_REASONS => {
-                    self.attributes.fill(key, Cow::Owned(Value::Array(vec![reason.clone()])));
-                }
-                Some(value) => self.attributes.fill(key, Cow::Borrowed(value)),
-                None => {}
-            }
         }
     }
 
@@ -195,8 +223,10 @@ mod tests {
     };
 
     fn view(trace: &Trace) -> SpanView<'_> {
-        let logs: Vec<_> = trace.logs[0].iter().collect();
-        SpanView::new(&trace.spans[0], kinds_of(trace)[0], &logs, true)
+        let logs = trace.logs[0].iter().collect();
+        let conventions = Conventions::built_in();
+        let kind = conventions.kinds_of(trace)[0];
+        SpanView::new(&trace.spans[0], kind, logs, true, conventions)
     }
 
     fn attribute(view: &SpanView<'_>, key: &'static str) -> Option<String> {
@@ -211,7 +241,8 @@ mod tests {
     fn the_operation_decides_and_is_guessed_only_for_calls() {
         let kind = |name: &str, scope, attributes| {
             let recording = Recording::default().with_scope(scope);
-            kinds_of(&recording.span((1, 0), name, (0, 1), attributes).trace())[0].kind
+            let trace = recording.span((1, 0), name, (0, 1), attributes).trace();
+            Conventions::built_in().kinds_of(&trace)[0].kind
         };
         let operation = |operation| kind("x", "s", json!({"gen_ai.operation.name": operation}));
         assert_eq!(operation("text_completion"), Kind::Inference);
@@ -279,8 +310,8 @@ mod tests {
         )
         .trace();
         let view = view(&trace);
-        assert_eq!(text_of(&*view.input).as_deref(), Some("in of the event"));
-        assert_eq!(text_of(&*view.output).as_deref(), Some("out of the span"));
+        assert_eq!(text_of(&*view.input.messages).as_deref(), Some("in of the event"));
+        assert_eq!(text_of(&*view.output.messages).as_deref(), Some("out of the span"));
         assert_eq!(attribute(&view, keys::REQUEST_MODEL).as_deref(), Some("\"m\""));
     }
 
@@ -300,12 +331,12 @@ mod tests {
         );
         let trace = recording.trace();
         let read = view(&trace);
-        assert_eq!(text_of(&*read.input).as_deref(), Some("ab"));
-        assert_eq!(text_of(&*read.output).as_deref(), Some("c"));
+        assert_eq!(text_of(&*read.input.messages).as_deref(), Some("ab"));
+        assert_eq!(text_of(&*read.output.messages).as_deref(), Some("c"));
         assert_eq!(attribute(&read, keys::FINISH_REASONS).as_deref(), Some(r#"["tool_calls"]"#));
         let recording = span(json!({})).event("gen_ai.choice", json!({"content": "event"}));
         let trace = log(recording, "gen_ai.choice", 1, json!({"content": "record"})).trace();
-        assert_eq!(text_of(&*view(&trace).output).as_deref(), Some("event"));
+        assert_eq!(text_of(&*view(&trace).output.messages).as_deref(), Some("event"));
     }
 
     #[test]
@@ -323,8 +354,8 @@ mod tests {
             }))
             .trace();
         let read = view(&trace);
-        assert_eq!(read.output[0].role, "assistant");
-        assert_eq!(text_of(&*read.input).as_deref(), Some("hi"));
+        assert_eq!(read.output.messages[0].role, "assistant");
+        assert_eq!(text_of(&*read.input.messages).as_deref(), Some("hi"));
         assert_eq!(attribute(&read, keys::INPUT_TOKENS).as_deref(), Some("5"));
         assert_eq!(attribute(&read, keys::OUTPUT_TOKENS), None);
         assert_eq!(attribute(&read, keys::TOOL_ARGUMENTS), None);
@@ -349,8 +380,8 @@ mod tests {
         }))
         .trace();
         let view = view(&trace);
-        assert_eq!(text_of(&*view.input).as_deref(), Some("firstlast"));
-        let call = tool_calls(&view.output).next().unwrap();
+        assert_eq!(text_of(&*view.input.messages).as_deref(), Some("firstlast"));
+        let call = tool_calls(&view.output.messages).next().unwrap();
         assert_eq!(to_python(&call.arguments), r#"{"a": 1}"#);
     }
 }

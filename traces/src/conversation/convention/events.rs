@@ -1,37 +1,19 @@
-//! Messages and figures recorded as events of a span, or as log records that belong to it.
+//! Messages as events of a span or as log records that belong to it, from older versions of the `GenAI` semantic conventions.
 
 use std::borrow::Cow;
 
-use super::{
-    Draft,
-    keys::{
-        CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, FINISH_REASONS, INPUT_MESSAGES, INPUT_TOKENS,
-        OUTPUT_MESSAGES, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_ID, RESPONSE_MODEL,
-    },
-};
+use super::{Convention, Kind, SpanDraft, keys::FINISH_REASONS};
 use crate::{
     conversation::message::{
         Message, Part, google_message, google_parts, have_content, is_cut_json, json_or_text,
         openai_tool_calls, parse_json, parts_of_content,
     },
     json::{Object, Value},
-    trace::LogRecord,
+    trace::{LogRecord, Span},
 };
 
-/// Carries everything about one call of a model.
-const DETAILS: &str = "gen_ai.client.inference.operation.details";
-
-/// Attributes of the details event that fill those of the span.
-const DETAIL_KEYS: [&str; 8] = [
-    REQUEST_MODEL,
-    RESPONSE_MODEL,
-    RESPONSE_ID,
-    FINISH_REASONS,
-    INPUT_TOKENS,
-    OUTPUT_TOKENS,
-    CACHE_READ_TOKENS,
-    CACHE_WRITE_TOKENS,
-];
+const USER_MESSAGE: &str = "gen_ai.user.message";
+const CHOICE: &str = "gen_ai.choice";
 
 /// The deprecated event of one message. Those of system messages say nothing a turn is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,67 +29,50 @@ impl MessageEvent {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "gen_ai.system.message" => Self::System,
-            "gen_ai.user.message" => Self::User,
+            USER_MESSAGE => Self::User,
             "gen_ai.assistant.message" => Self::Assistant,
             "gen_ai.tool.message" => Self::Tool,
-            "gen_ai.choice" => Self::Choice,
+            CHOICE => Self::Choice,
             _ => return None,
         })
     }
 }
 
-impl<'a> Draft<'a> {
-    /// Fills from the details events, those of the span before those of its log records.
-    pub(super) fn apply_details(&mut self, logs: &[&'a LogRecord]) {
-        let events = self.span.events.iter().map(|event| (event.name.as_str(), &event.attributes));
-        let logs = logs.iter().map(|log| (log.event_name.as_str(), &log.attributes));
-        for (_, details) in events.chain(logs).filter(|(name, _)| *name == DETAILS) {
-            self.fill_input_from(details.get(INPUT_MESSAGES));
-            self.fill_output_from(details.get(OUTPUT_MESSAGES));
-            for key in DETAIL_KEYS {
-                if let Some(value) = details.get(key) {
-                    self.attributes.fill(key, Cow::Borrowed(value));
-                }
-            }
-        }
+/// The convention `genai-events`: one event or log record per message.
+#[derive(Debug)]
+pub(super) struct MessageEvents;
+
+impl Convention for MessageEvents {
+    fn name(&self) -> &'static str {
+        "genai-events"
     }
 
-    /// Fills from the deprecated events, one per message.
-    pub(super) fn apply_message_events(&mut self, logs: &[&'a LogRecord]) {
-        if !self.with_messages {
+    fn kind(&self, _span: &Span) -> Option<Kind> {
+        None
+    }
+
+    fn read(&self, draft: &mut SpanDraft<'_>) {
+        if !draft.with_messages {
             return;
         }
         let mut read = EventMessages::default();
-        for event in &self.span.events {
+        for event in &draft.span.events {
             if let Some(kind) = MessageEvent::named(&event.name) {
                 read.found = true;
                 read.add(kind, &event.attributes);
             }
         }
         if !read.found {
-            let mut records: Vec<_> = logs
-                .iter()
-                .filter_map(|log| Some((MessageEvent::named(&log.event_name)?, *log)))
-                .collect();
-            records.sort_by_key(|(_, log)| time_of(log));
-            for (kind, log) in records {
-                if log.body.as_str().is_some_and(is_cut_json) {
-                    self.fail(
-                        &format!("the body of a {} record", log.event_name),
-                        "is JSON that was cut off",
-                    );
-                }
-                read.add(kind, &body_of(log));
-            }
+            read.add_records(draft);
         }
         if !read.finish_reasons.is_empty() {
-            self.attributes.fill(FINISH_REASONS, Cow::Owned(Value::Array(read.finish_reasons)));
+            draft.fill(FINISH_REASONS, Cow::Owned(Value::Array(read.finish_reasons)), CHOICE);
         }
-        if self.input.is_empty() && have_content(&read.input) {
-            self.input = read.input;
+        if have_content(&read.input) {
+            draft.set_input(read.input, USER_MESSAGE);
         }
-        if self.output.is_empty() && have_content(&read.output) {
-            self.output = read.output;
+        if have_content(&read.output) {
+            draft.set_output(read.output, CHOICE);
         }
     }
 }
@@ -138,6 +103,23 @@ struct EventMessages {
 }
 
 impl EventMessages {
+    /// Adds the log records of a span in order of time.
+    fn add_records(&mut self, draft: &mut SpanDraft<'_>) {
+        let mut records: Vec<_> = draft
+            .logs
+            .iter()
+            .filter_map(|log| Some((MessageEvent::named(&log.event_name)?, *log)))
+            .collect();
+        records.sort_by_key(|(_, log)| time_of(log));
+        for (kind, log) in records {
+            if log.body.as_str().is_some_and(is_cut_json) {
+                let name = format!("the body of a {} record", log.event_name);
+                draft.fail(&name, "is JSON that was cut off");
+            }
+            self.add(kind, &body_of(log));
+        }
+    }
+
     fn add(&mut self, kind: MessageEvent, body: &Object) {
         let content = body.get("content").unwrap_or(&Value::Null);
         match kind {
