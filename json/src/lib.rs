@@ -40,7 +40,7 @@ pub use parse::{
     mark_repeated, parse, parse_items, parse_leaving, parse_python, take_repeated_among,
     take_repeated_key,
 };
-pub use python::{parse_literal, python_eq};
+pub use python::{is_repr, parse_literal, parse_repr, python_eq};
 pub use scan::{ScanError, Scanner};
 pub use source::{Ahead, Checked, Interrupted, Source};
 pub use text::{

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     config::{Config, ConfigError, Known},
-    conversation::{Conventions, GROUPING, GroupBy},
+    conversation::{Conventions, GROUPING},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
     linked::LinkedEvaluators,
@@ -36,7 +36,7 @@ use crate::{
     },
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::{LoadErrorKind, TraceFormats, TraceIndex, TrackedAttributes, trace_files},
+    trace::{LoadErrorKind, TraceFormats, TraceIndex, trace_files},
     verdict::Verdict,
 };
 
@@ -266,13 +266,9 @@ impl Runner {
     /// Indexes the trace files on another thread, so that the run can be cancelled meanwhile.
     async fn index(&self, paths: Vec<PathBuf>, config: &Config) -> TraceIndex {
         let formats = self.trace_formats.given(config.trace_format.as_ref());
-        let tracked = match config.group_by {
-            Some(GroupBy::Trace) => TrackedAttributes::default(),
-            _ => GROUPING,
-        };
         let stop = self.cancellation.clone();
         let indexing =
-            blocking(move || TraceIndex::new(paths, &formats, tracked, &|| stop.is_cancelled()));
+            blocking(move || TraceIndex::new(paths, &formats, GROUPING, &|| stop.is_cancelled()));
         let indexed = tokio::select! {
             indexed = indexing => indexed,
             () = self.given_up() => None,

@@ -200,6 +200,12 @@ pub(super) fn user_turn(messages: &[Message]) -> &[Message] {
     &messages[first..=last]
 }
 
+/// Returns the messages behind the last one of the user that has text.
+pub(super) fn after_user(messages: &[Message]) -> &[Message] {
+    let speaks = |message: &Message| message.role == "user" && message.has_text();
+    &messages[messages.iter().rposition(speaks).map_or(0, |last| last + 1)..]
+}
+
 /// Returns true if the last message has tool responses.
 pub(super) fn end_with_tool_response(messages: &[Message]) -> bool {
     messages.last().is_some_and(|last| last.role == "tool" || only_responses(&last.parts))
@@ -229,6 +235,7 @@ pub(super) fn tool_responses(messages: &[Message]) -> impl Iterator<Item = &Resp
 /// Paths of the tool responses in a list of messages and in a single message, which are parsed on first use.
 const RESPONSES: Paths = &[
     &[Step::Items, Step::Members, Step::Items, Step::Member("response")],
+    &[Step::Items, Step::Members, Step::Items, Step::Member("result")],
     &[Step::Members, Step::Items, Step::Member("response")],
 ];
 
@@ -334,8 +341,7 @@ fn read_message(message: &Object) -> Result<Message, String> {
         (Some(Value::Array(parts)), _) => {
             parts.iter().filter_map(Value::as_object).map(Part::read).collect()
         }
-        (_, Some(content)) => parts_of_content(content),
-        (None | Some(Value::Null), None) => Vec::new(),
+        (None | Some(Value::Null), _) | (_, Some(_)) => message_parts(role, message),
         (Some(other), None) => {
             return Err(format!(
                 "has a message whose `parts` are {} instead of an array",
@@ -356,7 +362,9 @@ impl Part {
                 Self::tool_call(get("id"), get("name"), get("arguments"))
             }
             Some(Value::String(kind)) if kind == "tool_call_response" => {
-                Self::tool_response(get("id"), get("name"), get("response"))
+                // Pydantic AI calls it a result.
+                let response = get("response").or_else(|| get("result"));
+                Self::tool_response(get("id"), get("name"), response)
             }
             Some(kind) if kind.is_truthy() => Self::Other,
             _ => Self::Empty,
@@ -387,6 +395,9 @@ fn part_of_item(item: &Value) -> Option<Part> {
         Value::Object(object) => object,
         _ => return None,
     };
+    if let Some(part) = tool_block(object) {
+        return Some(part);
+    }
     match object.get("type") {
         Some(Value::String(kind)) if kind == "text" && !object.contains_key("content") => {
             Some(Part::text(object.get("text")))
@@ -398,6 +409,103 @@ fn part_of_item(item: &Value) -> Option<Part> {
     }
 }
 
+/// The parts of a message in `OpenAI`'s form: its content, which some frameworks call `blocks`, and `tool_calls`. The content
+/// of a message of a tool is the response.
+pub(crate) fn message_parts(role: &str, message: &Object) -> Vec<Part> {
+    let content = ["content", "_content", "blocks"].into_iter().find_map(|key| message.get(key));
+    let mut parts = content.map(parts_of_content).unwrap_or_default();
+    if role == "tool" && !parts.iter().any(|part| matches!(part, Part::ToolResponse(_))) {
+        let response = content.map(plain_blocks);
+        let id = message.get("tool_call_id");
+        parts = vec![Part::tool_response(id, message.get("name"), response.as_ref())];
+    }
+    parts.extend(openai_tool_calls(message.get("tool_calls")));
+    parts
+}
+
+/// Reads a tool call or a tool result as providers and frameworks write them into the content of a message: Anthropic's
+/// `tool_use` and `tool_result`, `toolUse` and `toolResult` of Bedrock's Converse API, and the objects of Haystack and
+/// LlamaIndex, which have a `tool_name`.
+fn tool_block(object: &Object) -> Option<Part> {
+    let get = |key| object.get(key);
+    match get("type").and_then(Value::as_str) {
+        Some("tool_use") => return Some(Part::tool_call(get("id"), get("name"), get("input"))),
+        Some("tool_result") => {
+            let content = get("content").map(plain_blocks);
+            return Some(Part::tool_response(get("tool_use_id"), None, content.as_ref()));
+        }
+        _ => {}
+    }
+    if let Some(call) = get("toolUse") {
+        return Some(Part::tool_call(call.get("toolUseId"), call.get("name"), call.get("input")));
+    }
+    if let Some(result) = get("toolResult") {
+        let content = result.get("content").map(plain_blocks);
+        return Some(Part::tool_response(result.get("toolUseId"), None, content.as_ref()));
+    }
+    if let Some(arguments) = get("arguments").or_else(|| get("tool_kwargs"))
+        && get("tool_name").is_some()
+    {
+        let id = get("id").or_else(|| get("tool_call_id"));
+        return Some(Part::tool_call(id, get("tool_name"), Some(arguments)));
+    }
+    let (result, origin) = (get("result")?, get("origin")?);
+    Some(Part::tool_response(origin.get("id"), origin.get("tool_name"), Some(result)))
+}
+
+/// Returns the text of a list of text blocks, the value of a single JSON block, and other values as they are.
+pub(crate) fn plain_blocks(value: &Value) -> Value {
+    let Some(blocks) = value.as_array().filter(|blocks| !blocks.is_empty()) else {
+        return value.clone();
+    };
+    if let [block] = blocks
+        && let Some(json) = block.get("json")
+    {
+        return json.clone();
+    }
+    let texts: Option<Vec<&str>> =
+        blocks.iter().map(|block| block.get("text").and_then(Value::as_str)).collect();
+    texts.map_or_else(|| value.clone(), |texts| Value::String(texts.concat()))
+}
+
+/// Returns the parts of a list of blocks, of Anthropic's messages or of Bedrock's Converse API; `None` for anything else.
+pub(crate) fn block_parts(value: &Value) -> Option<Vec<Part>> {
+    const TYPES: [&str; 7] =
+        ["text", "tool_use", "tool_result", "image", "document", "thinking", "redacted_thinking"];
+    const KEYS: [&str; 9] = [
+        "text",
+        "toolUse",
+        "toolResult",
+        "image",
+        "document",
+        "video",
+        "reasoningContent",
+        "citationsContent",
+        "cachePoint",
+    ];
+    let blocks = value.as_array().filter(|blocks| !blocks.is_empty())?;
+    let is_block = |block: &Value| {
+        let Some(block) = block.as_object() else { return false };
+        match block.get("type") {
+            Some(kind) => kind.as_str().is_some_and(|kind| TYPES.contains(&kind)),
+            None => block.len() == 1 && block.keys().all(|key| KEYS.contains(&key.as_str())),
+        }
+    };
+    let part = |block| part_of_item(block).unwrap_or(Part::Other);
+    blocks.iter().all(is_block).then(|| blocks.iter().map(part).collect())
+}
+
+/// The parts of a content whose text may be the JSON of a list of blocks.
+pub(crate) fn parts_of_text(content: &Value) -> Vec<Part> {
+    let blocks = json_list(content);
+    blocks.as_ref().and_then(block_parts).unwrap_or_else(|| parts_of_content(content))
+}
+
+/// Returns the list in JSON text.
+pub(crate) fn json_list(content: &Value) -> Option<Value> {
+    content.as_str().filter(|text| text.starts_with('[')).and_then(parse_json)
+}
+
 /// The parts of a `tool_calls` list, whose items carry name and arguments in `function` or directly.
 pub(crate) fn openai_tool_calls(calls: Option<&Value>) -> Vec<Part> {
     let calls = calls.and_then(Value::as_array).unwrap_or_default();
@@ -407,7 +515,8 @@ pub(crate) fn openai_tool_calls(calls: Option<&Value>) -> Vec<Part> {
         .filter_map(|call| {
             let function = call.get("function").and_then(Value::as_object).unwrap_or(call);
             function.get("name").filter(|name| name.as_str().is_some())?;
-            let arguments = function.get("arguments").map(json_or_text);
+            let arguments = function.get("arguments").or_else(|| function.get("args"));
+            let arguments = arguments.map(json_or_text);
             Some(Part::tool_call(call.get("id"), function.get("name"), arguments.as_ref()))
         })
         .collect()

@@ -27,8 +27,8 @@ pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use message::Message;
 pub use model::{
-    Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
-    ToolCall, Turn, Usage,
+    CallSources, Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Source,
+    Stats, Tokens, ToolCall, Turn, Usage,
 };
 pub use performance::RunSums;
 pub use performance::{

@@ -1,6 +1,6 @@
 //! The spans of a trace with facts about the spans above them, and the spans that anchor turns.
 
-use super::convention::{Conventions, Kind, SpanView, keys};
+use super::convention::{Conventions, Kind, SpanView, Wanted, keys};
 use crate::trace::{LogRecord, SpanStatus, Trace};
 
 /// The classified spans of a trace.
@@ -108,7 +108,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Returns true if an anchor is a turn: it has messages or calls, or it failed.
+/// Returns true if an anchor is a turn: an agent ran, it has messages or calls, or it failed.
 fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -> bool {
     let any = |kind| members.iter().any(|&member| nodes[member].view.kind == kind);
     if any(Kind::Inference) {
@@ -117,8 +117,9 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
     let view = &nodes[index].view;
     agentic
         && (any(Kind::Tool)
-            || !view.input.messages.is_empty()
-            || !view.output.messages.is_empty()
+            || any(Kind::Agent)
+            || !view.input.is_empty()
+            || !view.output.is_empty()
             || view.span.status == SpanStatus::Error
             || view.attributes.text(keys::ERROR_TYPE).is_some())
 }
@@ -127,6 +128,7 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
 fn views<'a>(trace: &'a Trace, conventions: &Conventions) -> Vec<SpanView<'a>> {
     let kinds = conventions.kinds_of(trace);
     let mut inference = (0..kinds.len()).filter(|&index| kinds[index].kind == Kind::Inference);
+    let has_calls = kinds.iter().any(|found| matches!(found.kind, Kind::Inference | Kind::Tool));
     // Records without a span can only be about the one call there is.
     let orphans_belong_to = match (inference.next(), inference.next()) {
         (Some(only), None) => Some(only),
@@ -142,9 +144,13 @@ fn views<'a>(trace: &'a Trace, conventions: &Conventions) -> Vec<SpanView<'a>> {
                 logs.extend(&trace.orphan_logs);
             }
             let kind = kinds[index].kind;
-            let with_messages =
-                kind == Kind::Inference || kind.is_agentic() || trace.parent[index].is_none();
-            SpanView::new(span, kinds[index], logs, with_messages, conventions)
+            let wanted = match kind {
+                Kind::Agent | Kind::Workflow if !has_calls => Wanted::Steps,
+                Kind::Inference | Kind::Agent | Kind::Workflow => Wanted::Sides,
+                Kind::Tool | Kind::Plain if trace.parent[index].is_none() => Wanted::Sides,
+                Kind::Tool | Kind::Plain => Wanted::Nothing,
+            };
+            SpanView::new(span, kinds[index], logs, wanted, conventions)
         })
         .collect()
 }

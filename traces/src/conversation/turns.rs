@@ -9,12 +9,15 @@ use std::{
 };
 
 use super::{
-    JudgedSpan, ToolCall, Turn,
-    convention::{Conventions, keys},
+    JudgedSpan, Source, ToolCall, Turn,
+    convention::{Conventions, Side, keys},
     message::{
         Message, end_with_tool_response, have_text, text_of, tool_calls, tool_responses, user_turn,
     },
-    tool_calls::{Call, calls_in_parts, calls_in_spans, complete_from_parts, llm_calls, sort},
+    tool_calls::{
+        Call, calls_in_parts, calls_in_spans, calls_in_steps, complete_from_parts, llm_calls, sort,
+        with_error_as_result,
+    },
     tree::Tree,
 };
 use crate::trace::{SpanStatus, Trace};
@@ -43,11 +46,15 @@ pub(super) struct Speech {
     /// Whether there are messages at all; they may hold no text.
     pub(super) recorded: bool,
     pub(super) text: Option<String>,
+    /// Where the text was recorded.
+    pub(super) source: Option<Source>,
 }
 
 impl Speech {
-    fn of(messages: &[Message]) -> Self {
-        Self { recorded: !messages.is_empty(), text: text_of(messages) }
+    fn of((messages, source): (&[Message], Option<&Source>)) -> Self {
+        let text = text_of(messages);
+        let source = source.filter(|_| text.is_some()).cloned();
+        Self { recorded: !messages.is_empty(), text, source }
     }
 }
 
@@ -62,9 +69,11 @@ impl DraftTurn {
             root_anchored: self.root_anchored,
             agent_name: self.agent_name,
             user_text: self.user.text,
+            user_source: self.user.source,
             final_text: self.answer.text,
+            final_source: self.answer.source,
             llm_calls: self.calls.into_iter().map(|call| call.record).collect(),
-            tool_calls: self.tools,
+            tool_calls: self.tools.into_iter().map(with_error_as_result).collect(),
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             status: self.status,
@@ -99,6 +108,7 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
     let mut warnings = Vec::new();
     let calls = llm_calls(tree, members, &mut warnings);
     let tools = match calls_in_spans(tree, members, &mut warnings) {
+        spans if spans.is_empty() && calls.is_empty() => calls_in_steps(&view.steps, &mut warnings),
         spans if spans.is_empty() => calls_in_parts(&calls, &mut warnings),
         spans => complete_from_parts(spans, &calls, &mut warnings),
     };
@@ -111,8 +121,8 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
             .attributes
             .text(keys::AGENT_NAME)
             .or_else(|| calls.iter().find_map(|call| call.agent_name.clone())),
-        user: Speech::of(user_input(&view.input.messages, &calls)),
-        answer: Speech::of(final_output(&view.output.messages, &calls)),
+        user: Speech::of(user_input(&view.input, &calls)),
+        answer: Speech::of(final_output(&view.output, &calls)),
         start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,
@@ -136,22 +146,24 @@ fn judged(root_anchored: bool, anchor: JudgedSpan, calls: &[Call]) -> JudgedSpan
 }
 
 /// What the user said: to the anchor, else to the first call that recorded its input.
-fn user_input<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
+fn user_input<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option<&'a Source>) {
     if anchor.is_empty() {
         let first = calls.iter().find(|call| !call.input.is_empty());
-        return first.map(|call| user_turn(&call.input)).unwrap_or_default();
+        let said = |call: &'a Call| (user_turn(&call.input), call.input.source.as_ref());
+        return first.map(said).unwrap_or_default();
     }
-    match user_turn(anchor) {
+    let said = match user_turn(anchor) {
         [] => anchor,
         said => said,
-    }
+    };
+    (said, anchor.source.as_ref())
 }
 
 /// What the agent answered: the anchor's output, else that of the last call that says something. Calls a tool makes
 /// speak to the tool, not to the user, unless there are no others.
-fn final_output<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
+fn final_output<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option<&'a Source>) {
     if !anchor.is_empty() {
-        return anchor;
+        return (anchor, anchor.source.as_ref());
     }
     let all_delegated = calls.iter().all(|call| call.record.delegated);
     calls
@@ -160,7 +172,7 @@ fn final_output<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
         // The first of those that end and start at the same time.
         .rev()
         .max_by_key(|call| (call.record.end_ns, call.record.start_ns))
-        .map(|call| &*call.output)
+        .map(|call| (&*call.output, call.output.source.as_ref()))
         .unwrap_or_default()
 }
 
@@ -315,9 +327,12 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_did_nothing_is_a_turn_only_if_it_failed() {
+    fn an_agent_is_a_turn_even_if_nothing_else_was_recorded() {
         let idle = agent(Recording::default(), (1, 0), (0, 90));
-        assert_eq!(anchors(idle), Vec::<String>::new());
+        assert_eq!(anchors(idle), [span_id(1)]);
+        let created = json!({"gen_ai.operation.name": "create_agent", "gen_ai.agent.name": "bot"});
+        let created = Recording::default().span((1, 0), "agent", (0, 90), created);
+        assert_eq!(anchors(created), Vec::<String>::new());
         let failed = json!({"gen_ai.operation.name": "invoke_agent", "error.type": "Boom"});
         let failed = Recording::default().span((1, 0), "agent", (0, 90), failed);
         assert_eq!(anchors(failed), [span_id(1)]);

@@ -20,8 +20,8 @@ const SCOPE: &str = "gcp.vertex.agent";
 /// The start of its attribute names.
 const PREFIX: &str = "gcp.vertex.agent.";
 
-const LLM_REQUEST: &str = "gcp.vertex.agent.llm_request";
-const LLM_RESPONSE: &str = "gcp.vertex.agent.llm_response";
+pub(super) const LLM_REQUEST: &str = "gcp.vertex.agent.llm_request";
+pub(super) const LLM_RESPONSE: &str = "gcp.vertex.agent.llm_response";
 const TOOL_CALL_ARGS: &str = "gcp.vertex.agent.tool_call_args";
 const TOOL_RESPONSE: &str = "gcp.vertex.agent.tool_response";
 

@@ -55,6 +55,12 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    /// Replaces the value of an attribute by what it wraps.
+    pub(super) fn replace(&mut self, key: &'static str, value: Value, source: &'static str) {
+        self.filled.retain(|filled| filled.key != key);
+        self.filled.push(Filled { key, value: Cow::Owned(value), source });
+    }
+
     /// Removes an attribute.
     pub(super) fn remove(&mut self, key: &'static str) {
         self.filled.retain(|filled| filled.key != key);

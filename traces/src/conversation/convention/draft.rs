@@ -1,11 +1,11 @@
 //! A span in canonical form, while conventions fill it and afterwards.
 
-use std::{borrow::Cow, rc::Rc, sync::Arc};
+use std::{borrow::Cow, ops::Deref, rc::Rc, sync::Arc};
 
 use super::{Conventions, Kind, attributes::Attributes, keys, registry::Classified};
 use crate::{
     conversation::{
-        JudgedSpan,
+        JudgedSpan, Source,
         message::{Message, Messages, is_cut_json, read_messages, tool_calls},
     },
     json::Value,
@@ -25,26 +25,47 @@ pub(in crate::conversation) struct SpanView<'a> {
     pub(in crate::conversation) input: Side,
     /// Messages it answered with; empty when none were recorded.
     pub(in crate::conversation) output: Side,
+    /// Messages behind those of the user, of a span that records the whole run; only if they are wanted.
+    pub(in crate::conversation) steps: Side,
     /// Recorded content that cannot be read, so that the agent cannot be judged.
     pub(in crate::conversation) errors: Vec<String>,
+}
+
+/// The messages of a span that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::conversation) enum Wanted {
+    Nothing,
+    /// Input and output.
+    Sides,
+    /// Also what happened between them, because no other span records it.
+    Steps,
 }
 
 /// The messages of one side of a span, and the attribute or event from which they come.
 #[derive(Clone, Debug, Default)]
 pub(in crate::conversation) struct Side {
     pub(in crate::conversation) messages: Messages,
-    pub(in crate::conversation) source: &'static str,
+    /// `None` if there are no messages.
+    pub(in crate::conversation) source: Option<Source>,
+}
+
+impl Deref for Side {
+    type Target = [Message];
+
+    fn deref(&self) -> &[Message] {
+        &self.messages
+    }
 }
 
 impl<'a> SpanView<'a> {
     /// Reads a span of this kind and the log records that belong to it.
     ///
-    /// `with_messages` is false for spans whose messages are not needed: parsing them is most of the work.
+    /// Parsing messages is most of the work, so only those that are `wanted` are read.
     pub(in crate::conversation) fn new(
         span: &'a Span,
         Classified { kind, by }: Classified,
         logs: Vec<&'a LogRecord>,
-        with_messages: bool,
+        wanted: Wanted,
         conventions: &Conventions,
     ) -> Self {
         let mut draft = SpanDraft {
@@ -53,9 +74,11 @@ impl<'a> SpanView<'a> {
             by,
             logs,
             attributes: Attributes::new(&span.attributes),
-            with_messages,
+            with_messages: wanted != Wanted::Nothing,
+            with_steps: wanted == Wanted::Steps,
             input: (Vec::new(), ""),
             output: (Vec::new(), ""),
+            steps: (Vec::new(), ""),
             errors: Vec::new(),
         };
         for convention in conventions.iter() {
@@ -63,16 +86,29 @@ impl<'a> SpanView<'a> {
         }
         draft.remove_placeholders();
         draft.find_cut_arguments();
-        let side =
-            |(messages, source): (Vec<Message>, _)| Side { messages: Rc::from(messages), source };
+        let side = |(messages, attribute): (Vec<Message>, _)| Side {
+            source: (!messages.is_empty()).then(|| source(span, attribute)),
+            messages: Rc::from(messages),
+        };
         Self {
             span,
             kind,
             attributes: draft.attributes,
             input: side(draft.input),
             output: side(draft.output),
+            steps: side(draft.steps),
             errors: draft.errors,
         }
+    }
+
+    /// Returns this span as the source of what an attribute or event holds.
+    pub(in crate::conversation) fn source(&self, attribute: &'static str) -> Source {
+        source(self.span, attribute)
+    }
+
+    /// Returns this span as the source of the value of a canonical attribute.
+    pub(in crate::conversation) fn source_of(&self, key: &'static str) -> Source {
+        self.source(self.attributes.source(key))
     }
 
     /// Returns the description of this span in results.
@@ -84,6 +120,10 @@ impl<'a> SpanView<'a> {
             conversation_id: self.attributes.nonempty_text(keys::CONVERSATION_ID),
         }
     }
+}
+
+fn source(span: &Span, attribute: &'static str) -> Source {
+    Source { trace_id: Arc::clone(&span.trace_id), span_id: span.span_id.clone(), attribute }
 }
 
 /// A span in canonical form that is being filled.
@@ -98,8 +138,10 @@ pub struct SpanDraft<'a> {
     pub(super) logs: Vec<&'a LogRecord>,
     pub(super) attributes: Attributes<'a>,
     pub(super) with_messages: bool,
+    with_steps: bool,
     input: (Vec<Message>, &'static str),
     output: (Vec<Message>, &'static str),
+    steps: (Vec<Message>, &'static str),
     errors: Vec<String>,
 }
 
@@ -151,6 +193,20 @@ impl<'a> SpanDraft<'a> {
     pub fn set_output(&mut self, messages: Vec<Message>, source: &'static str) {
         if self.needs_output() {
             self.output = (messages, source);
+        }
+    }
+
+    /// Returns true if the messages behind those of the user are wanted and not filled: no other span records the tool calls
+    /// of the run.
+    #[must_use]
+    pub fn needs_steps(&self) -> bool {
+        self.with_steps && self.steps.0.is_empty()
+    }
+
+    /// Fills the messages behind those of the user, unless they are filled.
+    pub fn set_steps(&mut self, messages: Vec<Message>, source: &'static str) {
+        if self.needs_steps() {
+            self.steps = (messages, source);
         }
     }
 
@@ -226,7 +282,7 @@ mod tests {
         let logs = trace.logs[0].iter().collect();
         let conventions = Conventions::built_in();
         let kind = conventions.kinds_of(trace)[0];
-        SpanView::new(&trace.spans[0], kind, logs, true, conventions)
+        SpanView::new(&trace.spans[0], kind, logs, Wanted::Sides, conventions)
     }
 
     fn attribute(view: &SpanView<'_>, key: &'static str) -> Option<String> {

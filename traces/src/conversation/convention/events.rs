@@ -2,18 +2,24 @@
 
 use std::borrow::Cow;
 
-use super::{Convention, Kind, SpanDraft, keys::FINISH_REASONS};
+use super::{
+    Convention, Kind, SpanDraft,
+    keys::{FINISH_REASONS, TOOL_ARGUMENTS, TOOL_RESULT},
+};
 use crate::{
     conversation::message::{
-        Message, Part, google_message, google_parts, have_content, is_cut_json, json_or_text,
-        openai_tool_calls, parse_json, parts_of_content,
+        Message, Part, block_parts, google_message, google_parts, have_content, is_cut_json,
+        json_list, json_or_text, openai_tool_calls, parse_json, parts_of_text, plain_blocks,
     },
     json::{Object, Value},
     trace::{LogRecord, Span},
 };
 
-const USER_MESSAGE: &str = "gen_ai.user.message";
-const CHOICE: &str = "gen_ai.choice";
+const EVENT_NAME: &str = "event.name";
+pub(super) const USER_MESSAGE: &str = "gen_ai.user.message";
+pub(super) const ASSISTANT_MESSAGE: &str = "gen_ai.assistant.message";
+pub(super) const TOOL_MESSAGE: &str = "gen_ai.tool.message";
+pub(super) const CHOICE: &str = "gen_ai.choice";
 
 /// The deprecated event of one message. Those of system messages say nothing a turn is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,8 +36,8 @@ impl MessageEvent {
         Some(match name {
             "gen_ai.system.message" => Self::System,
             USER_MESSAGE => Self::User,
-            "gen_ai.assistant.message" => Self::Assistant,
-            "gen_ai.tool.message" => Self::Tool,
+            ASSISTANT_MESSAGE => Self::Assistant,
+            TOOL_MESSAGE => Self::Tool,
             CHOICE => Self::Choice,
             _ => return None,
         })
@@ -52,6 +58,9 @@ impl Convention for MessageEvents {
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {
+        if draft.kind == Kind::Tool && !draft.span.events.is_empty() {
+            read_tool(draft);
+        }
         if !draft.with_messages {
             return;
         }
@@ -94,15 +103,54 @@ fn body_of(log: &LogRecord) -> Cow<'_, Object> {
     }
 }
 
+/// Fills arguments and result of a tool call from the events of its span, as Strands records them.
+fn read_tool(draft: &mut SpanDraft<'_>) {
+    let span = draft.span;
+    let value = |name: &str, key: &str| {
+        let event = span.events.iter().rev().find(|event| event.name == name)?;
+        event.attributes.get(key)
+    };
+    if let Some(arguments) = value(TOOL_MESSAGE, "content") {
+        draft.fill(TOOL_ARGUMENTS, Cow::Owned(json_or_text(arguments)), TOOL_MESSAGE);
+    }
+    if let Some(result) = value(CHOICE, "message") {
+        let blocks = json_list(result).filter(|blocks| block_parts(blocks).is_some());
+        let result = blocks.map_or_else(|| json_or_text(result), |blocks| plain_blocks(&blocks));
+        draft.fill(TOOL_RESULT, Cow::Owned(result), CHOICE);
+    }
+}
+
+/// Messages of a span, collected from one event each.
 #[derive(Default)]
-struct EventMessages {
+pub(super) struct EventMessages {
     found: bool,
-    input: Vec<Message>,
-    output: Vec<Message>,
+    pub(super) input: Vec<Message>,
+    pub(super) output: Vec<Message>,
     finish_reasons: Vec<Value>,
 }
 
 impl EventMessages {
+    /// Reads a list of events, each with its name in `event.name`, as Pydantic AI and Logfire write it into an attribute.
+    ///
+    /// Without a choice, the messages of the assistant at the end are the answer.
+    pub(super) fn of_list(list: &Value) -> Self {
+        let mut read = Self::default();
+        for event in list.as_array().unwrap_or_default() {
+            if let Some(event) = event.as_object()
+                && let Some(kind) =
+                    event.get(EVENT_NAME).and_then(Value::as_str).and_then(MessageEvent::named)
+            {
+                read.add(kind, event);
+            }
+        }
+        if read.output.is_empty() {
+            let is_answer = |message: &Message| message.role == "assistant";
+            let asked = read.input.iter().rposition(|message| !is_answer(message));
+            read.output = read.input.split_off(asked.map_or(0, |last| last + 1));
+        }
+        read
+    }
+
     /// Adds the log records of a span in order of time.
     fn add_records(&mut self, draft: &mut SpanDraft<'_>) {
         let mut records: Vec<_> = draft
@@ -127,18 +175,22 @@ impl EventMessages {
             MessageEvent::User => {
                 let google = content.get("parts").and_then(|_| google_message(content, "user"));
                 let message =
-                    google.unwrap_or_else(|| Message::new("user", parts_of_content(content)));
+                    google.unwrap_or_else(|| Message::new("user", parts_of_text(content)));
                 self.add_input(message);
             }
             MessageEvent::Assistant => {
-                let mut parts = parts_of_content(content);
+                let mut parts = parts_of_text(content);
                 parts.extend(openai_tool_calls(body.get("tool_calls")));
                 self.add_input(Message::new("assistant", parts));
             }
             MessageEvent::Tool => {
-                let response = json_or_text(content);
-                let part = Part::tool_response(body.get("id"), None, Some(&response));
-                self.add_input(Message::new("tool", vec![part]));
+                let mut parts = parts_of_text(content);
+                if !parts.iter().any(|part| matches!(part, Part::ToolResponse(_))) {
+                    let response = json_or_text(content);
+                    let name = body.get("name");
+                    parts = vec![Part::tool_response(body.get("id"), name, Some(&response))];
+                }
+                self.add_input(Message::new("tool", parts));
             }
             MessageEvent::Choice => self.add_choice(body, content),
         }
@@ -147,12 +199,13 @@ impl EventMessages {
     fn add_choice(&mut self, body: &Object, content: &Value) {
         let parts = match (body.get("message"), content.get("parts")) {
             (Some(Value::Object(message)), _) => {
-                let mut parts = message.get("content").map(parts_of_content).unwrap_or_default();
+                let mut parts = message.get("content").map(parts_of_text).unwrap_or_default();
                 parts.extend(openai_tool_calls(message.get("tool_calls")));
                 parts
             }
+            (Some(message @ Value::String(_)), _) => parts_of_text(message),
             (_, Some(parts)) => google_parts(parts.as_array().unwrap_or_default()),
-            _ => parts_of_content(content),
+            _ => parts_of_text(content),
         };
         if parts.is_empty() {
             return;

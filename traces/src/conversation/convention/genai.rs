@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Carries everything about one model call.
-const DETAILS: &str = "gen_ai.client.inference.operation.details";
+pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
 /// Attributes of the details event that fill those of the span.
 const DETAIL_KEYS: [&str; 8] = [

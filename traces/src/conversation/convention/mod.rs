@@ -12,23 +12,31 @@
 //! | `genai` | `GenAI` semantic conventions: attributes of spans, details events, older names |
 //! | `events` | one event or log record per message, from older versions of these conventions |
 //! | `adk` | Google's Agent Development Kit |
+//! | `pydantic_ai` | Pydantic AI, and Logfire's spans of the `OpenAI` Agents SDK |
+//! | `crewai` | tasks of `CrewAI` |
+//! | `langfuse` | observations of Langfuse |
 //! | `traceloop` | indexed messages of `OpenLLMetry` |
 //! | `openinference`, `values` | `OpenInference`, and the messages in its `input.value` and `output.value` |
 //! | `indexed` | lists of objects that are flattened into attributes |
 
 mod adk;
 mod attributes;
+mod crewai;
 mod draft;
 mod events;
 mod genai;
 mod indexed;
 pub(super) mod keys;
+mod langfuse;
 mod openinference;
+mod pydantic_ai;
 mod registry;
+#[cfg(test)]
+mod tests;
 mod traceloop;
 mod values;
 
 pub(super) use attributes::TooLarge;
 pub use draft::SpanDraft;
-pub(super) use draft::SpanView;
+pub(super) use draft::{Side, SpanView, Wanted};
 pub use registry::{Convention, Conventions, Kind, Kinds};

@@ -18,7 +18,8 @@ use super::{
         INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_CALL_ID,
         TOOL_NAME, TOOL_RESULT,
     },
-    values::{CutOff, said_by_agent, said_by_user},
+    registry::records_messages,
+    values::{CutOff, holds_message, said_by_agent, said_by_user, steps_of_agent, unwrap_call},
 };
 use crate::{
     conversation::message::{
@@ -55,7 +56,9 @@ const OUTPUT_LIST: &str = "llm.output_messages";
 const PROMPTS: &str = "llm.prompts";
 const CHOICES: &str = "llm.choices";
 const INPUT_VALUE: &str = "input.value";
+const INPUT_TYPE: &str = "input.mime_type";
 const OUTPUT_VALUE: &str = "output.value";
+const OUTPUT_TYPE: &str = "output.mime_type";
 
 /// Placeholder of instrumentations for hidden values.
 const WITHHELD: &str = "__REDACTED__";
@@ -100,10 +103,15 @@ impl Convention for OpenInference {
         }
     }
 
-    /// The `GenAI` conventions come first: in a trace in which they record a model call, this one adds no calls, agents
-    /// or tools, since it would record the same ones again. Where they record agents only, it adds calls and tools.
+    /// The `GenAI` conventions come first: in a trace in which they record the content of a model call, this one adds no
+    /// calls, agents or tools, since it would record the same ones again. Where they record agents or calls without
+    /// content only, it adds calls and tools.
     fn classify(&self, trace: &Trace, kinds: &mut Kinds) {
-        if kinds.any(|kind| kind == Kind::Inference) {
+        let of_others: Vec<usize> = (0..trace.spans.len())
+            .filter(|&index| kinds.get(index) == Some(Kind::Inference))
+            .collect();
+        let is_own = |index: usize| span_kind(&trace.spans[index]).is_some();
+        if of_others.iter().any(|&index| is_own(index) || records_messages(trace, index)) {
             return;
         }
         let has_agents = kinds.any(Kind::is_agentic);
@@ -120,6 +128,11 @@ impl Convention for OpenInference {
                     kinds.set(index, Kind::Workflow);
                 }
                 None => {}
+            }
+        }
+        for index in of_others {
+            if is_repeated(trace, index) {
+                kinds.set(index, Kind::Plain);
             }
         }
     }
@@ -154,6 +167,11 @@ impl Convention for OpenInference {
             Kind::Agent | Kind::Workflow if draft.by == NAME => {
                 fill_input(draft, &[value_in, messages_in]);
                 fill_output(draft, &[value_out, messages_out]);
+                if draft.needs_steps() {
+                    let value = recorded(span, OUTPUT_VALUE);
+                    let steps = steps_of_agent(value, recorded(span, OUTPUT_TYPE));
+                    draft.set_steps(steps, OUTPUT_VALUE);
+                }
             }
             Kind::Tool => read_tool(draft),
             Kind::Agent | Kind::Workflow | Kind::Plain => {}
@@ -211,13 +229,13 @@ fn texts_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> 
 }
 
 fn value_in(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
-    let said = said_by_user(recorded(span, INPUT_VALUE), recorded(span, "input.mime_type"));
+    let said = said_by_user(recorded(span, INPUT_VALUE), recorded(span, INPUT_TYPE));
     let said = said.map_err(|CutOff| INPUT_VALUE)?;
     Ok((if have_text(&said) { said } else { Vec::new() }, INPUT_VALUE))
 }
 
 fn value_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
-    let said = said_by_agent(recorded(span, OUTPUT_VALUE), recorded(span, "output.mime_type"));
+    let said = said_by_agent(recorded(span, OUTPUT_VALUE), recorded(span, OUTPUT_TYPE));
     let said = said.map_err(|CutOff| OUTPUT_VALUE)?;
     Ok((if have_text(&said) { said } else { Vec::new() }, OUTPUT_VALUE))
 }
@@ -229,18 +247,63 @@ fn value_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> 
 fn runs(trace: &Trace) -> Vec<bool> {
     let mut outermost: Vec<Option<usize>> = vec![None; trace.spans.len()];
     let mut runs = vec![false; trace.spans.len()];
-    for index in trace.walk() {
+    let order: Vec<usize> = trace.walk().collect();
+    for &index in &order {
         let Some(kind) = span_kind(&trace.spans[index]) else {
             outermost[index] = trace.parent[index].and_then(|parent| outermost[parent]);
             continue;
         };
         let top = trace.parent[index].and_then(|parent| outermost[parent]).unwrap_or(index);
         outermost[index] = Some(top);
-        if ["LLM", "AGENT"].iter().any(|known| kind.eq_ignore_ascii_case(known)) {
+        if ["LLM", "AGENT", "TOOL"].iter().any(|known| kind.eq_ignore_ascii_case(known)) {
             runs[top] = true;
         }
     }
+    if !runs.contains(&true) {
+        add_dialogues(trace, &order, &mut runs);
+    }
     runs
+}
+
+/// Adds the outermost chains that hold messages of a user and of an assistant, in a trace that records chains only.
+fn add_dialogues(trace: &Trace, order: &[usize], runs: &mut [bool]) {
+    let mut is_covered = vec![false; trace.spans.len()];
+    for &index in order {
+        let span = &trace.spans[index];
+        let is_inside = trace.parent[index].is_some_and(|parent| is_covered[parent]);
+        runs[index] = !is_inside && is_chain(span) && is_dialogue(span);
+        is_covered[index] = is_inside || runs[index];
+    }
+}
+
+/// Returns true if the input of a span holds a message of the user, and its output one of the assistant.
+fn is_dialogue(span: &Span) -> bool {
+    let holds =
+        |value, kind, role| holds_message(recorded(span, value), recorded(span, kind), role);
+    holds(INPUT_VALUE, INPUT_TYPE, "user") && holds(OUTPUT_VALUE, OUTPUT_TYPE, "assistant")
+}
+
+/// Returns true if the call without content is recorded again by a span of this convention, which is elsewhere in the tree
+/// at the same time. A span inside the other is part of the same call.
+fn is_repeated(trace: &Trace, call: usize) -> bool {
+    let is_call = |index: usize| {
+        span_kind(&trace.spans[index]).is_some_and(|kind| kind.eq_ignore_ascii_case("LLM"))
+    };
+    let above = |index: usize| std::iter::successors(trace.parent[index], |up| trace.parent[*up]);
+    let contains = |outer: &Span, inner: &Span| {
+        outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
+    };
+    let span = &trace.spans[call];
+    let others: Vec<usize> = (0..trace.spans.len())
+        .filter(|&other| is_call(other) && other != call)
+        .filter(|&other| {
+            let other = &trace.spans[other];
+            contains(other, span) || contains(span, other)
+        })
+        .collect();
+    let is_nested =
+        |&other: &usize| above(call).any(|up| up == other) || above(other).any(|up| up == call);
+    !others.is_empty() && !others.iter().any(is_nested)
 }
 
 fn is_chain(span: &Span) -> bool {
@@ -412,7 +475,7 @@ fn unwrap_arguments(input: Value) -> (Value, Option<Value>) {
         {
             (take(&mut call, "args"), Some(take(&mut call, "id")))
         }
-        other => (other, None),
+        other => (unwrap_call(other), None),
     }
 }
 

@@ -6,10 +6,22 @@ use std::{
 };
 
 use super::{
-    adk::AgentDevelopmentKit, draft::SpanDraft, events::MessageEvents, genai::GenAi,
-    openinference::OpenInference, traceloop::Traceloop,
+    adk::{AgentDevelopmentKit, LLM_REQUEST, LLM_RESPONSE},
+    crewai::CrewAi,
+    draft::SpanDraft,
+    events::{ASSISTANT_MESSAGE, CHOICE, MessageEvents, TOOL_MESSAGE, USER_MESSAGE},
+    genai::{DETAILS, GenAi},
+    keys::{INPUT_MESSAGES, OUTPUT_MESSAGES},
+    langfuse::Langfuse,
+    openinference::OpenInference,
+    pydantic_ai::{EVENTS, LogfireAgents, PydanticAi, REQUEST_DATA},
+    traceloop::{COMPLETION, PROMPT, Traceloop},
 };
-use crate::trace::{Span, Trace};
+use crate::{
+    conversation::message::is_placeholder,
+    json::Value,
+    trace::{Span, Trace},
+};
 
 /// A convention: a way in which a family of instrumentations records agents.
 ///
@@ -47,8 +59,12 @@ impl Default for Conventions {
             Arc::new(GenAi),
             Arc::new(MessageEvents),
             Arc::new(AgentDevelopmentKit),
+            Arc::new(PydanticAi),
+            Arc::new(LogfireAgents),
             Arc::new(Traceloop),
+            Arc::new(CrewAi),
             Arc::new(OpenInference),
+            Arc::new(Langfuse),
         ])
     }
 }
@@ -79,6 +95,27 @@ impl Conventions {
             convention.classify(trace, &mut kinds);
         }
         kinds.kinds.into_iter().map(Option::unwrap_or_default).collect()
+    }
+}
+
+/// Returns true if a span records messages, in whatever convention; what they hold is not parsed.
+pub(super) fn records_messages(trace: &Trace, index: usize) -> bool {
+    const KEYS: [&str; 6] =
+        [INPUT_MESSAGES, OUTPUT_MESSAGES, LLM_REQUEST, LLM_RESPONSE, EVENTS, REQUEST_DATA];
+    const EVENT_NAMES: [&str; 5] = [DETAILS, USER_MESSAGE, ASSISTANT_MESSAGE, TOOL_MESSAGE, CHOICE];
+    let is_something = |value: &Value| match value {
+        Value::String(text) => !is_placeholder(text) && text != "[]",
+        other => !other.is_empty_like(),
+    };
+    let span = &trace.spans[index];
+    let mut attributes = span.attributes.iter();
+    attributes.any(|(key, value)| {
+        (KEYS.contains(&key.as_str()) || key.starts_with(PROMPT) || key.starts_with(COMPLETION))
+            && is_something(value)
+    }) || {
+        let names = span.events.iter().map(|event| &event.name);
+        let mut names = names.chain(trace.logs[index].iter().map(|log| &log.event_name));
+        names.any(|name| EVENT_NAMES.contains(&name.as_str()))
     }
 }
 

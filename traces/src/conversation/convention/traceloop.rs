@@ -1,19 +1,27 @@
-//! `OpenLLMetry` of Traceloop: messages in indexed attributes (`gen_ai.prompt.0.content`).
+//! `OpenLLMetry` of Traceloop: messages in indexed attributes (`gen_ai.prompt.0.content`), and the callbacks of tools.
+
+use std::borrow::Cow;
 
 use super::{
     Convention, Kind, SpanDraft,
     indexed::{Fields, inner_objects, objects},
-    keys::{INPUT_MESSAGES, OUTPUT_MESSAGES, PROVIDER, REQUEST_MODEL, SYSTEM},
+    keys::{
+        INPUT_MESSAGES, OUTPUT_MESSAGES, PROVIDER, REQUEST_MODEL, SYSTEM, TOOL_ARGUMENTS,
+        TOOL_CALL_ID, TOOL_NAME, TOOL_RESULT,
+    },
+    values::unwrap_call,
 };
 use crate::{
-    conversation::message::{Message, Part, have_content, json_or_text, parts_of_content},
-    json::{Object, Value},
+    conversation::message::{
+        Message, Part, have_content, json_or_text, parts_of_text, plain_blocks,
+    },
+    json::{Object, Value, parse_literal},
     trace::Span,
 };
 
 /// Starts of the names of indexed messages.
-const PROMPT: &str = "gen_ai.prompt.";
-const COMPLETION: &str = "gen_ai.completion.";
+pub(super) const PROMPT: &str = "gen_ai.prompt.";
+pub(super) const COMPLETION: &str = "gen_ai.completion.";
 
 /// The convention `traceloop`.
 #[derive(Debug)]
@@ -25,17 +33,76 @@ impl Convention for Traceloop {
     }
 
     fn kind(&self, span: &Span) -> Option<Kind> {
-        records_a_call(&span.attributes).then_some(Kind::Inference)
+        match span_kind(span) {
+            Some("tool") => Some(Kind::Tool),
+            Some("agent") => Some(Kind::Agent),
+            _ => records_a_call(&span.attributes).then_some(Kind::Inference),
+        }
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {
         let recorded = &draft.span.attributes;
+        if draft.kind == Kind::Tool && span_kind(draft.span).is_some() {
+            read_tool(draft);
+        }
         if draft.needs_input() {
             draft.set_input(messages(recorded, PROMPT), PROMPT);
         }
         if draft.needs_output() {
             draft.set_output(messages(recorded, COMPLETION), COMPLETION);
         }
+    }
+}
+
+/// Returns what Traceloop calls the kind of a span: `workflow`, `task`, `agent` or `tool`.
+fn span_kind(span: &Span) -> Option<&str> {
+    span.attributes.get("traceloop.span.kind").and_then(Value::as_str)
+}
+
+/// Takes arguments and result out of what `LangChain` passes to the callbacks of a tool.
+fn read_tool(draft: &mut SpanDraft<'_>) {
+    const NAME: &str = "traceloop.entity.name";
+    const INPUT: &str = "traceloop.entity.input";
+    const OUTPUT: &str = "traceloop.entity.output";
+    let recorded = &draft.span.attributes;
+    if let Some(name) = recorded.get(NAME) {
+        draft.fill(TOOL_NAME, Cow::Borrowed(name), NAME);
+    }
+    let parsed = |key: &str, other: &str| {
+        recorded.get(key).or_else(|| recorded.get(other)).map(json_or_text)
+    };
+    if let Some(input) = parsed(TOOL_ARGUMENTS, INPUT) {
+        let source = if recorded.contains_key(TOOL_ARGUMENTS) { TOOL_ARGUMENTS } else { INPUT };
+        draft.attributes.replace(TOOL_ARGUMENTS, callback_arguments(input), source);
+    }
+    if let Some(output) = parsed(TOOL_RESULT, OUTPUT) {
+        let source = if recorded.contains_key(TOOL_RESULT) { TOOL_RESULT } else { OUTPUT };
+        let (result, id) = callback_result(output);
+        draft.attributes.replace(TOOL_RESULT, result, source);
+        if let Some(id) = id {
+            draft.fill(TOOL_CALL_ID, Cow::Owned(id), source);
+        }
+    }
+}
+
+/// The arguments of a callback: `inputs`, or `input_str` in Python's notation.
+fn callback_arguments(input: Value) -> Value {
+    let Some(text) = input.get("input_str").and_then(Value::as_str) else {
+        return unwrap_call(input);
+    };
+    match input.get("inputs") {
+        Some(inputs @ Value::Object(_)) => inputs.clone(),
+        _ => parse_literal(text).unwrap_or_else(|| Value::String(text.to_owned())),
+    }
+}
+
+/// The result of a callback: the content of a message of `LangChain`, or any other value, and the id of the call.
+fn callback_result(output: Value) -> (Value, Option<Value>) {
+    let Some(result) = output.get("output") else { return (output, None) };
+    let message = result.get("kwargs").filter(|_| result.get("lc").is_some());
+    match message.and_then(|message| Some((message.get("content")?, message.get("tool_call_id")))) {
+        Some((content, id)) => (json_or_text(&plain_blocks(content)), id.cloned()),
+        None => (result.clone(), None),
     }
 }
 
@@ -66,7 +133,7 @@ fn message(fields: &Fields<'_>) -> Message {
         let part = Part::tool_response(get("tool_call_id"), None, response.as_ref());
         return Message::new(role, vec![part]);
     }
-    let mut parts = get("content").map(parts_of_content).unwrap_or_default();
+    let mut parts = get("content").map(parts_of_text).unwrap_or_default();
     for call in inner_objects(fields, "tool_calls").values() {
         let get = |field: &str| call.get(field).copied();
         if get("name").and_then(Value::as_str).is_some() {
