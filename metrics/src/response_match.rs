@@ -6,6 +6,8 @@ use evaluator_json::Object;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
+use evaluator_traces::conversation::TurnPart;
+
 use super::{Metric, MetricInput, Outcome, stem::stem, turns::mean_over_turns};
 
 /// Scores how many words each answer shares with the expected one: the F-measure of ROUGE-1 over stemmed words.
@@ -28,7 +30,7 @@ impl Metric for ResponseMatch {
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
-        let expected = match input.golden_turns() {
+        let expected = match input.comparable_turns(&[TurnPart::Answer]) {
             Ok(expected) => expected,
             Err(not_evaluated) => return not_evaluated,
         };

@@ -9,7 +9,10 @@ use super::{
     Metric, MetricInput, Outcome, Setting,
     turns::{Call, mean_over_turns, object},
 };
-use evaluator_traces::{conversation::Turn, eval_set::ExpectedTurn};
+use evaluator_traces::{
+    conversation::{Turn, TurnPart},
+    eval_set::ExpectedTurn,
+};
 
 /// Scores a turn 1 if the agent called the expected tools with the expected arguments, else 0.
 ///
@@ -74,7 +77,11 @@ impl Metric for ToolTrajectory {
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
-        let expected = match input.golden_turns() {
+        let parts: &[_] = match self.ignore_args {
+            true => &[TurnPart::ToolCalls],
+            false => &[TurnPart::ToolCalls, TurnPart::Arguments],
+        };
+        let expected = match input.comparable_turns(parts) {
             Ok(expected) => expected,
             Err(not_evaluated) => return not_evaluated,
         };

@@ -56,6 +56,10 @@ impl Report {
             let grouping = Object::from_iter([
                 ("by".to_owned(), text(grouping.name().to_owned())),
                 ("reason".to_owned(), text(grouping.to_string())),
+                (
+                    "attributes".to_owned(),
+                    Value::Array(grouping.attributes().map(|name| text(name.to_owned())).collect()),
+                ),
             ]);
             let grouping = to_pretty_inside(&Value::Object(grouping), 1);
             write!(out, ",\n  \"grouping\": {grouping}")?;

@@ -13,7 +13,10 @@ use self::{
     pairing::Similarities,
 };
 use super::{Metric, MetricInput, Outcome, Scored, Setting, turns::Call};
-use evaluator_traces::{conversation::Turn, eval_set::ExpectedTurn};
+use evaluator_traces::{
+    conversation::{Turn, TurnPart},
+    eval_set::ExpectedTurn,
+};
 
 /// Scores how well the tool calls of each turn fit the expected ones, with partial credit.
 ///
@@ -117,7 +120,7 @@ impl Metric for ToolTrajectoryAlignment {
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
-        let expected = match input.golden_turns() {
+        let expected = match input.comparable_turns(&[TurnPart::ToolCalls, TurnPart::Arguments]) {
             Ok(expected) => expected,
             Err(not_evaluated) => return not_evaluated,
         };

@@ -16,11 +16,13 @@ use crate::{
 /// Name of a session of the recorder; only on resources.
 const SESSION_NAME: &str = "agentevals.session_name";
 /// The attributes that group traces, in order of precedence. All but the first may also be on spans.
-const KEYS: [&str; 5] = [
+const KEYS: [&str; 7] = [
     SESSION_NAME,
     "gen_ai.conversation.id",
     "session.id",
     "gcp.vertex.agent.session_id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
     // Of the OpenAI Agents SDK as Logfire records it; only next to its id of the trace.
     GROUP_ID,
 ];
@@ -30,9 +32,10 @@ const AGENT_TRACE_ID: &str = "agent_trace_id";
 /// others that decide whether a trace counts.
 pub const GROUPING: TrackedAttributes =
     TrackedAttributes { keys: &TRACKED, name: tracked_name, may_have_name };
-const TRACKED: [&str; 7] = [KEYS[0], KEYS[1], KEYS[2], KEYS[3], KEYS[4], AGENT_TRACE_ID, OPERATION];
+const TRACKED: [&str; KEYS.len() + 2] =
+    [KEYS[0], KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], AGENT_TRACE_ID, OPERATION];
 /// Number of the operation in [`TRACKED`].
-const OPERATION_KEY: usize = 6;
+const OPERATION_KEY: usize = TRACKED.len() - 1;
 /// The operation of a span that creates an agent and does nothing with it.
 const CREATE_AGENT: &str = "create_agent";
 /// Maximum length of the name of a conversation in characters.
@@ -123,6 +126,12 @@ impl GroupedBy {
     /// joined.
     pub fn attributes(self) -> impl Iterator<Item = &'static str> {
         KEYS.into_iter().zip(self.named).filter(|(_, named)| *named).map(|(key, _)| key)
+    }
+
+    /// Returns true if a report should mention the grouping: traces are joined, or would be by another option.
+    #[must_use]
+    pub fn is_noteworthy(self) -> bool {
+        self.is_by_conversation() || self.named.contains(&true)
     }
 
     /// Decides by the option and the data; `names_session` is called only if it decides.
@@ -476,6 +485,43 @@ mod tests {
         ];
         assert_eq!(groups(&traces, GroupBy::Auto, true), [vec![1, 2], vec![3]]);
         assert_eq!(groups(&traces, GroupBy::Auto, false), [[1], [2], [3]]);
+    }
+
+    #[test]
+    fn groups_of_the_agents_sdk_count_next_to_its_trace_id() {
+        let of = |group: &str| json!({"group_id": group, "agent_trace_id": "t"});
+        let traces = [
+            trace(1, 0, json!({}), of("g")),
+            trace(2, 1, json!({}), of("g")),
+            trace(3, 2, json!({}), of("null")),
+            trace(4, 3, json!({}), of("null")),
+            trace(5, 4, json!({}), json!({"group_id": "g"})),
+        ];
+        let by_conversation = groups(&traces, GroupBy::Conversation, false);
+        assert_eq!(by_conversation, [vec![1, 2], vec![3], vec![4], vec![5]]);
+    }
+
+    #[test]
+    fn a_trace_that_only_creates_agents_is_in_no_group() {
+        let of = |operation: &str| json!({"gen_ai.operation.name": operation});
+        let traces = [
+            trace(1, 0, json!({}), of("create_agent")),
+            trace(2, 1, json!({}), of("invoke_agent")),
+        ];
+        assert_eq!(groups(&traces, GroupBy::Trace, false), [[2]]);
+        assert_eq!(groups(&traces, GroupBy::Conversation, false), [[2]]);
+    }
+
+    #[test]
+    fn a_grouping_is_one_text_in_run_files() {
+        for rule in Rule::NAMES.map(|(rule, _)| rule) {
+            let mut grouped_by = GroupedBy { rule, named: [false; KEYS.len()] };
+            grouped_by.named[2] = true;
+            let text = String::from(grouped_by);
+            assert!(text.ends_with(" session.id"), "{text}");
+            assert_eq!(GroupedBy::try_from(text), Ok(grouped_by));
+        }
+        assert!(GroupedBy::try_from("other".to_owned()).is_err());
     }
 
     #[test]

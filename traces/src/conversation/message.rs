@@ -339,9 +339,11 @@ fn read_message(message: &Object) -> Result<Message, String> {
     let role = message.get("role").and_then(Value::as_str).unwrap_or("user");
     let parts = match (message.get("parts"), message.get("content")) {
         (Some(Value::Array(parts)), _) => {
-            parts.iter().filter_map(Value::as_object).map(Part::read).collect()
+            let parts = parts.iter().filter_map(Value::as_object).map(Part::read).collect();
+            with_tool_members(role, message, parts)
         }
-        (None | Some(Value::Null), _) | (_, Some(_)) => message_parts(role, message),
+        (_, Some(content)) => parts_of_content(content),
+        (None | Some(Value::Null), None) => Vec::new(),
         (Some(other), None) => {
             return Err(format!(
                 "has a message whose `parts` are {} instead of an array",
@@ -407,6 +409,20 @@ fn part_of_item(item: &Value) -> Option<Part> {
         }
         _ => object.get("text").map(|text| Part::text(Some(text))),
     }
+}
+
+/// Adds what some producers write next to the parts of a message, as in `OpenAI`'s form: `tool_calls`, and the id that makes
+/// text the response of a tool.
+fn with_tool_members(role: &str, message: &Object, mut parts: Vec<Part>) -> Vec<Part> {
+    if role == "tool"
+        && let Some(id) = message.get("tool_call_id")
+        && !parts.iter().any(|part| matches!(part, Part::ToolResponse(_)))
+    {
+        let text = text_of(&[Message::new(role, parts)]).map(Value::String);
+        parts = vec![Part::tool_response(Some(id), message.get("name"), text.as_ref())];
+    }
+    parts.extend(openai_tool_calls(message.get("tool_calls")));
+    parts
 }
 
 /// The parts of a message in `OpenAI`'s form: its content, which some frameworks call `blocks`, and `tool_calls`. The content

@@ -21,14 +21,14 @@ mod tool_calls;
 mod tree;
 mod turns;
 
-pub use convention::{Convention, Conventions, Kind, Kinds, SpanDraft};
+pub use convention::{Content, Convention, Conventions, Kind, Kinds, SpanDraft};
 pub use extract::{Recorded, extract, extract_group};
 pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use message::Message;
 pub use model::{
     CallSources, Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Source,
-    Stats, Tokens, ToolCall, Turn, Usage,
+    Stats, Tokens, ToolCall, Turn, TurnPart, Unrecorded, Usage,
 };
 pub use performance::RunSums;
 pub use performance::{

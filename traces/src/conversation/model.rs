@@ -1,6 +1,6 @@
 //! Conversations, independent of the program that recorded them.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::Recorded;
 use crate::{json::Value, trace::SpanStatus};
@@ -58,6 +58,59 @@ pub struct Turn {
     /// Where the text of the answer was recorded.
     #[serde(skip)]
     pub final_source: Option<Source>,
+    /// Parts that the producer did not record. They are unknown, not empty.
+    #[serde(skip)]
+    pub unrecorded: Vec<Unrecorded>,
+}
+
+impl Turn {
+    /// Returns the part if the producer did not record it, as with content switched off.
+    #[must_use]
+    pub fn unrecorded(&self, part: TurnPart) -> Option<&Unrecorded> {
+        self.unrecorded.iter().find(|unrecorded| unrecorded.part == part)
+    }
+}
+
+/// A part of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TurnPart {
+    /// Text of the user.
+    User,
+    /// Text of the answer.
+    Answer,
+    /// Tool calls.
+    ToolCalls,
+    /// Arguments of tool calls.
+    Arguments,
+}
+
+/// A part of a turn that the producer did not record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unrecorded {
+    /// The part.
+    pub part: TurnPart,
+    /// Attribute that would have held it.
+    pub attribute: &'static str,
+    /// How content is switched on.
+    pub switch: &'static str,
+}
+
+/// A sentence without its full stop.
+impl fmt::Display for Unrecorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (part, verb) = match self.part {
+            TurnPart::User => ("the text of the user", "was"),
+            TurnPart::Answer => ("the answer", "was"),
+            TurnPart::ToolCalls => ("the tool calls", "were"),
+            TurnPart::Arguments => ("the arguments of the tool calls", "were"),
+        };
+        let Self { attribute, switch, .. } = self;
+        write!(
+            f,
+            "{part} {verb} not recorded: there is no {attribute}; to record content, {switch}"
+        )
+    }
 }
 
 /// Where a part of a conversation was recorded.

@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     CallSources, JudgedSpan, LlmCall, Recorded, Source, ToolCall, Usage,
-    convention::{Kind, Side, SpanView, TooLarge, keys},
+    convention::{GENAI, Kind, Side, SpanView, TooLarge, keys},
     extract::is_empty,
     message::{CallPart, Message, PartId, ResponsePart, json_or_text, tool_calls, tool_responses},
     tree::Tree,
@@ -110,7 +110,8 @@ fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
     }
 }
 
-/// Returns what a span says about its failure: the message of its last exception, else the description of its status.
+/// Returns what a span says about its failure: the message of its last exception, else the description of its status where
+/// the convention has no other place for it.
 fn error_of(view: &SpanView<'_>) -> Option<(String, Source)> {
     let message = |event: &Event| {
         let text = event.attributes.get(EXCEPTION_MESSAGE).and_then(Value::as_str)?;
@@ -119,8 +120,10 @@ fn error_of(view: &SpanView<'_>) -> Option<(String, Source)> {
     if let Some(text) = view.span.events.iter().rev().find_map(message) {
         return Some((text, view.source(EXCEPTION_MESSAGE)));
     }
+    // The `GenAI` conventions have exceptions for this, and descriptions that repeat `error.type`.
     let description = &view.span.status_message;
-    (!description.is_empty()).then(|| (description.clone(), view.source("the status of the span")))
+    (view.by != GENAI && !description.is_empty())
+        .then(|| (description.clone(), view.source("the status of the span")))
 }
 
 /// Makes the error of a failed call its result, if no other was recorded.
@@ -212,6 +215,8 @@ pub(super) fn calls_in_steps(steps: &Side, warnings: &mut Vec<String>) -> Vec<To
 /// The distinct results in the inputs of all calls. The history is repeated in every input.
 fn responses_of<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<KnownResponse<'a>> {
     let mut seen_ids = HashSet::new();
+    // How often the present input has had an id: some producers use one again in the next turn.
+    let mut counts: HashMap<(usize, &str), usize> = HashMap::new();
     let mut seen_results = HashSet::new();
     let mut known = Vec::new();
     for (call, part) in calls
@@ -220,7 +225,11 @@ fn responses_of<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<KnownR
         .flat_map(|(index, call)| tool_responses(&call.input).map(move |part| (index, part)))
     {
         let is_new = match &part.id.text {
-            Some(id) => seen_ids.insert(id.as_str()),
+            Some(id) => {
+                let count = counts.entry((call, id.as_str())).or_default();
+                *count += 1;
+                seen_ids.insert((id.as_str(), *count))
+            }
             None => seen_results.insert((
                 part.name.as_deref(),
                 to_string(part.response.value(), NonFinite::Literal),

@@ -9,8 +9,8 @@ use std::{
 };
 
 use super::{
-    JudgedSpan, Source, ToolCall, Turn,
-    convention::{Conventions, Side, keys},
+    JudgedSpan, Source, ToolCall, Turn, TurnPart, Unrecorded,
+    convention::{Content, Conventions, Kind, Side, SpanView, keys},
     message::{
         Message, end_with_tool_response, have_text, text_of, tool_calls, tool_responses, user_turn,
     },
@@ -37,6 +37,10 @@ pub(super) struct DraftTurn {
     pub(super) end_ns: i128,
     pub(super) status: SpanStatus,
     pub(super) anchor: JudgedSpan,
+    /// Whether the anchor or a model call failed.
+    pub(super) failed: bool,
+    /// Where the producer records content.
+    pub(super) content: Content,
     pub(super) warnings: Vec<String>,
 }
 
@@ -61,6 +65,7 @@ impl Speech {
 impl DraftTurn {
     /// Returns the final turn.
     pub(super) fn finish(self, warnings: &mut BTreeSet<String>) -> Turn {
+        let unrecorded = self.unrecorded();
         warnings.extend(self.warnings);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);
         Turn {
@@ -78,7 +83,29 @@ impl DraftTurn {
             end_ns: self.end_ns,
             status: self.status,
             judged,
+            unrecorded,
         }
+    }
+
+    /// Returns the parts that the producer did not record. A side of which any message was recorded is known.
+    fn unrecorded(&self) -> Vec<Unrecorded> {
+        let Content { input, output, arguments, switch } = self.content;
+        let has_input = self.user.recorded || self.calls.iter().any(|call| !call.input.is_empty());
+        let has_output =
+            self.answer.recorded || self.calls.iter().any(|call| !call.output.is_empty());
+        let has_arguments = has_output || self.tools.iter().any(|tool| !tool.arguments.is_null());
+        let requests = |call: &Call| {
+            call.finish_reasons.iter().any(|reason| TOOL_REASONS.contains(&reason.as_str()))
+        };
+        let asked_tools = self.tools.is_empty() && self.calls.iter().any(requests);
+        let parts = [
+            (TurnPart::User, input, self.user.text.is_none() && !has_input),
+            (TurnPart::Answer, output, self.answer.text.is_none() && !has_output && !self.failed),
+            (TurnPart::ToolCalls, output, asked_tools && !has_output),
+            (TurnPart::Arguments, arguments, !self.tools.is_empty() && !has_arguments),
+        ];
+        let unknown = parts.into_iter().filter(|(.., is_unknown)| *is_unknown);
+        unknown.map(|(part, attribute, _)| Unrecorded { part, attribute, switch }).collect()
     }
 }
 
@@ -93,7 +120,7 @@ pub(super) fn read_turns(
 ) -> Vec<DraftTurn> {
     let tree = Tree::new(trace, conventions);
     errors.extend(tree.nodes.iter().flat_map(|node| node.view.errors.iter().cloned()));
-    tree.anchors.iter().map(|&anchor| turn(&tree, anchor)).collect()
+    tree.anchors.iter().map(|&anchor| turn(&tree, anchor, conventions)).collect()
 }
 
 /// The turns of a trace that can be read.
@@ -102,7 +129,7 @@ pub(super) fn turns_of(trace: &Trace) -> Vec<DraftTurn> {
     read_turns(trace, Conventions::built_in(), &mut BTreeSet::new())
 }
 
-fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
+fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn {
     let members = &tree.members[anchor];
     let view = tree.view(anchor);
     let mut warnings = Vec::new();
@@ -113,6 +140,10 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
         spans => complete_from_parts(spans, &calls, &mut warnings),
     };
     let spans = || members.iter().map(|&member| tree.view(member).span);
+    let models = || {
+        members.iter().map(|&member| tree.view(member)).filter(|view| view.kind == Kind::Inference)
+    };
+    let by = models().map(|model| model.by).next().unwrap_or(view.by);
     DraftTurn {
         trace_id: Arc::clone(&view.span.trace_id),
         span_id: view.span.span_id.clone(),
@@ -127,10 +158,17 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,
         anchor: view.as_judged(),
+        failed: has_failed(view) || models().any(has_failed),
+        content: conventions.content(by),
         calls,
         tools,
         warnings,
     }
+}
+
+fn has_failed(view: &SpanView<'_>) -> bool {
+    view.span.status == SpanStatus::Error
+        || view.attributes.nonempty_text(keys::ERROR_TYPE).is_some()
 }
 
 /// The span that results are about. A root that is no agent may be anything, the server's span of a request for example,
@@ -275,6 +313,7 @@ fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
     if turn.status == SpanStatus::Error {
         previous.status = SpanStatus::Error;
     }
+    previous.failed |= turn.failed;
 }
 
 #[cfg(test)]

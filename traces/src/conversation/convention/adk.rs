@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Convention, Kind, SpanDraft,
+    Content, Convention, Kind, SpanDraft,
     keys::{
         CACHE_READ_TOKENS, FINISH_REASONS, INPUT_TOKENS, NOT_SPECIFIED, OUTPUT_TOKENS,
         REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT,
@@ -68,6 +68,12 @@ impl Convention for AgentDevelopmentKit {
         if is_adk(draft.span) {
             draft.apply_adk();
         }
+    }
+
+    fn content(&self) -> Content {
+        Content { arguments: TOOL_CALL_ARGS, ..Content::default() }
+            .in_attributes(LLM_REQUEST, LLM_RESPONSE)
+            .switched_by("set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true")
     }
 }
 

@@ -20,6 +20,8 @@ const CUT_OFF: &str = "are JSON that was cut off";
 pub(in crate::conversation) struct SpanView<'a> {
     pub(in crate::conversation) span: &'a Span,
     pub(in crate::conversation) kind: Kind,
+    /// The convention that defines the kind.
+    pub(in crate::conversation) by: &'static str,
     pub(in crate::conversation) attributes: Attributes<'a>,
     /// Messages given to the model or agent; empty when none were recorded.
     pub(in crate::conversation) input: Side,
@@ -93,6 +95,7 @@ impl<'a> SpanView<'a> {
         Self {
             span,
             kind,
+            by,
             attributes: draft.attributes,
             input: side(draft.input),
             output: side(draft.output),

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use super::{
     Convention, Kind, SpanDraft,
-    keys::{FINISH_REASONS, TOOL_ARGUMENTS, TOOL_RESULT},
+    keys::{FINISH_REASONS, PROVIDER, SYSTEM, TOOL_ARGUMENTS, TOOL_RESULT},
 };
 use crate::{
     conversation::message::{
         Message, Part, block_parts, google_message, google_parts, have_content, is_cut_json,
-        json_list, json_or_text, openai_tool_calls, parse_json, parts_of_text, plain_blocks,
+        json_list, json_or_text, openai_tool_calls, parse_json, parts_of_content, parts_of_text,
+        plain_blocks,
     },
     json::{Object, Value},
     trace::{LogRecord, Span},
@@ -58,13 +59,14 @@ impl Convention for MessageEvents {
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {
-        if draft.kind == Kind::Tool && !draft.span.events.is_empty() {
+        let is_strands = is_strands(draft.span);
+        if draft.kind == Kind::Tool && is_strands {
             read_tool(draft);
         }
         if !draft.with_messages {
             return;
         }
-        let mut read = EventMessages::default();
+        let mut read = EventMessages { has_blocks: is_strands, ..EventMessages::default() };
         for event in &draft.span.events {
             if let Some(kind) = MessageEvent::named(&event.name) {
                 read.found = true;
@@ -103,6 +105,14 @@ fn body_of(log: &LogRecord) -> Cow<'_, Object> {
     }
 }
 
+/// Returns true for a span of Strands, which writes lists of blocks as JSON text, and a tool call as events of its span.
+fn is_strands(span: &Span) -> bool {
+    span.scope.name == "strands.telemetry.tracer"
+        || [SYSTEM, PROVIDER]
+            .iter()
+            .any(|key| span.attributes.get(*key).and_then(Value::as_str) == Some("strands-agents"))
+}
+
 /// Fills arguments and result of a tool call from the events of its span, as Strands records them.
 fn read_tool(draft: &mut SpanDraft<'_>) {
     let span = draft.span;
@@ -123,6 +133,8 @@ fn read_tool(draft: &mut SpanDraft<'_>) {
 /// Messages of a span, collected from one event each.
 #[derive(Default)]
 pub(super) struct EventMessages {
+    /// Whether text is JSON of a list of blocks.
+    has_blocks: bool,
     found: bool,
     pub(super) input: Vec<Message>,
     pub(super) output: Vec<Message>,
@@ -151,6 +163,10 @@ impl EventMessages {
         read
     }
 
+    fn parts(&self, content: &Value) -> Vec<Part> {
+        if self.has_blocks { parts_of_text(content) } else { parts_of_content(content) }
+    }
+
     /// Adds the log records of a span in order of time.
     fn add_records(&mut self, draft: &mut SpanDraft<'_>) {
         let mut records: Vec<_> = draft
@@ -174,17 +190,16 @@ impl EventMessages {
             MessageEvent::System => {}
             MessageEvent::User => {
                 let google = content.get("parts").and_then(|_| google_message(content, "user"));
-                let message =
-                    google.unwrap_or_else(|| Message::new("user", parts_of_text(content)));
+                let message = google.unwrap_or_else(|| Message::new("user", self.parts(content)));
                 self.add_input(message);
             }
             MessageEvent::Assistant => {
-                let mut parts = parts_of_text(content);
+                let mut parts = self.parts(content);
                 parts.extend(openai_tool_calls(body.get("tool_calls")));
                 self.add_input(Message::new("assistant", parts));
             }
             MessageEvent::Tool => {
-                let mut parts = parts_of_text(content);
+                let mut parts = self.parts(content);
                 if !parts.iter().any(|part| matches!(part, Part::ToolResponse(_))) {
                     let response = json_or_text(content);
                     let name = body.get("name");
@@ -199,13 +214,13 @@ impl EventMessages {
     fn add_choice(&mut self, body: &Object, content: &Value) {
         let parts = match (body.get("message"), content.get("parts")) {
             (Some(Value::Object(message)), _) => {
-                let mut parts = message.get("content").map(parts_of_text).unwrap_or_default();
+                let mut parts = message.get("content").map(parts_of_content).unwrap_or_default();
                 parts.extend(openai_tool_calls(message.get("tool_calls")));
                 parts
             }
-            (Some(message @ Value::String(_)), _) => parts_of_text(message),
+            (Some(message @ Value::String(_)), _) if self.has_blocks => self.parts(message),
             (_, Some(parts)) => google_parts(parts.as_array().unwrap_or_default()),
-            _ => parts_of_text(content),
+            _ => self.parts(content),
         };
         if parts.is_empty() {
             return;

@@ -31,13 +31,16 @@ const DETAIL_KEYS: [&str; 8] = [
     CACHE_WRITE_TOKENS,
 ];
 
+/// The name of the convention.
+pub(in crate::conversation) const NAME: &str = "genai";
+
 /// The convention `genai`.
 #[derive(Debug)]
 pub(super) struct GenAi;
 
 impl Convention for GenAi {
     fn name(&self) -> &'static str {
-        "genai"
+        NAME
     }
 
     fn kind(&self, span: &Span) -> Option<Kind> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Convention, Kind, SpanDraft,
+    Content, Convention, Kind, SpanDraft,
     keys::{INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_MODEL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT},
     values::{CutOff, history_of, said_by_agent, said_by_user, unwrap_call},
 };
@@ -78,6 +78,12 @@ impl Convention for Langfuse {
                 }
             }
         }
+    }
+
+    fn content(&self) -> Content {
+        Content { arguments: INPUT, ..Content::default() }
+            .in_attributes(INPUT, OUTPUT)
+            .switched_by("leave capture_input and capture_output of observe() on")
     }
 }
 

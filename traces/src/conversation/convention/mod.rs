@@ -39,4 +39,5 @@ mod values;
 pub(super) use attributes::TooLarge;
 pub use draft::SpanDraft;
 pub(super) use draft::{Side, SpanView, Wanted};
-pub use registry::{Convention, Conventions, Kind, Kinds};
+pub(super) use genai::NAME as GENAI;
+pub use registry::{Content, Convention, Conventions, Kind, Kinds};

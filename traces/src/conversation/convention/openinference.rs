@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Convention, Kind, Kinds, SpanDraft,
+    Content, Convention, Kind, Kinds, SpanDraft,
     indexed::{Fields, inner_objects, objects},
     keys::{
         AGENT_NAME, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, CONVERSATION_ID, FINISH_REASONS,
@@ -176,6 +176,12 @@ impl Convention for OpenInference {
             Kind::Tool => read_tool(draft),
             Kind::Agent | Kind::Workflow | Kind::Plain => {}
         }
+    }
+
+    fn content(&self) -> Content {
+        Content { arguments: INPUT_VALUE, ..Content::default() }
+            .in_attributes(INPUT_LIST, OUTPUT_LIST)
+            .switched_by("unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS")
     }
 }
 

@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 
 use super::{
-    Convention, Kind, Kinds, SpanDraft,
+    Content, Convention, Kind, Kinds, SpanDraft,
     events::EventMessages,
     keys::{AGENT_NAME, CONVERSATION_ID, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT},
+    values::history_of,
 };
 use crate::{
     conversation::message::{
@@ -72,6 +73,10 @@ impl Convention for PydanticAi {
             Kind::Agent => read_agent(draft),
             _ => {}
         }
+    }
+
+    fn content(&self) -> Content {
+        Content::default().switched_by("pass InstrumentationSettings(include_content=True)")
     }
 }
 
@@ -207,7 +212,7 @@ fn read_request(draft: &mut SpanDraft<'_>) {
             Value::String(text) => Cow::Owned(parse_json(text)?),
             value => Cow::Borrowed(value),
         };
-        read_messages(data.get(member)?).ok()
+        history_of(Some(data.get(member)?), "").ok()
     };
     if draft.needs_input()
         && let Some(messages) = messages(REQUEST_DATA, "messages")

@@ -11,7 +11,7 @@ use super::{
     draft::SpanDraft,
     events::{ASSISTANT_MESSAGE, CHOICE, MessageEvents, TOOL_MESSAGE, USER_MESSAGE},
     genai::{DETAILS, GenAi},
-    keys::{INPUT_MESSAGES, OUTPUT_MESSAGES},
+    keys::{INPUT_MESSAGES, OUTPUT_MESSAGES, TOOL_ARGUMENTS},
     langfuse::Langfuse,
     openinference::OpenInference,
     pydantic_ai::{EVENTS, LogfireAgents, PydanticAi, REQUEST_DATA},
@@ -47,6 +47,50 @@ pub trait Convention: fmt::Debug + Send + Sync {
 
     /// Fills what the convention records of a span, and nothing if the span does not follow it.
     fn read(&self, draft: &mut SpanDraft<'_>);
+
+    /// Returns where the convention records content, and how that is switched on. Default: as the `GenAI` conventions do.
+    fn content(&self) -> Content {
+        Content::default()
+    }
+}
+
+/// Where a convention records content, for messages about content that is missing.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Content {
+    /// Attribute of messages given to a model or agent.
+    pub input: &'static str,
+    /// Attribute of messages it answered with.
+    pub output: &'static str,
+    /// Attribute of the arguments of a tool.
+    pub arguments: &'static str,
+    /// What to do to have them recorded; reads after "to record content,".
+    pub switch: &'static str,
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self {
+            input: INPUT_MESSAGES,
+            output: OUTPUT_MESSAGES,
+            arguments: TOOL_ARGUMENTS,
+            switch: "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true",
+        }
+    }
+}
+
+impl Content {
+    /// Sets how content is switched on.
+    #[must_use]
+    pub const fn switched_by(self, switch: &'static str) -> Self {
+        Self { switch, ..self }
+    }
+
+    /// Sets the attributes of messages.
+    #[must_use]
+    pub const fn in_attributes(self, input: &'static str, output: &'static str) -> Self {
+        Self { input, output, ..self }
+    }
 }
 
 /// The known conventions in order of precedence.
@@ -85,6 +129,12 @@ impl Conventions {
     /// Returns the conventions in order of precedence.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Convention> {
         self.0.iter().map(AsRef::as_ref)
+    }
+
+    /// Returns where the convention of this name records content.
+    pub(in crate::conversation) fn content(&self, name: &str) -> Content {
+        let found = self.iter().find(|convention| convention.name() == name);
+        found.map(Convention::content).unwrap_or_default()
     }
 
     /// Returns the kinds of the spans of a trace.

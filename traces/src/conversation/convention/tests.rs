@@ -51,7 +51,8 @@ fn events_may_hold_blocks_as_json_text() {
     let call =
         json!([{"toolUse": {"toolUseId": "c", "name": "weather", "input": {"city": "Oslo"}}}]);
     let result = json!([{"toolResult": {"toolUseId": "c", "content": [{"text": "4C"}]}}]);
-    let recording = Recording::default()
+    let strands = || Recording::default().with_scope("strands.telemetry.tracer");
+    let recording = strands()
         .span((1, 0), "agent", (0, 90), operation("invoke_agent"))
         .event("gen_ai.user.message", json!({"content": text("Oslo?")}))
         .event("gen_ai.choice", json!({"message": "It is cold.\n"}))
@@ -71,7 +72,7 @@ fn events_may_hold_blocks_as_json_text() {
     assert_eq!(calls(&from_messages), [oslo("c", r#""4C""#)]);
 
     let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather"});
-    let recording = Recording::default()
+    let recording = strands()
         .span((1, 0), "agent", (0, 90), operation("invoke_agent"))
         .span((3, 1), "tool", (20, 30), tool)
         .event("gen_ai.tool.message", json!({"content": r#"{"city": "Oslo"}"#}))
@@ -83,10 +84,16 @@ fn events_may_hold_blocks_as_json_text() {
 fn text_that_looks_like_json_stays_text_unless_it_is_a_list_of_blocks() {
     for text in [r#"["a"]"#, "[1, 2]", r#"[{"name": "x"}]"#, "[not json", "[]"] {
         let recording = Recording::default()
+            .with_scope("strands.telemetry.tracer")
             .span((1, 0), "chat", (0, 9), operation("chat"))
             .event("gen_ai.user.message", json!({"content": text}));
         assert_eq!(turn(recording).user_text.as_deref(), Some(text));
     }
+    let blocks = r#"[{"text": "hi"}]"#;
+    let recording = Recording::default()
+        .span((1, 0), "chat", (0, 9), operation("chat"))
+        .event("gen_ai.user.message", json!({"content": blocks}));
+    assert_eq!(turn(recording).user_text.as_deref(), Some(blocks));
 }
 
 #[test]
@@ -326,7 +333,7 @@ fn span(number: u64, parent: &str, (start, end): (u64, u64), attributes: &Value)
 
 #[test]
 fn the_error_of_a_tool_is_its_response_unless_there_is_another() {
-    let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather"});
+    let tool = json!({"openinference.span.kind": "TOOL", "tool.name": "weather"});
     let run = || {
         Recording::default()
             .span((1, 0), "agent", (0, 90), operation("invoke_agent"))

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::{
-    Convention, Kind, SpanDraft,
+    Content, Convention, Kind, SpanDraft,
     indexed::{Fields, inner_objects, objects},
     keys::{
         INPUT_MESSAGES, OUTPUT_MESSAGES, PROVIDER, REQUEST_MODEL, SYSTEM, TOOL_ARGUMENTS,
         TOOL_CALL_ID, TOOL_NAME, TOOL_RESULT,
     },
-    values::unwrap_call,
+    values::{history_of, said_by_agent, said_by_user, steps_of_agent, unwrap_call},
 };
 use crate::{
     conversation::message::{
@@ -22,6 +22,9 @@ use crate::{
 /// Starts of the names of indexed messages.
 pub(super) const PROMPT: &str = "gen_ai.prompt.";
 pub(super) const COMPLETION: &str = "gen_ai.completion.";
+/// Input and output of the function or method that a span records.
+const INPUT: &str = "traceloop.entity.input";
+const OUTPUT: &str = "traceloop.entity.output";
 
 /// The convention `traceloop`.
 #[derive(Debug)]
@@ -51,6 +54,17 @@ impl Convention for Traceloop {
         if draft.needs_output() {
             draft.set_output(messages(recorded, COMPLETION), COMPLETION);
         }
+        match (span_kind(draft.span), draft.kind) {
+            (Some(_), Kind::Inference) => read_model(draft),
+            (Some("agent" | "workflow"), _) => read_run(draft),
+            _ => {}
+        }
+    }
+
+    fn content(&self) -> Content {
+        Content::default()
+            .in_attributes(PROMPT, COMPLETION)
+            .switched_by("set TRACELOOP_TRACE_CONTENT=true")
     }
 }
 
@@ -59,11 +73,38 @@ fn span_kind(span: &Span) -> Option<&str> {
     span.attributes.get("traceloop.span.kind").and_then(Value::as_str)
 }
 
+/// Fills the answer of a model from the output of the method that the span records, if it has no messages: tool calls of
+/// `LlamaIndex` are there only.
+fn read_model(draft: &mut SpanDraft<'_>) {
+    if !draft.needs_output() {
+        return;
+    }
+    let output = draft.span.attributes.get(OUTPUT).map(json_or_text);
+    if let Some(message) = output.as_ref().and_then(|output| output.get("message"))
+        && let Ok(messages) = history_of(Some(message), "assistant")
+        && have_content(&messages)
+    {
+        draft.set_output(messages, OUTPUT);
+    }
+}
+
+/// Fills what was said to an agent or workflow, and its answer. Values that cannot be read are left to the model calls.
+fn read_run(draft: &mut SpanDraft<'_>) {
+    let recorded = &draft.span.attributes;
+    if draft.needs_input() {
+        draft.set_input(said_by_user(recorded.get(INPUT), None).unwrap_or_default(), INPUT);
+    }
+    if draft.needs_output() {
+        draft.set_output(said_by_agent(recorded.get(OUTPUT), None).unwrap_or_default(), OUTPUT);
+    }
+    if draft.needs_steps() {
+        draft.set_steps(steps_of_agent(recorded.get(OUTPUT), None), OUTPUT);
+    }
+}
+
 /// Takes arguments and result out of what `LangChain` passes to the callbacks of a tool.
 fn read_tool(draft: &mut SpanDraft<'_>) {
     const NAME: &str = "traceloop.entity.name";
-    const INPUT: &str = "traceloop.entity.input";
-    const OUTPUT: &str = "traceloop.entity.output";
     let recorded = &draft.span.attributes;
     if let Some(name) = recorded.get(NAME) {
         draft.fill(TOOL_NAME, Cow::Borrowed(name), NAME);
@@ -140,6 +181,11 @@ fn message(fields: &Fields<'_>) -> Message {
             let arguments = get("arguments").map(json_or_text);
             parts.push(Part::tool_call(get("id"), get("name"), arguments.as_ref()));
         }
+    }
+    // The only call of a message in an older form, which LiteLLM writes for each call.
+    if get("function_call.name").and_then(Value::as_str).is_some() {
+        let arguments = get("function_call.arguments").map(json_or_text);
+        parts.push(Part::tool_call(None, get("function_call.name"), arguments.as_ref()));
     }
     Message::new(role, parts)
 }
