@@ -274,6 +274,34 @@ mod tests {
     use crate::{ParseOptions, parse};
 
     #[test]
+    fn objects_are_read_by_their_arguments() {
+        for (text, expected) in [
+            ("A(text='hi', n=1)", r#"{"text": "hi", "n": 1}"#),
+            ("a.B(x=C(y=[D(z=None)]), w=(1, 2))", r#"{"x": {"y": [{"z": null}]}, "w": [1, 2]}"#),
+            (
+                "A(role=<Role.USER: 'user'>, f=<function f at 0x7f>)",
+                r#"{"role": "user", "f": null}"#,
+            ),
+            ("A(at=datetime.date(2025, 1, 2))", r#"{"at": {"0": 2025, "1": 1, "2": 2}}"#),
+            ("  A(x=\"it's\", y={'k': True})  ", r#"{"x": "it's", "y": {"k": true}}"#),
+        ] {
+            let read = parse_repr(text).map(|value| to_python(&value));
+            let expected = (text.trim_start().starts_with(char::is_uppercase)).then_some(expected);
+            assert_eq!(read.as_deref(), expected, "{text}");
+        }
+        for text in
+            ["", "A()", "A(1)", "f(x) = 2", "A(x=1", "A(x=1) and more", "A(x=...)", "a(x=1)"]
+        {
+            assert!(parse_repr(text).is_none(), "{text}");
+        }
+        let deep = "A(x=".repeat(100) + "1" + &")".repeat(100);
+        assert!(parse_repr(&deep).is_none());
+        assert!(
+            is_repr("StopEvent(result=Answer(te...") && !is_repr("Dear (x=y)") && !is_repr("f(x)")
+        );
+    }
+
+    #[test]
     fn what_repr_writes_is_read() {
         for (text, expected) in [
             ("{}", "{}"),

@@ -157,6 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_was_not_recorded_is_not_evaluated() {
+        let unknown = evaluator_traces::conversation::Unrecorded {
+            part: TurnPart::Answer,
+            attribute: "gen_ai.output.messages",
+            switch: "switch it on",
+        };
+        let turn = Turn { unrecorded: vec![unknown], ..testing::turn(Vec::new()) };
+        let case = EvalCase { turns: vec![ExpectedTurn::default()], ..EvalCase::default() };
+        let input = MetricInput::new(std::slice::from_ref(&turn), Ok(&case), 0.5);
+        let details = testing::not_evaluated(ResponseMatch.evaluate(&input));
+        let reason = details["reason"].as_str().expect("a reason").to_owned();
+        assert!(reason.starts_with("the answer was not recorded: there is no gen_ai.output"));
+    }
+
+    #[test]
     fn parts_of_the_expected_answer_are_lines() {
         assert_eq!(score(Some("one two"), Some(&["one", "two"])), 1.0);
         assert_eq!(score(Some("onetwo"), Some(&["one", "two"])), 0.0);

@@ -32,7 +32,8 @@ impl Conversations {
         group_by: GroupBy,
         eval_set_has_multi_turn: bool,
     ) -> Self {
-        let (groups, grouped_by) = group_indexed(&index, group_by, eval_set_has_multi_turn);
+        let (groups, grouped_by) =
+            group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
         Self { index, groups, grouped_by, conventions }
     }
 

@@ -15,7 +15,7 @@ use super::{
     group,
     message::parse_json,
     performance::measure,
-    turns::{join, read_turns},
+    turns::{RecordedSides, join, read_turns},
 };
 use crate::{
     json::{Object, Value, scalar_text},
@@ -46,12 +46,13 @@ pub fn extract_group(group: &Group<'_>, conventions: &Conventions) -> Conversati
     let members = group.members();
     let mut errors: BTreeSet<String> =
         members.iter().flat_map(|trace| trace.errors.iter().cloned()).collect();
-    let drafts =
-        members.iter().flat_map(|trace| read_turns(trace, conventions, &mut errors)).collect();
+    let drafts = members.iter().flat_map(|trace| read_turns(trace, conventions, &mut errors));
+    let drafts = join(drafts.collect());
+    let recorded = RecordedSides::of(&drafts);
     let mut warnings: BTreeSet<String> =
         members.iter().flat_map(|trace| trace.warnings.iter().cloned()).collect();
     let turns: Vec<Turn> =
-        join(drafts).into_iter().map(|turn| turn.finish(&mut warnings)).collect();
+        drafts.into_iter().map(|turn| turn.finish(recorded, &mut warnings)).collect();
     Conversation {
         trace_id: members
             .first()

@@ -7,7 +7,7 @@ use std::{
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::convention::keys::OPERATION;
+use super::convention::{Conventions, Kind, keys::OPERATION};
 use crate::{
     json::{Object, Value, is_printable, scalar_text, strip},
     trace::{Span, Trace, TraceIndex, TrackedAttributes, TrackedNames},
@@ -206,7 +206,8 @@ impl<'a> Group<'a> {
 /// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn.
 #[must_use]
 pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool) -> Vec<Group<'_>> {
-    let traces = || traces.iter().filter(|trace| !only_creates_agents(trace));
+    let traces =
+        || traces.iter().filter(|trace| !only_creates_agents(trace, Conventions::built_in()));
     let names_session = || traces().any(has_session_name);
     let by_conversation =
         GroupedBy::decide(group_by, eval_set_has_multi_turn, names_session).is_by_conversation();
@@ -279,10 +280,12 @@ impl Groups {
 #[must_use]
 pub fn group_indexed(
     index: &TraceIndex,
+    conventions: &Conventions,
     group_by: GroupBy,
     eval_set_has_multi_turn: bool,
 ) -> (Groups, GroupedBy) {
-    let counts: Vec<bool> = (0..index.len()).map(|trace| !creates_agents(index, trace)).collect();
+    let counts: Vec<bool> =
+        (0..index.len()).map(|trace| !creates_agents(index, trace, conventions)).collect();
     let traces = || (0..index.len()).filter(|trace| counts[*trace]);
     let names_session = || {
         traces().any(|trace| match index.tracked(trace) {
@@ -338,19 +341,20 @@ pub fn group_indexed(
 }
 
 /// Returns true if a trace of an index does nothing but create agents.
-fn creates_agents(index: &TraceIndex, trace: usize) -> bool {
+fn creates_agents(index: &TraceIndex, trace: usize, conventions: &Conventions) -> bool {
     let may_create = match index.tracked(trace) {
         Some(names) => names.get(OPERATION_KEY, false).is_some(),
         None => true,
     };
-    may_create && index.read(trace).is_ok_and(|trace| only_creates_agents(&trace))
+    may_create && index.read(trace).is_ok_and(|trace| only_creates_agents(&trace, conventions))
 }
 
-/// Returns true if all spans of a trace create agents, as some frameworks record before an agent is used.
-fn only_creates_agents(trace: &Trace) -> bool {
+/// Returns true if a trace has spans that create agents, as some frameworks record before an agent is used, and none of a run.
+fn only_creates_agents(trace: &Trace, conventions: &Conventions) -> bool {
     let creates =
         |span: &Span| span.attributes.get(OPERATION).and_then(Value::as_str) == Some(CREATE_AGENT);
-    trace.spans.iter().all(creates)
+    trace.spans.iter().any(creates)
+        && conventions.kinds_of(trace).iter().all(|found| found.kind == Kind::Plain)
 }
 
 /// Returns the name that a tracked attribute gives a trace.

@@ -189,21 +189,24 @@ pub(super) fn text_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Op
     (!text.is_empty()).then_some(text)
 }
 
+/// Returns true for a message of the user that has text.
+pub(super) fn is_said_by_user(message: &Message) -> bool {
+    message.role == "user" && message.has_text()
+}
+
 /// Returns the last consecutive user messages that have text, whatever follows them.
 pub(super) fn user_turn(messages: &[Message]) -> &[Message] {
-    let speaks = |message: &Message| message.role == "user" && message.has_text();
-    let Some(last) = messages.iter().rposition(speaks) else { return &[] };
+    let Some(last) = messages.iter().rposition(is_said_by_user) else { return &[] };
     let first = messages[..last]
         .iter()
-        .rposition(|message| !speaks(message))
+        .rposition(|message| !is_said_by_user(message))
         .map_or(0, |before| before + 1);
     &messages[first..=last]
 }
 
 /// Returns the messages behind the last one of the user that has text.
 pub(super) fn after_user(messages: &[Message]) -> &[Message] {
-    let speaks = |message: &Message| message.role == "user" && message.has_text();
-    &messages[messages.iter().rposition(speaks).map_or(0, |last| last + 1)..]
+    &messages[messages.iter().rposition(is_said_by_user).map_or(0, |last| last + 1)..]
 }
 
 /// Returns true if the last message has tool responses.

@@ -18,7 +18,10 @@ use super::{
     CallSources, JudgedSpan, LlmCall, Recorded, Source, ToolCall, Usage,
     convention::{GENAI, Kind, Side, SpanView, TooLarge, keys},
     extract::is_empty,
-    message::{CallPart, Message, PartId, ResponsePart, json_or_text, tool_calls, tool_responses},
+    message::{
+        CallPart, Message, PartId, ResponsePart, is_said_by_user, json_or_text, tool_calls,
+        tool_responses,
+    },
     tree::Tree,
 };
 use crate::{
@@ -194,8 +197,33 @@ pub(crate) fn calls_in_parts(calls: &[Call], warnings: &mut Vec<String>) -> Vec<
         .collect()
 }
 
-/// Returns the tool calls in the messages of a run, for runs of which no other span records any.
-pub(super) fn calls_in_steps(steps: &Side, warnings: &mut Vec<String>) -> Vec<ToolCall> {
+/// Completes the calls in the messages of model calls from the messages of the whole run, which may be all there is.
+pub(super) fn complete_from_steps(
+    mut requested: Vec<ToolCall>,
+    steps: &Side,
+    warnings: &mut Vec<String>,
+) -> Vec<ToolCall> {
+    let is_complete = |call: &ToolCall| !call.result.is_empty();
+    if steps.is_empty() || (!requested.is_empty() && requested.iter().all(is_complete)) {
+        return requested;
+    }
+    let found = calls_in_steps(steps, warnings);
+    if requested.is_empty() {
+        return found;
+    }
+    for (part, index) in matched(&requested, &found).taken_by.into_iter().enumerate() {
+        let Some(call) = index.map(|index| &mut requested[index]) else { continue };
+        if call.result.is_empty() && !found[part].result.is_empty() {
+            call.result = found[part].result.clone();
+            call.sources.result = found[part].sources.result.clone();
+        }
+        call.call_id = call.call_id.take().or_else(|| found[part].call_id.clone());
+    }
+    requested
+}
+
+/// Returns the tool calls in the messages of a run.
+fn calls_in_steps(steps: &Side, warnings: &mut Vec<String>) -> Vec<ToolCall> {
     let side =
         |messages: &[Message]| Side { messages: Rc::from(messages), source: steps.source.clone() };
     // Each message with tool calls is the answer of a model to what precedes it.
@@ -215,21 +243,19 @@ pub(super) fn calls_in_steps(steps: &Side, warnings: &mut Vec<String>) -> Vec<To
 /// The distinct results in the inputs of all calls. The history is repeated in every input.
 fn responses_of<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<KnownResponse<'a>> {
     let mut seen_ids = HashSet::new();
-    // How often the present input has had an id: some producers use one again in the next turn.
-    let mut counts: HashMap<(usize, &str), usize> = HashMap::new();
     let mut seen_results = HashSet::new();
     let mut known = Vec::new();
-    for (call, part) in calls
-        .iter()
-        .enumerate()
-        .flat_map(|(index, call)| tool_responses(&call.input).map(move |part| (index, part)))
-    {
+    for (call, turn, part) in calls.iter().enumerate().flat_map(|(index, call)| {
+        // Some producers use an id again in the next turn of the user.
+        let mut turn = 0;
+        let in_message = move |message| {
+            turn += usize::from(is_said_by_user(message));
+            tool_responses(std::slice::from_ref(message)).map(move |part| (index, turn, part))
+        };
+        call.input.iter().flat_map(in_message)
+    }) {
         let is_new = match &part.id.text {
-            Some(id) => {
-                let count = counts.entry((call, id.as_str())).or_default();
-                *count += 1;
-                seen_ids.insert((id.as_str(), *count))
-            }
+            Some(id) => seen_ids.insert((id.as_str(), turn)),
             None => seen_results.insert((
                 part.name.as_deref(),
                 to_string(part.response.value(), NonFinite::Literal),

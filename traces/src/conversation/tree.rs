@@ -128,7 +128,7 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
 fn views<'a>(trace: &'a Trace, conventions: &Conventions) -> Vec<SpanView<'a>> {
     let kinds = conventions.kinds_of(trace);
     let mut inference = (0..kinds.len()).filter(|&index| kinds[index].kind == Kind::Inference);
-    let has_calls = kinds.iter().any(|found| matches!(found.kind, Kind::Inference | Kind::Tool));
+    let has_tools = kinds.iter().any(|found| found.kind == Kind::Tool);
     // Records without a span can only be about the one call there is.
     let orphans_belong_to = match (inference.next(), inference.next()) {
         (Some(only), None) => Some(only),
@@ -145,7 +145,7 @@ fn views<'a>(trace: &'a Trace, conventions: &Conventions) -> Vec<SpanView<'a>> {
             }
             let kind = kinds[index].kind;
             let wanted = match kind {
-                Kind::Agent | Kind::Workflow if !has_calls => Wanted::Steps,
+                Kind::Agent | Kind::Workflow if !has_tools => Wanted::Steps,
                 Kind::Inference | Kind::Agent | Kind::Workflow => Wanted::Sides,
                 Kind::Tool | Kind::Plain if trace.parent[index].is_none() => Wanted::Sides,
                 Kind::Tool | Kind::Plain => Wanted::Nothing,

@@ -15,8 +15,8 @@ use super::{
         Message, end_with_tool_response, have_text, text_of, tool_calls, tool_responses, user_turn,
     },
     tool_calls::{
-        Call, calls_in_parts, calls_in_spans, calls_in_steps, complete_from_parts, llm_calls, sort,
-        with_error_as_result,
+        Call, calls_in_parts, calls_in_spans, complete_from_parts, complete_from_steps, llm_calls,
+        sort, with_error_as_result,
     },
     tree::Tree,
 };
@@ -64,8 +64,8 @@ impl Speech {
 
 impl DraftTurn {
     /// Returns the final turn.
-    pub(super) fn finish(self, warnings: &mut BTreeSet<String>) -> Turn {
-        let unrecorded = self.unrecorded();
+    pub(super) fn finish(self, recorded: RecordedSides, warnings: &mut BTreeSet<String>) -> Turn {
+        let unrecorded = self.unrecorded(recorded);
         warnings.extend(self.warnings);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);
         Turn {
@@ -87,13 +87,11 @@ impl DraftTurn {
         }
     }
 
-    /// Returns the parts that the producer did not record. A side of which any message was recorded is known.
-    fn unrecorded(&self) -> Vec<Unrecorded> {
+    /// Returns the parts that the producer did not record. Where it recorded others of the kind, it recorded all there was.
+    fn unrecorded(&self, recorded: RecordedSides) -> Vec<Unrecorded> {
         let Content { input, output, arguments, switch } = self.content;
-        let has_input = self.user.recorded || self.calls.iter().any(|call| !call.input.is_empty());
-        let has_output =
-            self.answer.recorded || self.calls.iter().any(|call| !call.output.is_empty());
-        let has_arguments = has_output || self.tools.iter().any(|tool| !tool.arguments.is_null());
+        let RecordedSides { input: has_input, output: has_output, arguments: has_arguments } =
+            recorded;
         let requests = |call: &Call| {
             call.finish_reasons.iter().any(|reason| TOOL_REASONS.contains(&reason.as_str()))
         };
@@ -106,6 +104,28 @@ impl DraftTurn {
         ];
         let unknown = parts.into_iter().filter(|(.., is_unknown)| *is_unknown);
         unknown.map(|(part, attribute, _)| Unrecorded { part, attribute, switch }).collect()
+    }
+}
+
+/// The kinds of content that a conversation has anywhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RecordedSides {
+    input: bool,
+    output: bool,
+    arguments: bool,
+}
+
+impl RecordedSides {
+    /// Returns what these turns, those of a conversation, have.
+    pub(super) fn of(turns: &[DraftTurn]) -> Self {
+        let mut sides = Self::default();
+        for DraftTurn { user, answer, calls, tools, .. } in turns {
+            sides.input |= user.recorded || calls.iter().any(|call| !call.input.is_empty());
+            sides.output |= answer.recorded || calls.iter().any(|call| !call.output.is_empty());
+            sides.arguments |= tools.iter().any(|tool| !tool.arguments.is_null());
+        }
+        sides.arguments |= sides.output;
+        sides
     }
 }
 
@@ -135,15 +155,17 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
     let mut warnings = Vec::new();
     let calls = llm_calls(tree, members, &mut warnings);
     let tools = match calls_in_spans(tree, members, &mut warnings) {
-        spans if spans.is_empty() && calls.is_empty() => calls_in_steps(&view.steps, &mut warnings),
-        spans if spans.is_empty() => calls_in_parts(&calls, &mut warnings),
+        spans if spans.is_empty() => {
+            let requested = calls_in_parts(&calls, &mut warnings);
+            complete_from_steps(requested, &view.steps, &mut warnings)
+        }
         spans => complete_from_parts(spans, &calls, &mut warnings),
     };
     let spans = || members.iter().map(|&member| tree.view(member).span);
     let models = || {
         members.iter().map(|&member| tree.view(member)).filter(|view| view.kind == Kind::Inference)
     };
-    let by = models().map(|model| model.by).next().unwrap_or(view.by);
+    let recorder = models().next().unwrap_or(view);
     DraftTurn {
         trace_id: Arc::clone(&view.span.trace_id),
         span_id: view.span.span_id.clone(),
@@ -159,7 +181,7 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
         status: view.span.status,
         anchor: view.as_judged(),
         failed: has_failed(view) || models().any(has_failed),
-        content: conventions.content(by),
+        content: conventions.content(recorder.by, recorder.span),
         calls,
         tools,
         warnings,

@@ -70,7 +70,7 @@ impl Convention for AgentDevelopmentKit {
         }
     }
 
-    fn content(&self) -> Content {
+    fn content(&self, _span: &Span) -> Content {
         Content { arguments: TOOL_CALL_ARGS, ..Content::default() }
             .in_attributes(LLM_REQUEST, LLM_RESPONSE)
             .switched_by("set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true")

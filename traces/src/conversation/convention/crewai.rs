@@ -1,4 +1,4 @@
-//! `CrewAI` under `OpenInference`: what a crew was asked is in the descriptions of its tasks.
+//! `CrewAI`: what a crew was asked is in the descriptions of its tasks.
 
 use super::{Convention, Kind, SpanDraft};
 use crate::{
@@ -7,7 +7,9 @@ use crate::{
     trace::Span,
 };
 
-const TASKS: &str = "crew_tasks";
+/// Tasks of a crew, as `OpenInference` and as Traceloop record them.
+const TASKS: [&str; 2] = ["crew_tasks", "crewai.crew.tasks"];
+const RESULT: &str = "crewai.crew.result";
 
 /// The convention `crewai`.
 #[derive(Debug)]
@@ -23,9 +25,15 @@ impl Convention for CrewAi {
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {
-        let Some(tasks) = draft.span.attributes.get(TASKS).filter(|_| draft.needs_input()) else {
+        let recorded = &draft.span.attributes;
+        let tasks = TASKS.into_iter().find_map(|key| Some((key, recorded.get(key)?)));
+        let Some((key, tasks)) = tasks else { return };
+        if let Some(Value::String(result)) = recorded.get(RESULT) {
+            draft.set_output(vec![Message::text("assistant", result)], RESULT);
+        }
+        if !draft.needs_input() {
             return;
-        };
+        }
         let said: Vec<Message> = json_or_text(tasks)
             .as_array()
             .unwrap_or_default()
@@ -34,7 +42,7 @@ impl Convention for CrewAi {
             .map(|description| Message::text("user", description))
             .collect();
         if have_text(&said) {
-            draft.set_input(said, TASKS);
+            draft.set_input(said, key);
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use super::{
-    Convention, Kind, SpanDraft,
+    Content, Convention, Kind, SpanDraft,
     adk::sums_up_tools,
     keys::{
         ALIASES, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, FINISH_REASONS, INPUT_MESSAGES,
         INPUT_TOKENS, OPERATION, OUTPUT_MESSAGES, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_ID,
         RESPONSE_MODEL,
     },
+    semantic_kernel,
 };
 use crate::{
     json::{Value, scalar_text},
@@ -29,6 +30,14 @@ const DETAIL_KEYS: [&str; 8] = [
     OUTPUT_TOKENS,
     CACHE_READ_TOKENS,
     CACHE_WRITE_TOKENS,
+];
+
+/// How producers record content that do not follow the variable of the conventions, by the start of their scope.
+const SWITCHES: [(&str, &str); 4] = [
+    ("autogen", "trace the client of the model as well, since AutoGen itself records none"),
+    (semantic_kernel::SCOPE, semantic_kernel::SWITCH),
+    ("agent_framework", "set ENABLE_SENSITIVE_DATA=true"),
+    ("gcp.vertex.agent", "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"),
 ];
 
 /// The name of the convention.
@@ -56,6 +65,12 @@ impl Convention for GenAi {
             "execute_tool" => Kind::Tool,
             _ => Kind::Plain,
         })
+    }
+
+    fn content(&self, span: &Span) -> Content {
+        let content = Content::default();
+        let own = SWITCHES.iter().find(|(scope, _)| span.scope.name.starts_with(scope));
+        own.map_or(content, |(_, switch)| content.switched_by(switch))
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {

@@ -80,7 +80,7 @@ impl Convention for Langfuse {
         }
     }
 
-    fn content(&self) -> Content {
+    fn content(&self, _span: &Span) -> Content {
         Content { arguments: INPUT, ..Content::default() }
             .in_attributes(INPUT, OUTPUT)
             .switched_by("leave capture_input and capture_output of observe() on")

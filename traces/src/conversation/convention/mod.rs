@@ -13,6 +13,7 @@
 //! | `events` | one event or log record per message, from older versions of these conventions |
 //! | `adk` | Google's Agent Development Kit |
 //! | `pydantic_ai` | Pydantic AI, and Logfire's spans of the `OpenAI` Agents SDK |
+//! | `semantic_kernel` | older releases of Semantic Kernel |
 //! | `crewai` | tasks of `CrewAI` |
 //! | `langfuse` | observations of Langfuse |
 //! | `traceloop` | indexed messages of `OpenLLMetry` |
@@ -31,6 +32,7 @@ mod langfuse;
 mod openinference;
 mod pydantic_ai;
 mod registry;
+mod semantic_kernel;
 #[cfg(test)]
 mod tests;
 mod traceloop;

@@ -178,7 +178,7 @@ impl Convention for OpenInference {
         }
     }
 
-    fn content(&self) -> Content {
+    fn content(&self, _span: &Span) -> Content {
         Content { arguments: INPUT_VALUE, ..Content::default() }
             .in_attributes(INPUT_LIST, OUTPUT_LIST)
             .switched_by("unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS")

@@ -75,7 +75,7 @@ impl Convention for PydanticAi {
         }
     }
 
-    fn content(&self) -> Content {
+    fn content(&self, _span: &Span) -> Content {
         Content::default().switched_by("pass InstrumentationSettings(include_content=True)")
     }
 }

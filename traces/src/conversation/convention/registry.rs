@@ -15,6 +15,7 @@ use super::{
     langfuse::Langfuse,
     openinference::OpenInference,
     pydantic_ai::{EVENTS, LogfireAgents, PydanticAi, REQUEST_DATA},
+    semantic_kernel::SemanticKernel,
     traceloop::{COMPLETION, PROMPT, Traceloop},
 };
 use crate::{
@@ -48,8 +49,9 @@ pub trait Convention: fmt::Debug + Send + Sync {
     /// Fills what the convention records of a span, and nothing if the span does not follow it.
     fn read(&self, draft: &mut SpanDraft<'_>);
 
-    /// Returns where the convention records content, and how that is switched on. Default: as the `GenAI` conventions do.
-    fn content(&self) -> Content {
+    /// Returns where the producer of a span records content, and how that is switched on. Default: as the `GenAI` conventions
+    /// say.
+    fn content(&self, _span: &Span) -> Content {
         Content::default()
     }
 }
@@ -100,6 +102,7 @@ pub struct Conventions(Vec<Arc<dyn Convention>>);
 impl Default for Conventions {
     fn default() -> Self {
         Self(vec![
+            Arc::new(SemanticKernel),
             Arc::new(GenAi),
             Arc::new(MessageEvents),
             Arc::new(AgentDevelopmentKit),
@@ -131,10 +134,10 @@ impl Conventions {
         self.0.iter().map(AsRef::as_ref)
     }
 
-    /// Returns where the convention of this name records content.
-    pub(in crate::conversation) fn content(&self, name: &str) -> Content {
+    /// Returns where the producer of a span records content; `name` is that of the convention.
+    pub(in crate::conversation) fn content(&self, name: &str, span: &Span) -> Content {
         let found = self.iter().find(|convention| convention.name() == name);
-        found.map(Convention::content).unwrap_or_default()
+        found.map(|convention| convention.content(span)).unwrap_or_default()
     }
 
     /// Returns the kinds of the spans of a trace.

@@ -450,6 +450,125 @@ fn a_crew_is_asked_by_its_tasks_and_answers_in_text() {
 }
 
 #[test]
+fn results_that_only_the_run_records_complete_the_calls_of_the_model() {
+    let user = json!({"role": "user", "content": "Oslo?"});
+    let request = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "c", "function": {"name": "weather", "arguments": r#"{"city": "Oslo"}"#}}
+    ]});
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": "4C"});
+    let answer = json!({"role": "assistant", "content": "Cold."});
+    let recording = Recording::default()
+        .span(
+            (1, 0),
+            "run",
+            (0, 90),
+            json!({
+                "openinference.span.kind": "CHAIN",
+                "output.value": json!({"messages": [user, request, result, answer]}).to_string(),
+            }),
+        )
+        .span(
+            (2, 1),
+            "llm",
+            (1, 9),
+            json!({
+                "openinference.span.kind": "LLM",
+                "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "weather",
+                "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments":
+                    r#"{"city": "Oslo"}"#,
+            }),
+        );
+    let found = turn(recording);
+    assert_eq!(calls(&found), [oslo("c", r#""4C""#)]);
+    assert_eq!(found.final_text.as_deref(), Some("Cold."));
+}
+
+#[test]
+fn tool_calls_next_to_the_parts_of_a_message_count() {
+    let input = json!([
+        says("user", "Oslo?"),
+        {"role": "assistant", "parts": [], "tool_calls": [{"id": "c"}]},
+        {"role": "tool", "tool_call_id": "c", "parts": [{"type": "text", "content": "4C"}]},
+    ]);
+    let recording = Recording::default()
+        .span((1, 0), "GET", (0, 90), json!({}))
+        .span(
+            (2, 1),
+            "chat",
+            (1, 10),
+            json!({
+                "gen_ai.operation.name": "chat",
+                "gen_ai.input.messages": json!([says("user", "Oslo?")]).to_string(),
+                "gen_ai.output.messages": json!([{"role": "assistant", "parts": []}]).to_string(),
+                "gen_ai.completion.0.function_call.name": "weather",
+                "gen_ai.completion.0.function_call.arguments": r#"{"city": "Oslo"}"#,
+            }),
+        )
+        .chat((3, 1), (20, 30), input, json!([says("assistant", "Cold.")]));
+    let found = turn(recording);
+    assert_eq!(said(&found), (Some("Oslo?"), Some("Cold.")));
+    assert_eq!(calls(&found), [oslo("", r#""4C""#)]);
+}
+
+#[test]
+fn an_id_that_the_next_turn_uses_again_has_its_own_result() {
+    let ask = |city: &str| asks("call_0", "weather", json!({"city": city}));
+    let answer = |text: &str| {
+        json!({"role": "user", "parts": [
+            {"type": "tool_call_response", "id": "call_0", "response": text}
+        ]})
+    };
+    let earlier = [says("user", "Lima?"), ask("Lima"), answer("19C"), says("assistant", "Warm.")];
+    let history = |more: &[Value]| {
+        let all: Vec<Value> =
+            earlier.iter().chain([&says("user", "Oslo?")]).chain(more).cloned().collect();
+        json!(all)
+    };
+    let recording = Recording::default()
+        .span((1, 0), "GET", (0, 90), json!({}))
+        .chat((2, 1), (1, 10), history(&[]), json!([ask("Oslo")]))
+        .chat(
+            (3, 1),
+            (20, 30),
+            history(&[ask("Oslo"), answer("4C")]),
+            json!([says("assistant", "Cold.")]),
+        );
+    assert_eq!(calls(&turn(recording)), [oslo("call_0", r#""4C""#)]);
+}
+
+#[test]
+fn what_a_producer_did_not_record_is_unknown() {
+    use crate::conversation::TurnPart;
+    let unknown = |recording: Recording| {
+        let found = turn(recording);
+        found.unrecorded.iter().map(|unknown| unknown.part).collect::<Vec<_>>()
+    };
+    let agent = || Recording::default().span((1, 0), "agent", (0, 90), operation("invoke_agent"));
+    let silent = json!({"gen_ai.operation.name": "chat", "gen_ai.usage.output_tokens": 5});
+    let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather"});
+    let without_content = agent().span((2, 1), "chat", (1, 9), silent.clone());
+    assert_eq!(unknown(without_content), [TurnPart::User, TurnPart::Answer]);
+    let with_tool = agent().span((2, 1), "tool", (1, 9), tool);
+    assert_eq!(unknown(with_tool), [TurnPart::User, TurnPart::Answer, TurnPart::Arguments]);
+    let mut asked = silent.clone();
+    asked["gen_ai.response.finish_reasons"] = json!(["tool_calls"]);
+    let requested = agent().span((2, 1), "chat", (1, 9), asked);
+    assert_eq!(unknown(requested), [TurnPart::User, TurnPart::Answer, TurnPart::ToolCalls]);
+    // An agent that failed has no answer, and one that said nothing is known to have said nothing.
+    let failed = agent().span((2, 1), "chat", (1, 9), silent).failed("boom");
+    assert_eq!(unknown(failed), [TurnPart::User]);
+    let input = json!([says("user", "hi")]);
+    let quiet = agent().chat((2, 1), (1, 9), input, json!([asks("c", "t", json!({}))]));
+    assert_eq!(unknown(quiet), []);
+    let text = turn(agent()).unrecorded[0].to_string();
+    assert_eq!(
+        text,
+        "the text of the user was not recorded: there is no gen_ai.input.messages; to record content, set \
+         OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
+    );
+}
+
+#[test]
 fn a_registered_convention_precedes_the_built_in_ones() {
     use std::borrow::Cow;
 

@@ -61,7 +61,7 @@ impl Convention for Traceloop {
         }
     }
 
-    fn content(&self) -> Content {
+    fn content(&self, _span: &Span) -> Content {
         Content::default()
             .in_attributes(PROMPT, COMPLETION)
             .switched_by("set TRACELOOP_TRACE_CONTENT=true")
