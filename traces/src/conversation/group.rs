@@ -315,12 +315,17 @@ pub fn group_indexed(
             grouped_by.named[key] |= !ignored.insert(name);
         }
     }
+    (groups_of(index, &counts, &keys, others.len()), grouped_by)
+}
+
+/// Returns the groups of traces by the names of their conversations, of which `others` are not in the index.
+fn groups_of(index: &TraceIndex, counts: &[bool], keys: &[u32], others: usize) -> Groups {
     // The number of each group, by the number of its name.
-    let mut numbers = vec![NONE; index.names() + others.len()];
+    let mut numbers = vec![NONE; index.names() + others];
     let mut groups = 0;
     let mut group_of = Vec::with_capacity(index.len());
-    for trace in 0..index.len() {
-        if !counts[trace] {
+    for (trace, does_count) in counts.iter().enumerate() {
+        if !does_count {
             group_of.push(NONE);
             continue;
         }
@@ -336,8 +341,8 @@ pub fn group_indexed(
         }
         group_of.push(*number);
     }
-    drop((keys, numbers));
-    (Groups::sorted(&group_of, groups as usize), grouped_by)
+    drop(numbers);
+    Groups::sorted(&group_of, groups as usize)
 }
 
 /// Returns true if a trace of an index does nothing but create agents.
@@ -362,9 +367,9 @@ fn tracked_name(key: usize, found: &[(usize, Value)]) -> Option<String> {
     let get = |number: usize| found.iter().find(|(key, _)| *key == number).map(|(_, value)| value);
     match key {
         OPERATION_KEY => get(key)?.as_str().filter(|name| *name == CREATE_AGENT).map(str::to_owned),
-        _ => name_under(*KEYS.get(key)?, |key| {
-            get(TRACKED.iter().position(|known| *known == key)?)
-        }),
+        _ => {
+            name_under(KEYS.get(key)?, |key| get(TRACKED.iter().position(|known| *known == key)?))
+        }
     }
 }
 

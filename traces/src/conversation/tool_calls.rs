@@ -355,7 +355,7 @@ fn matched(spans: &[ToolCall], parts: &[ToolCall]) -> Matched {
         span.name == part.name && python_eq(&span.arguments, &part.arguments)
     };
     let has_name = |span: &ToolCall, part: &ToolCall| span.name == part.name;
-    let rules: [&dyn Fn(&ToolCall, &ToolCall) -> bool; 3] = [&has_id, &is_same, &has_name];
+    let rules: [fn(&ToolCall, &ToolCall) -> bool; 3] = [has_id, is_same, has_name];
     let mut by_id = vec![false; parts.len()];
     for (number, rule) in rules.into_iter().enumerate() {
         for (index, span) in spans.iter().enumerate().filter(|(_, span)| !span.name.is_empty()) {

@@ -20,8 +20,7 @@ fn recordings() -> Vec<(PathBuf, Value)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let producers = std::env::var_os("EVALUATOR_PRODUCERS_DIR")
         .map_or_else(|| root.join("tests/producers/traces"), PathBuf::from);
-    let own = root.join("traces/tests/data/traces");
-    let directories = [producers, own, root.join("examples/traces")];
+    let directories = [producers, root.join("examples/traces")];
     let mut files: Vec<PathBuf> = directories
         .iter()
         .filter_map(|directory| fs::read_dir(directory).ok())

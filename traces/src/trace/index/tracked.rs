@@ -13,11 +13,14 @@ pub struct TrackedAttributes {
     pub keys: &'static [&'static str],
     /// Returns the name in the value of a key, from its number and all tracked values of the span or resource; `None` for
     /// values that do not count.
-    pub name: fn(usize, &[(usize, Value)]) -> Option<String>,
+    pub name: NameOf,
     /// Returns false for the text of an attribute that has no name whatever else the span has. Such an attribute is not
     /// decoded.
     pub may_have_name: fn(usize, &[u8]) -> bool,
 }
+
+/// See [`TrackedAttributes::name`].
+type NameOf = fn(usize, &[(usize, Value)]) -> Option<String>;
 
 impl Default for TrackedAttributes {
     fn default() -> Self {
