@@ -37,8 +37,11 @@ pub fn load_bytes(content: &[u8], format: Option<&str>) -> Option<usize> {
     let given = format.map(|name| formats.find(name).expect("a known format"));
     let formats = formats.given(given.as_ref());
     let whole = trace::load_file(&path, &formats);
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let tracked = TrackedAttributes { keys: &["session.id"], name: text };
+    let tracked = TrackedAttributes {
+        keys: &["session.id"],
+        name: |_, found| found.first().and_then(|(_, value)| value.as_str()).map(str::to_owned),
+        ..TrackedAttributes::default()
+    };
     let index = TraceIndex::new([path.clone()], &formats, tracked, &|| false);
     let FileTraces { traces, unusable, .. } = match whole {
         Ok(loaded) => loaded,

@@ -10,7 +10,7 @@
 //! | read a document | [`parse`] with [`ParseOptions`] |
 //! | read text found inside a document | [`parse_python`] |
 //! | read parts of a document without holding it | [`Scanner`] over a [`Source`] |
-//! | read a Python literal (`{'a': 1}`) or a number in text | [`parse_literal`], [`parse_int`], [`parse_float`] |
+//! | read a Python literal (`{'a': 1}`), object (`A(b=1)`) or number in text | [`parse_literal`], [`parse_repr`], [`parse_int`], [`parse_float`] |
 //! | write for the wire | [`write()`], [`to_string`] or `serde::Serialize` |
 //! | write a report | [`to_pretty`] |
 //! | get the text Python would give | [`to_python`], [`to_python_in_order`], [`output_text`], [`scalar_text`], [`string_repr`] |
@@ -41,7 +41,7 @@ pub use parse::{
     mark_repeated, parse, parse_items, parse_leaving, parse_python, take_repeated_among,
     take_repeated_key,
 };
-pub use python::{parse_literal, python_eq};
+pub use python::{is_repr, parse_literal, parse_repr, python_eq};
 pub use scan::{ScanError, Scanner};
 pub use source::{Ahead, Checked, Interrupted, Source};
 pub use text::{

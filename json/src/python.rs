@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 64;
 /// Reads a dictionary, list or tuple in Python's notation. `None` when the text is anything else, has keys that are
 /// not strings, or holds objects of classes.
 pub fn parse_literal(text: &str) -> Option<Value> {
-    let mut reader = Reader { rest: text.trim() };
+    let mut reader = Reader { rest: text.trim(), objects: false };
     let value = match reader.peek()? {
         '{' | '[' | '(' => reader.value(0)?,
         _ => return None,
@@ -19,8 +19,37 @@ pub fn parse_literal(text: &str) -> Option<Value> {
     reader.rest.is_empty().then_some(value)
 }
 
+/// Reads the text that Python shows for an object: the call of a class with keyword arguments, `Answer(text='hi', n=1)`.
+///
+/// The object has the arguments as members, and so do objects inside it. `<Role.USER: 'user'>`, a member of an enumeration,
+/// becomes its value, and other text in angle brackets becomes `null`. `None` when the text is anything else.
+pub fn parse_repr(text: &str) -> Option<Value> {
+    let text = text.trim();
+    if !is_repr(text) {
+        return None;
+    }
+    let mut reader = Reader { rest: text, objects: true };
+    let value = reader.value(0)?;
+    reader.rest.is_empty().then_some(value)
+}
+
+/// Returns true for text that starts as the call of a class with keyword arguments, whatever follows.
+#[must_use]
+pub fn is_repr(text: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let text = text.trim_start();
+    let Some((class, rest)) = text.split_once('(') else { return false };
+    let argument = rest.split_once('=').map_or("", |(argument, _)| argument);
+    class.starts_with(|c: char| c.is_uppercase() || c == '_')
+        && class.chars().all(|c| is_name(c) || c == '.')
+        && argument.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && argument.chars().all(is_name)
+}
+
 struct Reader<'a> {
     rest: &'a str,
+    /// Whether the notation of objects is read.
+    objects: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -59,10 +88,57 @@ impl<'a> Reader<'a> {
             '[' => self.items('[', ']', depth)?,
             '(' => self.items('(', ')', depth)?,
             '\'' | '"' => Value::String(self.string()?),
+            '<' if self.objects => self.bracketed(depth)?,
+            c if self.objects && (c.is_alphabetic() || c == '_') => self.object(depth)?,
             _ => self.word()?,
         };
         self.skip_space();
         Some(value)
+    }
+
+    /// The call of a class, or a word.
+    fn object(&mut self, depth: usize) -> Option<Value> {
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+        let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
+        if !self.rest[end..].starts_with('(') {
+            return self.word();
+        }
+        self.rest = &self.rest[end..];
+        self.take('(');
+        let mut object = Object::default();
+        while !self.take(')') {
+            let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
+            let is_keyword = end > 0 && self.rest[end..].starts_with('=');
+            let key = match is_keyword {
+                true => {
+                    let (key, rest) = self.rest.split_at(end);
+                    self.rest = rest.strip_prefix('=')?;
+                    key.to_owned()
+                }
+                false => object.len().to_string(),
+            };
+            object.insert(key, self.value(depth + 1)?);
+            if !self.take(',') && self.peek() != Some(')') {
+                return None;
+            }
+        }
+        Some(Value::Object(object))
+    }
+
+    /// The value of a member of an enumeration, `<Role.USER: 'user'>`; `null` for other text in angle brackets.
+    fn bracketed(&mut self, depth: usize) -> Option<Value> {
+        let whole = self.rest;
+        let name = whole.find(|c: char| !(c.is_alphanumeric() || matches!(c, '<' | '_' | '.')))?;
+        if let Some(rest) = whole[name..].strip_prefix(": ") {
+            self.rest = rest;
+            if let Some(value) = self.value(depth + 1)
+                && self.take('>')
+            {
+                return Some(value);
+            }
+        }
+        self.rest = &whole[whole.find('>')? + 1..];
+        Some(Value::Null)
     }
 
     fn mapping(&mut self, depth: usize) -> Option<Value> {
@@ -196,6 +272,33 @@ mod tests {
     use super::*;
     use crate::to_python;
     use crate::{ParseOptions, parse};
+
+    #[test]
+    fn objects_are_read_by_their_arguments() {
+        for (text, expected) in [
+            ("A(text='hi', n=1)", r#"{"n": 1, "text": "hi"}"#),
+            ("A.B(w=(1, 2), x=C(y=[D(z=None)]))", r#"{"w": [1, 2], "x": {"y": [{"z": null}]}}"#),
+            (
+                "A(role=<Role.USER: 'user'>, f=<function f at 0x7f>)",
+                r#"{"f": null, "role": "user"}"#,
+            ),
+            ("A(at=datetime.date(2025, 1, 2))", r#"{"at": {"0": 2025, "1": 1, "2": 2}}"#),
+            ("  A(x=\"it's\", y={'k': True})  ", r#"{"x": "it's", "y": {"k": true}}"#),
+        ] {
+            let read = parse_repr(text).map(|value| to_python(&value));
+            assert_eq!(read.as_deref(), Some(expected), "{text}");
+        }
+        for text in
+            ["", "A()", "A(1)", "f(x) = 2", "A(x=1", "A(x=1) and more", "A(x=...)", "a(x=1)"]
+        {
+            assert!(parse_repr(text).is_none(), "{text}");
+        }
+        let deep = "A(x=".repeat(100) + "1" + &")".repeat(100);
+        assert!(parse_repr(&deep).is_none());
+        assert!(
+            is_repr("StopEvent(result=Answer(te...") && !is_repr("Dear (x=y)") && !is_repr("f(x)")
+        );
+    }
 
     #[test]
     fn what_repr_writes_is_read() {

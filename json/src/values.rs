@@ -34,11 +34,17 @@ impl Scanner<'_> {
         value
     }
 
+    /// Returns the text of the value that started at `start` and was just skipped. It has to be held.
+    #[must_use]
+    pub fn text_since(&self, start: usize) -> &[u8] {
+        self.window.since(start)
+    }
+
     /// Returns the value that started at `start` and was just skipped, with marks of repeated keys. Its text has to be
     /// held.
     pub fn value_since(&self, start: usize) -> Result<Value, ScanError> {
-        let bytes = self.window.since(start);
-        let text = str::from_utf8(bytes).map_err(|_| self.fail(Kind::ExpectedValue))?;
+        let text =
+            str::from_utf8(self.text_since(start)).map_err(|_| self.fail(Kind::ExpectedValue))?;
         match parse(text, &MARKED) {
             Ok(parsed) => Ok(parsed.value),
             Err(error) => Err(ScanError::Json { kind: error.kind, offset: start + error.offset }),

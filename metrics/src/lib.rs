@@ -30,7 +30,7 @@ use evaluator_document::Fields;
 use evaluator_json::{Object, Value};
 
 use evaluator_traces::{
-    conversation::Turn,
+    conversation::{Turn, TurnPart},
     eval_set::{EvalCase, ExpectedTurn, Unmatched},
 };
 
@@ -149,6 +149,22 @@ impl<'a> MetricInput<'a> {
         threshold: f64,
     ) -> Self {
         Self { turns, golden, threshold }
+    }
+
+    /// Returns the golden turns, for a metric that compares these parts of the turns with them.
+    ///
+    /// # Errors
+    ///
+    /// The outcome of a metric that has nothing to compare with: there are no golden turns, or a producer did not record a
+    /// part.
+    pub fn comparable_turns(&self, parts: &[TurnPart]) -> Result<&'a [ExpectedTurn], Outcome> {
+        let golden = self.golden_turns()?;
+        for turn in &self.turns[..self.turns.len().min(golden.len())] {
+            if let Some(unknown) = parts.iter().find_map(|part| turn.unrecorded(*part)) {
+                return Err(Outcome::not_evaluated(unknown.to_string()));
+            }
+        }
+        Ok(golden)
     }
 
     /// Returns the golden turns.

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
+use evaluator_traces::conversation::TurnPart;
+
 use super::{Metric, MetricInput, Outcome, stem::stem, turns::mean_over_turns};
 
 /// Scores how many words each answer shares with the expected one: the F-measure of ROUGE-1 over stemmed words.
@@ -27,7 +29,7 @@ impl Metric for ResponseMatch {
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
-        mean_over_turns(input, |(turn, expected)| {
+        mean_over_turns(input, &[TurnPart::Answer], |(turn, expected)| {
             let reference = expected.final_text("\n").unwrap_or_default();
             rouge_1(turn.final_text.as_deref().unwrap_or_default(), &reference)
         })
@@ -147,6 +149,21 @@ mod tests {
         let expected = ExpectedTurn { final_parts: expected.map(parts), ..ExpectedTurn::default() };
         let case = EvalCase { id: "c".to_owned(), turns: vec![expected] };
         scored(ResponseMatch.evaluate(&MetricInput::new(&[turn], Ok(&case), 0.5))).score
+    }
+
+    #[test]
+    fn an_answer_that_was_not_recorded_is_not_evaluated() {
+        let unknown = evaluator_traces::conversation::Unrecorded {
+            part: TurnPart::Answer,
+            attribute: "gen_ai.output.messages",
+            switch: "switch it on",
+        };
+        let turn = Turn { unrecorded: vec![unknown], ..testing::turn(Vec::new()) };
+        let case = EvalCase { turns: vec![ExpectedTurn::default()], ..EvalCase::default() };
+        let input = MetricInput::new(std::slice::from_ref(&turn), Ok(&case), 0.5);
+        let details = testing::not_evaluated(ResponseMatch.evaluate(&input));
+        let reason = details["reason"].as_str().expect("a reason").to_owned();
+        assert!(reason.starts_with("the answer was not recorded: there is no gen_ai.output"));
     }
 
     #[test]

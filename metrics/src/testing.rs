@@ -23,7 +23,7 @@ pub(crate) fn turn(tool_calls: Vec<ToolCall>) -> Turn {
         start_ns: 1_000_000_000,
         end_ns: 3_000_400_000,
         status: evaluator_traces::trace::SpanStatus::Unset,
-        judged: Default::default(),
+        ..Turn::default()
     }
 }
 

@@ -9,6 +9,8 @@ use super::{
     Metric, MetricInput, Outcome, Scored, Setting,
     turns::{Call, mean_over_turns, object},
 };
+use evaluator_traces::conversation::TurnPart;
+
 /// Scores a turn 1 if the agent called the expected tools with the expected arguments, else 0.
 ///
 /// Names and arguments count; ids and results do not. Arguments are compared as Python compares them: `1`, `1.0` and `true`
@@ -72,8 +74,12 @@ impl Metric for ToolTrajectory {
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
+        let parts: &[_] = match self.ignore_args {
+            true => &[TurnPart::ToolCalls],
+            false => &[TurnPart::ToolCalls, TurnPart::Arguments],
+        };
         let mut comparisons = Vec::new();
-        let mut outcome = mean_over_turns(input, |(turn, expected)| {
+        let mut outcome = mean_over_turns(input, parts, |(turn, expected)| {
             let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
             let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
             let matched = matches(self.match_type, self.ignore_args, &actual, &expected);

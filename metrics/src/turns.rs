@@ -6,7 +6,7 @@ use evaluator_json::{Object, Value, python_eq};
 
 use super::{MetricInput, Outcome, Scored};
 use evaluator_traces::{
-    conversation::{ToolCall, Turn},
+    conversation::{ToolCall, Turn, TurnPart},
     eval_set::{ExpectedCall, ExpectedTurn},
 };
 
@@ -61,12 +61,13 @@ pub(super) fn count(count: usize) -> Value {
 
 /// Scores each turn that has a golden turn of the same number; the score is their mean.
 ///
-/// Turns without a counterpart are counted in the details and do not change the score.
+/// It is not evaluated if the producer did not record one of the `parts` that it compares. Turns without a counterpart are counted in the details and do not change the score.
 pub(super) fn mean_over_turns<'a>(
     input: &MetricInput<'a>,
+    parts: &[TurnPart],
     score: impl FnMut((&'a Turn, &'a ExpectedTurn)) -> f64,
 ) -> Outcome {
-    let expected = match input.golden_turns() {
+    let expected = match input.comparable_turns(parts) {
         Ok(expected) => expected,
         Err(not_evaluated) => return not_evaluated,
     };

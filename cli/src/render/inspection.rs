@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_host::{
-    conversation::{Conversation, ToolCall, Turn},
+    conversation::{CallSources, Conversation, Source, ToolCall, Turn},
     json::{Object, Value, to_pretty, to_python_in_order},
     run::{Inspection, invocations},
 };
@@ -95,10 +95,61 @@ fn turn_text(number: usize, turn: &Turn, text: &mut String) {
         recorded.as_deref().map_or_else(|| "(no text was recorded)".to_owned(), indented)
     };
     let _ = writeln!(text, "    user: {}", text_of(&turn.user_text));
+    sources_text([("", &turn.user_source)], text);
     for call in &turn.tool_calls {
         let _ = writeln!(text, "    tool: {}", call_text(call));
+        let CallSources { name, arguments, result, .. } = &call.sources;
+        sources_text([("name", name), ("arguments", arguments), ("result", result)], text);
     }
     let _ = writeln!(text, "    answer: {}", text_of(&turn.final_text));
+    sources_text([("", &turn.final_source)], text);
+    for unknown in &turn.unrecorded {
+        let _ = writeln!(text, "    unknown: {unknown}");
+    }
+}
+
+/// Writes a line for each source of some parts, with the names of its parts.
+fn sources_text<const N: usize>(parts: [(&str, &Option<Source>); N], text: &mut String) {
+    let mut lines: Vec<(&Source, Vec<&str>)> = Vec::new();
+    for (name, source) in parts {
+        let Some(source) = source else { continue };
+        match lines.iter_mut().find(|(known, _)| *known == source) {
+            Some((_, names)) => names.push(name),
+            None => lines.push((source, vec![name])),
+        }
+    }
+    for (Source { span_id, attribute, .. }, names) in lines {
+        let names = names.join(", ");
+        let space = if names.is_empty() { "" } else { " " };
+        let _ = writeln!(text, "      {names}{space}from {attribute}, span {}", one_line(span_id));
+    }
+}
+
+/// Returns where the parts of a turn were recorded; `null` for parts that were not.
+fn turn_sources(turn: &Turn) -> Value {
+    let source = |source: &Option<Source>| {
+        source.as_ref().map_or(Value::Null, |Source { trace_id, span_id, attribute }| {
+            object([
+                ("trace_id", Value::String(trace_id.to_string())),
+                ("span_id", Value::String(span_id.clone())),
+                ("attribute", Value::String((*attribute).to_owned())),
+            ])
+        })
+    };
+    let call = |call: &ToolCall| {
+        let CallSources { name, arguments, result, .. } = &call.sources;
+        object([
+            ("name", source(name)),
+            ("arguments", source(arguments)),
+            ("result", source(result)),
+        ])
+    };
+    object([
+        ("user_content", source(&turn.user_source)),
+        ("final_response", source(&turn.final_source)),
+        ("tool_calls", Value::Array(turn.tool_calls.iter().map(call).collect())),
+        ("unrecorded", texts(turn.unrecorded.iter().map(ToString::to_string))),
+    ])
 }
 
 fn call_text(call: &ToolCall) -> String {
@@ -147,6 +198,7 @@ pub(crate) fn inspection_json(inspection: &Inspection, out: &mut dyn Write) -> i
     let grouping = object([
         ("by", Value::String(grouping.name().to_owned())),
         ("reason", Value::String(grouping.to_string())),
+        ("attributes", texts(grouping.attributes().map(str::to_owned))),
     ]);
     let left_out = inspection.left_out();
     let left_out = left_out.counts().map(|(part, count)| (part, Value::Int(count as i64)));
@@ -170,6 +222,7 @@ fn conversation_json(conversation: &Conversation) -> Value {
         ("case_id", case),
         ("num_invocations", Value::Int(conversation.turns.len() as i64)),
         ("invocations", invocations(conversation)),
+        ("sources", Value::Array(conversation.turns.iter().map(turn_sources).collect())),
         ("conversion_warnings", texts(conversation.warnings.iter().cloned())),
         ("errors", texts(errors(conversation))),
     ])

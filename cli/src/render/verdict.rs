@@ -59,7 +59,7 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     for warning in &report.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
-    if let Some(grouping) = report.grouping.filter(|it| verbose || it.is_by_conversation()) {
+    if let Some(grouping) = report.grouping.filter(|it| verbose || it.is_noteworthy()) {
         let _ = writeln!(text, "grouping: {grouping}");
     }
     for contradiction in contradictions(report)?.iter().filter(|_| !verbose) {

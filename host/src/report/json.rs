@@ -67,7 +67,14 @@ impl Report {
                 "grouping",
                 self.grouping.map(|grouping| {
                     let reason = Value::from(grouping.to_string());
-                    object([("by", Some(grouping.name().into())), ("reason", Some(reason))])
+                    object([
+                        ("by", Some(grouping.name().into())),
+                        ("reason", Some(reason)),
+                        (
+                            "attributes",
+                            Some(texts(grouping.attributes().map(str::to_owned).collect())),
+                        ),
+                    ])
                 }),
             ),
             ("performance_metrics", performance(self.conversations.performance())?),

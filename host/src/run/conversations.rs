@@ -3,7 +3,9 @@
 use std::{ops::Range, sync::Arc};
 
 use crate::{
-    conversation::{Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed},
+    conversation::{
+        Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed,
+    },
     trace::{ReadError, TraceIndex},
 };
 
@@ -19,13 +21,20 @@ pub(super) struct Conversations {
     /// The traces of each.
     groups: Groups,
     grouped_by: GroupedBy,
+    conventions: Conventions,
 }
 
 impl Conversations {
     /// Groups the traces. `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
-    pub(super) fn new(index: TraceIndex, group_by: GroupBy, eval_set_has_multi_turn: bool) -> Self {
-        let (groups, grouped_by) = group_indexed(&index, group_by, eval_set_has_multi_turn);
-        Self { index, groups, grouped_by }
+    pub(super) fn new(
+        index: TraceIndex,
+        conventions: Conventions,
+        group_by: GroupBy,
+        eval_set_has_multi_turn: bool,
+    ) -> Self {
+        let (groups, grouped_by) =
+            group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
+        Self { index, groups, grouped_by, conventions }
     }
 
     /// Returns how traces were grouped.
@@ -69,6 +78,7 @@ impl Conversations {
             .get(number)
             .map(|trace| self.index.read(trace))
             .collect::<Result<_, _>>()?;
-        Ok(extract_group(&Group::new(traces.iter().map(AsRef::as_ref).collect())))
+        let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
+        Ok(extract_group(&group, &self.conventions))
     }
 }

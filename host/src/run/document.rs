@@ -273,7 +273,7 @@ mod tests {
                 start_ns: 0,
                 end_ns: 1,
                 status: SpanStatus::Unset,
-                judged: Default::default(),
+                ..Turn::default()
             }],
             case_id: None,
             warnings: Vec::new(),

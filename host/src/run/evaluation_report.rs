@@ -19,6 +19,7 @@ impl PreparedEvaluator {
         let mut report = self.report(evaluation);
         let turns = recording.conversation.turns.len();
         report.warnings.extend(self.not_compared(&report, turns));
+        report.warnings.extend(self.not_recorded(&report, recording));
         let status = failure_reason.as_ref().map_or(report.status, |_| Status::Failed);
         EvaluationReport { status, failure_reason, ..report }
     }
@@ -34,6 +35,16 @@ impl PreparedEvaluator {
                 "it compares {compared} of {turns} turns; there is no golden turn for the others"
             )
         })
+    }
+
+    /// Returns the warning of a program that scored turns of which a producer did not record something. Metrics do not score
+    /// what is unknown, but only the program knows what it reads.
+    fn not_recorded(&self, report: &EvaluationReport, recording: &Recording) -> Option<String> {
+        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let is_scored = report.error.is_none() && report.status != Status::NotEvaluated;
+        let mut turns = recording.conversation.turns.iter();
+        let unknown = turns.find_map(|turn| turn.unrecorded.first())?;
+        (is_scored && !is_metric).then(|| format!("it may have scored what is unknown: {unknown}"))
     }
 
     /// Returns the report of an evaluation, without what depends on its conversation.

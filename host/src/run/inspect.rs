@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{conversations::Conversations, document::Turns};
 use crate::{
-    conversation::{Conversation, GROUPING, GroupBy, GroupedBy},
+    conversation::{Conventions, Conversation, GROUPING, GroupBy, GroupedBy},
     json::{Value, parse_python},
     trace::{
         LoadError, LoadErrorKind, ReadError, TraceFormats, TraceIndex, UnusableParts, trace_files,
@@ -26,13 +26,19 @@ impl Inspection {
     ///
     /// Groups traces as a run without an eval set does.
     #[must_use]
-    pub fn new(inputs: &[PathBuf], formats: &TraceFormats, group_by: GroupBy) -> Self {
+    pub fn new(
+        inputs: &[PathBuf],
+        formats: &TraceFormats,
+        conventions: &Conventions,
+        group_by: GroupBy,
+    ) -> Self {
         let found = trace_files(inputs);
         let warning = found.warning();
         let mut errors = found.errors;
         let mut index = TraceIndex::new(found.files, formats, GROUPING, &|| false);
         errors.append(&mut index.errors);
-        Self { conversations: Conversations::new(index, group_by, false), errors, warning }
+        let conversations = Conversations::new(index, conventions.clone(), group_by, false);
+        Self { conversations, errors, warning }
     }
 
     /// Returns the number of conversations.

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     config::{Config, ConfigError, Known},
-    conversation::{GROUPING, GroupBy},
+    conversation::{Conventions, GROUPING},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
     linked::LinkedEvaluators,
@@ -36,7 +36,7 @@ use crate::{
     },
     runtime::Runtimes,
     source::{Cache, Sources},
-    trace::{LoadErrorKind, TraceFormats, TraceIndex, TrackedAttributes, trace_files},
+    trace::{LoadErrorKind, TraceFormats, TraceIndex, trace_files},
     verdict::Verdict,
 };
 
@@ -58,6 +58,8 @@ pub struct Runner {
     pub metrics: Metrics,
     /// Trace formats.
     pub trace_formats: TraceFormats,
+    /// Conventions by which spans are read.
+    pub conventions: Conventions,
     /// Evaluators that run in this process.
     pub linked: LinkedEvaluators,
     /// Sources of `type: remote` evaluators.
@@ -84,6 +86,7 @@ impl Default for Runner {
             executors: Executors::default(),
             metrics: Metrics::default(),
             trace_formats: TraceFormats::default(),
+            conventions: Conventions::default(),
             linked: LinkedEvaluators::default(),
             sources: Sources::default(),
             cache: Cache::default(),
@@ -184,7 +187,9 @@ impl Runner {
         let multi_turn =
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
-        let grouping = blocking(move || Conversations::new(index, group_by, multi_turn)).await;
+        let conventions = self.conventions.clone();
+        let grouping =
+            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
         let Some(conversations) = grouping else { return report };
         report.grouping = Some(conversations.grouped_by());
         on_event(RunEvent::Loaded { conversations: conversations.len() });
@@ -261,13 +266,9 @@ impl Runner {
     /// Indexes the trace files on another thread, so that the run can be cancelled meanwhile.
     async fn index(&self, paths: Vec<PathBuf>, config: &Config) -> TraceIndex {
         let formats = self.trace_formats.given(config.trace_format.as_ref());
-        let tracked = match config.group_by {
-            Some(GroupBy::Trace) => TrackedAttributes::default(),
-            _ => GROUPING,
-        };
         let stop = self.cancellation.clone();
         let indexing =
-            blocking(move || TraceIndex::new(paths, &formats, tracked, &|| stop.is_cancelled()));
+            blocking(move || TraceIndex::new(paths, &formats, GROUPING, &|| stop.is_cancelled()));
         let indexed = tokio::select! {
             indexed = indexing => indexed,
             () = self.given_up() => None,

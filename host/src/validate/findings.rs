@@ -113,13 +113,7 @@ impl Finding {
 impl Validation {
     pub(super) fn new(name: String, directory: &Path) -> Self {
         let directory = directory.to_owned();
-        Self {
-            name,
-            directory,
-            manifest_error: None,
-            checks: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self { name, directory, manifest_error: None, checks: Vec::new(), notes: Vec::new() }
     }
 
     /// Returns the result of all checks.

@@ -16,7 +16,10 @@ use super::{
     Metric, MetricInput, Outcome, Scored, Setting,
     turns::{Call, mean},
 };
-use evaluator_traces::{conversation::Turn, eval_set::ExpectedTurn};
+use evaluator_traces::{
+    conversation::{Turn, TurnPart},
+    eval_set::ExpectedTurn,
+};
 
 /// Scores how well the tool calls of each turn fit the expected ones, with partial credit.
 ///
@@ -120,7 +123,7 @@ impl Metric for ToolTrajectoryAlignment {
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
-        let expected = match input.golden_turns() {
+        let expected = match input.comparable_turns(&[TurnPart::ToolCalls, TurnPart::Arguments]) {
             Ok(expected) => expected,
             Err(not_evaluated) => return not_evaluated,
         };

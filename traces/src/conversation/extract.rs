@@ -10,10 +10,12 @@ use std::{
 use indexmap::IndexMap;
 
 use super::{
-    Conversation, Group, GroupBy, Turn, group,
+    Conversation, Group, GroupBy, Turn,
+    convention::Conventions,
+    group,
     message::parse_json,
     performance::measure,
-    turns::{join, read_turns},
+    turns::{RecordedSides, join, read_turns},
 };
 use crate::{
     json::{Object, Value, scalar_text},
@@ -25,29 +27,32 @@ const CASE_ID: &str = "agentevals.eval.case.id";
 
 /// Groups traces and extracts the conversation of each group, in the order in which the groups are first seen.
 ///
-/// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn; [`GroupBy::Auto`] asks.
+/// Reads the built-in conventions. `eval_set_has_multi_turn` says whether a golden conversation has more than one turn; [`GroupBy::Auto`] asks.
 #[must_use]
 pub fn extract(
     traces: &[Trace],
     group_by: GroupBy,
     eval_set_has_multi_turn: bool,
 ) -> Vec<Conversation> {
-    group(traces, group_by, eval_set_has_multi_turn).iter().map(extract_group).collect()
+    let groups = group(traces, group_by, eval_set_has_multi_turn);
+    groups.iter().map(|group| extract_group(group, Conventions::built_in())).collect()
 }
 
 /// Extracts the conversation of a group. Groups have nothing in common, so this can run on several threads.
 #[must_use]
-pub fn extract_group(group: &Group<'_>) -> Conversation {
+pub fn extract_group(group: &Group<'_>, conventions: &Conventions) -> Conversation {
     let traces = whole_traces(group.members());
     let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
     let members = group.members();
     let mut errors: BTreeSet<String> =
         members.iter().flat_map(|trace| trace.errors.iter().cloned()).collect();
-    let drafts = members.iter().flat_map(|trace| read_turns(trace, &mut errors)).collect();
+    let drafts = members.iter().flat_map(|trace| read_turns(trace, conventions, &mut errors));
+    let drafts = join(drafts.collect());
+    let recorded = RecordedSides::of(&drafts);
     let mut warnings: BTreeSet<String> =
         members.iter().flat_map(|trace| trace.warnings.iter().cloned()).collect();
     let turns: Vec<Turn> =
-        join(drafts).into_iter().map(|turn| turn.finish(&mut warnings)).collect();
+        drafts.into_iter().map(|turn| turn.finish(recorded, &mut warnings)).collect();
     Conversation {
         trace_id: members
             .first()
@@ -185,8 +190,10 @@ mod tests {
             .collect();
         let groups = group(&traces, GroupBy::Trace, false);
         let case_ids: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                groups.iter().map(|group| scope.spawn(|| extract_group(group))).collect();
+            let threads: Vec<_> = groups
+                .iter()
+                .map(|group| scope.spawn(|| extract_group(group, Conventions::built_in())))
+                .collect();
             threads.into_iter().map(|thread| thread.join().unwrap().case_id.unwrap()).collect()
         });
         assert_eq!(case_ids, ["1", "2", "3", "4"]);

@@ -1,23 +1,43 @@
 //! Grouping of traces into conversations.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     fmt,
 };
 
 use indexmap::{IndexMap, IndexSet};
 
+use super::convention::{Conventions, Kind, keys::OPERATION};
 use crate::{
     json::{Object, Value, is_printable, scalar_text, strip},
-    trace::{Trace, TraceIndex, TrackedAttributes},
+    trace::{Span, Trace, TraceIndex, TrackedAttributes, TrackedNames},
 };
 
 /// Name of a session of the recorder; only on resources.
 const SESSION_NAME: &str = "agentevals.session_name";
 /// The attributes that group traces, in order of precedence. All but the first may also be on spans.
-const KEYS: [&str; 3] = [SESSION_NAME, "gen_ai.conversation.id", "session.id"];
-/// The attributes that an index has to track for [`group_indexed`] without reading traces.
-pub const GROUPING: TrackedAttributes = TrackedAttributes { keys: &KEYS, name };
+const KEYS: [&str; 7] = [
+    SESSION_NAME,
+    "gen_ai.conversation.id",
+    "session.id",
+    "gcp.vertex.agent.session_id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
+    // Of the OpenAI Agents SDK as Logfire records it; only next to its id of the trace.
+    GROUP_ID,
+];
+const GROUP_ID: &str = "group_id";
+const AGENT_TRACE_ID: &str = "agent_trace_id";
+/// The attributes that an index has to track for [`group_indexed`] without reading traces: those that group traces, and
+/// others that decide whether a trace counts.
+pub const GROUPING: TrackedAttributes =
+    TrackedAttributes { keys: &TRACKED, name: tracked_name, may_have_name };
+const TRACKED: [&str; KEYS.len() + 2] =
+    [KEYS[0], KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], AGENT_TRACE_ID, OPERATION];
+/// Number of the operation in [`TRACKED`].
+const OPERATION_KEY: usize = TRACKED.len() - 1;
+/// The operation of a span that creates an agent and does nothing with it.
+const CREATE_AGENT: &str = "create_agent";
 /// Maximum length of the name of a conversation in characters.
 const MAX_KEY_CHARS: usize = 256;
 
@@ -33,11 +53,17 @@ pub enum GroupBy {
     Conversation,
 }
 
-/// How traces were grouped into conversations, and the reason.
+/// How traces were grouped into conversations, the reason, and the attributes that name conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum GroupedBy {
+#[serde(into = "String", try_from = "String")]
+pub struct GroupedBy {
+    rule: Rule,
+    /// Whether each of [`KEYS`] named a conversation or, if each trace is a conversation, would join several.
+    named: [bool; KEYS.len()],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
     /// By trace, as asked for.
     Trace,
     /// By trace, because nothing asks for conversations.
@@ -50,6 +76,39 @@ pub enum GroupedBy {
     SessionName,
 }
 
+impl Rule {
+    /// The names of the rules in run files.
+    const NAMES: [(Self, &str); 5] = [
+        (Self::Trace, "trace"),
+        (Self::TraceByDefault, "trace_by_default"),
+        (Self::Conversation, "conversation"),
+        (Self::MultiTurnCase, "multi_turn_case"),
+        (Self::SessionName, "session_name"),
+    ];
+}
+
+/// The rule, then the attributes, separated by spaces.
+impl From<GroupedBy> for String {
+    fn from(grouped_by: GroupedBy) -> Self {
+        let rule = Rule::NAMES.iter().filter(|(rule, _)| *rule == grouped_by.rule);
+        let words: Vec<_> = rule.map(|(_, name)| *name).chain(grouped_by.attributes()).collect();
+        words.join(" ")
+    }
+}
+
+impl TryFrom<String> for GroupedBy {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let mut words = text.split(' ');
+        let name = words.next().unwrap_or_default();
+        let rule = Rule::NAMES.iter().find(|(_, known)| *known == name);
+        let (rule, _) = rule.ok_or_else(|| format!("unknown grouping `{name}`"))?;
+        let words: Vec<_> = words.collect();
+        Ok(Self { rule: *rule, named: KEYS.map(|key| words.contains(&key)) })
+    }
+}
+
 impl GroupedBy {
     /// Returns `trace` or `conversation`, as the option is called.
     #[must_use]
@@ -60,43 +119,65 @@ impl GroupedBy {
     /// Returns true if traces of one session are one conversation.
     #[must_use]
     pub fn is_by_conversation(self) -> bool {
-        !matches!(self, Self::Trace | Self::TraceByDefault)
+        !matches!(self.rule, Rule::Trace | Rule::TraceByDefault)
+    }
+
+    /// Returns the attributes that named conversations; if each trace is a conversation, those by which traces would be
+    /// joined.
+    pub fn attributes(self) -> impl Iterator<Item = &'static str> {
+        KEYS.into_iter().zip(self.named).filter(|(_, named)| *named).map(|(key, _)| key)
+    }
+
+    /// Returns true if a report should mention the grouping: traces are joined, or would be by another option.
+    #[must_use]
+    pub fn is_noteworthy(self) -> bool {
+        self.is_by_conversation() || self.named.contains(&true)
     }
 
     /// Decides by the option and the data; `names_session` is called only if it decides.
     fn decide(group_by: GroupBy, multi_turn: bool, names_session: impl FnOnce() -> bool) -> Self {
-        match group_by {
-            GroupBy::Trace => Self::Trace,
-            GroupBy::Conversation => Self::Conversation,
-            GroupBy::Auto if multi_turn => Self::MultiTurnCase,
-            GroupBy::Auto if names_session() => Self::SessionName,
-            GroupBy::Auto => Self::TraceByDefault,
-        }
+        let rule = match group_by {
+            GroupBy::Trace => Rule::Trace,
+            GroupBy::Conversation => Rule::Conversation,
+            GroupBy::Auto if multi_turn => Rule::MultiTurnCase,
+            GroupBy::Auto if names_session() => Rule::SessionName,
+            GroupBy::Auto => Rule::TraceByDefault,
+        };
+        Self { rule, named: [false; KEYS.len()] }
     }
 }
 
 /// A sentence without its full stop.
 impl fmt::Display for GroupedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Trace => "each trace is a conversation, as --group-by says",
-            Self::TraceByDefault => {
+        f.write_str(match self.rule {
+            Rule::Trace => "each trace is a conversation, as --group-by says",
+            Rule::TraceByDefault => {
                 "each trace is a conversation: no resource has agentevals.session_name and no eval case has several \
                  turns"
             }
-            Self::Conversation => {
+            Rule::Conversation => {
                 "traces with the same session name, conversation id or session id are one conversation, as --group-by \
                  says"
             }
-            Self::MultiTurnCase => {
+            Rule::MultiTurnCase => {
                 "traces with the same session name, conversation id or session id are one conversation, because an \
                  eval case has several turns"
             }
-            Self::SessionName => {
+            Rule::SessionName => {
                 "traces with the same session name, conversation id or session id are one conversation, because a \
                  resource has agentevals.session_name"
             }
-        })
+        })?;
+        let attributes: Vec<_> = self.attributes().collect();
+        if attributes.is_empty() {
+            return Ok(());
+        }
+        let attributes = attributes.join(", ");
+        match self.is_by_conversation() {
+            true => write!(f, "; named by {attributes}"),
+            false => write!(f, "; --group-by conversation joins traces with the same {attributes}"),
+        }
     }
 }
 
@@ -120,25 +201,27 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Groups traces, in the order in which the groups are first seen.
+/// Groups traces, in the order in which the groups are first seen. Traces that only create agents are in no group.
 ///
 /// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn.
 #[must_use]
 pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool) -> Vec<Group<'_>> {
-    let names_session = || traces.iter().any(has_session_name);
+    let traces =
+        || traces.iter().filter(|trace| !only_creates_agents(trace, Conventions::built_in()));
+    let names_session = || traces().any(has_session_name);
     let by_conversation =
         GroupedBy::decide(group_by, eval_set_has_multi_turn, names_session).is_by_conversation();
     // The parts of a trace in several files belong together, whichever of them names the conversation.
     let mut keys: HashMap<&str, String> = HashMap::new();
-    for trace in traces.iter().filter(|_| by_conversation) {
+    for trace in traces().filter(|_| by_conversation) {
         if let Entry::Vacant(entry) = keys.entry(&*trace.trace_id)
-            && let Some(key) = conversation_key(trace)
+            && let Some((_, key)) = conversation_key(trace)
         {
             entry.insert(key);
         }
     }
     let mut groups: IndexMap<&str, Vec<&Trace>> = IndexMap::new();
-    for trace in traces {
+    for trace in traces() {
         let key = keys.get(&*trace.trace_id).map_or(&*trace.trace_id, String::as_str);
         groups.entry(key).or_default().push(trace);
     }
@@ -168,11 +251,11 @@ impl Groups {
         self.members[start as usize..self.ends[group] as usize].iter().map(|trace| *trace as usize)
     }
 
-    /// Sorts traces into `groups` groups by their numbers in `group_of`.
+    /// Sorts traces into `groups` groups by their numbers in `group_of`, of which [`NONE`] is no group.
     fn sorted(group_of: &[u32], groups: usize) -> Self {
         // First the start of each group, which moves to its end while the group is filled.
         let mut ends = vec![0; groups];
-        for group in group_of {
+        for group in group_of.iter().filter(|group| **group != NONE) {
             ends[*group as usize] += 1;
         }
         let mut start = 0;
@@ -180,8 +263,8 @@ impl Groups {
             let count = std::mem::replace(end, start);
             start += count;
         }
-        let mut members = vec![0; group_of.len()];
-        for (trace, group) in (0..).zip(group_of) {
+        let mut members = vec![0; start as usize];
+        for (trace, group) in (0..).zip(group_of).filter(|(_, group)| **group != NONE) {
             let next = &mut ends[*group as usize];
             members[*next as usize] = trace;
             *next += 1;
@@ -197,34 +280,55 @@ impl Groups {
 #[must_use]
 pub fn group_indexed(
     index: &TraceIndex,
+    conventions: &Conventions,
     group_by: GroupBy,
     eval_set_has_multi_turn: bool,
 ) -> (Groups, GroupedBy) {
+    let counts: Vec<bool> =
+        (0..index.len()).map(|trace| !creates_agents(index, trace, conventions)).collect();
+    let traces = || (0..index.len()).filter(|trace| counts[*trace]);
     let names_session = || {
-        (0..index.len()).any(|trace| match index.tracked(trace) {
+        traces().any(|trace| match index.tracked(trace) {
             Some(names) => names.get(0, true).is_some(),
             None => index.read(trace).is_ok_and(|trace| has_session_name(&trace)),
         })
     };
-    let grouped_by = GroupedBy::decide(group_by, eval_set_has_multi_turn, names_session);
+    let mut grouped_by = GroupedBy::decide(group_by, eval_set_has_multi_turn, names_session);
+    let by_conversation = grouped_by.is_by_conversation();
     // The number of each conversation's name, by the number of the name that is the id of its traces. Of a trace with parts
     // in several files, the first part with a name decides.
     let mut keys = vec![NONE; index.names()];
     // Names that were found by reading traces.
     let mut others = IndexSet::new();
-    for trace in (0..index.len()).filter(|_| grouped_by.is_by_conversation()) {
+    // Names that traces have and that are not used.
+    let mut ignored = HashSet::new();
+    for trace in traces() {
         let id = index.id_number(trace) as usize;
-        if keys[id] == NONE
-            && let Some(key) = indexed_key(index, &mut others, trace)
-        {
-            keys[id] = u32::try_from(key).unwrap_or(NONE);
+        if by_conversation {
+            if keys[id] == NONE
+                && let Some((key, name)) = indexed_key(index, &mut others, trace)
+            {
+                keys[id] = u32::try_from(name).unwrap_or(NONE);
+                grouped_by.named[key] = true;
+            }
+        } else if let Some((key, name)) = index.tracked(trace).and_then(first_name) {
+            grouped_by.named[key] |= !ignored.insert(name);
         }
     }
+    (groups_of(index, &counts, &keys, others.len()), grouped_by)
+}
+
+/// Returns the groups of traces by the names of their conversations, of which `others` are not in the index.
+fn groups_of(index: &TraceIndex, counts: &[bool], keys: &[u32], others: usize) -> Groups {
     // The number of each group, by the number of its name.
-    let mut numbers = vec![NONE; index.names() + others.len()];
+    let mut numbers = vec![NONE; index.names() + others];
     let mut groups = 0;
     let mut group_of = Vec::with_capacity(index.len());
-    for trace in 0..index.len() {
+    for (trace, does_count) in counts.iter().enumerate() {
+        if !does_count {
+            group_of.push(NONE);
+            continue;
+        }
         let id = index.id_number(trace);
         let key = match keys[id as usize] {
             NONE => id,
@@ -237,42 +341,100 @@ pub fn group_indexed(
         }
         group_of.push(*number);
     }
-    drop((keys, numbers));
-    (Groups::sorted(&group_of, groups as usize), grouped_by)
+    drop(numbers);
+    Groups::sorted(&group_of, groups as usize)
+}
+
+/// Returns true if a trace of an index does nothing but create agents.
+fn creates_agents(index: &TraceIndex, trace: usize, conventions: &Conventions) -> bool {
+    let may_create = match index.tracked(trace) {
+        Some(names) => names.get(OPERATION_KEY, false).is_some(),
+        None => true,
+    };
+    may_create && index.read(trace).is_ok_and(|trace| only_creates_agents(&trace, conventions))
+}
+
+/// Returns true if a trace has spans that create agents, as some frameworks record before an agent is used, and none of a run.
+fn only_creates_agents(trace: &Trace, conventions: &Conventions) -> bool {
+    let creates =
+        |span: &Span| span.attributes.get(OPERATION).and_then(Value::as_str) == Some(CREATE_AGENT);
+    trace.spans.iter().any(creates)
+        && conventions.kinds_of(trace).iter().all(|found| found.kind == Kind::Plain)
+}
+
+/// Returns the name that a tracked attribute gives a trace.
+fn tracked_name(key: usize, found: &[(usize, Value)]) -> Option<String> {
+    let get = |number: usize| found.iter().find(|(key, _)| *key == number).map(|(_, value)| value);
+    match key {
+        OPERATION_KEY => get(key)?.as_str().filter(|name| *name == CREATE_AGENT).map(str::to_owned),
+        _ => {
+            name_under(KEYS.get(key)?, |key| get(TRACKED.iter().position(|known| *known == key)?))
+        }
+    }
+}
+
+/// Returns true unless the text of an attribute has an operation that does not count.
+fn may_have_name(key: usize, text: &[u8]) -> bool {
+    let name = CREATE_AGENT.as_bytes();
+    key != OPERATION_KEY || text.windows(name.len()).any(|part| part == name)
 }
 
 /// Not the number of a name.
 const NONE: u32 = u32::MAX;
 
-/// Returns the number of the name that [`conversation_key`] gives a trace.
-fn indexed_key(index: &TraceIndex, others: &mut IndexSet<String>, trace: usize) -> Option<usize> {
+/// Returns the number of the name that [`conversation_key`] gives a trace, behind that of the key.
+fn indexed_key(
+    index: &TraceIndex,
+    others: &mut IndexSet<String>,
+    trace: usize,
+) -> Option<(usize, usize)> {
     if let Some(names) = index.tracked(trace) {
-        let first =
-            (1..KEYS.len()).find_map(|key| names.get(key, false).or_else(|| names.get(key, true)));
-        return names.get(0, true).or(first).map(|name| name as usize);
+        return first_name(names);
     }
-    let name = conversation_key(&*index.read(trace).ok()?)?;
+    let (key, name) = conversation_key(&*index.read(trace).ok()?)?;
     let known = index.name_number(&name).map(|name| name as usize);
-    Some(known.unwrap_or_else(|| index.names() + others.insert_full(name).0))
+    Some((key, known.unwrap_or_else(|| index.names() + others.insert_full(name).0)))
+}
+
+/// Returns the number of the key that names the conversation, and that of the name.
+fn first_name(names: TrackedNames<'_>) -> Option<(usize, usize)> {
+    let first =
+        |key| names.get(key, false).or_else(|| names.get(key, true)).map(|name| (key, name));
+    let session = names.get(0, true).map(|name| (0, name));
+    let (key, name) = session.or_else(|| (1..KEYS.len()).find_map(first))?;
+    Some((key, name as usize))
 }
 
 fn has_session_name(trace: &Trace) -> bool {
     trace.spans.iter().any(|span| key_in(&span.resource, SESSION_NAME).is_some())
 }
 
-/// Returns the name of the conversation of a trace, from the earliest span that has one.
-fn conversation_key(trace: &Trace) -> Option<String> {
+/// Returns the name of the conversation of a trace, from the earliest span that has one, behind the number of the key.
+fn conversation_key(trace: &Trace) -> Option<(usize, String)> {
     let mut spans: Vec<_> = trace.spans.iter().collect();
     spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));
     let on_resource = |key| spans.iter().find_map(|span| key_in(&span.resource, key));
     let on_span = |key| spans.iter().find_map(|span| key_in(&span.attributes, key));
-    let [session_name, others @ ..] = KEYS;
-    on_resource(session_name)
-        .or_else(|| others.into_iter().find_map(|key| on_span(key).or_else(|| on_resource(key))))
+    let of_key = |number: usize| {
+        let key = KEYS[number];
+        let on_span = if number == 0 { None } else { on_span(key) };
+        Some((number, on_span.or_else(|| on_resource(key))?))
+    };
+    (0..KEYS.len()).find_map(of_key)
 }
 
 fn key_in(attributes: &Object, key: &str) -> Option<String> {
-    name(attributes.get(key)?)
+    name_under(key, |key| attributes.get(key))
+}
+
+/// Returns the name under a key of attributes.
+fn name_under<'a>(key: &str, get: impl Fn(&str) -> Option<&'a Value>) -> Option<String> {
+    if key == GROUP_ID {
+        // An absent group is recorded as the JSON text of `null`.
+        get(AGENT_TRACE_ID)?;
+        return name(get(key)?).filter(|name| name != "null");
+    }
+    name(get(key)?)
 }
 
 /// Returns the name in a value: text or a number, printable and not too long.
@@ -335,9 +497,48 @@ mod tests {
     }
 
     #[test]
+    fn groups_of_the_agents_sdk_count_next_to_its_trace_id() {
+        let of = |group: &str| json!({"group_id": group, "agent_trace_id": "t"});
+        let traces = [
+            trace(1, 0, json!({}), of("g")),
+            trace(2, 1, json!({}), of("g")),
+            trace(3, 2, json!({}), of("null")),
+            trace(4, 3, json!({}), of("null")),
+            trace(5, 4, json!({}), json!({"group_id": "g"})),
+        ];
+        let by_conversation = groups(&traces, GroupBy::Conversation, false);
+        assert_eq!(by_conversation, [vec![1, 2], vec![3], vec![4], vec![5]]);
+    }
+
+    #[test]
+    fn a_trace_that_only_creates_agents_is_in_no_group() {
+        let of = |operation: &str| json!({"gen_ai.operation.name": operation});
+        let traces = [
+            trace(1, 0, json!({}), of("create_agent")),
+            trace(2, 1, json!({}), of("invoke_agent")),
+        ];
+        assert_eq!(groups(&traces, GroupBy::Trace, false), [[2]]);
+        assert_eq!(groups(&traces, GroupBy::Conversation, false), [[2]]);
+    }
+
+    #[test]
+    fn a_grouping_is_one_text_in_run_files() {
+        for rule in Rule::NAMES.map(|(rule, _)| rule) {
+            let mut grouped_by = GroupedBy { rule, named: [false; KEYS.len()] };
+            grouped_by.named[2] = true;
+            let text = String::from(grouped_by);
+            assert!(text.ends_with(" session.id"), "{text}");
+            assert_eq!(GroupedBy::try_from(text), Ok(grouped_by));
+        }
+        assert!(GroupedBy::try_from("other".to_owned()).is_err());
+    }
+
+    #[test]
     fn what_cannot_be_a_name_is_none() {
-        let key =
-            |value: Value| conversation_key(&trace(1, 0, json!({"session.id": value}), json!({})));
+        let key = |value: Value| {
+            let trace = trace(1, 0, json!({"session.id": value}), json!({}));
+            conversation_key(&trace).map(|(_, name)| name)
+        };
         assert_eq!(key(json!(42)).as_deref(), Some("42"));
         assert_eq!(key(json!(3.0)).as_deref(), Some("3.0"));
         assert_eq!(key(json!("é x")).as_deref(), Some("é x"));

@@ -14,9 +14,9 @@ use crate::json::{
 /// The messages of one side of a model call.
 pub(super) type Messages = Rc<[Message]>;
 
-/// A message.
+/// A message that was given to a model or an agent, or with which it answered.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
+pub struct Message {
     /// `user`, `assistant`, `tool`, `system` or whatever the producer wrote; never empty.
     pub(super) role: String,
     /// Its parts in order.
@@ -83,6 +83,27 @@ impl PartId {
 }
 
 impl Message {
+    /// Returns a message with a text. Roles are `user`, `assistant`, `tool` and `system`.
+    #[must_use]
+    pub fn text(role: &str, text: &str) -> Self {
+        Self::new(role, vec![Part::text(Some(&Value::String(text.to_owned())))])
+    }
+
+    /// Adds a tool call of the model. Arguments may be a structure or JSON text.
+    #[must_use]
+    pub fn with_tool_call(mut self, id: Option<&Value>, name: &str, arguments: &Value) -> Self {
+        let name = Value::String(name.to_owned());
+        self.parts.push(Part::tool_call(id, Some(&name), Some(arguments)));
+        self
+    }
+
+    /// Adds the response of a tool to the call with this id.
+    #[must_use]
+    pub fn with_tool_response(mut self, id: Option<&Value>, response: &Value) -> Self {
+        self.parts.push(Part::tool_response(id, None, Some(response)));
+        self
+    }
+
     /// A message of `role`, or of the user if that is empty.
     pub(super) fn new(role: &str, parts: Vec<Part>) -> Self {
         let role = if role.is_empty() { "user" } else { role };
@@ -168,15 +189,24 @@ pub(super) fn text_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Op
     (!text.is_empty()).then_some(text)
 }
 
+/// Returns true for a message of the user that has text.
+pub(super) fn is_said_by_user(message: &Message) -> bool {
+    message.role == "user" && message.has_text()
+}
+
 /// Returns the last consecutive user messages that have text, whatever follows them.
 pub(super) fn user_turn(messages: &[Message]) -> &[Message] {
-    let speaks = |message: &Message| message.role == "user" && message.has_text();
-    let Some(last) = messages.iter().rposition(speaks) else { return &[] };
+    let Some(last) = messages.iter().rposition(is_said_by_user) else { return &[] };
     let first = messages[..last]
         .iter()
-        .rposition(|message| !speaks(message))
+        .rposition(|message| !is_said_by_user(message))
         .map_or(0, |before| before + 1);
     &messages[first..=last]
+}
+
+/// Returns the messages behind the last one of the user that has text.
+pub(super) fn after_user(messages: &[Message]) -> &[Message] {
+    &messages[messages.iter().rposition(is_said_by_user).map_or(0, |last| last + 1)..]
 }
 
 /// Returns true if the last message has tool responses.
@@ -208,6 +238,7 @@ pub(super) fn tool_responses(messages: &[Message]) -> impl Iterator<Item = &Resp
 /// Paths of the tool responses in a list of messages and in a single message, which are parsed on first use.
 const RESPONSES: Paths = &[
     &[Step::Items, Step::Members, Step::Items, Step::Member("response")],
+    &[Step::Items, Step::Members, Step::Items, Step::Member("result")],
     &[Step::Members, Step::Items, Step::Member("response")],
 ];
 
@@ -311,7 +342,8 @@ fn read_message(message: &Object) -> Result<Message, String> {
     let role = message.get("role").and_then(Value::as_str).unwrap_or("user");
     let parts = match (message.get("parts"), message.get("content")) {
         (Some(Value::Array(parts)), _) => {
-            parts.iter().filter_map(Value::as_object).map(Part::read).collect()
+            let parts = parts.iter().filter_map(Value::as_object).map(Part::read).collect();
+            with_tool_members(role, message, parts)
         }
         (_, Some(content)) => parts_of_content(content),
         (None | Some(Value::Null), None) => Vec::new(),
@@ -335,7 +367,9 @@ impl Part {
                 Self::tool_call(get("id"), get("name"), get("arguments"))
             }
             Some(Value::String(kind)) if kind == "tool_call_response" => {
-                Self::tool_response(get("id"), get("name"), get("response"))
+                // Pydantic AI calls it a result.
+                let response = get("response").or_else(|| get("result"));
+                Self::tool_response(get("id"), get("name"), response)
             }
             Some(kind) if kind.is_truthy() => Self::Other,
             _ => Self::Empty,
@@ -366,6 +400,9 @@ fn part_of_item(item: &Value) -> Option<Part> {
         Value::Object(object) => object,
         _ => return None,
     };
+    if let Some(part) = tool_block(object) {
+        return Some(part);
+    }
     match object.get("type") {
         Some(Value::String(kind)) if kind == "text" && !object.contains_key("content") => {
             Some(Part::text(object.get("text")))
@@ -377,6 +414,117 @@ fn part_of_item(item: &Value) -> Option<Part> {
     }
 }
 
+/// Adds what some producers write next to the parts of a message, as in `OpenAI`'s form: `tool_calls`, and the id that makes
+/// text the response of a tool.
+fn with_tool_members(role: &str, message: &Object, mut parts: Vec<Part>) -> Vec<Part> {
+    if role == "tool"
+        && let Some(id) = message.get("tool_call_id")
+        && !parts.iter().any(|part| matches!(part, Part::ToolResponse(_)))
+    {
+        let text = text_of(&[Message::new(role, parts)]).map(Value::String);
+        parts = vec![Part::tool_response(Some(id), message.get("name"), text.as_ref())];
+    }
+    parts.extend(openai_tool_calls(message.get("tool_calls")));
+    parts
+}
+
+/// The parts of a message in `OpenAI`'s form: its content, which some frameworks call `blocks`, and `tool_calls`. The content
+/// of a message of a tool is the response.
+pub(crate) fn message_parts(role: &str, message: &Object) -> Vec<Part> {
+    let content = ["content", "_content", "blocks"].into_iter().find_map(|key| message.get(key));
+    let mut parts = content.map(parts_of_content).unwrap_or_default();
+    if role == "tool" && !parts.iter().any(|part| matches!(part, Part::ToolResponse(_))) {
+        let response = content.map(plain_blocks);
+        let id = message.get("tool_call_id");
+        parts = vec![Part::tool_response(id, message.get("name"), response.as_ref())];
+    }
+    parts.extend(openai_tool_calls(message.get("tool_calls")));
+    parts
+}
+
+/// Reads a tool call or a tool result as providers and frameworks write them into the content of a message: Anthropic's
+/// `tool_use` and `tool_result`, `toolUse` and `toolResult` of Bedrock's Converse API, and the objects of Haystack and
+/// LlamaIndex, which have a `tool_name`.
+fn tool_block(object: &Object) -> Option<Part> {
+    let get = |key| object.get(key);
+    match get("type").and_then(Value::as_str) {
+        Some("tool_use") => return Some(Part::tool_call(get("id"), get("name"), get("input"))),
+        Some("tool_result") => {
+            let content = get("content").map(plain_blocks);
+            return Some(Part::tool_response(get("tool_use_id"), None, content.as_ref()));
+        }
+        _ => {}
+    }
+    if let Some(call) = get("toolUse") {
+        return Some(Part::tool_call(call.get("toolUseId"), call.get("name"), call.get("input")));
+    }
+    if let Some(result) = get("toolResult") {
+        let content = result.get("content").map(plain_blocks);
+        return Some(Part::tool_response(result.get("toolUseId"), None, content.as_ref()));
+    }
+    if let Some(arguments) = get("arguments").or_else(|| get("tool_kwargs"))
+        && get("tool_name").is_some()
+    {
+        let id = get("id").or_else(|| get("tool_call_id"));
+        return Some(Part::tool_call(id, get("tool_name"), Some(arguments)));
+    }
+    let (result, origin) = (get("result")?, get("origin")?);
+    Some(Part::tool_response(origin.get("id"), origin.get("tool_name"), Some(result)))
+}
+
+/// Returns the text of a list of text blocks, the value of a single JSON block, and other values as they are.
+pub(crate) fn plain_blocks(value: &Value) -> Value {
+    let Some(blocks) = value.as_array().filter(|blocks| !blocks.is_empty()) else {
+        return value.clone();
+    };
+    if let [block] = blocks
+        && let Some(json) = block.get("json")
+    {
+        return json.clone();
+    }
+    let texts: Option<Vec<&str>> =
+        blocks.iter().map(|block| block.get("text").and_then(Value::as_str)).collect();
+    texts.map_or_else(|| value.clone(), |texts| Value::String(texts.concat()))
+}
+
+/// Returns the parts of a list of blocks, of Anthropic's messages or of Bedrock's Converse API; `None` for anything else.
+pub(crate) fn block_parts(value: &Value) -> Option<Vec<Part>> {
+    const TYPES: [&str; 7] =
+        ["text", "tool_use", "tool_result", "image", "document", "thinking", "redacted_thinking"];
+    const KEYS: [&str; 9] = [
+        "text",
+        "toolUse",
+        "toolResult",
+        "image",
+        "document",
+        "video",
+        "reasoningContent",
+        "citationsContent",
+        "cachePoint",
+    ];
+    let blocks = value.as_array().filter(|blocks| !blocks.is_empty())?;
+    let is_block = |block: &Value| {
+        let Some(block) = block.as_object() else { return false };
+        match block.get("type") {
+            Some(kind) => kind.as_str().is_some_and(|kind| TYPES.contains(&kind)),
+            None => block.len() == 1 && block.keys().all(|key| KEYS.contains(&key.as_str())),
+        }
+    };
+    let part = |block| part_of_item(block).unwrap_or(Part::Other);
+    blocks.iter().all(is_block).then(|| blocks.iter().map(part).collect())
+}
+
+/// The parts of a content whose text may be the JSON of a list of blocks.
+pub(crate) fn parts_of_text(content: &Value) -> Vec<Part> {
+    let blocks = json_list(content);
+    blocks.as_ref().and_then(block_parts).unwrap_or_else(|| parts_of_content(content))
+}
+
+/// Returns the list in JSON text.
+pub(crate) fn json_list(content: &Value) -> Option<Value> {
+    content.as_str().filter(|text| text.starts_with('[')).and_then(parse_json)
+}
+
 /// The parts of a `tool_calls` list, whose items carry name and arguments in `function` or directly.
 pub(crate) fn openai_tool_calls(calls: Option<&Value>) -> Vec<Part> {
     let calls = calls.and_then(Value::as_array).unwrap_or_default();
@@ -386,7 +534,8 @@ pub(crate) fn openai_tool_calls(calls: Option<&Value>) -> Vec<Part> {
         .filter_map(|call| {
             let function = call.get("function").and_then(Value::as_object).unwrap_or(call);
             function.get("name").filter(|name| name.as_str().is_some())?;
-            let arguments = function.get("arguments").map(json_or_text);
+            let arguments = function.get("arguments").or_else(|| function.get("args"));
+            let arguments = arguments.map(json_or_text);
             Some(Part::tool_call(call.get("id"), function.get("name"), arguments.as_ref()))
         })
         .collect()

@@ -3,12 +3,13 @@
 //! | step | module |
 //! |---|---|
 //! | which traces belong together | `group` |
-//! | one reading of each span, whatever convention it follows | `view`, `message` |
+//! | one reading of each span, whatever convention it follows | `convention`, `message` |
 //! | the tree of spans, and which of them anchor turns | `tree` |
 //! | logical LLM calls, tool calls | `tool_calls` |
 //! | turns of a trace, and turns that continue others | `turns` |
 //! | latencies and counts | `performance` |
 
+mod convention;
 mod extract;
 mod group;
 mod message;
@@ -19,14 +20,15 @@ mod testing;
 mod tool_calls;
 mod tree;
 mod turns;
-mod view;
 
+pub use convention::{Content, Convention, Conventions, Kind, Kinds, SpanDraft};
 pub use extract::{Recorded, extract, extract_group};
 pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
+pub use message::Message;
 pub use model::{
-    Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Stats, Tokens,
-    ToolCall, Turn, Usage,
+    CallSources, Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Source,
+    Stats, Tokens, ToolCall, Turn, TurnPart, Unrecorded, Usage,
 };
 pub use performance::RunSums;
 pub use performance::{

@@ -1,6 +1,6 @@
 //! Conversations, independent of the program that recorded them.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::Recorded;
 use crate::{json::Value, trace::SpanStatus};
@@ -26,7 +26,7 @@ pub struct Conversation {
 }
 
 /// A turn: the message of the user, the steps of the agent, and its answer.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Turn {
     /// Trace of the anchor span.
     pub trace_id: Arc<str>,
@@ -52,6 +52,89 @@ pub struct Turn {
     pub status: SpanStatus,
     /// The span that results about this turn belong to.
     pub judged: JudgedSpan,
+    /// Where the text of the user was recorded.
+    #[serde(skip)]
+    pub user_source: Option<Source>,
+    /// Where the text of the answer was recorded.
+    #[serde(skip)]
+    pub final_source: Option<Source>,
+    /// Parts that the producer did not record. They are unknown, not empty.
+    #[serde(skip)]
+    pub unrecorded: Vec<Unrecorded>,
+}
+
+impl Turn {
+    /// Returns the part if the producer did not record it, as with content switched off.
+    #[must_use]
+    pub fn unrecorded(&self, part: TurnPart) -> Option<&Unrecorded> {
+        self.unrecorded.iter().find(|unrecorded| unrecorded.part == part)
+    }
+}
+
+/// A part of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TurnPart {
+    /// Text of the user.
+    User,
+    /// Text of the answer.
+    Answer,
+    /// Tool calls.
+    ToolCalls,
+    /// Arguments of tool calls.
+    Arguments,
+}
+
+/// A part of a turn that the producer did not record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unrecorded {
+    /// The part.
+    pub part: TurnPart,
+    /// Attribute that would have held it.
+    pub attribute: &'static str,
+    /// How content is switched on.
+    pub switch: &'static str,
+}
+
+/// A sentence without its full stop.
+impl fmt::Display for Unrecorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (part, verb) = match self.part {
+            TurnPart::User => ("the text of the user", "was"),
+            TurnPart::Answer => ("the answer", "was"),
+            TurnPart::ToolCalls => ("the tool calls", "were"),
+            TurnPart::Arguments => ("the arguments of the tool calls", "were"),
+        };
+        let Self { attribute, switch, .. } = self;
+        write!(
+            f,
+            "{part} {verb} not recorded: there is no {attribute}; to record content, {switch}"
+        )
+    }
+}
+
+/// Where a part of a conversation was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The trace.
+    pub trace_id: Arc<str>,
+    /// The span.
+    pub span_id: String,
+    /// Name of the attribute or the event.
+    pub attribute: &'static str,
+}
+
+/// Where the parts of a tool call were recorded; `None` for parts that were not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallSources {
+    /// Name of the tool.
+    pub name: Option<Source>,
+    /// Arguments.
+    pub arguments: Option<Source>,
+    /// Result, or the error that takes its place.
+    pub result: Option<Source>,
+    /// Message of the error.
+    pub error: Option<Source>,
 }
 
 /// The span that records what is judged in a turn: the agent or workflow that anchors it, else the model call that ended
@@ -111,12 +194,19 @@ pub struct ToolCall {
     pub call_id: Option<String>,
     /// Arguments as recorded; JSON text is parsed.
     pub arguments: Value,
-    /// Result as recorded; JSON text is parsed, `Null` when none was recorded.
+    /// Result as recorded, or the message of the error if the call failed without one; JSON text is parsed, `Null` when
+    /// none was recorded.
     pub result: Recorded,
     /// Whether the recording says that the call failed.
     pub is_error: bool,
+    /// Message of the exception or of the status of a call that failed.
+    #[serde(skip)]
+    pub error: Option<String>,
     /// Start and end of the outermost tool span; `None` if only messages record the call.
     pub span: Option<(i128, i128)>,
+    /// Where the parts were recorded.
+    #[serde(skip)]
+    pub sources: CallSources,
 }
 
 /// Least, median, greatest and percentiles of a sample. Zeros when the sample is empty.

@@ -81,6 +81,14 @@ impl Recording {
         self
     }
 
+    /// Makes the last span one that failed with this description.
+    pub(super) fn failed(mut self, description: &str) -> Self {
+        if let Some(span) = self.spans.last_mut() {
+            span["status"] = json!({"code": "STATUS_CODE_ERROR", "message": description});
+        }
+        self
+    }
+
     /// Adds a log record at this time; span 0 means no span.
     pub(super) fn log(mut self, span: u64, name: &str, time: u64, body: Value) -> Self {
         self.logs.push(json!({

@@ -15,16 +15,21 @@ use std::{
 };
 
 use super::{
-    JudgedSpan, LlmCall, Recorded, ToolCall, Usage,
+    CallSources, JudgedSpan, LlmCall, Recorded, Source, ToolCall, Usage,
+    convention::{GENAI, Kind, Side, SpanView, TooLarge, keys},
     extract::is_empty,
-    message::{CallPart, Messages, PartId, ResponsePart, json_or_text, tool_calls, tool_responses},
+    message::{
+        CallPart, Message, PartId, ResponsePart, is_said_by_user, json_or_text, tool_calls,
+        tool_responses,
+    },
     tree::Tree,
-    view::{Kind, SpanView, TooLarge, keys},
 };
 use crate::{
-    json::{NonFinite, Value, is_space, scalar_text, string_repr, to_string},
-    trace::SpanStatus,
+    json::{NonFinite, Value, is_space, python_eq, scalar_text, string_repr, to_string},
+    trace::{Event, SpanStatus},
 };
+
+const EXCEPTION_MESSAGE: &str = "exception.message";
 
 /// Returns the calls among the spans `members` (in walk order), in order of (start, span id) of their outermost spans.
 pub(crate) fn calls_in_spans(
@@ -75,6 +80,19 @@ fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
     let value = |key| chain.iter().find_map(|view| view.attributes.get(key));
     let status = chain.iter().map(|view| view.span.status).find(|set| *set != SpanStatus::Unset);
     let outermost = chain.first().map(|view| view.span);
+    let source = |key| {
+        let recorded = chain.iter().find(|view| view.attributes.get(key).is_some());
+        recorded.map(|view| view.source_of(key))
+    };
+    let error = chain.iter().find_map(|view| error_of(view));
+    let (error, error_source) = error.unzip();
+    let span_name = || chain.first().map(|view| view.source("the name of the span"));
+    let sources = CallSources {
+        name: source(keys::TOOL_NAME).or_else(span_name),
+        arguments: source(keys::TOOL_ARGUMENTS),
+        result: source(keys::TOOL_RESULT),
+        error: error_source,
+    };
     ToolCall {
         name: text(keys::TOOL_NAME).unwrap_or_else(|| {
             let (id, name) = outermost.map_or(("", ""), |span| (&span.span_id, &span.name));
@@ -89,8 +107,38 @@ fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
         arguments: value(keys::TOOL_ARGUMENTS).map(json_or_text).unwrap_or_default(),
         result: value(keys::TOOL_RESULT).map(Recorded::from).unwrap_or_default(),
         is_error: status == Some(SpanStatus::Error) || text(keys::ERROR_TYPE).is_some(),
+        error,
         span: outermost.map(|span| (span.start_ns, span.end_ns)),
+        sources,
     }
+}
+
+/// Returns what a span says about its failure: the message of its last exception, else the description of its status where
+/// the convention has no other place for it.
+fn error_of(view: &SpanView<'_>) -> Option<(String, Source)> {
+    let message = |event: &Event| {
+        let text = event.attributes.get(EXCEPTION_MESSAGE).and_then(Value::as_str)?;
+        (event.name == "exception" && !text.is_empty()).then(|| text.to_owned())
+    };
+    if let Some(text) = view.span.events.iter().rev().find_map(message) {
+        return Some((text, view.source(EXCEPTION_MESSAGE)));
+    }
+    // The `GenAI` conventions have exceptions for this, and descriptions that repeat `error.type`.
+    let description = &view.span.status_message;
+    (view.by != GENAI && !description.is_empty())
+        .then(|| (description.clone(), view.source("the status of the span")))
+}
+
+/// Makes the error of a failed call its result, if no other was recorded.
+pub(super) fn with_error_as_result(mut call: ToolCall) -> ToolCall {
+    if call.is_error
+        && call.result.is_empty()
+        && let Some(error) = &call.error
+    {
+        call.result = Recorded::from(Value::String(error.clone()));
+        call.sources.result = call.sources.error.clone();
+    }
+    call
 }
 
 /// The tool's name in a span name like `execute_tool NAME`, else the whole span name.
@@ -98,7 +146,8 @@ fn name_in_span_name(span_name: &str) -> &str {
     let mut words = span_name.split(is_space).filter(|word| !word.is_empty());
     match (words.next(), words.next()) {
         (Some("execute_tool"), Some(name)) => name,
-        _ => span_name,
+        // Tracers of Python name a tool by the method that calls it.
+        _ => span_name.strip_suffix(".__call__").unwrap_or(span_name),
     }
 }
 
@@ -130,16 +179,65 @@ pub(crate) fn calls_in_parts(calls: &[Call], warnings: &mut Vec<String>) -> Vec<
                 warnings.push(warning);
             }
             let result = claim(&mut known, index, part, &requested_ids, warnings);
+            let requested_in = calls[index].output.source.clone();
             ToolCall {
                 name: part.name.clone(),
                 call_id: part.id.text.clone(),
                 arguments: part.arguments.clone(),
-                result: result.map(|result| result.response.clone()).unwrap_or_default(),
-                is_error: false,
-                span: None,
+                sources: CallSources {
+                    arguments: requested_in.clone().filter(|_| !part.arguments.is_null()),
+                    name: requested_in,
+                    result: result.and_then(|(call, _)| calls[call].input.source.clone()),
+                    error: None,
+                },
+                result: result.map(|(_, result)| result.response.clone()).unwrap_or_default(),
+                ..ToolCall::default()
             }
         })
         .collect()
+}
+
+/// Completes the calls in the messages of model calls from the messages of the whole run, which may be all there is.
+pub(super) fn complete_from_steps(
+    mut requested: Vec<ToolCall>,
+    steps: &Side,
+    warnings: &mut Vec<String>,
+) -> Vec<ToolCall> {
+    let is_complete = |call: &ToolCall| !call.result.is_empty();
+    if steps.is_empty() || (!requested.is_empty() && requested.iter().all(is_complete)) {
+        return requested;
+    }
+    let found = calls_in_steps(steps, warnings);
+    if requested.is_empty() {
+        return found;
+    }
+    for (part, index) in matched(&requested, &found).taken_by.into_iter().enumerate() {
+        let Some(call) = index.map(|index| &mut requested[index]) else { continue };
+        if call.result.is_empty() && !found[part].result.is_empty() {
+            call.result = found[part].result.clone();
+            call.sources.result = found[part].sources.result.clone();
+        }
+        call.call_id = call.call_id.take().or_else(|| found[part].call_id.clone());
+    }
+    requested
+}
+
+/// Returns the tool calls in the messages of a run.
+fn calls_in_steps(steps: &Side, warnings: &mut Vec<String>) -> Vec<ToolCall> {
+    let side =
+        |messages: &[Message]| Side { messages: Rc::from(messages), source: steps.source.clone() };
+    // Each message with tool calls is the answer of a model to what precedes it.
+    let mut calls = Vec::new();
+    let mut start = 0;
+    for (index, message) in steps.iter().enumerate() {
+        if tool_calls(std::slice::from_ref(message)).next().is_some() {
+            let (input, output) = (side(&steps[start..index]), side(&steps[index..=index]));
+            calls.push(Call { input, output, ..Call::default() });
+            start = index + 1;
+        }
+    }
+    calls.push(Call { input: side(&steps[start..]), ..Call::default() });
+    calls_in_parts(&calls, warnings)
 }
 
 /// The distinct results in the inputs of all calls. The history is repeated in every input.
@@ -147,13 +245,17 @@ fn responses_of<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<KnownR
     let mut seen_ids = HashSet::new();
     let mut seen_results = HashSet::new();
     let mut known = Vec::new();
-    for (call, part) in calls
-        .iter()
-        .enumerate()
-        .flat_map(|(index, call)| tool_responses(&call.input).map(move |part| (index, part)))
-    {
+    for (call, turn, part) in calls.iter().enumerate().flat_map(|(index, call)| {
+        // Some producers use an id again in the next turn of the user.
+        let mut turn = 0;
+        let in_message = move |message| {
+            turn += usize::from(is_said_by_user(message));
+            tool_responses(std::slice::from_ref(message)).map(move |part| (index, turn, part))
+        };
+        call.input.iter().flat_map(in_message)
+    }) {
         let is_new = match &part.id.text {
-            Some(id) => seen_ids.insert(id.as_str()),
+            Some(id) => seen_ids.insert((id.as_str(), turn)),
             None => seen_results.insert((
                 part.name.as_deref(),
                 to_string(part.response.value(), NonFinite::Literal),
@@ -170,14 +272,14 @@ fn responses_of<'a>(calls: &'a [Call], warnings: &mut Vec<String>) -> Vec<KnownR
     known
 }
 
-/// Takes the response to a call from the inputs of later model calls.
+/// Takes the response to a call from the inputs of later model calls. Returns it with the number of the call.
 fn claim<'a>(
     known: &mut [KnownResponse<'a>],
     index: usize,
     call: &CallPart,
     requested_ids: &HashSet<&str>,
     warnings: &mut Vec<String>,
-) -> Option<&'a ResponsePart> {
+) -> Option<(usize, &'a ResponsePart)> {
     let is_open = |known: &KnownResponse<'_>| !known.claimed && known.call > index;
     let by_id = call.id.text.as_ref().and_then(|id| {
         known.iter().position(|known| is_open(known) && known.part.id.text.as_ref() == Some(id))
@@ -198,7 +300,7 @@ fn claim<'a>(
         Some(position)
     })?;
     known[found].claimed = true;
-    Some(known[found].part)
+    Some((known[found].call, known[found].part))
 }
 
 /// Returns the warning about an id that is not a string.
@@ -209,48 +311,91 @@ fn odd_id(part: &str, id: &PartId) -> Option<String> {
 
 /// Completes the calls of `spans` from the messages of `calls`.
 ///
-/// Spans often have no arguments or result, because recording content is off there. Each span takes one call of the
-/// messages: that with its id, else the first with the name of its tool. Recorded values of a span are never replaced. Calls
-/// without a span are tools that ran elsewhere; each is placed after the call before it.
+/// The messages hold what the model requested, and frameworks wrap it in various ways before a span records it; the span
+/// holds what the tool returned. So name, arguments and id come from the messages, and a result that the span recorded is
+/// never replaced. Calls without a span are tools that ran elsewhere; each is placed after the call before it.
 pub(crate) fn complete_from_parts(
     mut spans: Vec<ToolCall>,
     calls: &[Call],
     warnings: &mut Vec<String>,
 ) -> Vec<ToolCall> {
     let parts = calls_in_parts(calls, warnings);
-    // The span that took each part.
-    let mut taken_by: Vec<Option<usize>> = vec![None; parts.len()];
-    for (index, span) in spans.iter_mut().enumerate() {
-        let open = || parts.iter().enumerate().filter(|(part, _)| taken_by[*part].is_none());
-        let by_id = span.call_id.as_ref().filter(|id| !id.is_empty()).and_then(|id| {
-            open().find(|(_, part)| part.call_id.as_ref() == Some(id)).map(|(part, _)| part)
-        });
-        let by_name = || open().find(|(_, part)| part.name == span.name).map(|(part, _)| part);
-        if let Some(part) = by_id.or_else(by_name) {
-            taken_by[part] = Some(index);
-            let filled = fill(span, &parts[part]);
-            if by_id.is_none() && !filled.is_empty() {
-                warnings.push(format!(
-                    "tool {} {} joined from message parts by name (call ids differ)",
-                    span.name,
-                    filled.join(" and ")
-                ));
-            }
+    let Matched { taken_by, by_id } = matched(&spans, &parts);
+    for (part, index) in taken_by.iter().enumerate() {
+        let Some(index) = *index else { continue };
+        let filled = fill(&mut spans[index], &parts[part]);
+        if !by_id[part] && !filled.is_empty() {
+            warnings.push(format!(
+                "tool {} {} joined from message parts by name (call ids differ)",
+                spans[index].name,
+                filled.join(" and ")
+            ));
         }
     }
     insert_open(spans, parts, &taken_by, warnings)
 }
 
-/// Fills the parts that the span did not record. Returns their names.
+/// The spans of the tool calls in messages.
+struct Matched {
+    /// The span of each call.
+    taken_by: Vec<Option<usize>>,
+    /// Whether it has the id of the call.
+    by_id: Vec<bool>,
+}
+
+/// Matches each span with a call in the messages: that with its id, else one of the same tool with the same arguments, else
+/// the first of the same tool.
+fn matched(spans: &[ToolCall], parts: &[ToolCall]) -> Matched {
+    let mut taken_by: Vec<Option<usize>> = vec![None; parts.len()];
+    let mut is_open = vec![true; spans.len()];
+    let has_id = |span: &ToolCall, part: &ToolCall| {
+        span.call_id.as_ref().is_some_and(|id| !id.is_empty() && part.call_id.as_ref() == Some(id))
+    };
+    let is_same = |span: &ToolCall, part: &ToolCall| {
+        span.name == part.name && python_eq(&span.arguments, &part.arguments)
+    };
+    let has_name = |span: &ToolCall, part: &ToolCall| span.name == part.name;
+    let rules: [fn(&ToolCall, &ToolCall) -> bool; 3] = [has_id, is_same, has_name];
+    let mut by_id = vec![false; parts.len()];
+    for (number, rule) in rules.into_iter().enumerate() {
+        for (index, span) in spans.iter().enumerate().filter(|(_, span)| !span.name.is_empty()) {
+            if !is_open[index] {
+                continue;
+            }
+            let found = (0..parts.len())
+                .find(|part| taken_by[*part].is_none() && rule(span, &parts[*part]));
+            if let Some(part) = found {
+                taken_by[part] = Some(index);
+                by_id[part] = number == 0;
+                is_open[index] = false;
+            }
+        }
+    }
+    Matched { taken_by, by_id }
+}
+
+/// Takes what was requested from the message, and the result if the span did not record one. Returns the names of the parts
+/// that the span did not record.
 fn fill(span: &mut ToolCall, part: &ToolCall) -> Vec<&'static str> {
     let mut filled = Vec::new();
-    if is_empty(&span.arguments) && !is_empty(&part.arguments) {
+    if !is_empty(&part.arguments) {
+        if is_empty(&span.arguments) {
+            filled.push("arguments");
+        }
         span.arguments = part.arguments.clone();
-        filled.push("arguments");
+        span.sources.arguments = part.sources.arguments.clone();
     }
     if span.result.is_empty() && !part.result.is_empty() {
         span.result = part.result.clone();
+        span.sources.result = part.sources.result.clone();
         filled.push("result");
+    }
+    if span.name != part.name {
+        span.name.clone_from(&part.name);
+        span.sources.name = part.sources.name.clone();
+    }
+    if part.call_id.is_some() {
+        span.call_id.clone_from(&part.call_id);
     }
     filled
 }
@@ -289,13 +434,13 @@ fn insert_open(
 }
 
 /// A call with what later stages do not see.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Call {
     pub(super) record: LlmCall,
     pub(super) agent_name: Option<String>,
     pub(super) finish_reasons: Vec<String>,
-    pub(super) input: Messages,
-    pub(super) output: Messages,
+    pub(super) input: Side,
+    pub(super) output: Side,
     /// The innermost span.
     pub(super) span: JudgedSpan,
     /// The outermost span, if it is another.
@@ -329,11 +474,16 @@ pub(super) fn llm_calls(
             child.insert(parent, index);
         }
     }
-    let is_one_call = |index: &usize| leaves.get(index) == Some(&1);
+    let wrappers = inference.iter().copied().filter(|index| leaves.get(index) > Some(&1));
+    let is_recorded_twice = recorded_twice(tree, wrappers, &inference);
+    let is_one_call =
+        |index: &usize| leaves.get(index) == Some(&1) || is_recorded_twice.contains(index);
     let mut calls: Vec<Call> = inference
         .into_iter()
         .filter(|index| {
-            is_one_call(index) && !parent(*index).is_some_and(|parent| is_one_call(&parent))
+            is_one_call(index)
+                && !std::iter::successors(parent(*index), |above| parent(*above))
+                    .any(|above| is_one_call(&above))
         })
         .map(|outermost| {
             let mut chain: Vec<usize> =
@@ -344,6 +494,34 @@ pub(super) fn llm_calls(
         .collect();
     sort(&mut calls);
     calls
+}
+
+/// Returns the spans of calls that another instrumentation records again below them, without content and in several
+/// spans, such as those of attempts.
+fn recorded_twice(
+    tree: &Tree<'_>,
+    wrappers: impl Iterator<Item = usize>,
+    inference: &[usize],
+) -> HashSet<usize> {
+    let mut found = HashSet::new();
+    let has_content = |index: usize| {
+        let view = tree.view(index);
+        !(view.input.is_empty() && view.output.is_empty())
+    };
+    let scope = |index: usize| &tree.view(index).span.scope;
+    for index in wrappers.filter(|index| has_content(*index)) {
+        let mut below = inference.iter().copied().filter(|&other| {
+            std::iter::successors(tree.nodes[other].inference_parent, |above| {
+                tree.nodes[*above].inference_parent
+            })
+            .any(|above| above == index)
+        });
+        let repeats = |other: usize| !has_content(other) && scope(other) != scope(index);
+        if below.clone().next().is_some() && below.all(repeats) {
+            found.insert(index);
+        }
+    }
+    found
 }
 
 /// Sorts calls by (start, end); calls made at the same time keep their order.
@@ -380,8 +558,8 @@ fn logical_call(tree: &Tree<'_>, chain: &[usize], warnings: &mut Vec<String>) ->
     }
 }
 
-fn first_recorded<'a>(mut messages: impl Iterator<Item = &'a Messages>) -> Messages {
-    messages.find(|messages| !messages.is_empty()).map_or_else(|| Rc::from([]), Rc::clone)
+fn first_recorded<'a>(mut sides: impl Iterator<Item = &'a Side>) -> Side {
+    sides.find(|side| !side.is_empty()).cloned().unwrap_or_default()
 }
 
 fn usage(view: &SpanView<'_>, warnings: &mut Vec<String>) -> Option<Usage> {

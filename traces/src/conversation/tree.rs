@@ -1,6 +1,6 @@
 //! The spans of a trace with facts about the spans above them, and the spans that anchor turns.
 
-use super::view::{Classified, Kind, SpanView, keys, kinds_of};
+use super::convention::{Conventions, Kind, SpanView, Wanted, keys};
 use crate::trace::{LogRecord, SpanStatus, Trace};
 
 /// The classified spans of a trace.
@@ -59,12 +59,12 @@ impl Above {
 
 impl<'a> Tree<'a> {
     /// Reads a trace.
-    pub(super) fn new(trace: &'a Trace) -> Self {
+    pub(super) fn new(trace: &'a Trace, conventions: &Conventions) -> Self {
         let order: Vec<usize> = trace.walk().collect();
         let mut above: Vec<Above> = vec![Above::default(); trace.spans.len()];
         let mut agentic_anchor = vec![false; trace.spans.len()];
         let mut members = vec![Vec::new(); trace.spans.len()];
-        let mut nodes: Vec<Node<'a>> = views(trace)
+        let mut nodes: Vec<Node<'a>> = views(trace, conventions)
             .into_iter()
             .map(|view| Node {
                 view,
@@ -108,7 +108,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Returns true if an anchor is a turn: it has messages or calls, or it failed.
+/// Returns true if an anchor is a turn: an agent ran, it has messages or calls, or it failed.
 fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -> bool {
     let any = |kind| members.iter().any(|&member| nodes[member].view.kind == kind);
     if any(Kind::Inference) {
@@ -117,6 +117,7 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
     let view = &nodes[index].view;
     agentic
         && (any(Kind::Tool)
+            || any(Kind::Agent)
             || !view.input.is_empty()
             || !view.output.is_empty()
             || view.span.status == SpanStatus::Error
@@ -124,9 +125,10 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
 }
 
 /// The view of every span.
-fn views(trace: &Trace) -> Vec<SpanView<'_>> {
-    let kinds = kinds_of(trace);
+fn views<'a>(trace: &'a Trace, conventions: &Conventions) -> Vec<SpanView<'a>> {
+    let kinds = conventions.kinds_of(trace);
     let mut inference = (0..kinds.len()).filter(|&index| kinds[index].kind == Kind::Inference);
+    let has_tools = kinds.iter().any(|found| found.kind == Kind::Tool);
     // Records without a span can only be about the one call there is.
     let orphans_belong_to = match (inference.next(), inference.next()) {
         (Some(only), None) => Some(only),
@@ -141,10 +143,14 @@ fn views(trace: &Trace) -> Vec<SpanView<'_>> {
             if orphans_belong_to == Some(index) {
                 logs.extend(&trace.orphan_logs);
             }
-            let Classified { kind, .. } = kinds[index];
-            let with_messages =
-                kind == Kind::Inference || kind.is_agentic() || trace.parent[index].is_none();
-            SpanView::new(span, kinds[index], &logs, with_messages)
+            let kind = kinds[index].kind;
+            let wanted = match kind {
+                Kind::Agent | Kind::Workflow if !has_tools => Wanted::Steps,
+                Kind::Inference | Kind::Agent | Kind::Workflow => Wanted::Sides,
+                Kind::Tool | Kind::Plain if trace.parent[index].is_none() => Wanted::Sides,
+                Kind::Tool | Kind::Plain => Wanted::Nothing,
+            };
+            SpanView::new(span, kinds[index], logs, wanted, conventions)
         })
         .collect()
 }

@@ -9,13 +9,16 @@ use std::{
 };
 
 use super::{
-    JudgedSpan, ToolCall, Turn,
+    JudgedSpan, Source, ToolCall, Turn, TurnPart, Unrecorded,
+    convention::{Content, Conventions, Kind, Side, SpanView, keys},
     message::{
         Message, end_with_tool_response, have_text, text_of, tool_calls, tool_responses, user_turn,
     },
-    tool_calls::{Call, calls_in_parts, calls_in_spans, complete_from_parts, llm_calls, sort},
+    tool_calls::{
+        Call, calls_in_parts, calls_in_spans, complete_from_parts, complete_from_steps, llm_calls,
+        sort, with_error_as_result,
+    },
     tree::Tree,
-    view::keys,
 };
 use crate::trace::{SpanStatus, Trace};
 
@@ -34,6 +37,10 @@ pub(super) struct DraftTurn {
     pub(super) end_ns: i128,
     pub(super) status: SpanStatus,
     pub(super) anchor: JudgedSpan,
+    /// Whether the anchor or a model call failed.
+    pub(super) failed: bool,
+    /// Where the producer records content.
+    pub(super) content: Content,
     pub(super) warnings: Vec<String>,
 }
 
@@ -43,17 +50,22 @@ pub(super) struct Speech {
     /// Whether there are messages at all; they may hold no text.
     pub(super) recorded: bool,
     pub(super) text: Option<String>,
+    /// Where the text was recorded.
+    pub(super) source: Option<Source>,
 }
 
 impl Speech {
-    fn of(messages: &[Message]) -> Self {
-        Self { recorded: !messages.is_empty(), text: text_of(messages) }
+    fn of((messages, source): (&[Message], Option<&Source>)) -> Self {
+        let text = text_of(messages);
+        let source = source.filter(|_| text.is_some()).cloned();
+        Self { recorded: !messages.is_empty(), text, source }
     }
 }
 
 impl DraftTurn {
     /// Returns the final turn.
-    pub(super) fn finish(self, warnings: &mut BTreeSet<String>) -> Turn {
+    pub(super) fn finish(self, recorded: RecordedSides, warnings: &mut BTreeSet<String>) -> Turn {
+        let unrecorded = self.unrecorded(recorded);
         warnings.extend(self.warnings);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);
         Turn {
@@ -62,14 +74,58 @@ impl DraftTurn {
             root_anchored: self.root_anchored,
             agent_name: self.agent_name,
             user_text: self.user.text,
+            user_source: self.user.source,
             final_text: self.answer.text,
+            final_source: self.answer.source,
             llm_calls: self.calls.into_iter().map(|call| call.record).collect(),
-            tool_calls: self.tools,
+            tool_calls: self.tools.into_iter().map(with_error_as_result).collect(),
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             status: self.status,
             judged,
+            unrecorded,
         }
+    }
+
+    /// Returns the parts that the producer did not record. Where it recorded others of the kind, it recorded all there was.
+    fn unrecorded(&self, recorded: RecordedSides) -> Vec<Unrecorded> {
+        let Content { input, output, arguments, switch } = self.content;
+        let RecordedSides { input: has_input, output: has_output, arguments: has_arguments } =
+            recorded;
+        let requests = |call: &Call| {
+            call.finish_reasons.iter().any(|reason| TOOL_REASONS.contains(&reason.as_str()))
+        };
+        let asked_tools = self.tools.is_empty() && self.calls.iter().any(requests);
+        let parts = [
+            (TurnPart::User, input, self.user.text.is_none() && !has_input),
+            (TurnPart::Answer, output, self.answer.text.is_none() && !has_output && !self.failed),
+            (TurnPart::ToolCalls, output, asked_tools && !has_output),
+            (TurnPart::Arguments, arguments, !self.tools.is_empty() && !has_arguments),
+        ];
+        let unknown = parts.into_iter().filter(|(.., is_unknown)| *is_unknown);
+        unknown.map(|(part, attribute, _)| Unrecorded { part, attribute, switch }).collect()
+    }
+}
+
+/// The kinds of content that a conversation has anywhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RecordedSides {
+    input: bool,
+    output: bool,
+    arguments: bool,
+}
+
+impl RecordedSides {
+    /// Returns what these turns, those of a conversation, have.
+    pub(super) fn of(turns: &[DraftTurn]) -> Self {
+        let mut sides = Self::default();
+        for DraftTurn { user, answer, calls, tools, .. } in turns {
+            sides.input |= user.recorded || calls.iter().any(|call| !call.input.is_empty());
+            sides.output |= answer.recorded || calls.iter().any(|call| !call.output.is_empty());
+            sides.arguments |= tools.iter().any(|tool| !tool.arguments.is_null());
+        }
+        sides.arguments |= sides.output;
+        sides
     }
 }
 
@@ -77,28 +133,39 @@ impl DraftTurn {
 ///
 /// A turn hangs on an agent or workflow with no other above it, or on the root span of model calls that no agent
 /// covers.
-pub(super) fn read_turns(trace: &Trace, errors: &mut BTreeSet<String>) -> Vec<DraftTurn> {
-    let tree = Tree::new(trace);
+pub(super) fn read_turns(
+    trace: &Trace,
+    conventions: &Conventions,
+    errors: &mut BTreeSet<String>,
+) -> Vec<DraftTurn> {
+    let tree = Tree::new(trace, conventions);
     errors.extend(tree.nodes.iter().flat_map(|node| node.view.errors.iter().cloned()));
-    tree.anchors.iter().map(|&anchor| turn(&tree, anchor)).collect()
+    tree.anchors.iter().map(|&anchor| turn(&tree, anchor, conventions)).collect()
 }
 
 /// The turns of a trace that can be read.
 #[cfg(test)]
 pub(super) fn turns_of(trace: &Trace) -> Vec<DraftTurn> {
-    read_turns(trace, &mut BTreeSet::new())
+    read_turns(trace, Conventions::built_in(), &mut BTreeSet::new())
 }
 
-fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
+fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn {
     let members = &tree.members[anchor];
     let view = tree.view(anchor);
     let mut warnings = Vec::new();
     let calls = llm_calls(tree, members, &mut warnings);
     let tools = match calls_in_spans(tree, members, &mut warnings) {
-        spans if spans.is_empty() => calls_in_parts(&calls, &mut warnings),
+        spans if spans.is_empty() => {
+            let requested = calls_in_parts(&calls, &mut warnings);
+            complete_from_steps(requested, &view.steps, &mut warnings)
+        }
         spans => complete_from_parts(spans, &calls, &mut warnings),
     };
     let spans = || members.iter().map(|&member| tree.view(member).span);
+    let models = || {
+        members.iter().map(|&member| tree.view(member)).filter(|view| view.kind == Kind::Inference)
+    };
+    let recorder = models().next().unwrap_or(view);
     DraftTurn {
         trace_id: Arc::clone(&view.span.trace_id),
         span_id: view.span.span_id.clone(),
@@ -113,10 +180,17 @@ fn turn(tree: &Tree<'_>, anchor: usize) -> DraftTurn {
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,
         anchor: view.as_judged(),
+        failed: has_failed(view) || models().any(has_failed),
+        content: conventions.content(recorder.by, recorder.span),
         calls,
         tools,
         warnings,
     }
+}
+
+fn has_failed(view: &SpanView<'_>) -> bool {
+    view.span.status == SpanStatus::Error
+        || view.attributes.nonempty_text(keys::ERROR_TYPE).is_some()
 }
 
 /// The span that results are about. A root that is no agent may be anything, the server's span of a request for example,
@@ -132,22 +206,24 @@ fn judged(root_anchored: bool, anchor: JudgedSpan, calls: &[Call]) -> JudgedSpan
 }
 
 /// What the user said: to the anchor, else to the first call that recorded its input.
-fn user_input<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
+fn user_input<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option<&'a Source>) {
     if anchor.is_empty() {
         let first = calls.iter().find(|call| !call.input.is_empty());
-        return first.map(|call| user_turn(&call.input)).unwrap_or_default();
+        let said = |call: &'a Call| (user_turn(&call.input), call.input.source.as_ref());
+        return first.map(said).unwrap_or_default();
     }
-    match user_turn(anchor) {
+    let said = match user_turn(anchor) {
         [] => anchor,
         said => said,
-    }
+    };
+    (said, anchor.source.as_ref())
 }
 
 /// What the agent answered: the anchor's output, else that of the last call that says something. Calls a tool makes
 /// speak to the tool, not to the user, unless there are no others.
-fn final_output<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
+fn final_output<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option<&'a Source>) {
     if !anchor.is_empty() {
-        return anchor;
+        return (anchor, anchor.source.as_ref());
     }
     let all_delegated = calls.iter().all(|call| call.record.delegated);
     calls
@@ -156,7 +232,7 @@ fn final_output<'a>(anchor: &'a [Message], calls: &'a [Call]) -> &'a [Message] {
         // The first of those that end and start at the same time.
         .rev()
         .max_by_key(|call| (call.record.end_ns, call.record.start_ns))
-        .map(|call| &*call.output)
+        .map(|call| (&*call.output, call.output.source.as_ref()))
         .unwrap_or_default()
 }
 
@@ -259,6 +335,7 @@ fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
     if turn.status == SpanStatus::Error {
         previous.status = SpanStatus::Error;
     }
+    previous.failed |= turn.failed;
 }
 
 #[cfg(test)]
@@ -311,9 +388,12 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_did_nothing_is_a_turn_only_if_it_failed() {
+    fn an_agent_is_a_turn_even_if_nothing_else_was_recorded() {
         let idle = agent(Recording::default(), (1, 0), (0, 90));
-        assert_eq!(anchors(idle), Vec::<String>::new());
+        assert_eq!(anchors(idle), [span_id(1)]);
+        let created = json!({"gen_ai.operation.name": "create_agent", "gen_ai.agent.name": "bot"});
+        let created = Recording::default().span((1, 0), "agent", (0, 90), created);
+        assert_eq!(anchors(created), Vec::<String>::new());
         let failed = json!({"gen_ai.operation.name": "invoke_agent", "error.type": "Boom"});
         let failed = Recording::default().span((1, 0), "agent", (0, 90), failed);
         assert_eq!(anchors(failed), [span_id(1)]);

@@ -163,7 +163,10 @@ pub(super) fn span(
     let start_ns = time(&mut object, "startTime", &mut problems);
     let resource = processes.get(&take_text(&mut object, "processID"));
     attributes.shift_remove("span.kind");
-    attributes.shift_remove("otel.status_description");
+    let status_message = match attributes.shift_remove("otel.status_description") {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
     let span = Span {
         trace_id,
         span_id,
@@ -172,6 +175,7 @@ pub(super) fn span(
         start_ns,
         end_ns: start_ns.saturating_add(time(&mut object, "duration", &mut problems)),
         status: status(&mut attributes),
+        status_message,
         scope: Arc::new(Scope {
             name: first_text(&mut attributes, ["otel.scope.name", "otel.library.name"]),
             version: first_text(&mut attributes, ["otel.scope.version", "otel.library.version"]),

@@ -28,6 +28,7 @@ pub(crate) use decoded::merge;
 pub use decoded::{Decoded, FileTraces, load_file, load_text};
 pub use error::{LoadError, LoadErrorKind};
 pub use format::{TraceFormat, TraceFormats, UnknownFormat};
+pub(crate) use index::TrackedNames;
 pub use index::{ReadError, TraceIndex, TrackedAttributes};
 #[doc(hidden)]
 pub use inputs::FileStamp;

@@ -21,6 +21,8 @@ pub struct Span {
     pub end_ns: i128,
     /// Status of the span.
     pub status: SpanStatus,
+    /// Description of the status, empty when the recording had none.
+    pub status_message: String,
     /// Attributes, last value of a repeated key.
     pub attributes: Object,
     /// Span events in recorded order.

@@ -269,7 +269,7 @@ fn conversation(said: &[Option<&str>]) -> Conversation {
         start_ns: 0,
         end_ns: 0,
         status: SpanStatus::Unset,
-        judged: Default::default(),
+        ..Turn::default()
     };
     Conversation {
         trace_id: Arc::from("t"),

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::Directory;
 
 /// A trace and what happened while it was recorded.
 #[derive(Debug, Clone)]
@@ -70,14 +70,14 @@ pub(super) fn write(file: &Path, value: &Value) {
 
 /// A directory with an evaluator whose details are the document that it gets.
 pub(super) struct Place {
-    directory: Folder,
+    directory: Directory,
     /// Command of agentevals, if that is to read the traces.
     agentevals: Option<String>,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
-        let directory = Folder::new();
+        let directory = Directory::new();
         directory.script("echo.sh", "printf '{\"score\": 1, \"details\": '\ncat\nprintf '}\\n'");
         directory.file("echo.yaml", "evaluators:\n  - {name: echo, type: code, path: ./echo.sh}\n");
         Self { directory, agentevals: None }
@@ -85,7 +85,7 @@ impl Place {
 
     /// Reads traces with agentevals, which runs no shell scripts.
     pub(super) fn of_agentevals(command: &str) -> Self {
-        let directory = Folder::new();
+        let directory = Directory::new();
         let echo = "import json, sys\nprint(json.dumps({'score': 1.0, 'details': json.load(sys.stdin)}))\n";
         directory.file("echo.py", echo);
         directory.file("echo.yaml", "evaluators:\n  - {name: echo, type: code, path: echo.py}\n");

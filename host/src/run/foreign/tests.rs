@@ -26,7 +26,7 @@ fn turn(number: i128, said: &str, answer: Option<&str>, tool_calls: Vec<ToolCall
         start_ns: number * 1_000_000_000,
         end_ns: number * 1_000_000_000 + 500_000_000,
         status: SpanStatus::Unset,
-        judged: Default::default(),
+        ..Turn::default()
     }
 }
 

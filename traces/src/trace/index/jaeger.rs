@@ -171,7 +171,7 @@ fn span(walk: &mut Walk<'_>) -> Result<(), Stop> {
             Some(1) => Field::SpanId,
             Some(2) => Field::Start,
             Some(_) => {
-                draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked.keys, &Jaeger)?;
+                draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked, &Jaeger)?;
                 return Ok(());
             }
             None => return Ok(walk.scanner.skip_value()?),

@@ -395,7 +395,7 @@ fn span_member(walk: &mut Walk<'_>, draft: &mut SpanDraft, member: usize) -> Res
         1 | 5 => Field::SpanId,
         2 | 6 => Field::Start,
         _ => {
-            draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked.keys, &Otlp)?;
+            draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked, &Otlp)?;
             return Ok(());
         }
     };

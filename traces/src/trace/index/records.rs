@@ -467,8 +467,8 @@ impl<'c> Walk<'c> {
         if tracked.is_unknown {
             Occurrence::unknown(trace).add_to(&mut self.out.occurrences);
         }
-        for (key, value) in &tracked.values {
-            if let Some(name) = (self.tracked.name)(value) {
+        for (key, _) in &tracked.values {
+            if let Some(name) = (self.tracked.name)(*key, &tracked.values) {
                 let name = self.name(&name)?;
                 Occurrence::new(trace, start, (*key, on_resource), name)
                     .add_to(&mut self.out.occurrences);

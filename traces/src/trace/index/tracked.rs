@@ -11,13 +11,20 @@ use crate::json::{Object, Scanner, Value};
 pub struct TrackedAttributes {
     /// Their keys. Default: none. Maximum: 100.
     pub keys: &'static [&'static str],
-    /// Returns the name in a value; `None` for values that do not count.
-    pub name: fn(&Value) -> Option<String>,
+    /// Returns the name in the value of a key, from its number and all tracked values of the span or resource; `None` for
+    /// values that do not count.
+    pub name: NameOf,
+    /// Returns false for the text of an attribute that has no name whatever else the span has. Such an attribute is not
+    /// decoded.
+    pub may_have_name: fn(usize, &[u8]) -> bool,
 }
+
+/// See [`TrackedAttributes::name`].
+type NameOf = fn(usize, &[(usize, Value)]) -> Option<String>;
 
 impl Default for TrackedAttributes {
     fn default() -> Self {
-        Self { keys: &[], name: |_| None }
+        Self { keys: &[], name: |_, _| None, may_have_name: |_, _| true }
     }
 }
 
@@ -145,9 +152,10 @@ impl Found {
 /// Scans the attributes that start here.
 pub(super) fn scan_attributes(
     scanner: &mut Scanner<'_>,
-    keys: &[&str],
+    tracked: TrackedAttributes,
     format: &dyn Scan,
 ) -> Result<Found, Stop> {
+    let keys = tracked.keys;
     let mut found = Found::default();
     if keys.is_empty() || scanner.peek()? != Some(b'[') {
         // The keys of an object may be put together from several levels.
@@ -160,7 +168,9 @@ pub(super) fn scan_attributes(
         if scanner.peek()? == Some(b'{') {
             let start = scanner.offset();
             let held = scanner.hold();
-            if scan_attribute(scanner, keys, held, &mut found)? {
+            if let Some(number) = scan_attribute(scanner, keys, held, &mut found)?
+                && (tracked.may_have_name)(number, scanner.text_since(start))
+            {
                 let item = scanner.value_since(start)?;
                 for (key, value) in format.attributes(Value::Array(vec![item])) {
                     if let Some(number) = keys.iter().position(|known| *known == key) {
@@ -177,27 +187,27 @@ pub(super) fn scan_attributes(
     Ok(found)
 }
 
-/// Scans the attribute that starts here and is held. Returns true if it is tracked; if not, it is released early.
+/// Scans the attribute that starts here and is held. Returns the number of its key if it is tracked; if not, it is released early.
 fn scan_attribute(
     scanner: &mut Scanner<'_>,
     keys: &[&str],
     held: Option<usize>,
     found: &mut Found,
-) -> Result<bool, Stop> {
-    // Whether the attribute is tracked; `None` before its key or value.
+) -> Result<Option<usize>, Stop> {
+    // The number of the key, `Some(None)` if the attribute is not tracked; `None` before its key or value.
     let mut tracked = None;
     let mut more = scanner.open_object()?;
     while more {
         match scanner.key(&["key", "value"])? {
             Some(0) => {
-                let is_known = scanner.value_among(keys)?.is_some();
+                let known = scanner.value_among(keys)?;
                 // A tracked key after another key or after the value.
-                found.is_unknown |= is_known && tracked == Some(false);
-                tracked = tracked.or(Some(is_known));
+                found.is_unknown |= known.is_some() && tracked == Some(None);
+                tracked = tracked.or(Some(known));
             }
             Some(_) => {
-                tracked = tracked.or(Some(false));
-                if tracked == Some(false) {
+                tracked = tracked.or(Some(None));
+                if tracked == Some(None) {
                     scanner.release(held);
                 }
                 scanner.skip_value()?;
@@ -206,5 +216,5 @@ fn scan_attribute(
         }
         more = scanner.next_member()?;
     }
-    Ok(tracked == Some(true))
+    Ok(tracked.flatten())
 }

@@ -35,6 +35,7 @@ pub(in crate::trace) fn span(
         return;
     };
     let mut problems = Vec::new();
+    let mut recorded_status = take_object(&mut object, "status");
     let span = Span {
         trace_id,
         span_id,
@@ -42,7 +43,8 @@ pub(in crate::trace) fn span(
         name: take_text(&mut object, "name"),
         start_ns: time(&mut object, "startTimeUnixNano", &mut problems),
         end_ns: time(&mut object, "endTimeUnixNano", &mut problems),
-        status: status(&take(&mut take_object(&mut object, "status"), "code")),
+        status: status(&take(&mut recorded_status, "code")),
+        status_message: take_text(&mut recorded_status, "message"),
         attributes: attributes(take(&mut object, "attributes"), &mut problems),
         events: events(take(&mut object, "events"), &mut problems),
         scope: Arc::clone(scope),

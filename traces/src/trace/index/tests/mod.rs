@@ -15,7 +15,7 @@ use tempfile::{NamedTempFile, TempPath};
 use self::documents::{document, list, span};
 use super::TraceIndex;
 use crate::{
-    conversation::{GROUPING, GroupBy, group, group_indexed},
+    conversation::{Conventions, GROUPING, GroupBy, group, group_indexed},
     trace::{FileTraces, LoadError, Trace, TraceFormats, load_file},
 };
 
@@ -90,7 +90,8 @@ fn check(content: &[u8]) -> bool {
             let got: Vec<String> = index.errors.iter().map(with_causes).collect();
             assert_eq!(got, errors, "{format:?}, chunks of {chunk}:\n{text}");
             for multi_turn in [false, true] {
-                let (groups, _) = group_indexed(&index, GroupBy::Auto, multi_turn);
+                let (groups, _) =
+                    group_indexed(&index, Conventions::built_in(), GroupBy::Auto, multi_turn);
                 let expected: Vec<Vec<_>> = group(&whole, GroupBy::Auto, multi_turn)
                     .iter()
                     .map(|group| {
@@ -304,7 +305,7 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
     assert_eq!(texts(read.iter().map(AsRef::as_ref)), texts(&whole));
     let mut sizes = Vec::new();
     for group_by in [GroupBy::Auto, GroupBy::Conversation, GroupBy::Trace] {
-        let (groups, _) = group_indexed(&index, group_by, false);
+        let (groups, _) = group_indexed(&index, Conventions::built_in(), group_by, false);
         let got: Vec<_> = (0..groups.len())
             .map(|group| groups.get(group).map(|trace| index.trace_id(trace)).collect::<Vec<_>>())
             .collect();

@@ -3,19 +3,25 @@
 use std::borrow::Cow;
 
 use super::{
-    Draft,
+    Content, Convention, Kind, SpanDraft,
     keys::{
         CACHE_READ_TOKENS, FINISH_REASONS, INPUT_TOKENS, NOT_SPECIFIED, OUTPUT_TOKENS,
-        REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_RESULT,
+        REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT,
     },
 };
 use crate::{
     conversation::message::{google_message, have_content, is_cut_json, json_or_text, json_text},
     json::{Object, Paths, Step, Value},
+    trace::Span,
 };
 
-const LLM_REQUEST: &str = "gcp.vertex.agent.llm_request";
-const LLM_RESPONSE: &str = "gcp.vertex.agent.llm_response";
+/// The instrumentation scope of the kit.
+const SCOPE: &str = "gcp.vertex.agent";
+/// The start of its attribute names.
+const PREFIX: &str = "gcp.vertex.agent.";
+
+pub(super) const LLM_REQUEST: &str = "gcp.vertex.agent.llm_request";
+pub(super) const LLM_RESPONSE: &str = "gcp.vertex.agent.llm_response";
 const TOOL_CALL_ARGS: &str = "gcp.vertex.agent.tool_call_args";
 const TOOL_RESPONSE: &str = "gcp.vertex.agent.tool_response";
 
@@ -41,9 +47,50 @@ const USAGE: [(&str, &str); 3] = [
     ("cached_content_token_count", CACHE_READ_TOKENS),
 ];
 
-impl<'a> Draft<'a> {
+/// The convention `adk`.
+#[derive(Debug)]
+pub(super) struct AgentDevelopmentKit;
+
+impl Convention for AgentDevelopmentKit {
+    fn name(&self) -> &'static str {
+        "adk"
+    }
+
+    fn kind(&self, span: &Span) -> Option<Kind> {
+        match span.name.as_str() {
+            "call_llm" if is_adk(span) => Some(Kind::Inference),
+            "invocation" if is_adk(span) => Some(Kind::Workflow),
+            _ => None,
+        }
+    }
+
+    fn read(&self, draft: &mut SpanDraft<'_>) {
+        if is_adk(draft.span) {
+            draft.apply_adk();
+        }
+    }
+
+    fn content(&self, _span: &Span) -> Content {
+        Content { arguments: TOOL_CALL_ARGS, ..Content::default() }
+            .in_attributes(LLM_REQUEST, LLM_RESPONSE)
+            .switched_by("set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true")
+    }
+}
+
+/// Returns true for a span of the kit.
+fn is_adk(span: &Span) -> bool {
+    span.scope.name == SCOPE || span.attributes.keys().any(|key| key.starts_with(PREFIX))
+}
+
+/// Returns true for the span with which the kit repeats the results of tools called at the same time.
+pub(super) fn sums_up_tools(span: &Span) -> bool {
+    span.name == "execute_tool (merged)"
+        || span.attributes.get(TOOL_NAME).and_then(Value::as_str) == Some("(merged tools)")
+}
+
+impl<'a> SpanDraft<'a> {
     /// Fills from the attributes of the kit.
-    pub(super) fn apply_adk(&mut self) {
+    fn apply_adk(&mut self) {
         let recorded = &self.span.attributes;
         let unread = if self.needs_input() { REQUEST_UNREAD } else { REQUEST_UNREAD_WITHOUT_INPUT };
         if let Some(request) = self.object(LLM_REQUEST, unread) {
@@ -55,7 +102,7 @@ impl<'a> Draft<'a> {
         if let Some(arguments) = recorded.get(TOOL_CALL_ARGS)
             && arguments.as_str() != Some("N/A")
         {
-            self.attributes.fill(TOOL_ARGUMENTS, Cow::Owned(json_or_text(arguments)));
+            self.fill(TOOL_ARGUMENTS, Cow::Owned(json_or_text(arguments)), TOOL_CALL_ARGS);
         }
         // The kit writes nothing but JSON here.
         if recorded.get(TOOL_RESPONSE).and_then(Value::as_str).is_some_and(is_cut_json) {
@@ -64,7 +111,7 @@ impl<'a> Draft<'a> {
         if let Some(result) = recorded.get(TOOL_RESPONSE).map(json_or_text)
             && !is_not_specified(&result)
         {
-            self.attributes.fill(TOOL_RESULT, Cow::Owned(result));
+            self.fill(TOOL_RESULT, Cow::Owned(result), TOOL_RESPONSE);
         }
     }
 
@@ -97,10 +144,10 @@ impl<'a> Draft<'a> {
                 .filter(|message| !message.parts.is_empty())
                 .collect();
             if have_content(&messages) {
-                self.input = messages;
+                self.set_input(messages, LLM_REQUEST);
             }
         }
-        self.fill_text(REQUEST_MODEL, request.get("model"));
+        self.fill_text(REQUEST_MODEL, request.get("model"), LLM_REQUEST);
     }
 
     fn apply_response(&mut self, response: &Object) {
@@ -109,24 +156,24 @@ impl<'a> Draft<'a> {
                 response.get("content").and_then(|content| google_message(content, "assistant"))
             && have_content(std::slice::from_ref(&message))
         {
-            self.output = vec![message];
+            self.set_output(vec![message], LLM_RESPONSE);
         }
         if let Some(reason) = response.get("finish_reason").and_then(Value::as_str) {
             let reasons = Value::Array(vec![Value::String(reason.to_lowercase())]);
-            self.attributes.fill(FINISH_REASONS, Cow::Owned(reasons));
+            self.fill(FINISH_REASONS, Cow::Owned(reasons), LLM_RESPONSE);
         }
-        self.fill_text(RESPONSE_MODEL, response.get("model_version"));
+        self.fill_text(RESPONSE_MODEL, response.get("model_version"), LLM_RESPONSE);
         for (count, key) in USAGE {
             let count = response.get("usage_metadata").and_then(|usage| usage.get(count));
             if let Some(count @ (Value::Int(_) | Value::BigInt(_))) = count {
-                self.attributes.fill(key, Cow::Owned(count.clone()));
+                self.fill(key, Cow::Owned(count.clone()), LLM_RESPONSE);
             }
         }
     }
 
-    fn fill_text(&mut self, key: &'static str, value: Option<&Value>) {
+    fn fill_text(&mut self, key: &'static str, value: Option<&Value>, source: &'static str) {
         if let Some(text @ Value::String(_)) = value {
-            self.attributes.fill(key, Cow::Owned(text.clone()));
+            self.fill(key, Cow::Owned(text.clone()), source);
         }
     }
 }

@@ -1,12 +1,8 @@
-//! Lists of objects that are flattened into attributes (`gen_ai.prompt.0.content`), and messages in this form.
+//! Lists of objects that are flattened into attributes (`gen_ai.prompt.0.content`).
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use super::Draft;
-use crate::{
-    conversation::message::{Message, Part, have_content, json_or_text, parts_of_content},
-    json::{Object, Value},
-};
+use crate::json::{Object, Value};
 
 /// Objects nested deeper than this stay whole; the convention's own end at the fifth level.
 const MAX_DEPTH: usize = 8;
@@ -75,41 +71,4 @@ fn flatten<'a>(fields: &mut Fields<'a>, path: String, value: &'a Value, depth: u
             fields.insert(Cow::Owned(path), value);
         }
     }
-}
-
-impl Draft<'_> {
-    /// Fills messages from indexed attributes.
-    pub(super) fn apply_indexed(&mut self) {
-        if self.needs_input() {
-            self.input = messages(&self.span.attributes, "gen_ai.prompt.");
-        }
-        if self.needs_output() {
-            self.output = messages(&self.span.attributes, "gen_ai.completion.");
-        }
-    }
-}
-
-fn messages(attributes: &Object, prefix: &str) -> Vec<Message> {
-    let messages: Vec<_> =
-        objects(attributes, prefix.trim_end_matches('.'), None).values().map(message).collect();
-    if have_content(&messages) { messages } else { Vec::new() }
-}
-
-fn message(fields: &Fields<'_>) -> Message {
-    let get = |field: &str| fields.get(field).copied();
-    let role = get("role").and_then(Value::as_str).unwrap_or("user");
-    if role == "tool" {
-        let response = get("content").map(json_or_text);
-        let part = Part::tool_response(get("tool_call_id"), None, response.as_ref());
-        return Message::new(role, vec![part]);
-    }
-    let mut parts = get("content").map(parts_of_content).unwrap_or_default();
-    for call in inner_objects(fields, "tool_calls").values() {
-        let get = |field: &str| call.get(field).copied();
-        if get("name").and_then(Value::as_str).is_some() {
-            let arguments = get("arguments").map(json_or_text);
-            parts.push(Part::tool_call(get("id"), get("name"), arguments.as_ref()));
-        }
-    }
-    Message::new(role, parts)
 }

@@ -5,18 +5,17 @@
 
 use crate::{
     conversation::message::{
-        Message, Part, google_parts, have_text, is_cut_json, is_placeholder, parse_json,
-        parts_of_content, user_turn,
+        Message, Part, after_user, google_parts, have_text, is_cut_json, is_placeholder,
+        message_parts, parse_json, parts_of_content, user_turn,
     },
-    json::parse_literal,
-    json::{Object, Value},
+    json::{Object, Value, is_repr, parse_literal, parse_repr},
 };
 
 /// Maximum depth of a message.
 const MAX_DEPTH: usize = 4;
 
 /// Members with the message of the user, in order of precedence.
-const USER_KEYS: [&str; 11] = [
+const USER_KEYS: [&str; 12] = [
     "new_message",
     "input",
     "inputs",
@@ -28,6 +27,7 @@ const USER_KEYS: [&str; 11] = [
     "prompt",
     "message",
     "text",
+    "task",
 ];
 
 /// Members with the answer of the agent, in order of precedence.
@@ -78,6 +78,79 @@ pub(super) fn said_by_agent(
     })
 }
 
+/// Returns the messages that follow those of the user in a value that holds the history of a run; none if it holds none.
+pub(super) fn steps_of_agent(value: Option<&Value>, mime_type: Option<&Value>) -> Vec<Message> {
+    match read(value, mime_type) {
+        Ok(Some(Said::Structure(structure))) => steps(&structure, 0).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+fn steps(value: &Value, depth: usize) -> Option<Vec<Message>> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match history(value) {
+        Some(history) => Some(after_user(&history).to_vec()),
+        None => find(value, &AGENT_KEYS, |member| steps(member, depth + 1)),
+    }
+}
+
+/// Returns the messages of a model call: a list of messages, one message, or a text of this role.
+///
+/// # Errors
+///
+/// The value is JSON that was cut off.
+pub(super) fn history_of(value: Option<&Value>, role: &str) -> Result<Vec<Message>, CutOff> {
+    Ok(match read(value, None)? {
+        Some(Said::Text(text)) => vec![plain(role, &text)],
+        Some(Said::Structure(structure)) => history(&structure).unwrap_or_default(),
+        None => Vec::new(),
+    })
+}
+
+/// Takes the arguments out of the call of a Python function, which tracers record as `args` and `kwargs`, next to flags.
+///
+/// Positional arguments are kept unless they are alone.
+pub(super) fn unwrap_call(value: Value) -> Value {
+    let is_flag = |(key, value): (&String, &Value)| {
+        matches!(key.as_str(), "args" | "kwargs") || matches!(value, Value::Bool(_) | Value::Null)
+    };
+    let Value::Object(mut call) = value else { return value };
+    let positional = match call.get("args") {
+        None | Some(Value::Null) => &[],
+        Some(Value::Array(items)) => &items[..],
+        Some(_) => return Value::Object(call),
+    };
+    match call.get("kwargs") {
+        Some(Value::Object(named)) if call.iter().all(is_flag) => match positional {
+            [] => call.swap_remove("kwargs").unwrap_or_default(),
+            [only] if named.is_empty() => only.clone(),
+            _ => Value::Object(call),
+        },
+        _ => Value::Object(call),
+    }
+}
+
+/// Returns true if a value holds a message of this role with text.
+pub(super) fn holds_message(value: Option<&Value>, mime_type: Option<&Value>, role: &str) -> bool {
+    let Ok(Some(Said::Structure(structure))) = read(value, mime_type) else { return false };
+    let has_text =
+        |message: &Message| message.role == role && have_text(std::slice::from_ref(message));
+    holds(&structure, 0, &|history| history.iter().any(has_text))
+}
+
+fn holds(value: &Value, depth: usize, is_wanted: &dyn Fn(&[Message]) -> bool) -> bool {
+    match (history(value), value) {
+        _ if depth > MAX_DEPTH => false,
+        (Some(history), _) => is_wanted(&history),
+        (None, Value::Object(members)) => {
+            members.values().any(|member| holds(member, depth + 1, is_wanted))
+        }
+        _ => false,
+    }
+}
+
 /// A value is JSON that was cut off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CutOff;
@@ -102,6 +175,10 @@ fn read(value: Option<&Value>, mime_type: Option<&Value>) -> Result<Option<Said>
         Some(scalar) => return Ok(Some(Said::Text(scalar.clone()))),
     };
     let mime_type = mime_type.and_then(Value::as_str).unwrap_or_default();
+    if is_repr(text) {
+        // An object of the framework, which may hold a message; often cut off.
+        return Ok(parse_repr(text).map(Said::Structure));
+    }
     let as_written = Said::Text(Value::String(text.clone()));
     if mime_type.starts_with("text/") {
         return Ok(Some(as_written));
@@ -127,6 +204,9 @@ fn user_messages(value: &Value, depth: usize) -> Vec<Message> {
     if let Some(history) = history(value) {
         return user_turn(&history).to_vec();
     }
+    if let Some(text) = only_text_argument(value) {
+        return vec![plain("user", text)];
+    }
     find(value, &USER_KEYS, |member| {
         let messages = match member {
             text @ Value::String(_) => vec![plain("user", text)],
@@ -135,6 +215,13 @@ fn user_messages(value: &Value, depth: usize) -> Vec<Message> {
         Some(messages).filter(|messages| have_text(messages))
     })
     .unwrap_or_default()
+}
+
+/// Returns the only text among the positional arguments of the call of a Python function.
+fn only_text_argument(value: &Value) -> Option<&Value> {
+    let arguments = value.get("args").filter(|_| value.get("kwargs").is_some())?.as_array()?;
+    let mut texts = arguments.iter().filter(|argument| argument.as_str().is_some());
+    texts.next().filter(|_| texts.next().is_none())
 }
 
 fn agent_message(value: &Value, depth: usize) -> Option<Message> {
@@ -146,6 +233,12 @@ fn agent_message(value: &Value, depth: usize) -> Option<Message> {
             message.role == "assistant" && have_text(std::slice::from_ref(*message))
         };
         return history.iter().rev().find(answers).cloned();
+    }
+    // The output of a crew or a task of CrewAI.
+    if let Some(raw @ Value::String(_)) = value.get("raw")
+        && value.get("json_dict").is_some()
+    {
+        return Some(plain("assistant", raw));
     }
     // The whole response of a provider.
     if let Some([choice, ..]) = value.get("choices").and_then(Value::as_array) {
@@ -192,6 +285,11 @@ fn history(value: &Value) -> Option<Vec<Message>> {
 fn message(item: &Value) -> Option<Message> {
     match item {
         Value::Array(items) => pair(items),
+        // The text that Python shows for a message of Haystack or LlamaIndex.
+        Value::String(text) => match parse_repr(text)? {
+            Value::Object(object) => of_object(&object, &object),
+            _ => None,
+        },
         Value::Object(object) => match (object.get("kwargs"), object.get("data")) {
             // The two ways in which LangChain writes its messages as JSON.
             (Some(Value::Object(inner)), _) if object.contains_key("lc") => {
@@ -218,12 +316,13 @@ fn pair(items: &[Value]) -> Option<Message> {
 fn of_object(object: &Object, around: &Object) -> Option<Message> {
     let named = |object: &Object, key| object.get(key).and_then(Value::as_str).and_then(role_named);
     let role = named(object, "role")
+        .or_else(|| named(object, "_role"))
         .or_else(|| named(object, "type"))
         .or_else(|| named(around, "type"))?;
+    const CONTENT: [&str; 4] = ["content", "_content", "blocks", "tool_calls"];
     let parts = match (object.get("content"), object.get("parts")) {
-        (Some(content), _) if !content.is_null() => parts_of_content(content),
-        (_, Some(Value::Array(parts))) => google_parts(parts),
-        (Some(_), _) => Vec::new(),
+        (None | Some(Value::Null), Some(Value::Array(parts))) => google_parts(parts),
+        _ if CONTENT.iter().any(|key| object.contains_key(*key)) => message_parts(role, object),
         _ => return None,
     };
     Some(Message::new(role, parts))

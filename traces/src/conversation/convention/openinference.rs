@@ -11,14 +11,15 @@
 use std::borrow::Cow;
 
 use super::{
-    Classified, Draft, Kind, attributes,
+    Content, Convention, Kind, Kinds, SpanDraft,
     indexed::{Fields, inner_objects, objects},
     keys::{
         AGENT_NAME, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, CONVERSATION_ID, FINISH_REASONS,
         INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_CALL_ID,
         TOOL_NAME, TOOL_RESULT,
     },
-    values::{CutOff, said_by_agent, said_by_user},
+    registry::records_messages,
+    values::{CutOff, holds_message, said_by_agent, said_by_user, steps_of_agent, unwrap_call},
 };
 use crate::{
     conversation::message::{
@@ -42,9 +43,22 @@ const FACTS: [(&str, &str); 9] = [
     ("session.id", CONVERSATION_ID),
 ];
 
+/// Attributes of a tool span with one value, and the attributes that they fill; earlier ones have precedence.
+const TOOL_FACTS: [(&str, &str); 3] =
+    [("tool_call.id", TOOL_CALL_ID), ("tool.id", TOOL_CALL_ID), ("tool.name", TOOL_NAME)];
+const PARAMETERS: &str = "tool.parameters";
+
 /// The model, asked for or answering: the specification leaves it open.
 const MODEL: &str = "llm.model_name";
 const FINISH_REASON: &str = "llm.finish_reason";
+const INPUT_LIST: &str = "llm.input_messages";
+const OUTPUT_LIST: &str = "llm.output_messages";
+const PROMPTS: &str = "llm.prompts";
+const CHOICES: &str = "llm.choices";
+const INPUT_VALUE: &str = "input.value";
+const INPUT_TYPE: &str = "input.mime_type";
+const OUTPUT_VALUE: &str = "output.value";
+const OUTPUT_TYPE: &str = "output.mime_type";
 
 /// Placeholder of instrumentations for hidden values.
 const WITHHELD: &str = "__REDACTED__";
@@ -63,136 +77,173 @@ fn is_withheld(value: &Value) -> bool {
     value.is_null() || value.as_str() == Some(WITHHELD)
 }
 
-impl Draft<'_> {
-    /// Fills from what the convention records, if the span follows it.
-    ///
-    /// `decided` says that the span's kind comes from this convention. An agent that another convention describes
-    /// keeps what that says of its input and output, even if it is nothing.
-    pub(super) fn apply_openinference(&mut self, kind: Kind, decided: bool) {
-        let span = self.span;
+/// The convention `openinference`.
+#[derive(Debug)]
+pub(super) struct OpenInference;
+
+/// Its name.
+const NAME: &str = "openinference";
+
+impl Convention for OpenInference {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn kind(&self, span: &Span) -> Option<Kind> {
+        let named = span_kind(span)?;
+        let is = |kind: &str| named.eq_ignore_ascii_case(kind);
+        if is("LLM") {
+            Some(Kind::Inference)
+        } else if is("TOOL") && !is_handoff(span) {
+            Some(Kind::Tool)
+        } else if is("AGENT") {
+            Some(Kind::Agent)
+        } else {
+            None
+        }
+    }
+
+    /// The `GenAI` conventions come first: in a trace in which they record the content of a model call, this one adds no
+    /// calls, agents or tools, since it would record the same ones again. Where they record agents or calls without
+    /// content only, it adds calls and tools.
+    fn classify(&self, trace: &Trace, kinds: &mut Kinds) {
+        let of_others: Vec<usize> = (0..trace.spans.len())
+            .filter(|&index| kinds.get(index) == Some(Kind::Inference))
+            .collect();
+        let is_own = |index: usize| span_kind(&trace.spans[index]).is_some();
+        if of_others.iter().any(|&index| is_own(index) || records_messages(trace, index)) {
+            return;
+        }
+        let has_agents = kinds.any(Kind::is_agentic);
+        let runs = if has_agents { Vec::new() } else { runs(trace) };
+        for (index, span) in trace.spans.iter().enumerate() {
+            // An operation that the other conventions name, whichever it is, is not looked at again.
+            if kinds.get(index).is_some() {
+                continue;
+            }
+            match self.kind(span) {
+                Some(Kind::Agent) if has_agents => {}
+                Some(kind) => kinds.set(index, kind),
+                None if runs.get(index) == Some(&true) && is_chain(span) => {
+                    kinds.set(index, Kind::Workflow);
+                }
+                None => {}
+            }
+        }
+        for index in of_others {
+            if is_repeated(trace, index) {
+                kinds.set(index, Kind::Plain);
+            }
+        }
+    }
+
+    /// An agent that another convention describes keeps what that says of its input and output, even if it is nothing.
+    fn read(&self, draft: &mut SpanDraft<'_>) {
+        let span = draft.span;
         if span_kind(span).is_none() {
             return;
         }
         for (name, key) in FACTS {
             if let Some(value) = recorded(span, name) {
-                self.attributes.fill(key, Cow::Borrowed(value));
+                draft.fill(key, Cow::Borrowed(value), name);
             }
         }
         if let Some(model) = recorded(span, MODEL)
-            && self.attributes.is_missing(RESPONSE_MODEL)
+            && draft.attributes.is_missing(RESPONSE_MODEL)
         {
-            self.attributes.fill(REQUEST_MODEL, Cow::Borrowed(model));
+            draft.fill(REQUEST_MODEL, Cow::Borrowed(model), MODEL);
         }
         if let Some(reason @ Value::String(_)) = recorded(span, FINISH_REASON) {
             let reasons = Value::Array(vec![reason.clone()]);
-            self.attributes.fill(FINISH_REASONS, Cow::Owned(reasons));
+            draft.fill(FINISH_REASONS, Cow::Owned(reasons), FINISH_REASON);
         }
-        match kind {
+        match draft.kind {
             Kind::Inference => {
-                self.fill_messages(
-                    &[messages_in, texts_in, value_in],
-                    &[messages_out, texts_out, value_out],
-                );
+                fill_input(draft, &[messages_in, texts_in, value_in]);
+                fill_output(draft, &[messages_out, texts_out, value_out]);
             }
             // Instrumentations copy the first message of a history into the indexed attributes of agents and chains, so
             // the whole value comes first.
-            Kind::Agent | Kind::Workflow if decided => {
-                self.fill_messages(&[value_in, messages_in], &[value_out, messages_out]);
+            Kind::Agent | Kind::Workflow if draft.by == NAME => {
+                fill_input(draft, &[value_in, messages_in]);
+                fill_output(draft, &[value_out, messages_out]);
+                if draft.needs_steps() {
+                    let value = recorded(span, OUTPUT_VALUE);
+                    let steps = steps_of_agent(value, recorded(span, OUTPUT_TYPE));
+                    draft.set_steps(steps, OUTPUT_VALUE);
+                }
             }
-            Kind::Tool => self.apply_openinference_tool(),
+            Kind::Tool => read_tool(draft),
             Kind::Agent | Kind::Workflow | Kind::Plain => {}
         }
     }
 
-    fn fill_messages(&mut self, input: &[Source], output: &[Source]) {
-        if self.needs_input() {
-            self.input = self.first_of(input);
-        }
-        if self.needs_output() {
-            self.output = self.first_of(output);
-        }
+    fn content(&self, _span: &Span) -> Content {
+        Content { arguments: INPUT_VALUE, ..Content::default() }
+            .in_attributes(INPUT_LIST, OUTPUT_LIST)
+            .switched_by("unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS")
     }
+}
 
-    /// The messages of the first source that has some or cannot be read.
-    fn first_of(&mut self, sources: &[Source]) -> Vec<Message> {
-        for source in sources {
-            match source(self.span) {
-                Ok(messages) if messages.is_empty() => {}
-                Ok(messages) => return messages,
-                Err(name) => {
-                    self.fail(name, "is JSON that was cut off");
-                    return Vec::new();
-                }
+fn fill_input(draft: &mut SpanDraft<'_>, sources: &[Source]) {
+    if draft.needs_input() {
+        let (messages, source) = first_of(draft, sources);
+        draft.set_input(messages, source);
+    }
+}
+
+fn fill_output(draft: &mut SpanDraft<'_>, sources: &[Source]) {
+    if draft.needs_output() {
+        let (messages, source) = first_of(draft, sources);
+        draft.set_output(messages, source);
+    }
+}
+
+/// Returns the messages of the first source that has some or cannot be read.
+fn first_of(draft: &mut SpanDraft<'_>, sources: &[Source]) -> (Vec<Message>, &'static str) {
+    for source in sources {
+        match source(draft.span) {
+            Ok((messages, _)) if messages.is_empty() => {}
+            Ok(found) => return found,
+            Err(name) => {
+                draft.fail(name, "is JSON that was cut off");
+                break;
             }
         }
-        Vec::new()
     }
+    (Vec::new(), "")
 }
 
-/// A source of messages. The error is the name of an attribute that was cut off.
-type Source = fn(&Span) -> Result<Vec<Message>, &'static str>;
+/// A source of messages: the messages and the name of the attribute. The error is the name of an attribute that was cut
+/// off.
+type Source = fn(&Span) -> Result<(Vec<Message>, &'static str), &'static str>;
 
-fn messages_in(span: &Span) -> Result<Vec<Message>, &'static str> {
-    read_messages(&span.attributes, Side::Input)
+fn messages_in(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
+    Ok((read_messages(&span.attributes, Side::Input)?, INPUT_LIST))
 }
 
-fn messages_out(span: &Span) -> Result<Vec<Message>, &'static str> {
-    read_messages(&span.attributes, Side::Output)
+fn messages_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
+    Ok((read_messages(&span.attributes, Side::Output)?, OUTPUT_LIST))
 }
 
-fn texts_in(span: &Span) -> Result<Vec<Message>, &'static str> {
-    read_texts(&span.attributes, Side::Input)
+fn texts_in(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
+    Ok((read_texts(&span.attributes, Side::Input)?, PROMPTS))
 }
 
-fn texts_out(span: &Span) -> Result<Vec<Message>, &'static str> {
-    read_texts(&span.attributes, Side::Output)
+fn texts_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
+    Ok((read_texts(&span.attributes, Side::Output)?, CHOICES))
 }
 
-fn value_in(span: &Span) -> Result<Vec<Message>, &'static str> {
-    let said = said_by_user(recorded(span, "input.value"), recorded(span, "input.mime_type"));
-    let said = said.map_err(|CutOff| "input.value")?;
-    Ok(if have_text(&said) { said } else { Vec::new() })
+fn value_in(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
+    let said = said_by_user(recorded(span, INPUT_VALUE), recorded(span, INPUT_TYPE));
+    let said = said.map_err(|CutOff| INPUT_VALUE)?;
+    Ok((if have_text(&said) { said } else { Vec::new() }, INPUT_VALUE))
 }
 
-fn value_out(span: &Span) -> Result<Vec<Message>, &'static str> {
-    let said = said_by_agent(recorded(span, "output.value"), recorded(span, "output.mime_type"));
-    let said = said.map_err(|CutOff| "output.value")?;
-    Ok(if have_text(&said) { said } else { Vec::new() })
-}
-
-/// The kinds of all spans of a trace.
-///
-/// The `GenAI` conventions come first: in a trace in which they record a model call, this one adds no calls, agents
-/// or tools, since it would record the same ones again. Where they record agents only, it adds calls and tools.
-pub(in crate::conversation) fn kinds_of(trace: &Trace) -> Vec<Classified> {
-    let declared: Vec<Option<Kind>> = trace.spans.iter().map(attributes::kind_of).collect();
-    let mut kinds: Vec<Classified> = declared
-        .iter()
-        .map(|kind| Classified { kind: kind.unwrap_or(Kind::Plain), by_openinference: false })
-        .collect();
-    let any = |is: fn(Kind) -> bool| declared.iter().flatten().any(|kind| is(*kind));
-    if any(|kind| kind == Kind::Inference) {
-        return kinds;
-    }
-    let has_agents = any(Kind::is_agentic);
-    let runs = if has_agents { Vec::new() } else { runs(trace) };
-    for (index, span) in trace.spans.iter().enumerate() {
-        // An operation that the other conventions name, whichever it is, is not looked at again.
-        let (None, Some(named)) = (declared[index], span_kind(span)) else { continue };
-        let kind = if named.eq_ignore_ascii_case("LLM") {
-            Kind::Inference
-        } else if named.eq_ignore_ascii_case("TOOL") && !is_handoff(span) {
-            Kind::Tool
-        } else if named.eq_ignore_ascii_case("AGENT") && !has_agents {
-            Kind::Agent
-        } else if named.eq_ignore_ascii_case("CHAIN") && runs.get(index) == Some(&true) {
-            Kind::Workflow
-        } else {
-            continue;
-        };
-        kinds[index] = Classified { kind, by_openinference: true };
-    }
-    kinds
+fn value_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
+    let said = said_by_agent(recorded(span, OUTPUT_VALUE), recorded(span, OUTPUT_TYPE));
+    let said = said.map_err(|CutOff| OUTPUT_VALUE)?;
+    Ok((if have_text(&said) { said } else { Vec::new() }, OUTPUT_VALUE))
 }
 
 /// Returns for each span whether it is the outermost one of the convention with a model call or an agent below it.
@@ -202,18 +253,67 @@ pub(in crate::conversation) fn kinds_of(trace: &Trace) -> Vec<Classified> {
 fn runs(trace: &Trace) -> Vec<bool> {
     let mut outermost: Vec<Option<usize>> = vec![None; trace.spans.len()];
     let mut runs = vec![false; trace.spans.len()];
-    for index in trace.walk() {
+    let order: Vec<usize> = trace.walk().collect();
+    for &index in &order {
         let Some(kind) = span_kind(&trace.spans[index]) else {
             outermost[index] = trace.parent[index].and_then(|parent| outermost[parent]);
             continue;
         };
         let top = trace.parent[index].and_then(|parent| outermost[parent]).unwrap_or(index);
         outermost[index] = Some(top);
-        if ["LLM", "AGENT"].iter().any(|known| kind.eq_ignore_ascii_case(known)) {
+        if ["LLM", "AGENT", "TOOL"].iter().any(|known| kind.eq_ignore_ascii_case(known)) {
             runs[top] = true;
         }
     }
+    if !runs.contains(&true) {
+        add_dialogues(trace, &order, &mut runs);
+    }
     runs
+}
+
+/// Adds the outermost chains that hold messages of a user and of an assistant, in a trace that records chains only.
+fn add_dialogues(trace: &Trace, order: &[usize], runs: &mut [bool]) {
+    let mut is_covered = vec![false; trace.spans.len()];
+    for &index in order {
+        let span = &trace.spans[index];
+        let is_inside = trace.parent[index].is_some_and(|parent| is_covered[parent]);
+        runs[index] = !is_inside && is_chain(span) && is_dialogue(span);
+        is_covered[index] = is_inside || runs[index];
+    }
+}
+
+/// Returns true if the input of a span holds a message of the user, and its output one of the assistant.
+fn is_dialogue(span: &Span) -> bool {
+    let holds =
+        |value, kind, role| holds_message(recorded(span, value), recorded(span, kind), role);
+    holds(INPUT_VALUE, INPUT_TYPE, "user") && holds(OUTPUT_VALUE, OUTPUT_TYPE, "assistant")
+}
+
+/// Returns true if the call without content is recorded again by a span of this convention, which is elsewhere in the tree
+/// at the same time. A span inside the other is part of the same call.
+fn is_repeated(trace: &Trace, call: usize) -> bool {
+    let is_call = |index: usize| {
+        span_kind(&trace.spans[index]).is_some_and(|kind| kind.eq_ignore_ascii_case("LLM"))
+    };
+    let above = |index: usize| std::iter::successors(trace.parent[index], |up| trace.parent[*up]);
+    let contains = |outer: &Span, inner: &Span| {
+        outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns
+    };
+    let span = &trace.spans[call];
+    let others: Vec<usize> = (0..trace.spans.len())
+        .filter(|&other| is_call(other) && other != call)
+        .filter(|&other| {
+            let other = &trace.spans[other];
+            contains(other, span) || contains(span, other)
+        })
+        .collect();
+    let is_nested =
+        |&other: &usize| above(call).any(|up| up == other) || above(other).any(|up| up == call);
+    !others.is_empty() && !others.iter().any(is_nested)
+}
+
+fn is_chain(span: &Span) -> bool {
+    span_kind(span).is_some_and(|kind| kind.eq_ignore_ascii_case("CHAIN"))
 }
 
 /// Returns true if the span records that one agent handed over to another. The tool call that requested it is in the model's
@@ -225,7 +325,7 @@ fn is_handoff(span: &Span) -> bool {
 
 /// Input or output of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+enum Side {
     Input,
     Output,
 }
@@ -246,8 +346,8 @@ impl Side {
 /// The list is JSON text that was cut off; the error is the name of the attribute.
 fn read_messages(attributes: &Object, side: Side) -> Result<Vec<Message>, &'static str> {
     let name = match side {
-        Side::Input => "llm.input_messages",
-        Side::Output => "llm.output_messages",
+        Side::Input => INPUT_LIST,
+        Side::Output => OUTPUT_LIST,
     };
     let whole = whole_list(attributes, name)?;
     let messages: Vec<Message> = objects(attributes, name, whole.as_deref())
@@ -262,10 +362,10 @@ fn read_messages(attributes: &Object, side: Side) -> Result<Vec<Message>, &'stat
 /// # Errors
 ///
 /// The list is JSON text that was cut off; the error is the name of the attribute.
-pub(super) fn read_texts(attributes: &Object, side: Side) -> Result<Vec<Message>, &'static str> {
+fn read_texts(attributes: &Object, side: Side) -> Result<Vec<Message>, &'static str> {
     let (name, field) = match side {
-        Side::Input => ("llm.prompts", "prompt.text"),
-        Side::Output => ("llm.choices", "completion.text"),
+        Side::Input => (PROMPTS, "prompt.text"),
+        Side::Output => (CHOICES, "completion.text"),
     };
     let whole = whole_list(attributes, name)?;
     let as_texts = whole.as_deref().and_then(Value::as_array).unwrap_or_default();
@@ -329,41 +429,36 @@ fn content(fields: &Fields<'_>) -> Part {
     }
 }
 
-impl Draft<'_> {
-    /// Fills what is known of a tool's call.
-    pub(super) fn apply_openinference_tool(&mut self) {
-        let span = self.span;
-        let input = recorded(span, "input.value").map(structure).map(unwrap_arguments);
-        let output = recorded(span, "output.value").map(structure).map(unwrap_result);
-        for name in ["tool_call.id", "tool.id"] {
-            if let Some(id) = recorded(span, name) {
-                self.attributes.fill(TOOL_CALL_ID, Cow::Borrowed(id));
-            }
+/// Fills what is known of a tool call.
+fn read_tool(draft: &mut SpanDraft<'_>) {
+    let span = draft.span;
+    let input = recorded(span, INPUT_VALUE).map(structure).map(unwrap_arguments);
+    let output = recorded(span, OUTPUT_VALUE).map(structure).map(unwrap_result);
+    for (name, key) in TOOL_FACTS {
+        if let Some(value) = recorded(span, name) {
+            draft.fill(key, Cow::Borrowed(value), name);
         }
-        if let Some(name) = recorded(span, "tool.name") {
-            self.attributes.fill(TOOL_NAME, Cow::Borrowed(name));
-        }
-        let mut ids = Vec::new();
-        if let Some((arguments, id)) = input {
-            self.attributes.fill(TOOL_ARGUMENTS, Cow::Owned(arguments));
-            ids.extend(id);
-        } else if let Some(parameters) = recorded(span, "tool.parameters").map(structure)
-            && !is_schema(&parameters)
-        {
-            self.attributes.fill(TOOL_ARGUMENTS, Cow::Owned(parameters));
-        }
-        if let Some((result, id)) = output {
-            self.attributes.fill(TOOL_RESULT, Cow::Owned(result));
-            ids.extend(id);
-        }
-        for id in ids {
-            self.attributes.fill(TOOL_CALL_ID, Cow::Owned(id));
-        }
+    }
+    let mut ids = Vec::new();
+    if let Some((arguments, id)) = input {
+        draft.fill(TOOL_ARGUMENTS, Cow::Owned(arguments), INPUT_VALUE);
+        ids.extend(id.map(|id| (id, INPUT_VALUE)));
+    } else if let Some(parameters) = recorded(span, PARAMETERS).map(structure)
+        && !is_schema(&parameters)
+    {
+        draft.fill(TOOL_ARGUMENTS, Cow::Owned(parameters), PARAMETERS);
+    }
+    if let Some((result, id)) = output {
+        draft.fill(TOOL_RESULT, Cow::Owned(result), OUTPUT_VALUE);
+        ids.extend(id.map(|id| (id, OUTPUT_VALUE)));
+    }
+    for (id, source) in ids {
+        draft.fill(TOOL_CALL_ID, Cow::Owned(id), source);
     }
 }
 
 /// Parses JSON text, or Python notation, in which some frameworks pass arguments. Other text stays text.
-pub(super) fn structure(value: &Value) -> Value {
+fn structure(value: &Value) -> Value {
     match value {
         Value::String(text) => {
             parse_json(text).or_else(|| parse_literal(text)).unwrap_or_else(|| value.clone())
@@ -386,7 +481,7 @@ fn unwrap_arguments(input: Value) -> (Value, Option<Value>) {
         {
             (take(&mut call, "args"), Some(take(&mut call, "id")))
         }
-        other => (other, None),
+        other => (unwrap_call(other), None),
     }
 }
 

@@ -1,0 +1,108 @@
+//! `GenAI` semantic conventions of OpenTelemetry: attributes of spans, the details event, and older names of both.
+
+use std::borrow::Cow;
+
+use super::{
+    Content, Convention, Kind, SpanDraft,
+    adk::sums_up_tools,
+    keys::{
+        ALIASES, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, FINISH_REASONS, INPUT_MESSAGES,
+        INPUT_TOKENS, OPERATION, OUTPUT_MESSAGES, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_ID,
+        RESPONSE_MODEL,
+    },
+    semantic_kernel,
+};
+use crate::{
+    json::{Value, scalar_text},
+    trace::Span,
+};
+
+/// Carries everything about one model call.
+pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
+
+/// Attributes of the details event that fill those of the span.
+const DETAIL_KEYS: [&str; 8] = [
+    REQUEST_MODEL,
+    RESPONSE_MODEL,
+    RESPONSE_ID,
+    FINISH_REASONS,
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
+    CACHE_READ_TOKENS,
+    CACHE_WRITE_TOKENS,
+];
+
+/// How producers record content that do not follow the variable of the conventions, by the start of their scope.
+const SWITCHES: [(&str, &str); 4] = [
+    ("autogen", "trace the client of the model as well, since AutoGen itself records none"),
+    (semantic_kernel::SCOPE, semantic_kernel::SWITCH),
+    ("agent_framework", "set ENABLE_SENSITIVE_DATA=true"),
+    ("gcp.vertex.agent", "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"),
+];
+
+/// The name of the convention.
+pub(in crate::conversation) const NAME: &str = "genai";
+
+/// The convention `genai`.
+#[derive(Debug)]
+pub(super) struct GenAi;
+
+impl Convention for GenAi {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn kind(&self, span: &Span) -> Option<Kind> {
+        if sums_up_tools(span) {
+            return Some(Kind::Plain);
+        }
+        let operation = span.attributes.get(OPERATION).filter(|operation| !operation.is_null());
+        let operation = operation.and_then(scalar_text).filter(|text| !text.is_empty())?;
+        Some(match operation.as_str() {
+            "chat" | "generate_content" | "text_completion" => Kind::Inference,
+            "invoke_agent" => Kind::Agent,
+            "invoke_workflow" => Kind::Workflow,
+            "execute_tool" => Kind::Tool,
+            _ => Kind::Plain,
+        })
+    }
+
+    fn content(&self, span: &Span) -> Content {
+        let content = Content::default();
+        let own = SWITCHES.iter().find(|(scope, _)| span.scope.name.starts_with(scope));
+        own.map_or(content, |(_, switch)| content.switched_by(switch))
+    }
+
+    fn read(&self, draft: &mut SpanDraft<'_>) {
+        let recorded = &draft.span.attributes;
+        draft.read_input(recorded.get(INPUT_MESSAGES), INPUT_MESSAGES);
+        draft.read_output(recorded.get(OUTPUT_MESSAGES), OUTPUT_MESSAGES);
+        for (alias, key) in ALIASES {
+            match recorded.get(alias) {
+                Some(reason @ Value::String(_)) if key == FINISH_REASONS => {
+                    draft.fill(key, Cow::Owned(Value::Array(vec![reason.clone()])), alias);
+                }
+                Some(value) => draft.fill(key, Cow::Borrowed(value), alias),
+                None => {}
+            }
+        }
+        read_details(draft);
+    }
+}
+
+/// Fills from the details events, those of the span before those of its log records.
+fn read_details(draft: &mut SpanDraft<'_>) {
+    let span = draft.span;
+    let logs = draft.logs.clone();
+    let events = span.events.iter().map(|event| (event.name.as_str(), &event.attributes));
+    let logs = logs.iter().map(|log| (log.event_name.as_str(), &log.attributes));
+    for (_, details) in events.chain(logs).filter(|(name, _)| *name == DETAILS) {
+        draft.read_input(details.get(INPUT_MESSAGES), DETAILS);
+        draft.read_output(details.get(OUTPUT_MESSAGES), DETAILS);
+        for key in DETAIL_KEYS {
+            if let Some(value) = details.get(key) {
+                draft.fill(key, Cow::Borrowed(value), DETAILS);
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Conventions: the ways in which instrumentations record agents, and one reading of a span whatever convention it follows.
+//!
+//! A [`Convention`] recognizes spans and fills a [`SpanDraft`] from what they recorded: messages, and attributes under the
+//! names of the `GenAI` semantic conventions. [`Conventions`] is the registry; its order is the precedence. A part that
+//! is already filled is never replaced, and a list of messages comes whole from one source.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `registry` | the trait, the registry, classification of the spans of a trace |
+//! | `draft` | a span in canonical form, while it is filled and afterwards |
+//! | `attributes`, `keys` | canonical attributes and their names |
+//! | `genai` | `GenAI` semantic conventions: attributes of spans, details events, older names |
+//! | `events` | one event or log record per message, from older versions of these conventions |
+//! | `adk` | Google's Agent Development Kit |
+//! | `pydantic_ai` | Pydantic AI, and Logfire's spans of the `OpenAI` Agents SDK |
+//! | `semantic_kernel` | older releases of Semantic Kernel |
+//! | `crewai` | tasks of `CrewAI` |
+//! | `langfuse` | observations of Langfuse |
+//! | `traceloop` | indexed messages of `OpenLLMetry` |
+//! | `openinference`, `values` | `OpenInference`, and the messages in its `input.value` and `output.value` |
+//! | `indexed` | lists of objects that are flattened into attributes |
+
+mod adk;
+mod attributes;
+mod crewai;
+mod draft;
+mod events;
+mod genai;
+mod indexed;
+pub(super) mod keys;
+mod langfuse;
+mod openinference;
+mod pydantic_ai;
+mod registry;
+mod semantic_kernel;
+#[cfg(test)]
+mod tests;
+mod traceloop;
+mod values;
+
+pub(super) use attributes::TooLarge;
+pub use draft::SpanDraft;
+pub(super) use draft::{Side, SpanView, Wanted};
+pub(super) use genai::NAME as GENAI;
+pub use registry::{Content, Convention, Conventions, Kind, Kinds};
