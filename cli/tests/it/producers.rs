@@ -19,39 +19,6 @@ use std::{
 
 use recording::Recording;
 
-/// Recordings that are not read correctly yet, by the beginnings of their names.
-const NOT_YET: &[&str] = &[
-    "agno-traceloop",
-    "anthropic-openinference",
-    "anthropic-traceloop-0.69.0",
-    "autogen",
-    "crewai-openinference",
-    "crewai-traceloop",
-    "dspy-openinference",
-    "google-adk-1_S2",
-    "google-adk-events_S2",
-    "google-genai-semconv_S2",
-    "haystack-openinference",
-    "langfuse",
-    "langgraph-langsmith",
-    "langgraph-openinference",
-    "langgraph-traceloop",
-    "litellm_",
-    "llama-index-openinference",
-    "llama-index-traceloop",
-    "openai-agents-logfire",
-    "pydantic-ai-1-v1",
-    "pydantic-ai-1-v2",
-    "pydantic-ai-1-v3",
-    "pydantic-ai-v2",
-    "pydantic-ai-v3-1.40.0",
-    "semantic-kernel_S4",
-    "semantic-kernel-1.36.0",
-    "smolagents-openinference",
-    "strands_",
-    "strands-1.10.0",
-];
-
 /// Every recording, with what an evaluator saw of it and how that differs from what happened.
 struct Results {
     recordings: Vec<(Recording, recording::Seen, Vec<String>)>,
@@ -86,26 +53,21 @@ fn read(recordings: &[Recording], place: impl Fn() -> recording::Place + Sync) -
 impl Results {
     /// Fails with all differences of all recordings.
     fn check(&self) {
-        let is_known = |name: &str| NOT_YET.iter().any(|known| name.starts_with(known));
-        let total = self.recordings.len();
-        let wrong = || self.recordings.iter().filter(|(.., differences)| !differences.is_empty());
-        let unexpected: Vec<String> = wrong()
-            .filter(|(recording, ..)| !is_known(&recording.name))
+        let wrong: Vec<String> = self
+            .recordings
+            .iter()
+            .filter(|(.., differences)| !differences.is_empty())
             .map(|(recording, _, differences)| {
                 format!("{}\n    {}", recording.name, differences.join("\n    "))
             })
             .collect();
         assert!(
-            unexpected.is_empty(),
-            "{} of {total} recordings are not read correctly:\n{}",
-            unexpected.len(),
-            unexpected.join("\n")
+            wrong.is_empty(),
+            "{} of {} recordings are not read correctly:\n{}",
+            wrong.len(),
+            self.recordings.len(),
+            wrong.join("\n")
         );
-        let outdated: Vec<&&str> = NOT_YET
-            .iter()
-            .filter(|known| !wrong().any(|(recording, ..)| recording.name.starts_with(**known)))
-            .collect();
-        assert!(outdated.is_empty(), "read correctly now, remove from NOT_YET: {outdated:?}");
     }
 }
 
