@@ -16,13 +16,16 @@ use crate::{
 /// Name of a session of the recorder; only on resources.
 const SESSION_NAME: &str = "agentevals.session_name";
 /// The attributes that group traces, in order of precedence. All but the first may also be on spans.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 10] = [
     SESSION_NAME,
     "gen_ai.conversation.id",
     "session.id",
     "gcp.vertex.agent.session_id",
     "traceloop.association.properties.session_id",
     "traceloop.association.properties.thread_id",
+    "langsmith.metadata.session_id",
+    "langsmith.metadata.thread_id",
+    "langsmith.metadata.conversation_id",
     // Of the OpenAI Agents SDK as Logfire records it; only next to its id of the trace.
     GROUP_ID,
 ];
@@ -32,10 +35,18 @@ const AGENT_TRACE_ID: &str = "agent_trace_id";
 /// others that decide whether a trace counts.
 pub const GROUPING: TrackedAttributes =
     TrackedAttributes { keys: &TRACKED, name: tracked_name, may_have_name };
-const TRACKED: [&str; KEYS.len() + 2] =
-    [KEYS[0], KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], AGENT_TRACE_ID, OPERATION];
+const TRACKED: [&str; KEYS.len() + 2] = {
+    let mut tracked = [AGENT_TRACE_ID; KEYS.len() + 2];
+    let mut key = 0;
+    while key < KEYS.len() {
+        tracked[key] = KEYS[key];
+        key += 1;
+    }
+    tracked[OPERATION_KEY] = OPERATION;
+    tracked
+};
 /// Number of the operation in [`TRACKED`].
-const OPERATION_KEY: usize = TRACKED.len() - 1;
+const OPERATION_KEY: usize = KEYS.len() + 1;
 /// The operation of a span that creates an agent and does nothing with it.
 const CREATE_AGENT: &str = "create_agent";
 /// Maximum length of the name of a conversation in characters.

@@ -15,6 +15,7 @@
 //! | `pydantic_ai` | Pydantic AI, and Logfire's spans of the `OpenAI` Agents SDK |
 //! | `semantic_kernel` | older releases of Semantic Kernel |
 //! | `crewai` | tasks of `CrewAI` |
+//! | `langsmith` | spans of `LangSmith` |
 //! | `langfuse` | observations of Langfuse |
 //! | `traceloop` | indexed messages of `OpenLLMetry` |
 //! | `openinference`, `values` | `OpenInference`, and the messages in its `input.value` and `output.value` |
@@ -29,6 +30,7 @@ mod genai;
 mod indexed;
 pub(super) mod keys;
 mod langfuse;
+mod langsmith;
 mod openinference;
 mod pydantic_ai;
 mod registry;

@@ -474,7 +474,7 @@ fn is_schema(parameters: &Value) -> bool {
 }
 
 /// Takes the arguments out of the request that `LangChain` passes to tools, with its id.
-fn unwrap_arguments(input: Value) -> (Value, Option<Value>) {
+pub(super) fn unwrap_arguments(input: Value) -> (Value, Option<Value>) {
     match input {
         Value::Object(mut call)
             if says(&call, "type", "tool_call") && call.contains_key("args") =>
@@ -486,7 +486,7 @@ fn unwrap_arguments(input: Value) -> (Value, Option<Value>) {
 }
 
 /// Takes the result out of the message that `LangChain` makes of it, or Google's function response, with its id.
-fn unwrap_result(output: Value) -> (Value, Option<Value>) {
+pub(super) fn unwrap_result(output: Value) -> (Value, Option<Value>) {
     match output {
         Value::Object(mut message)
             if says(&message, "type", "tool") && message.contains_key("content") =>

@@ -13,6 +13,7 @@ use super::{
     genai::{DETAILS, GenAi},
     keys::{INPUT_MESSAGES, OUTPUT_MESSAGES, TOOL_ARGUMENTS},
     langfuse::Langfuse,
+    langsmith::LangSmith,
     openinference::OpenInference,
     pydantic_ai::{EVENTS, LogfireAgents, PydanticAi, REQUEST_DATA},
     semantic_kernel::SemanticKernel,
@@ -112,6 +113,7 @@ impl Default for Conventions {
             Arc::new(CrewAi),
             Arc::new(OpenInference),
             Arc::new(Langfuse),
+            Arc::new(LangSmith),
         ])
     }
 }

@@ -569,6 +569,54 @@ fn what_a_producer_did_not_record_is_unknown() {
 }
 
 #[test]
+fn langsmith_records_arguments_and_results_of_langchain() {
+    let of = |operation: &str, kind: &str, input: Value, output: Value| {
+        json!({
+            "gen_ai.operation.name": operation, "langsmith.span.kind": kind,
+            "gen_ai.prompt": input.to_string(), "gen_ai.completion": output.to_string(),
+        })
+    };
+    let message = |kind: &str, members: Value| json!({"lc": 1, "id": [kind], "kwargs": members});
+    let asked = message("HumanMessage", json!({"type": "human", "content": "Oslo?"}));
+    let request = message(
+        "AIMessage",
+        json!({"type": "ai", "content": "", "tool_calls": [
+            {"name": "weather", "args": {"city": "Oslo"}, "id": "c", "type": "tool_call"}
+        ]}),
+    );
+    let answer = json!({"type": "ai", "content": "Cold."});
+    let result = json!({"type": "tool", "content": "4C", "tool_call_id": "c"});
+    let generations = json!({"generations": [[{"text": "", "message": request}]]});
+    let recording = Recording::default()
+        .span(
+            (1, 0),
+            "bot",
+            (0, 90),
+            of(
+                "chain",
+                "chain",
+                json!({"messages": [{"role": "user", "content": "Oslo?"}]}),
+                json!({"messages": [{"type": "human", "content": "Oslo?"}, answer]}),
+            ),
+        )
+        .span(
+            (2, 1),
+            "model",
+            (1, 9),
+            of("chat", "llm", json!({"messages": [[asked]]}), generations),
+        )
+        .span(
+            (3, 1),
+            "weather",
+            (20, 30),
+            of("execute_tool", "tool", json!({"city": "Oslo"}), json!({"output": result})),
+        );
+    let found = turn(recording);
+    assert_eq!(said(&found), (Some("Oslo?"), Some("Cold.")));
+    assert_eq!(calls(&found), [oslo("c", r#""4C""#)]);
+}
+
+#[test]
 fn a_registered_convention_precedes_the_built_in_ones() {
     use std::borrow::Cow;
 
