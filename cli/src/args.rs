@@ -17,6 +17,8 @@ use clap::{
 };
 use clap_complete::Shell;
 use evaluator_host::{
+    conversation::GroupBy,
+    files::check_destination,
     hosts::{
         ForeignHost,
         conform::{Release, UnknownHost},
@@ -27,7 +29,7 @@ use evaluator_host::{
     trace::TraceFormats,
 };
 
-use self::run::{Grouping, ReportOutputParser, report_file};
+use self::run::{GROUPINGS, ReportOutputParser};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use crate::{
     render::LogFormat,
@@ -115,24 +117,11 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of configuration files, for editors
     Schema,
-    /// Create an evaluator from a template
-    #[command(visible_alias = "new")]
-    Init(InitArgs),
+    #[command(flatten)]
+    Shared(EvaluatorCommand),
     /// Run the tests of an evaluator, in the environment it runs in
     #[command(after_help = TEST_EXIT_CODES)]
     Test(TestArgs),
-    /// List the languages evaluators can be written in, and whether this machine can run them
-    Runtimes,
-    /// List evaluators that can be named in a configuration
-    #[command(after_help = SOURCES_HELP)]
-    List(ListArgs),
-    /// Fetch evaluators of `type: remote` again, and pin their content in evaluators.lock
-    #[command(
-        after_help = "Exit codes: 0 all are up to date, 2 usage or configuration error, 3 something could not be fetched"
-    )]
-    Update(UpdateArgs),
-    /// Print a configuration entry for an evaluator
-    Config(ConfigArgs),
     /// Compile the manifests of evaluators in a directory into the index from which hosts fetch them
     #[command(
         after_help = "Exit codes: 0 the index is up to date, 1 it is not (with --check), 2 a manifest is wrong (nothing was written), 3 a file could not be read or written"
@@ -172,19 +161,26 @@ pub(crate) enum Command {
     Evaluator(EvaluatorCommand),
 }
 
-/// Commands of `agentevals evaluator`, so that users of it change only the name of the command.
+/// Commands that are also available as `evaluator evaluator ..`, like those of `agentevals evaluator`: users of it change only
+/// the name of the command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvaluatorCommand {
-    /// See `evaluator init`
+    /// Create an evaluator from a template
+    #[command(visible_alias = "new")]
     Init(InitArgs),
-    /// See `evaluator runtimes`
+    /// List the languages evaluators can be written in, and whether this machine can run them
     Runtimes,
-    /// See `evaluator list`
-    #[command(after_help = SOURCES_HELP)]
+    /// List evaluators that can be named in a configuration
+    #[command(
+        after_help = "Exit codes: 0 listed (a source that fails among all is a warning), 2 the source is not set up, 3 it failed"
+    )]
     List(ListArgs),
-    /// See `evaluator update`
+    /// Fetch evaluators of `type: remote` again, and pin their content in evaluators.lock
+    #[command(
+        after_help = "Exit codes: 0 all are up to date, 2 usage or configuration error, 3 something could not be fetched"
+    )]
     Update(UpdateArgs),
-    /// See `evaluator config`
+    /// Print a configuration entry for an evaluator
     Config(ConfigArgs),
 }
 
@@ -242,11 +238,9 @@ pub(crate) struct SourcePlaces {
     #[arg(long, value_name = "FILE", value_parser = existing)]
     pub(crate) index: Option<PathBuf>,
     /// Directory of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
-    #[arg(long, value_name = "FOLDER", value_parser = existing)]
+    #[arg(long, value_name = "DIR", value_parser = existing)]
     pub(crate) folder: Option<PathBuf>,
 }
-
-const SOURCES_HELP: &str = "Exit codes: 0 listed (a source that fails among all is a warning), 2 the source is not set up, 3 it failed";
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
@@ -254,7 +248,7 @@ pub(crate) struct IndexArgs {
     #[arg(value_name = "DIR", value_parser = directory)]
     pub(crate) directory: PathBuf,
     /// Index to write, or - for stdout (default: index.yaml in DIR, or next to DIR if DIR is named `evaluators`)
-    #[arg(short, long, value_name = "FILE", value_parser = in_a_directory)]
+    #[arg(short, long, value_name = "FILE", value_parser = writable)]
     pub(crate) output: Option<PathBuf>,
     /// Write nothing, and fail if the index is not up to date
     #[arg(long)]
@@ -358,10 +352,18 @@ pub(crate) struct ExportArgs {
 
 /// Parses the name of a host that evaluators can be exported for.
 fn target() -> impl TypedValueParser<Value = &'static ForeignHost> {
-    let values = targets().map(|(host, about)| PossibleValue::new(host.name).help(about));
-    PossibleValuesParser::new(values).try_map(|name| {
-        let target = targets().find(|(host, _)| host.name == name);
-        target.map(|(host, _)| host).ok_or("evaluators cannot be exported for it")
+    one_of(targets().map(|(host, about)| (host.name, host, about)))
+}
+
+/// Parses one of these names, in any case where the argument ignores it. A row has the name, its value and a help text.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    rows: impl IntoIterator<Item = (&'static str, T, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let values = rows.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(values).try_map(move |given| {
+        let row = rows.iter().find(|(name, ..)| name.eq_ignore_ascii_case(&given));
+        row.map(|(_, value, _)| *value).ok_or("unknown value")
     })
 }
 
@@ -374,8 +376,8 @@ pub(crate) struct InspectArgs {
     #[arg(short, long, ignore_case = true)]
     pub(crate) format: Option<String>,
     /// How traces are grouped into conversations (default: auto, as in a run without an eval set)
-    #[arg(long, value_enum)]
-    pub(crate) group_by: Option<Grouping>,
+    #[arg(long, value_parser = one_of(GROUPINGS))]
+    pub(crate) group_by: Option<GroupBy>,
     /// Form of the output; `invocations` in JSON are those of the document that evaluators read
     #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
     pub(crate) output: TextOrJson,
@@ -392,7 +394,7 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
     /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
-    #[arg(long, value_name = "FILE", value_parser = report_file)]
+    #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
 }
 
@@ -503,14 +505,9 @@ fn directory(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn in_a_directory(text: &str) -> Result<PathBuf, String> {
+/// Parses the name of a file, and checks as far as possible before any work that the file can be written.
+fn writable(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match directory {
-        Some(directory) if !directory.is_dir() => {
-            Err(format!("the directory {} does not exist", directory.display()))
-        }
-        _ if path.is_dir() => Err("this is a directory".to_owned()),
-        _ => Ok(path),
-    }
+    check_destination(&path).map_err(|error| error.to_string())?;
+    Ok(path)
 }

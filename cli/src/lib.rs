@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `commands` | one file per command |
-//! | `render` | what people read: tables, summaries, configuration errors, progress |
+//! | `render` | output for people: tables, summaries, configuration errors, progress |
 //! | `scaffold` | new evaluators from templates |
-//! | `signals` | Ctrl-C |
-//! | `streams` | stdout as the program was given it |
+//! | `signals` | Ctrl-C and other signals |
+//! | `streams` | stdout as the program inherited it |
 //! | `exit` | exit codes |
 
 mod args;
@@ -26,7 +26,7 @@ use render::{LogFormat, LogSettings};
 
 /// Runs the `evaluator` command with these arguments, the program's name first.
 ///
-/// On Linux the memory of this process cannot be read by others from then on, see [`hide_memory`].
+/// On Linux, other processes cannot read the memory of this process from then on, see [`hide_memory`].
 pub fn evaluator<I, A>(args: I) -> ExitCode
 where
     I: IntoIterator<Item = A>,
@@ -35,10 +35,10 @@ where
     evaluator_with(Runner::default(), args)
 }
 
-/// Runs the `evaluator` command with what a program adds to it: metrics, runtimes, executors, sources, and evaluators
-/// that are linked into it, which configurations name with `type: linked`.
+/// Runs the `evaluator` command with additions of a program: metrics, runtimes, executors, sources, and linked evaluators,
+/// which configurations name with `type: linked`.
 ///
-/// What the arguments say (`--jobs`, `--locked`) counts more than what the runner says.
+/// The arguments (`--jobs`, `--locked`) override the settings of the runner.
 ///
 /// ```no_run
 /// use evaluator_host::{linked::LinkedEvaluator, run::Runner};
@@ -82,7 +82,7 @@ where
     }
 }
 
-/// Evaluators do not see the secrets of this process in their environment, nor are they to find them in its memory.
+/// Keeps evaluators, which do not get the secrets in the environment of this process, from reading them in its memory.
 fn hide() {
     if let Err(error) = hide_memory() {
         render::warning(&format!(

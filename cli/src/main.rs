@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 mod os;
 
-/// Recordings are read into many small values: loading 20,000 traces (111 MB) takes 0.75 s of processor time with mimalloc
-/// and 1.08 s with the allocator of glibc, in the same memory.
+/// Traces are read into many small values: loading 20,000 traces (111 MB) takes 0.75 s of processor time with mimalloc and
+/// 1.08 s with the allocator of glibc, with the same memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -19,39 +19,27 @@ use crate::{exit, render};
 /// A separate thread listens, because the run may be busy with a large file. It listens before this returns, so that no
 /// later signal is missed.
 pub(crate) fn watch(cancellation: Cancellation) {
-    watch_with(cancellation, &ENDS);
+    watch_with(cancellation, "finished evaluations will be reported", false);
 }
 
 /// Like [`watch`] for a server, which `HUP` does not stop: tools send it to make a service reload its files.
 pub(crate) fn watch_serving(cancellation: Cancellation) {
-    watch_with(cancellation, &SERVES);
+    watch_with(cancellation, "accepted documents are finished first", true);
 }
 
-/// Messages of a command about signals.
-struct Messages {
-    /// At the first stop signal.
-    stopping: &'static str,
-    /// At `HUP`, if that is not a stop signal.
-    hangup: Option<&'static str>,
-}
-
-const ENDS: Messages = Messages {
-    stopping: "stopping; finished evaluations will be reported (once more: stop at once)",
-    hangup: None,
-};
-
-const SERVES: Messages = Messages {
-    stopping: "stopping; accepted documents are finished first (once more: stop at once)",
-    hangup: Some("HUP is ignored; restart the server to load changed evaluators"),
-};
-
-fn watch_with(cancellation: Cancellation, messages: &'static Messages) {
+fn watch_with(cancellation: Cancellation, consequence: &'static str, ignores_hangup: bool) {
     let (listens, listening) = mpsc::channel();
     let listener = thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let ended = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .and_then(|runtime| runtime.block_on(listen(&cancellation, messages, listens)));
+        let ended = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(
+            |runtime| {
+                runtime.block_on(async {
+                    let signals = Signals::new(ignores_hangup)?;
+                    // The receiver may be gone.
+                    let _ = listens.send(());
+                    listen(signals, &cancellation, consequence).await
+                })
+            },
+        );
         if let Err(error) = ended {
             warn(&error);
         }
@@ -71,39 +59,17 @@ fn warn(error: &io::Error) {
 
 #[expect(clippy::exit, reason = "the second signal asks not to wait for anything")]
 async fn listen(
+    mut signals: Signals,
     cancellation: &Cancellation,
-    messages: &Messages,
-    listens: mpsc::Sender<()>,
+    consequence: &str,
 ) -> io::Result<()> {
-    let mut signals = Signals::new(messages.hangup.is_some())?;
-    // The receiver may be gone.
-    let _ = listens.send(());
-    signals.wait_to_stop(messages).await?;
-    render::warning(messages.stopping);
+    signals.wait_to_stop().await?;
+    render::warning(&format!("stopping; {consequence} (once more: stop at once)"));
     cancellation.cancel();
-    signals.wait_to_stop(messages).await?;
+    signals.wait_to_stop().await?;
     // After the exit, nothing would stop them.
     process::kill_all();
     std::process::exit(i32::from(exit::INTERRUPTED))
-}
-
-/// A received signal.
-enum Received {
-    Stop,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no such signal"))]
-    Hangup,
-}
-
-impl Signals {
-    /// Waits for a stop signal. Other signals are only reported.
-    async fn wait_to_stop(&mut self, messages: &Messages) -> io::Result<()> {
-        loop {
-            match (self.next().await?, messages.hangup) {
-                (Received::Hangup, Some(message)) => render::note(message),
-                _ => return Ok(()),
-            }
-        }
-    }
 }
 
 #[cfg(unix)]
@@ -111,6 +77,7 @@ struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hangup: Option<tokio::signal::unix::Signal>,
+    ignores_hangup: bool,
 }
 
 #[cfg(unix)]
@@ -124,20 +91,28 @@ impl Signals {
             hangup: (ignores_hangup || hangup_stops())
                 .then(|| signal(SignalKind::hangup()))
                 .transpose()?,
+            ignores_hangup,
         })
     }
 
-    async fn next(&mut self) -> io::Result<Received> {
-        let hangup = async {
-            match &mut self.hangup {
-                Some(hangup) => hangup.recv().await,
-                None => std::future::pending().await,
+    /// Waits for a stop signal. A `HUP` that stops nothing is only reported.
+    async fn wait_to_stop(&mut self) -> io::Result<()> {
+        loop {
+            let hangup = async {
+                match &mut self.hangup {
+                    Some(hangup) => hangup.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _ = self.interrupt.recv() => return Ok(()),
+                _ = self.terminate.recv() => return Ok(()),
+                _ = hangup => {}
             }
-        };
-        tokio::select! {
-            _ = self.interrupt.recv() => Ok(Received::Stop),
-            _ = self.terminate.recv() => Ok(Received::Stop),
-            _ = hangup => Ok(Received::Hangup),
+            if !self.ignores_hangup {
+                return Ok(());
+            }
+            render::note("HUP is ignored; restart the server to load changed evaluators");
         }
     }
 }
@@ -165,8 +140,8 @@ impl Signals {
         Ok(Self)
     }
 
-    async fn next(&mut self) -> io::Result<Received> {
-        tokio::signal::ctrl_c().await.map(|()| Received::Stop)
+    async fn wait_to_stop(&mut self) -> io::Result<()> {
+        tokio::signal::ctrl_c().await
     }
 }
 

@@ -1,4 +1,4 @@
-//! The standard streams as the program was given them.
+//! The standard streams as the program inherited them.
 
 mod os;
 
@@ -12,8 +12,8 @@ pub(crate) fn check_stdout() -> io::Result<()> {
     if os::stdout_was_closed() { Err(io::Error::other("it is closed")) } else { Ok(()) }
 }
 
-/// The columns of the terminal that stdout is; `None` where it is not a terminal. `COLUMNS` counts more than what the
-/// terminal says.
+/// Returns the width of the terminal in columns; `None` if stdout is not a terminal. `COLUMNS` overrides the width of the
+/// terminal.
 pub(crate) fn stdout_width() -> Option<usize> {
     let stdout = io::stdout();
     if !stdout.is_terminal() {

@@ -332,6 +332,7 @@ impl<'n> Field<'n> {
     pub fn number(&self) -> Option<f64> {
         match &self.node.kind {
             NodeKind::Scalar(Value::Int(value)) => Some(*value as f64),
+            NodeKind::Scalar(Value::BigInt(digits)) => digits.parse().ok(),
             NodeKind::Scalar(Value::Float(value)) => Some(*value),
             NodeKind::Scalar(Value::String(text)) => text.trim().parse().ok(),
             _ => None,

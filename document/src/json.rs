@@ -3,9 +3,9 @@
 //! The YAML reader would misread JSON silently where the two differ: `1e5` is text in YAML, and syntax errors are
 //! described in terms of blocks and indentation.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
-use evaluator_json::{self as json, ParseError, ParseOptions, Value};
+use evaluator_json::{self as json, ParseError, ParseOptions, ScanError, Scanner, Value};
 
 use crate::{Node, NodeKind, Span};
 
@@ -41,113 +41,62 @@ pub struct RepeatedKey {
 /// The text is not JSON, or is nested deeper than 100 levels.
 pub fn read_json(text: &str) -> Result<JsonDocument, ParseError> {
     let options = ParseOptions { max_depth: MAX_DEPTH, ..ParseOptions::default() };
-    // The scanner below relies on the text being JSON and only finds its tokens.
     json::parse(text, &options)?;
-    let mut scanner = Scanner { text, at: 0, repeated: Vec::new() };
-    let root = scanner.value();
-    Ok(JsonDocument { root, repeated: scanner.repeated })
+    let mut reader = Reader { scanner: Scanner::of_text(text), repeated: Vec::new() };
+    let root = reader.scanner.begin().and_then(|()| reader.node());
+    // The scanner accepts every text that the parser accepts.
+    let root = root.unwrap_or_else(|_| Node::from(&Value::Null));
+    Ok(JsonDocument { root, repeated: reader.repeated })
 }
 
-/// Scanner of a text that is valid JSON.
-struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
+struct Reader<'a> {
+    scanner: Scanner<'a>,
     repeated: Vec<RepeatedKey>,
 }
 
-impl Scanner<'_> {
-    fn value(&mut self) -> Node {
-        let start = self.skip(is_space);
-        let kind = match self.peek() {
-            Some(b'{') => self.object(),
-            Some(b'[') => self.array(),
-            _ => NodeKind::Scalar(self.scalar()),
+impl Reader<'_> {
+    fn node(&mut self) -> Result<Node, ScanError> {
+        let start = self.scanner.offset();
+        let kind = match self.scanner.peek()? {
+            Some(b'{') => self.object()?,
+            Some(b'[') => self.array()?,
+            _ => NodeKind::Scalar(self.scanner.value()?),
         };
-        Node { span: Span { start, end: self.at }, kind }
+        Ok(Node { span: Span { start, end: self.scanner.offset() }, kind })
     }
 
-    fn object(&mut self) -> NodeKind {
+    fn object(&mut self) -> Result<NodeKind, ScanError> {
         let mut entries = Vec::new();
         let mut seen: HashMap<String, Span> = HashMap::new();
-        self.at += 1;
-        while self.has_next(b'}') {
-            let key = self.value();
-            self.skip(|byte| is_space(byte) || byte == b':');
-            let value = self.value();
-            let name = key.as_str().unwrap_or_default();
-            match seen.get(name) {
-                Some(&first) => {
-                    self.repeated.push(RepeatedKey {
-                        key: name.to_owned(),
-                        first,
-                        again: key.span,
-                    });
+        let mut has_next = self.scanner.open_object()?;
+        while has_next {
+            let key = self.node()?;
+            self.scanner.colon()?;
+            let value = self.node()?;
+            match seen.entry(key.as_str().unwrap_or_default().to_owned()) {
+                Entry::Occupied(seen) => {
+                    let (key, first, again) = (seen.key().clone(), *seen.get(), key.span);
+                    self.repeated.push(RepeatedKey { key, first, again });
                 }
-                None => {
-                    seen.insert(name.to_owned(), key.span);
+                Entry::Vacant(unseen) => {
+                    unseen.insert(key.span);
                     entries.push((key, value));
                 }
             }
+            has_next = self.scanner.next_member()?;
         }
-        NodeKind::Mapping(entries)
+        Ok(NodeKind::Mapping(entries))
     }
 
-    fn array(&mut self) -> NodeKind {
+    fn array(&mut self) -> Result<NodeKind, ScanError> {
         let mut items = Vec::new();
-        self.at += 1;
-        while self.has_next(b']') {
-            items.push(self.value());
+        let mut has_next = self.scanner.open_array()?;
+        while has_next {
+            items.push(self.node()?);
+            has_next = self.scanner.next_item()?;
         }
-        NodeKind::Sequence(items)
+        Ok(NodeKind::Sequence(items))
     }
-
-    /// Returns true if another item follows; else consumes the closing character.
-    fn has_next(&mut self, close: u8) -> bool {
-        self.skip(|byte| is_space(byte) || byte == b',');
-        match self.peek() {
-            None => false,
-            Some(byte) if byte == close => {
-                self.at += 1;
-                false
-            }
-            Some(_) => true,
-        }
-    }
-
-    fn scalar(&mut self) -> Value {
-        let start = self.at;
-        if self.peek() == Some(b'"') {
-            self.at += 1;
-            while self.skip(|byte| !matches!(byte, b'"' | b'\\')) < self.text.len() {
-                match self.peek() {
-                    Some(b'\\') => self.at += 2,
-                    _ => break,
-                }
-            }
-            self.at += 1;
-        } else {
-            self.skip(|byte| !(is_space(byte) || matches!(byte, b',' | b']' | b'}')));
-        }
-        self.at = self.at.min(self.text.len());
-        let token = self.text.get(start..self.at).unwrap_or_default();
-        json::parse(token, &ParseOptions::default()).map(|parsed| parsed.value).unwrap_or_default()
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    /// Advances while `wanted` holds; returns the new position.
-    fn skip(&mut self, wanted: impl Fn(u8) -> bool) -> usize {
-        while self.peek().is_some_and(&wanted) {
-            self.at += 1;
-        }
-        self.at
-    }
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 #[cfg(test)]

@@ -22,11 +22,11 @@ pub(crate) fn resolve(text: &str) -> Value {
         .unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Sign and the rest.
-fn split_sign(text: &str) -> (bool, &str) {
+/// Splits off the sign, and drops it if it is `+`.
+fn split_sign(text: &str) -> (&'static str, &str) {
     match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
     }
 }
 
@@ -35,12 +35,10 @@ fn all(text: &str, accept: impl Fn(u8) -> bool) -> bool {
 }
 
 fn int(text: &str) -> Option<Value> {
-    let (negative, digits) = split_sign(text);
-    let radix = |digits: &str, radix| {
-        let digits = digits.replace('_', "");
-        let value = i128::from_str_radix(&digits, radix).ok()?;
-        Some(integer(if negative { value.checked_neg()? } else { value }))
-    };
+    let (sign, digits) = split_sign(text);
+    let signed = |digits: &str| format!("{sign}{}", digits.replace('_', ""));
+    let radix =
+        |digits: &str, radix| i128::from_str_radix(&signed(digits), radix).ok().map(Value::from);
     if let Some(bits) = digits.strip_prefix("0b") {
         return all(bits, |b| matches!(b, b'0' | b'1' | b'_')).then(|| radix(bits, 2))?;
     }
@@ -55,21 +53,10 @@ fn int(text: &str) -> Option<Value> {
     }
     if let Some((first, rest)) = digits.split_once(':') {
         let whole = sexagesimal(first, rest)?;
-        return Some(integer(if negative { whole.checked_neg()? } else { whole }));
+        return Some(Value::from(if sign.is_empty() { whole } else { whole.checked_neg()? }));
     }
-    if !(digits.starts_with(|c: char| c.is_ascii_digit())
-        && all(digits, |b| b.is_ascii_digit() || b == b'_'))
-    {
-        return None;
-    }
-    radix(digits, 10).or_else(|| {
-        let digits = digits.replace('_', "");
-        Some(Value::BigInt(if negative { format!("-{digits}") } else { digits }.into()))
-    })
-}
-
-fn integer(value: i128) -> Value {
-    i64::try_from(value).map_or_else(|_| Value::BigInt(value.to_string().into()), Value::Int)
+    let is_decimal = digits.starts_with(|c: char| c.is_ascii_digit());
+    Value::from_digits(&signed(digits)).filter(|_| is_decimal)
 }
 
 /// `1:30` is 90: digits of base 60 after the first.
@@ -94,8 +81,8 @@ fn float(text: &str) -> Option<f64> {
     if matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Some(f64::NAN);
     }
-    let (negative, rest) = split_sign(text);
-    let sign = if negative { -1.0 } else { 1.0 };
+    let (sign, rest) = split_sign(text);
+    let sign = if sign.is_empty() { 1.0 } else { -1.0 };
     if matches!(rest, ".inf" | ".Inf" | ".INF") {
         return Some(sign * f64::INFINITY);
     }

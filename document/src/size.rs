@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_told_apart() {
+    fn units_are_distinguished() {
         for (text, bytes) in [
             ("0", Some(0)),
             ("1048576", Some(1 << 20)),

@@ -20,7 +20,7 @@ fn exact_match(
 ) -> Result<EvaluationResult, String> {
     let expected = expected_invocations.unwrap_or_default();
     if expected.is_empty() {
-        // A scenario has no expected turns. ADK shows the 0 beside the status.
+        // A scenario has no expected turns. ADK shows the 0 next to the status.
         return Ok(EvaluationResult::new(Score::ZERO, EvalStatus::NotEvaluated));
     }
     if expected.len() != actual_invocations.len() {

@@ -10,7 +10,7 @@ use evaluator_sdk::{
     protocol::adk::{EvalMetric, EvalStatus, EvaluationResult, Invocation, PerInvocationResult},
 };
 
-/// What stands beside the threshold in the metric's criterion.
+/// Settings next to the threshold in the metric's criterion.
 #[derive(serde::Deserialize)]
 struct Settings {
     /// What is not to be said, in any spelling and as a part of other words, too.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct Settings {
-    /// So many tool calls are fine.
+    /// Number of tool calls that is still efficient.
     #[serde(default = "ten")]
     max_tool_calls: u64,
 }

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_different_answer_is_shown_beside_the_expected_one() {
+    fn a_different_answer_is_shown_next_to_the_expected_one() {
         let input =
             testing::input("exact_match").turn("When?", "At one.").expected("When?", "At noon.");
 

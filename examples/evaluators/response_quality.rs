@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn long_short_and_missing_answers_are_told_apart() {
+    fn long_short_and_missing_answers_are_distinguished() {
         let input = testing::input("response_quality")
             .turn("When?", "At noon, sharp.")
             .turn("When?", "Noon.")

@@ -5,24 +5,17 @@ use serde_json::{Value, json};
 
 use crate::{
     scenario::{AGENT, Call, Conversation, INSTRUCTIONS, Turn},
-    span::{Span, Tracer},
+    span::{self, Span, Tracer},
 };
 
 const SCOPE: &str = "gcp.vertex.agent";
 
 /// The spans of a conversation, one trace per turn.
 pub(crate) fn record(conversation: &Conversation) -> Vec<Span> {
-    let mut spans = Vec::new();
     let mut contents = Vec::new();
-    let mut start_us = conversation.started * 1_000_000;
-    for (number, turn) in conversation.turns.iter().enumerate() {
-        let seed = format!("{}/{number}", conversation.id);
-        let trace = Tracer::new(SCOPE, &seed, start_us);
-        let recorded = record_turn(trace, conversation, turn, &mut contents);
-        start_us = recorded.iter().map(|span| span.end_us).max().unwrap_or(start_us) + 30_000_000;
-        spans.extend(recorded);
-    }
-    spans
+    span::record(conversation, SCOPE, |trace, turn| {
+        record_turn(trace, conversation, turn, &mut contents)
+    })
 }
 
 fn record_turn(

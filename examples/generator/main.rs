@@ -17,34 +17,21 @@ mod span;
 
 use std::{fs, io, path::Path};
 
-/// A file to write: its name and its text.
-struct TraceFile {
-    name: &'static str,
-    text: String,
-}
-
-fn trace_files() -> io::Result<Vec<TraceFile>> {
+/// Returns the files to write: their names and texts.
+fn trace_files() -> [(&'static str, String); 4] {
     let regression: Vec<_> = scenario::regression().iter().flat_map(semconv::record).collect();
-    Ok(vec![
-        TraceFile {
-            name: "booking.json",
-            text: jaeger::export(&semconv::record(&scenario::booking()))?,
-        },
-        TraceFile { name: "change.json", text: otlp::document(&adk::record(&scenario::change()))? },
-        TraceFile {
-            name: "expenses.jsonl",
-            text: otlp::lines(&semconv::record_without_tool_spans(&scenario::expenses()))?,
-        },
-        TraceFile { name: "regression.json", text: jaeger::export(&regression)? },
-    ])
+    let expenses = semconv::record_without_tool_spans(&scenario::expenses());
+    [
+        ("booking.json", jaeger::export(&semconv::record(&scenario::booking()))),
+        ("change.json", otlp::document(&adk::record(&scenario::change()))),
+        ("expenses.jsonl", otlp::lines(&expenses)),
+        ("regression.json", jaeger::export(&regression)),
+    ]
 }
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
-    for file in trace_files()? {
-        fs::write(folder.join(file.name), file.text)?;
-    }
-    Ok(())
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
+    trace_files().into_iter().try_for_each(|(name, text)| fs::write(directory.join(name), text))
 }
 
 #[cfg(test)]
@@ -53,20 +40,19 @@ mod tests {
 
     #[test]
     fn the_files_in_the_repository_are_what_the_generator_writes() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
-        for file in trace_files().unwrap() {
-            let written = fs::read_to_string(folder.join(file.name)).unwrap();
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces");
+        for (name, text) in trace_files() {
+            let written = fs::read_to_string(directory.join(name)).unwrap();
             assert!(
-                written == file.text,
-                "{} is out of date: cargo run -p evaluator-examples --bin make-traces",
-                file.name
+                written == text,
+                "{name} is out of date: cargo run -p evaluator-examples --bin make-traces"
             );
         }
     }
 
     #[test]
-    fn every_file_in_the_folder_is_generated() {
-        let names: Vec<_> = trace_files().unwrap().iter().map(|file| file.name).collect();
+    fn every_file_in_the_directory_is_generated() {
+        let names: Vec<_> = trace_files().into_iter().map(|(name, _)| name).collect();
         for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("traces")).unwrap() {
             let name = entry.unwrap().file_name();
             assert!(names.iter().any(|known| name == *known), "nothing generates {name:?}");

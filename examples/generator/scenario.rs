@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-/// What the agent is told before every conversation.
+/// Instructions of the agent in every conversation.
 pub(crate) const INSTRUCTIONS: &str = "You are the travel desk of a company. Today is Monday, 2 March 2026. Look things up with \
      your tools, book only what was asked for, and answer in plain sentences.";
 

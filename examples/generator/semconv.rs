@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     scenario::{AGENT, Call, Conversation, INSTRUCTIONS, Turn},
-    span::{Span, Tracer},
+    span::{self, Span, Tracer},
 };
 
 const SCOPE: &str = "opentelemetry.instrumentation.travel_desk";
@@ -29,17 +29,7 @@ struct Recorder<'a> {
 
 impl Recorder<'_> {
     fn record(mut self) -> Vec<Span> {
-        let mut spans = Vec::new();
-        let mut start_us = self.conversation.started * 1_000_000;
-        for (number, turn) in self.conversation.turns.iter().enumerate() {
-            let seed = format!("{}/{number}", self.conversation.id);
-            let recorded = self.turn(Tracer::new(SCOPE, &seed, start_us), turn);
-            // The user reads and types for half a minute.
-            start_us =
-                recorded.iter().map(|span| span.end_us).max().unwrap_or(start_us) + 30_000_000;
-            spans.extend(recorded);
-        }
-        spans
+        span::record(self.conversation, SCOPE, |trace, turn| self.turn(trace, turn))
     }
 
     fn turn(&mut self, mut trace: Tracer, turn: &Turn) -> Vec<Span> {

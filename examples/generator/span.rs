@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::scenario::{Conversation, Turn};
+
 /// One recorded operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
@@ -21,6 +23,24 @@ pub(crate) struct Span {
     pub(crate) error: Option<&'static str>,
 }
 
+/// Records each turn of a conversation as a trace.
+pub(crate) fn record(
+    conversation: &Conversation,
+    scope: &'static str,
+    mut record_turn: impl FnMut(Tracer, &Turn) -> Vec<Span>,
+) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut start_us = conversation.started * 1_000_000;
+    for (number, turn) in conversation.turns.iter().enumerate() {
+        let seed = format!("{}/{number}", conversation.id);
+        let recorded = record_turn(Tracer::new(scope, &seed, start_us), turn);
+        // The user reads and types for half a minute.
+        start_us = recorded.iter().map(|span| span.end_us).max().unwrap_or(start_us) + 30_000_000;
+        spans.extend(recorded);
+    }
+    spans
+}
+
 /// Hands out ids, times and parents to the spans of one trace.
 ///
 /// Ids and durations are drawn from a small generator that is seeded with the name of the trace: they look like those of
@@ -36,7 +56,7 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     /// A tracer for a trace that begins at `start_us`. `seed` names the trace among all that are generated.
-    pub(crate) fn new(scope: &'static str, seed: &str, start_us: u64) -> Self {
+    fn new(scope: &'static str, seed: &str, start_us: u64) -> Self {
         let mut random = Random::new(seed);
         let trace_id = u128::from(random.next()) << 64 | u128::from(random.next());
         Self { random, scope, trace_id, now_us: start_us, open: Vec::new(), spans: Vec::new() }

@@ -243,7 +243,7 @@ fn contextual_precision() {
     assert_eq!(code, 1);
 }
 
-/// A document of ADK's, each turn told by what was said and what should have been.
+/// An ADK document with the recorded and the expected answer of each turn.
 fn metric(turns: &[(Value, Value)], expected: bool) -> Value {
     let turn = |parts: &Value| {
         json!({"invocation_id": "e-1", "user_content": {"parts": [{"text": "Well?"}]},

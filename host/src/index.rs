@@ -19,7 +19,7 @@ use evaluator_protocol::Manifest;
 use crate::{
     config::{ConfigError, Problem},
     hosts::export::quoted,
-    manifest::{self, FolderFile, LoadedManifest},
+    manifest::{self, DirectoryFile, LoadedManifest},
     source::Reference,
 };
 
@@ -42,7 +42,7 @@ pub struct Entry {
     /// Path of its entrypoint from the directory of the index, with `/` as separator. Hosts use it as `ref`.
     pub path: String,
     /// Files of its directory.
-    pub files: Vec<FolderFile>,
+    pub files: Vec<DirectoryFile>,
 }
 
 /// Error of an index.
@@ -50,27 +50,27 @@ pub struct Entry {
 #[non_exhaustive]
 pub enum IndexError {
     /// A directory cannot be listed.
-    #[error("cannot read {}: {source}", .folder.display())]
+    #[error("cannot read {}: {source}", .directory.display())]
     Unreadable {
         /// The directory.
-        folder: PathBuf,
+        directory: PathBuf,
         /// Error of the system.
         source: io::Error,
     },
     /// The directory has no evaluators.
     #[error(
         "no evaluators in {}: none of its directories has an evaluator.yaml; `evaluator init NAME` creates one that has",
-        .folder.display()
+        .directory.display()
     )]
     Empty {
         /// The directory.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// The evaluators are not below the directory of the index.
-    #[error("the evaluators in {} are not below {}, the directory of the index", .folder.display(), .root.display())]
+    #[error("the evaluators in {} are not below {}, the directory of the index", .directory.display(), .root.display())]
     Outside {
         /// Directory of the evaluators.
-        folder: PathBuf,
+        directory: PathBuf,
         /// Directory of the index.
         root: PathBuf,
     },
@@ -80,23 +80,26 @@ pub enum IndexError {
 }
 
 impl Index {
-    /// Reads the manifests of the directories directly in `folder`. Paths in the index are relative to `root`, which is `folder`
+    /// Reads the manifests of the directories directly in `directory`. Paths in the index are relative to `root`, which is `directory`
     /// or a directory above it.
     ///
     /// # Errors
     ///
     /// [`IndexError`], with the problems of all evaluators.
-    pub fn compile(folder: &Path, root: &Path) -> Result<Self, IndexError> {
-        let unreadable =
-            |folder: &Path, source| IndexError::Unreadable { folder: folder.to_owned(), source };
-        let found = manifest::discover(folder).map_err(|source| unreadable(folder, source))?;
+    pub fn compile(directory: &Path, root: &Path) -> Result<Self, IndexError> {
+        let unreadable = |directory: &Path, source| IndexError::Unreadable {
+            directory: directory.to_owned(),
+            source,
+        };
+        let found =
+            manifest::discover(directory).map_err(|source| unreadable(directory, source))?;
         if found.evaluators.is_empty() && found.misnamed.is_empty() {
-            return Err(IndexError::Empty { folder: folder.to_owned() });
+            return Err(IndexError::Empty { directory: directory.to_owned() });
         }
         let absolute = |path: &Path| path.canonicalize().map_err(|source| unreadable(path, source));
-        let (from, to) = (absolute(root)?, absolute(folder)?);
+        let (from, to) = (absolute(root)?, absolute(directory)?);
         let prefix = to.strip_prefix(&from).map_err(|_| IndexError::Outside {
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
             root: root.to_owned(),
         })?;
         let mut way: Vec<String> =
@@ -109,8 +112,8 @@ impl Index {
             .collect();
         let mut entries = Vec::new();
         let mut names = HashMap::new();
-        for folder in &found.evaluators {
-            match LoadedManifest::load(folder) {
+        for directory in &found.evaluators {
+            match LoadedManifest::load(directory) {
                 Ok(loaded) => {
                     errors.extend(namesake(&mut names, &loaded));
                     way.push(loaded.manifest.name.clone());
@@ -146,12 +149,8 @@ fn entry(loaded: LoadedManifest, way: &[String], errors: &mut Vec<ConfigError>) 
         let message = format!("the path of an evaluator in an index {error}: `{path}`");
         errors.push(complaint(loaded.file(), &message, None));
     }
-    let files = manifest::files(&loaded.folder, loaded.language).unwrap_or_else(|problems| {
-        errors.extend(
-            problems
-                .into_iter()
-                .map(|problem| complaint(loaded.file(), &problem.to_string(), None)),
-        );
+    let files = manifest::files(&loaded.directory, loaded.language).unwrap_or_else(|problems| {
+        errors.extend(problems.iter().map(|problem| complaint(loaded.file(), problem, None)));
         Vec::new()
     });
     (errors.len() == before).then_some(Entry { manifest: loaded.manifest, path, files })
@@ -176,12 +175,8 @@ fn write_entry(f: &mut Formatter<'_>, entry: &Entry) -> fmt::Result {
     writeln!(f, "    description: {}", quoted(&manifest.description))?;
     writeln!(f, "    language: {}", Plain(&manifest.language))?;
     writeln!(f, "    path: {}", Plain(&entry.path))?;
-    f.write_str("    tags: [")?;
-    for (index, tag) in manifest.tags.iter().enumerate() {
-        let comma = if index > 0 { ", " } else { "" };
-        write!(f, "{comma}{}", quoted(tag))?;
-    }
-    f.write_str("]\n")?;
+    let tags: Vec<String> = manifest.tags.iter().map(|tag| quoted(tag)).collect();
+    writeln!(f, "    tags: [{}]", tags.join(", "))?;
     writeln!(f, "    author: {}", Plain(&manifest.author))?;
     f.write_str("    files:\n")?;
     for file in &entry.files {
@@ -214,7 +209,7 @@ mod tests {
     use super::*;
     use crate::{
         json::{Object, Value},
-        manifest::FolderFile,
+        manifest::DirectoryFile,
     };
 
     fn read(text: &str) -> Object {
@@ -232,7 +227,7 @@ mod tests {
             manifest.description = text.clone();
             manifest.author = text.clone();
             manifest.tags = vec![text.clone(), text.clone()];
-            let files = vec![FolderFile { path: text.clone(), sha256: text.clone() }];
+            let files = vec![DirectoryFile { path: text.clone(), sha256: text.clone() }];
             let entries = vec![Entry { manifest, path: text.clone(), files }];
             let index = Index { entries, passed_over: Vec::new() };
 

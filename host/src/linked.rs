@@ -31,18 +31,12 @@ pub struct LinkedEvaluators {
     by_name: BTreeMap<String, Arc<dyn LinkedEvaluator>>,
 }
 
-/// No evaluator of that name is linked into this program.
+/// Error: no evaluator of that name is linked into this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no evaluator `{name}` is linked into this program ({})", if .linked.is_empty() {
-    "none is; a program that has some registers them with its `Runner`".to_owned()
-} else {
-    format!("it has {}", .linked.join(", "))
-})]
+#[error("no evaluator `{name}` is linked into this program ({linked})")]
 pub struct NotLinked {
-    /// The name asked for.
-    pub name: String,
-    /// The registered names.
-    pub linked: Vec<String>,
+    name: String,
+    linked: String,
 }
 
 impl LinkedEvaluators {
@@ -60,11 +54,15 @@ impl LinkedEvaluators {
     ///
     /// # Errors
     ///
-    /// [`NotLinked`] if there is none.
+    /// [`NotLinked`] if it does not exist.
     pub fn get(&self, name: &str) -> Result<Arc<dyn LinkedEvaluator>, NotLinked> {
-        self.by_name.get(name).cloned().ok_or_else(|| NotLinked {
-            name: name.to_owned(),
-            linked: self.by_name.keys().cloned().collect(),
+        self.by_name.get(name).cloned().ok_or_else(|| {
+            let linked: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
+            let linked = match linked.is_empty() {
+                true => "a program registers its evaluators with its `Runner`".to_owned(),
+                false => format!("it has {}", linked.join(", ")),
+            };
+            NotLinked { name: name.to_owned(), linked }
         })
     }
 }
@@ -185,7 +183,7 @@ mod tests {
         let mut linked = LinkedEvaluators::default();
         assert_eq!(
             linked.get("x").unwrap_err().to_string(),
-            "no evaluator `x` is linked into this program (none is; a program that has some registers them with its `Runner`)"
+            "no evaluator `x` is linked into this program (a program registers its evaluators with its `Runner`)"
         );
         linked.register_evaluator(Says(""));
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Answers: the result of an evaluator, and reading one of the default contract.
 
-use std::fmt;
+pub use evaluator_protocol::EvalStatus as Status;
 
 use evaluator_protocol::Contract;
 
@@ -62,42 +62,6 @@ impl Answer {
         });
         found.extend(outside);
         found
-    }
-}
-
-/// Status of a scored evaluation.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Status {
-    /// The score reaches the threshold.
-    Passed,
-    /// The score is below the threshold.
-    Failed,
-    /// The evaluator did not judge: nothing to compare with, or not applicable.
-    #[default]
-    NotEvaluated,
-}
-
-impl Status {
-    /// All statuses.
-    pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::NotEvaluated];
-
-    /// Returns the name in documents, e.g. `NOT_EVALUATED`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "PASSED",
-            Self::Failed => "FAILED",
-            Self::NotEvaluated => "NOT_EVALUATED",
-        }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Documents that a host sends itself: completed by the settings of the evaluator's entry, converted to the default contract.
 
 use evaluator_protocol::{
-    Answer, Contract, DecodeError, Document, EvalInput, EvalResult, ReadError, Reply, detect,
+    Answer, Contract, DecodeError, Document, EvalResult, ReadError, Reply, detect,
 };
 
 use super::{HOSTS, foreign_contract};
@@ -93,14 +93,11 @@ impl Question {
                 _ => {}
             }
         }
-        let (turns, document) = (input.invocations.len(), text(&input)?);
+        let turns = input.invocations.len();
+        let document = serde_json::to_vec(&input)
+            .map_err(|error| DecodeError::shape("", format!("it cannot be passed on: {error}")))?;
         Ok(Self { document, turns, contract, reply, dropped: converted.dropped, unjudged })
     }
-}
-
-fn text(input: &EvalInput) -> Result<Vec<u8>, DecodeError> {
-    serde_json::to_vec(input)
-        .map_err(|error| DecodeError::shape("", format!("it cannot be passed on: {error}")))
 }
 
 /// Writes an answer as JSON.
@@ -166,7 +163,7 @@ pub(super) fn add(target: &mut Object, config: &Object) {
     }
 }
 
-/// Adds a threshold where there is none.
+/// Adds a threshold to an object without one.
 pub(super) fn add_threshold(target: &mut Object, threshold: Option<f64>) {
     if let Some(threshold) = threshold
         && target.get("threshold").is_none_or(Value::is_null)

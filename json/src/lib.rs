@@ -32,11 +32,12 @@ mod scan;
 mod source;
 mod text;
 mod value;
+mod values;
 mod write;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::{
-    MARKED, MAX_DEPTH, ParseOptions, Parsed, Paths, REPEATED_KEY, RepeatedKeys, Step, Surrogates,
+    MARKED, ParseOptions, Parsed, Paths, REPEATED_KEY, RepeatedKeys, Step, Surrogates,
     mark_repeated, parse, parse_items, parse_leaving, parse_python, take_repeated_among,
     take_repeated_key,
 };
@@ -47,7 +48,7 @@ pub use text::{
     camel_case, casefold, float_repr, is_printable, is_space, normalize, parse_float, parse_int,
     scalar_text, string_repr, strip,
 };
-pub use value::{Object, Value};
+pub use value::{MAX_DEPTH, Object, Value};
 pub use write::{
     NonFinite, output_text, to_pretty, to_pretty_inside, to_python, to_python_in_order, to_string,
     write, write_string,

@@ -4,16 +4,10 @@ use std::mem;
 
 use crate::{
     error::{ParseError, ParseErrorKind as Kind},
-    plain::{plain_length, unescape},
+    plain::{is_space, number, plain_length, unescape, unicode_escape},
     scan::{ScanError, Scanner},
-    value::{Object, Value},
+    value::{MAX_DEPTH, Object, Value},
 };
-
-/// The deepest nesting that the parser accepts, whatever its options say.
-///
-/// It bounds every recursive function over a [`Value`] (writing, comparing, cloning, dropping), so that none of them can
-/// overflow a thread's stack.
-pub const MAX_DEPTH: usize = 1000;
 
 /// Options of [`parse`]. The default reads what Python's `json.loads` reads.
 #[derive(Clone, Copy, Debug)]
@@ -197,9 +191,7 @@ impl<'a> Parser<'a> {
     fn items(&mut self) -> Result<Value, Kind> {
         let mut items = vec![self.value()?];
         while self.at < self.bytes.len() {
-            if self.peek() != Some(b',') {
-                return Err(Kind::ExpectedCommaOrBracket);
-            }
+            self.expect(b',', Kind::ExpectedCommaOrBracket)?;
             self.at += 1;
             items.push(self.value()?);
         }
@@ -331,39 +323,38 @@ impl<'a> Parser<'a> {
 
     /// Reads the comma or the closing character after an item. Returns true if another item follows.
     fn goes_on(&mut self, close: u8, expected: Kind) -> Result<bool, Kind> {
-        let is_comma = self.peek() == Some(b',');
-        match self.peek() {
-            None => return Err(Kind::UnexpectedEnd),
-            Some(byte) if byte != close && !is_comma => return Err(expected),
-            Some(_) => {}
+        if self.peek() == Some(close) {
+            self.at += 1;
+            return Ok(false);
         }
-        let start = self.at;
+        self.expect(b',', expected)?;
+        let comma = self.at;
         self.at += 1;
-        if is_comma {
-            self.skip_space();
-            if self.peek() == Some(close) {
-                self.at = start;
-                return Err(Kind::TrailingComma);
-            }
+        self.skip_space();
+        if self.peek() == Some(close) {
+            self.at = comma;
+            return Err(Kind::TrailingComma);
         }
-        Ok(is_comma)
+        Ok(true)
     }
 
     /// Reads a key and its colon.
     fn key(&mut self) -> Result<String, Kind> {
-        match self.peek() {
-            Some(b'"') => {}
-            Some(_) => return Err(Kind::ExpectedKey),
-            None => return Err(Kind::UnexpectedEnd),
-        }
+        self.expect(b'"', Kind::ExpectedKey)?;
         let key = self.string()?;
         self.skip_space();
-        match self.peek() {
-            Some(b':') => self.at += 1,
-            Some(_) => return Err(Kind::ExpectedColon),
-            None => return Err(Kind::UnexpectedEnd),
-        }
+        self.expect(b':', Kind::ExpectedColon)?;
+        self.at += 1;
         Ok(key)
+    }
+
+    /// Checks the next byte; `otherwise` is the problem with any other one.
+    fn expect(&self, byte: u8, otherwise: Kind) -> Result<(), Kind> {
+        match self.peek() {
+            Some(next) if next == byte => Ok(()),
+            Some(_) => Err(otherwise),
+            None => Err(Kind::UnexpectedEnd),
+        }
     }
 
     fn word(&mut self, word: &str, value: Value) -> Result<Value, Kind> {
@@ -384,52 +375,17 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Reads a number. As in Python, it ends before the first character that cannot belong to it: `01` is `0` followed by
-    /// trailing text.
     fn number(&mut self) -> Result<Value, Kind> {
-        let start = self.at;
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-            if self.peek() == Some(b'I') {
-                let infinity = self.non_finite("Infinity", f64::NEG_INFINITY);
-                return infinity.inspect_err(|_| self.at = start);
-            }
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(b"-I") {
+            return self.non_finite("-Infinity", f64::NEG_INFINITY);
         }
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.at = self.end_of_digits(self.at),
-            _ => {
-                self.at = start;
-                return Err(Kind::ExpectedValue);
-            }
-        }
-        let integer = self.at;
-        if self.peek() == Some(b'.') {
-            self.digits_from(self.at + 1);
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            let sign = usize::from(matches!(self.bytes.get(self.at + 1), Some(b'+' | b'-')));
-            self.digits_from(self.at + 1 + sign);
-        }
-        let text = &self.text[start..self.at];
-        let value = match self.at == integer {
-            true => Value::from_digits(text),
-            false => text.parse().ok().map(Value::Float),
-        };
+        let (length, is_float) = number(rest).ok_or(Kind::ExpectedValue)?;
+        let text = &self.text[self.at..self.at + length];
+        self.at += length;
+        let value =
+            if is_float { text.parse().ok().map(Value::Float) } else { Value::from_digits(text) };
         value.ok_or(Kind::ExpectedValue)
-    }
-
-    /// Moves behind the digits that start at `from`, if there are any.
-    fn digits_from(&mut self, from: usize) {
-        let end = self.end_of_digits(from);
-        if end > from {
-            self.at = end;
-        }
-    }
-
-    fn end_of_digits(&self, from: usize) -> usize {
-        let rest = self.bytes.get(from..).unwrap_or_default();
-        from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
 
     /// Reads a string, both quotes included.
@@ -479,35 +435,14 @@ impl<'a> Parser<'a> {
     }
 
     fn unicode_escape(&mut self) -> Result<char, Kind> {
-        let first = self.hex(self.at + 2).ok_or(Kind::InvalidUnicodeEscape)?;
-        if let Some(character) = char::from_u32(first) {
-            self.at += 6;
-            return Ok(character);
-        }
-        let second = match self.bytes.get(self.at + 6..self.at + 8) {
-            Some(b"\\u") => self.hex(self.at + 8),
-            _ => None,
-        };
-        if let (0xd800..=0xdbff, Some(second @ 0xdc00..=0xdfff)) = (first, second) {
-            let scalar = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            if let Some(character) = char::from_u32(scalar) {
-                self.at += 12;
-                return Ok(character);
-            }
-        }
-        if self.options.surrogates == Surrogates::Reject {
+        let escape = unicode_escape(&self.bytes[self.at..]);
+        let (length, character) = escape.ok_or(Kind::InvalidUnicodeEscape)?;
+        if character.is_none() && self.options.surrogates == Surrogates::Reject {
             return Err(Kind::LoneSurrogate);
         }
-        self.at += 6;
-        self.replaced_surrogates += 1;
-        Ok(char::REPLACEMENT_CHARACTER)
-    }
-
-    fn hex(&self, from: usize) -> Option<u32> {
-        let digits = self.bytes.get(from..from + 4)?;
-        digits
-            .iter()
-            .try_fold(0, |number, &byte| Some(number * 16 + char::from(byte).to_digit(16)?))
+        self.at += length;
+        self.replaced_surrogates += usize::from(character.is_none());
+        Ok(character.unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
     fn peek(&self) -> Option<u8> {
@@ -519,10 +454,6 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
     }
-}
-
-pub(crate) fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// Returns true if the next value of the innermost container is at one of the paths.

@@ -1,4 +1,4 @@
-//! The content of strings: plain bytes and escapes.
+//! Classes of bytes, numbers, and the content of strings: plain bytes and escapes.
 //!
 //! Most of a recording is the content of strings, and where messages are recorded as JSON in a string, every few bytes are
 //! an escape. Skipping strings is therefore the hot loop of the index: on a document of 63 MB with such messages it runs at
@@ -25,10 +25,60 @@ const ESCAPED: [u8; 256] = {
 const ONES: u64 = u64::MAX / 255;
 const TOPS: u64 = ONES << 7;
 
+/// Returns true for the whitespace of JSON.
+#[inline]
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
 /// Returns the character of a backslash followed by this byte, if those two bytes are the whole escape.
 #[inline]
 pub(crate) fn escaped(byte: u8) -> Option<u8> {
     Some(ESCAPED[usize::from(byte)]).filter(|&byte| byte != 0)
+}
+
+/// Reads a `\u` escape, or two that are a surrogate pair. Returns its length and its character, which a lone surrogate does
+/// not have.
+pub(crate) fn unicode_escape(bytes: &[u8]) -> Option<(usize, Option<char>)> {
+    let unit = |from: usize| {
+        let mut digits = bytes.get(from..from + 4)?.iter();
+        digits.try_fold(0, |unit, &byte| Some(unit * 16 + char::from(byte).to_digit(16)?))
+    };
+    let first = unit(2)?;
+    let second = if bytes.get(6..8) == Some(b"\\u") { unit(8) } else { None };
+    Some(match (first, second) {
+        (0xd800..=0xdbff, Some(second @ 0xdc00..=0xdfff)) => {
+            (12, char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)))
+        }
+        _ => (6, char::from_u32(first)),
+    })
+}
+
+/// Returns the length of the number at the start, and whether it has a fraction or an exponent.
+///
+/// As in Python, a number ends before the first character that cannot belong to it: `01` is `0` followed by `1`.
+pub(crate) fn number(bytes: &[u8]) -> Option<(usize, bool)> {
+    let digits = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let sign = usize::from(bytes.first() == Some(&b'-'));
+    let whole = if bytes.get(sign) == Some(&b'0') { 1 } else { digits(sign) };
+    if whole == 0 {
+        return None;
+    }
+    let integer = sign + whole;
+    let mut end = integer;
+    if bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
+        end += 1 + digits(end + 1);
+    }
+    if let Some(b'e' | b'E') = bytes.get(end) {
+        let start = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        if digits(start) > 0 {
+            end = start + digits(start);
+        }
+    }
+    Some((end, end > integer))
 }
 
 /// Returns the number of bytes before the first quote, backslash or control character.
@@ -52,7 +102,8 @@ pub(crate) fn passable_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     // Most strings are short and end here.
     for _ in 0..2 {
-        at += plain_length_of_two(&bytes[at..]);
+        let rest = &bytes[at..];
+        at += plain_length(rest.get(..16).unwrap_or(rest));
         match bytes[at..] {
             [b'\\', next, ..] if escaped(next).is_some() => at += 2,
             [b'"' | b'\\' | 0..0x20, ..] | [] => return at,
@@ -91,12 +142,6 @@ pub(crate) fn passable_length(bytes: &[u8]) -> usize {
             _ => return at,
         }
     }
-}
-
-/// Returns [`plain_length`] of at most 16 bytes.
-#[inline]
-fn plain_length_of_two(bytes: &[u8]) -> usize {
-    plain_length(bytes.get(..16).unwrap_or(bytes))
 }
 
 /// Special bytes among 64, one bit for each; the lowest bit is the first byte.

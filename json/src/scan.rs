@@ -7,10 +7,9 @@
 
 use crate::{
     error::ParseErrorKind as Kind,
-    parse::{MARKED, MAX_DEPTH, is_space, parse},
-    plain::{escaped, passable_length},
+    plain::{escaped, is_space, number, passable_length, unicode_escape},
     source::{Held, Interrupted, Source, Window},
-    value::Value,
+    value::MAX_DEPTH,
 };
 
 /// Bytes of a text in memory that are scanned at a time.
@@ -42,7 +41,7 @@ type Kinds = [u64; MAX_DEPTH / 64 + 1];
 /// A position in a text, and the containers that are open there.
 #[derive(Debug)]
 pub struct Scanner<'a> {
-    window: Window<'a>,
+    pub(crate) window: Window<'a>,
     /// Number of open arrays and objects.
     depth: usize,
     /// Whether a line feed ends the text.
@@ -55,6 +54,11 @@ impl<'a> Scanner<'a> {
     /// Returns a scanner at the start of a text.
     pub fn new(source: impl Source + 'a) -> Self {
         Self { window: Window::new(source), depth: 0, by_line: false, lone_surrogates: 0 }
+    }
+
+    /// Returns a scanner at the start of a text in memory.
+    pub fn of_text(text: &'a str) -> Self {
+        Self::inside(text, 0)
     }
 
     /// Returns a scanner at the start of a value that is inside `depth` arrays and objects.
@@ -95,7 +99,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Moves to the next line. Returns false if there is none.
+    /// Moves to the next line. Returns false at the end of the text.
     pub fn next_line(&mut self) -> Result<bool, ScanError> {
         let Some(_) = self.window.byte(0)? else { return Ok(false) };
         self.window.at += 1;
@@ -136,36 +140,6 @@ impl<'a> Scanner<'a> {
         self.goes_on(b']', Kind::ExpectedCommaOrBracket)
     }
 
-    /// Reads a key and moves to its value. Returns the index in `known` of the key.
-    pub fn key(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
-        match self.peek()? {
-            Some(b'"') => {}
-            Some(_) => return Err(self.fail(Kind::ExpectedKey)),
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-        }
-        let found = self.string_among(known)?;
-        self.colon()?;
-        Ok(found)
-    }
-
-    /// Skips the value that starts here. Returns its index in `known` if it is one of these strings.
-    pub fn value_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
-        if self.peek()? == Some(b'"') {
-            return self.string_among(known);
-        }
-        self.skip_value()?;
-        Ok(None)
-    }
-
-    /// Reads the value that starts here.
-    pub fn value(&mut self) -> Result<Value, ScanError> {
-        let start = self.offset();
-        let held = self.hold();
-        let value = self.skip_value().and_then(|()| self.value_since(start));
-        self.release(held);
-        value
-    }
-
     /// Keeps the text from here on in memory, for [`Scanner::value_since`], until [`Scanner::release`] is called with the
     /// result.
     pub fn hold(&mut self) -> Option<usize> {
@@ -175,23 +149,6 @@ impl<'a> Scanner<'a> {
     /// Ends the effect of [`Scanner::hold`].
     pub fn release(&mut self, held: Option<usize>) {
         self.window.unmark(held);
-    }
-
-    /// Returns the text of the value that started at `start` and was just skipped. It has to be held.
-    #[must_use]
-    pub fn text_since(&self, start: usize) -> &[u8] {
-        self.window.since(start)
-    }
-
-    /// Returns the value that started at `start` and was just skipped, with marks of repeated keys. Its text has to be
-    /// held.
-    pub fn value_since(&self, start: usize) -> Result<Value, ScanError> {
-        let text =
-            str::from_utf8(self.text_since(start)).map_err(|_| self.fail(Kind::ExpectedValue))?;
-        match parse(text, &MARKED) {
-            Ok(parsed) => Ok(parsed.value),
-            Err(error) => Err(ScanError::Json { kind: error.kind, offset: start + error.offset }),
-        }
     }
 
     /// Skips the value that starts here.
@@ -217,11 +174,11 @@ impl<'a> Scanner<'a> {
                     }
                 }
                 Some(b'-' | b'0'..=b'9') => self.skip_number()?,
-                Some(b'n') => self.skip_word("null", self.offset())?,
-                Some(b't') => self.skip_word("true", self.offset())?,
-                Some(b'f') => self.skip_word("false", self.offset())?,
-                Some(b'N') => self.skip_word("NaN", self.offset())?,
-                Some(b'I') => self.skip_word("Infinity", self.offset())?,
+                Some(b'n') => self.skip_word("null")?,
+                Some(b't') => self.skip_word("true")?,
+                Some(b'f') => self.skip_word("false")?,
+                Some(b'N') => self.skip_word("NaN")?,
+                Some(b'I') => self.skip_word("Infinity")?,
                 Some(_) => return Err(self.fail(Kind::ExpectedValue)),
                 None if self.offset() == 0 => return Err(self.fail(Kind::ExpectedValue)),
                 None => return Err(self.fail(Kind::UnexpectedEnd)),
@@ -245,7 +202,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn fail(&self, kind: Kind) -> ScanError {
+    pub(crate) fn fail(&self, kind: Kind) -> ScanError {
         ScanError::Json { kind, offset: self.offset() }
     }
 
@@ -264,18 +221,14 @@ impl<'a> Scanner<'a> {
     }
 
     fn goes_on(&mut self, close: u8, expected: Kind) -> Result<bool, ScanError> {
-        let byte = self.peek()?;
-        match byte {
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-            Some(byte) if byte != close && byte != b',' => return Err(self.fail(expected)),
-            Some(_) => {}
-        }
-        let offset = self.offset();
-        self.window.at += 1;
-        if byte == Some(close) {
+        if self.peek()? == Some(close) {
+            self.window.at += 1;
             self.depth -= 1;
             return Ok(false);
         }
+        self.expect(b',', expected)?;
+        let offset = self.offset();
+        self.window.at += 1;
         self.skip_space()?;
         if self.peek()? == Some(close) {
             return Err(ScanError::Json { kind: Kind::TrailingComma, offset });
@@ -284,40 +237,26 @@ impl<'a> Scanner<'a> {
     }
 
     fn any_key(&mut self) -> Result<(), ScanError> {
-        match self.peek()? {
-            Some(b'"') => self.skip_string()?,
-            Some(_) => return Err(self.fail(Kind::ExpectedKey)),
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-        }
+        self.expect(b'"', Kind::ExpectedKey)?;
+        self.skip_string()?;
         self.colon()
     }
 
-    fn colon(&mut self) -> Result<(), ScanError> {
+    /// Moves from the end of a key to its value.
+    pub fn colon(&mut self) -> Result<(), ScanError> {
         self.skip_space()?;
-        match self.peek()? {
-            Some(b':') => self.window.at += 1,
-            Some(_) => return Err(self.fail(Kind::ExpectedColon)),
-            None => return Err(self.fail(Kind::UnexpectedEnd)),
-        }
+        self.expect(b':', Kind::ExpectedColon)?;
+        self.window.at += 1;
         self.skip_space()
     }
 
-    /// Skips the string that starts here. Returns its index in `known`.
-    fn string_among(&mut self, known: &[&str]) -> Result<Option<usize>, ScanError> {
-        let start = self.offset();
-        let held = self.hold();
-        let skipped = self.skip_string();
-        let found = skipped.and_then(|()| {
-            let quoted = self.window.since(start);
-            if !quoted.contains(&b'\\') {
-                let bare = &quoted[1..quoted.len() - 1];
-                return Ok(known.iter().position(|known| known.as_bytes() == bare));
-            }
-            let value = self.value_since(start)?;
-            Ok(known.iter().position(|known| Some(*known) == value.as_str()))
-        });
-        self.release(held);
-        found
+    /// Checks the next byte; `otherwise` is the problem with any other one.
+    pub(crate) fn expect(&mut self, byte: u8, otherwise: Kind) -> Result<(), ScanError> {
+        match self.peek()? {
+            Some(next) if next == byte => Ok(()),
+            Some(_) => Err(self.fail(otherwise)),
+            None => Err(self.fail(Kind::UnexpectedEnd)),
+        }
     }
 
     #[inline]
@@ -329,7 +268,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips the string that starts here.
-    fn skip_string(&mut self) -> Result<(), ScanError> {
+    pub(crate) fn skip_string(&mut self) -> Result<(), ScanError> {
         let opening = self.offset();
         let unterminated = ScanError::Json { kind: Kind::UnterminatedString, offset: opening };
         self.window.at += 1;
@@ -356,17 +295,13 @@ impl<'a> Scanner<'a> {
         match self.window.byte(1)? {
             Some(byte) if escaped(byte).is_some() => self.window.at += 2,
             Some(b'u') => {
-                let Some(first) = self.hex(2)? else {
+                let is_part = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u');
+                let Some((length, character)) = unicode_escape(self.next_bytes(12, is_part)?)
+                else {
                     return Err(self.fail(Kind::InvalidUnicodeEscape));
                 };
-                let is_pair = matches!(first, 0xd800..=0xdbff)
-                    && self.window.byte(6)? == Some(b'\\')
-                    && self.window.byte(7)? == Some(b'u')
-                    && matches!(self.hex(8)?, Some(0xdc00..=0xdfff));
-                if !is_pair && matches!(first, 0xd800..=0xdfff) {
-                    self.lone_surrogates += 1;
-                }
-                self.window.at += if is_pair { 12 } else { 6 };
+                self.window.at += length;
+                self.lone_surrogates += usize::from(character.is_none());
             }
             Some(byte) if !(self.by_line && byte == b'\n') => {
                 return Err(self.fail(Kind::InvalidEscape));
@@ -376,57 +311,29 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Returns the number of four hexadecimal digits that start `ahead` bytes from here.
-    fn hex(&mut self, ahead: usize) -> Result<Option<u32>, ScanError> {
-        let mut number = 0;
-        for ahead in ahead..ahead + 4 {
-            let digit = self.window.byte(ahead)?.and_then(|byte| char::from(byte).to_digit(16));
-            let Some(digit) = digit else { return Ok(None) };
-            number = number * 16 + digit;
+    /// Returns the next bytes of a kind, at most `most`.
+    fn next_bytes(&mut self, most: usize, wanted: fn(u8) -> bool) -> Result<&[u8], ScanError> {
+        let mut length = 0;
+        while length < most && self.window.byte(length)?.is_some_and(wanted) {
+            length += 1;
         }
-        Ok(Some(number))
+        Ok(&self.window.rest()[..length])
     }
 
-    /// Skips a number. As in Python, it ends before the first character that cannot belong to it.
     fn skip_number(&mut self) -> Result<(), ScanError> {
-        let start = self.offset();
-        if self.peek()? == Some(b'-') {
-            self.window.at += 1;
-            if self.peek()? == Some(b'I') {
-                return self.skip_word("Infinity", start);
-            }
+        if self.starts_with("-I")? {
+            return self.skip_word("-Infinity");
         }
-        match self.peek()? {
-            Some(b'0') => self.window.at += 1,
-            Some(b'1'..=b'9') => self.skip_digits()?,
-            _ => return Err(ScanError::Json { kind: Kind::ExpectedValue, offset: start }),
-        }
-        let is_digit = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_digit());
-        if self.peek()? == Some(b'.') && is_digit(self.window.byte(1)?) {
-            self.window.at += 1;
-            self.skip_digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek()? {
-            let sign = usize::from(matches!(self.window.byte(1)?, Some(b'+' | b'-')));
-            if is_digit(self.window.byte(1 + sign)?) {
-                self.window.at += 1 + sign;
-                self.skip_digits()?;
-            }
-        }
+        let is_part = |byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let number = number(self.next_bytes(usize::MAX, is_part)?);
+        let Some((length, _)) = number else { return Err(self.fail(Kind::ExpectedValue)) };
+        self.window.at += length;
         Ok(())
     }
 
-    fn skip_digits(&mut self) -> Result<(), ScanError> {
-        while self.window.byte(0)?.is_some_and(|byte| byte.is_ascii_digit()) {
-            self.window.at += 1;
-        }
-        Ok(())
-    }
-
-    /// Skips a word. If another text is here, no value starts at `start`.
-    fn skip_word(&mut self, word: &str, start: usize) -> Result<(), ScanError> {
+    fn skip_word(&mut self, word: &str) -> Result<(), ScanError> {
         if !self.starts_with(word)? {
-            return Err(ScanError::Json { kind: Kind::ExpectedValue, offset: start });
+            return Err(self.fail(Kind::ExpectedValue));
         }
         self.window.at += word.len();
         Ok(())

@@ -71,27 +71,17 @@ fn ascii_digit(character: char) -> char {
 /// `nan`, `inf`, `-inf`.
 #[must_use]
 pub fn float_repr(float: f64) -> String {
-    if float.is_nan() {
-        return "nan".to_owned();
-    }
-    if float.is_infinite() {
-        return if float > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
     let magnitude = float.abs();
     // The bounds are exact: no float lies between them and the decimal values they stand for.
     if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
         // Rust's `Debug` keeps `.0` on whole numbers, and uses no exponent in this range.
         return format!("{float:?}");
     }
-    let text = format!("{float:e}");
-    match text.split_once('e') {
-        Some((digits, exponent)) => {
-            let (sign, exponent) =
-                exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
-            format!("{digits}e{sign}{exponent:0>2}")
-        }
-        None => text,
-    }
+    let text = format!("{float:e}").to_ascii_lowercase();
+    // NaN and infinities have no exponent.
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
+    format!("{digits}e{sign}{exponent:0>2}")
 }
 
 /// Returns the result of Python's `str.isspace`: true for Unicode whitespace and the four ASCII separators U+001C to U+001F.

@@ -5,6 +5,12 @@ use indexmap::IndexMap;
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 
+/// The deepest nesting that the parser accepts, whatever its options say.
+///
+/// It bounds every recursive function over a [`Value`] (writing, comparing, cloning, dropping), so that none of them can
+/// overflow a thread's stack.
+pub const MAX_DEPTH: usize = 1000;
+
 /// A JSON object in the order of its keys' first appearance; a repeated key keeps its place and takes the last value.
 ///
 /// Its hasher is seeded, which protects against chosen keys that collide, and several times as fast as that of the standard

@@ -44,28 +44,6 @@ impl Executor for Local {
     }
 }
 
-/// Error of an executor that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExecutorError {
-    /// No executor of that name is registered.
-    #[error("unknown executor `{name}` (available: {})", .available.join(", "))]
-    Unknown {
-        /// The requested name.
-        name: String,
-        /// The registered names.
-        available: Vec<String>,
-    },
-    /// It is registered but cannot work on this machine.
-    #[error("executor `{name}` is not available: {reason}")]
-    Unavailable {
-        /// The requested name.
-        name: String,
-        /// What is missing.
-        reason: String,
-    },
-}
-
 /// The executors that a run may use, by name. The default contains `local`.
 #[derive(Clone, Debug)]
 pub struct Executors {
@@ -95,15 +73,15 @@ impl Executors {
     ///
     /// # Errors
     ///
-    /// [`ExecutorError`] if it is unknown or not available.
-    pub fn get(&self, name: &str) -> Result<Arc<dyn Executor>, ExecutorError> {
-        let executor = self.by_name.get(name).ok_or_else(|| ExecutorError::Unknown {
-            name: name.to_owned(),
-            available: self.names().map(str::to_owned).collect(),
+    /// The executor is unknown (the message lists the known ones) or not available.
+    pub fn get(&self, name: &str) -> Result<Arc<dyn Executor>, String> {
+        let executor = self.by_name.get(name).ok_or_else(|| {
+            let available = self.names().collect::<Vec<_>>().join(", ");
+            format!("unknown executor `{name}` (available: {available})")
         })?;
         executor
             .check()
-            .map_err(|reason| ExecutorError::Unavailable { name: name.to_owned(), reason })?;
+            .map_err(|reason| format!("executor `{name}` is not available: {reason}"))?;
         Ok(Arc::clone(executor))
     }
 }
@@ -115,7 +93,7 @@ mod tests {
     #[test]
     fn unknown_names_list_the_known_ones() {
         let error = Executors::default().get("docker").unwrap_err();
-        assert_eq!(error.to_string(), "unknown executor `docker` (available: local)");
+        assert_eq!(error, "unknown executor `docker` (available: local)");
     }
 
     #[test]

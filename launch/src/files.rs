@@ -1,7 +1,7 @@
 //! Writes files so that a reader finds the old content or the new one, and never a part.
 
 use std::{
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -139,22 +139,26 @@ fn replace(
     let directory = directory_of(file);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".evaluator-").suffix(".part");
-    let permissions = new_permissions(options);
-    if let Some(permissions) = &permissions {
-        builder.permissions(permissions.clone());
-    }
-    let mut beside = builder.tempfile_in(directory)?;
-    let mut out = BufWriter::new(beside.as_file_mut());
+    // Before the umask is applied. Elsewhere, files in a user's profile belong to the user.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(if options.private {
+        0o600
+    } else {
+        0o666
+    }));
+    let mut new = builder.tempfile_in(directory)?;
+    let mut out = BufWriter::new(new.as_file_mut());
     write(&mut out)?;
     out.flush()?;
     drop(out);
+    #[cfg(unix)]
     if !options.private {
-        take_over(file, beside.as_file())?;
+        take_over(file, new.as_file())?;
     }
     if options.durable {
-        beside.as_file().sync_all()?;
+        new.as_file().sync_all()?;
     }
-    match beside.persist(file) {
+    match new.persist(file) {
         Ok(_) => {}
         // A single file that is mounted, as containers have it, can be written but not replaced.
         Err(failed) if failed.error.kind() == io::ErrorKind::ResourceBusy => {
@@ -163,19 +167,6 @@ fn replace(
         Err(failed) => return Err(failed.error),
     }
     if options.durable { sync_directory(directory) } else { Ok(()) }
-}
-
-/// Permissions of a new file before the umask is applied.
-#[cfg(unix)]
-fn new_permissions(options: WriteOptions) -> Option<Permissions> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(Permissions::from_mode(if options.private { 0o600 } else { 0o666 }))
-}
-
-/// Files in a user's profile belong to the user.
-#[cfg(not(unix))]
-fn new_permissions(_: WriteOptions) -> Option<Permissions> {
-    None
 }
 
 /// Copies mode and owner of the file that is about to be replaced, if there is one.
@@ -194,12 +185,7 @@ fn take_over(file: &Path, new: &File) -> io::Result<()> {
     if new.metadata()?.mode() & 0o777 == mode {
         return Ok(());
     }
-    new.set_permissions(Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn take_over(_: &Path, _: &File) -> io::Result<()> {
-    Ok(())
+    new.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 /// Writes the entries of a directory to the disk, where directories can be opened.
@@ -222,7 +208,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn write(path: &Path, text: &str) -> io::Result<()> {
         atomic_write(path, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
@@ -232,7 +218,7 @@ mod tests {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777
     }
 
-    fn names(directory: &Folder) -> Vec<String> {
+    fn names(directory: &Directory) -> Vec<String> {
         let entries = fs::read_dir(directory.path("")).expect("it is a directory");
         let name = |entry: io::Result<fs::DirEntry>| entry.expect("it is there").file_name();
         let mut names: Vec<String> =
@@ -243,7 +229,7 @@ mod tests {
 
     #[test]
     fn only_absent_and_regular_files_are_replaced() {
-        let directory = Folder::new("files-decision");
+        let directory = Directory::new("files-decision");
         let absent = directory.path("absent");
         assert_eq!(destination(&absent).unwrap(), Destination::Replace(absent));
         let regular = directory.file("regular", "x");
@@ -275,9 +261,9 @@ mod tests {
 
     #[test]
     fn an_existing_file_keeps_its_mode_and_a_new_one_gets_the_usual_one() {
-        let directory = Folder::new("files-mode");
+        let directory = Directory::new("files-mode");
         let file = directory.file("report", "old");
-        fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         write(&file, "new").unwrap();
         assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("new", 0o640));
         // Whatever the umask is, it is that of any other new file.
@@ -285,7 +271,7 @@ mod tests {
         let new = directory.path("new");
         write(&new, "").unwrap();
         assert_eq!(mode(&new), mode(&usual));
-        // Only root can make the owner somebody else, and then it stays so.
+        // Only root can give the file another owner, who then stays.
         if std::os::unix::fs::chown(&file, Some(65534), Some(65534)).is_ok() {
             use std::os::unix::fs::MetadataExt as _;
             write(&file, "newer").unwrap();
@@ -300,7 +286,7 @@ mod tests {
 
     #[test]
     fn links_stay_and_what_they_lead_to_is_written() {
-        let directory = Folder::new("files-links");
+        let directory = Directory::new("files-links");
         let target = directory.file("below/target", "old");
         symlink("below/target", directory.path("link")).unwrap();
         symlink("link", directory.path("chain")).unwrap();
@@ -322,7 +308,7 @@ mod tests {
 
     #[test]
     fn pipes_and_descriptors_are_written_to() {
-        let directory = Folder::new("files-pipe");
+        let directory = Directory::new("files-pipe");
         let pipe = directory.path("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600))
             .unwrap();
@@ -352,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {
-        let directory = Folder::new("files-failure");
+        let directory = Directory::new("files-failure");
         let file = directory.file("report", "old");
         let fail = |out: &mut dyn Write| {
             out.write_all(b"half")?;

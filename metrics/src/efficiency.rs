@@ -1,8 +1,8 @@
 //! Metrics that measure what a conversation cost: `tool_call_count_v1`, `inference_call_count_v1`, `token_usage_v1`
 //! and `invocation_duration_v1`, as in Google's Agent Development Kit.
 //!
-//! A count is not a score. Without a budget the numbers are in the details, and the conversation is not evaluated. The
-//! setting `max` is a budget of each turn, and makes a score:
+//! A count is not a score. Without a budget the numbers are in the details, and the conversation is not evaluated
+//! (agentevals always fails it). The setting `max` is a budget of each turn, and makes a score:
 //!
 //! ```text
 //! score of a turn = 1                 if its value <= max
@@ -12,9 +12,6 @@
 //!
 //! A conversation that keeps to its budget in every turn scores 1, and one that takes twice as much scores 0.5. With `max`
 //! the default threshold is 1.
-//!
-//! A measured number is not a score: calls, tokens and seconds are reported in the details and are "not evaluated"
-//! unless the entry has a budget (`max`). agentevals always fails them.
 
 use std::{ptr, sync::Arc};
 
@@ -42,7 +39,9 @@ struct Quantity {
     /// Key of the parts of a value in the details.
     parts: Option<&'static str>,
     setting: [Setting; 1],
-    measure: fn(&[Facts]) -> Measured,
+    measure: fn(&Facts) -> Row,
+    /// Combines the values of all turns, or those of a part.
+    overall: fn(&[Option<f64>]) -> Option<f64>,
 }
 
 const fn max(example: &'static str) -> [Setting; 1] {
@@ -57,7 +56,8 @@ static TOOL_CALLS: Quantity = Quantity {
     unit: "tool calls",
     parts: None,
     setting: max("max: 10  # calls per turn; without it nothing is scored\n"),
-    measure: |facts| counts(facts.iter().map(|turn| Some(turn.tool_calls))),
+    measure: |turn| Row::new(vec![("calls", Some(float(turn.tool_calls)))]),
+    overall: mean,
 };
 
 static MODEL_CALLS: Quantity = Quantity {
@@ -66,7 +66,8 @@ static MODEL_CALLS: Quantity = Quantity {
     unit: "model calls",
     parts: None,
     setting: max("max: 5  # calls per turn; without it nothing is scored\n"),
-    measure: |facts| counts(facts.iter().map(|turn| turn.inference_calls)),
+    measure: |turn| Row::new(vec![("calls", turn.inference_calls.map(float))]),
+    overall: mean,
 };
 
 static TOKENS: Quantity = Quantity {
@@ -75,7 +76,9 @@ static TOKENS: Quantity = Quantity {
     unit: "tokens",
     parts: Some("token_usage_details"),
     setting: max("max: 20000  # tokens per turn; without it nothing is scored\n"),
-    measure: tokens,
+    measure: token_row,
+    // Turns without a value count as turns.
+    overall: |values| sum(values).map(|(sum, _)| sum / float(values.len())),
 };
 
 static DURATION: Quantity = Quantity {
@@ -84,7 +87,8 @@ static DURATION: Quantity = Quantity {
     unit: "seconds",
     parts: Some("duration_details"),
     setting: max("max: 10  # seconds per turn; without it nothing is scored\n"),
-    measure: duration,
+    measure: duration_row,
+    overall: |values| mean(values).map(round_to_milli),
 };
 
 impl Efficiency {
@@ -195,7 +199,7 @@ impl Metric for Efficiency {
             return Outcome::not_evaluated("no turns to measure");
         }
         let facts: Vec<Facts> = input.turns.iter().map(Facts::new).collect();
-        let measured = (self.quantity.measure)(&facts);
+        let measured = self.quantity.measured(&facts);
         let mut details = self.details(input.turns, &measured);
         let (Some(max), Some(_)) = (self.max, measured.overall.value) else {
             let unknown = format!("the recording does not say how many {}", self.quantity.unit);
@@ -206,7 +210,7 @@ impl Metric for Efficiency {
         details.insert("max".to_owned(), self.number(Some(max)));
         let within = |value: f64| if value <= max { 1.0 } else { max / value };
         let per_turn: Vec<_> = measured.rows.iter().map(|row| row.value.map(within)).collect();
-        let score = mean(per_turn.iter().copied()).unwrap_or_default();
+        let score = mean(&per_turn).unwrap_or_default();
         Outcome::Scored(Scored { per_turn, details: Some(details), ..Scored::new(score) })
     }
 }
@@ -295,7 +299,7 @@ fn seconds(nanoseconds: i128) -> f64 {
 #[derive(Clone, Debug)]
 struct Measured {
     overall: Row,
-    /// Values of the turns.
+    /// A row for each turn.
     rows: Vec<Row>,
 }
 
@@ -313,15 +317,27 @@ impl Row {
     }
 }
 
-/// Returns the mean of the known values; `None` without any.
-fn mean(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
-    let (sum, count) = sum(values);
-    (count > 0).then(|| sum / float(count))
+impl Quantity {
+    fn measured(&self, facts: &[Facts]) -> Measured {
+        let rows: Vec<Row> = facts.iter().map(self.measure).collect();
+        let parts = rows.first().map(|row| row.parts.as_slice()).unwrap_or_default();
+        let parts = parts.iter().enumerate().map(|(index, (name, _))| {
+            let values: Vec<_> = rows.iter().map(|row| row.parts[index].1).collect();
+            (*name, (self.overall)(&values))
+        });
+        Measured { overall: Row::new(parts.collect()), rows }
+    }
 }
 
-fn sum(values: impl IntoIterator<Item = Option<f64>>) -> (f64, usize) {
-    let values = values.into_iter().flatten();
-    values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1))
+/// Returns the mean of the known values; `None` without any.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    sum(values).map(|(sum, known)| sum / float(known))
+}
+
+/// Returns the sum and the number of the known values; `None` without any.
+fn sum(values: &[Option<f64>]) -> Option<(f64, usize)> {
+    let known = values.iter().flatten().count();
+    (known > 0).then(|| (values.iter().flatten().sum(), known))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
@@ -335,26 +351,9 @@ fn round_to_milli(value: f64) -> f64 {
     format!("{value:.3}").parse().unwrap_or(value)
 }
 
-fn counts(counts: impl Iterator<Item = Option<usize>>) -> Measured {
-    let plain = |value| Row { value, parts: Vec::new() };
-    let rows: Vec<Row> = counts.map(|count| plain(count.map(float))).collect();
-    Measured { overall: plain(mean(rows.iter().map(|row| row.value))), rows }
-}
-
-fn tokens(facts: &[Facts]) -> Measured {
-    let rows: Vec<Row> = facts.iter().map(|turn| token_row(&turn.usage)).collect();
-    // Turns without a value count as turns.
-    let turns = float(rows.len());
-    let overall = fold(&rows, |values| {
-        let (sum, count) = sum(values);
-        (count > 0).then(|| sum / turns)
-    });
-    Measured { overall, rows }
-}
-
-fn token_row(usage: &[TokenCounts]) -> Row {
+fn token_row(turn: &Facts) -> Row {
     let total = |count: fn(&TokenCounts) -> Option<i64>| {
-        usage.iter().map(|usage| count(usage).map(i128::from)).fold(None, plus)
+        turn.usage.iter().map(|usage| count(usage).map(i128::from)).fold(None, plus)
     };
     let [prompt, tool_use] = [total(|it| it.prompt), total(|it| it.tool_use)];
     let [candidates, reasoning] = [total(|it| it.candidates), total(|it| it.reasoning)];
@@ -382,12 +381,6 @@ fn plus(left: Option<i128>, right: Option<i128>) -> Option<i128> {
     }
 }
 
-fn duration(facts: &[Facts]) -> Measured {
-    let rows: Vec<Row> = facts.iter().map(duration_row).collect();
-    let overall = fold(&rows, |values| mean(values).map(round_to_milli));
-    Measured { overall, rows }
-}
-
 fn duration_row(turn: &Facts) -> Row {
     let known = |part: Option<f64>| turn.seconds.and(part);
     let (model, tool) = (known(turn.model_seconds), known(turn.tool_seconds));
@@ -403,16 +396,6 @@ fn duration_row(turn: &Facts) -> Row {
         ("tool_seconds", tool),
         ("framework_seconds", rest),
     ])
-}
-
-/// Combines the rows part by part.
-fn fold(rows: &[Row], part: impl Fn(&mut dyn Iterator<Item = Option<f64>>) -> Option<f64>) -> Row {
-    let names = rows.first().map(|row| row.parts.as_slice()).unwrap_or_default();
-    let parts = names
-        .iter()
-        .enumerate()
-        .map(|(index, (name, _))| (*name, part(&mut rows.iter().map(|row| row.parts[index].1))));
-    Row::new(parts.collect())
 }
 
 #[cfg(test)]
@@ -601,7 +584,7 @@ mod tests {
             for metric in Efficiency::all() {
                 let name = metric.name();
                 let theirs = vector.get("results").and_then(|results| results.get(name)).unwrap();
-                let ours = (metric.quantity.measure)(&facts);
+                let ours = metric.quantity.measured(&facts);
                 let context = format!("{name}: {line}");
                 assert!(
                     close(ours.overall.value, number(theirs.get("overall"))),

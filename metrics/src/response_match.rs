@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use evaluator_json::Object;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
@@ -30,11 +29,7 @@ impl Metric for ResponseMatch {
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
-        let expected = match input.comparable_turns(&[TurnPart::Answer]) {
-            Ok(expected) => expected,
-            Err(not_evaluated) => return not_evaluated,
-        };
-        mean_over_turns(input.turns, expected, Object::default(), |(turn, expected)| {
+        mean_over_turns(input, &[TurnPart::Answer], |(turn, expected)| {
             let reference = expected.final_text("\n").unwrap_or_default();
             rouge_1(turn.final_text.as_deref().unwrap_or_default(), &reference)
         })

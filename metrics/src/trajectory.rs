@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use evaluator_document::Fields;
-use evaluator_json::{Object, Value};
+use evaluator_json::Value;
 
 use super::{
-    Metric, MetricInput, Outcome, Setting,
+    Metric, MetricInput, Outcome, Scored, Setting,
     turns::{Call, mean_over_turns, object},
 };
-use evaluator_traces::{
-    conversation::{Turn, TurnPart},
-    eval_set::ExpectedTurn,
-};
+use evaluator_traces::conversation::TurnPart;
 
 /// Scores a turn 1 if the agent called the expected tools with the expected arguments, else 0.
 ///
@@ -81,19 +78,26 @@ impl Metric for ToolTrajectory {
             true => &[TurnPart::ToolCalls],
             false => &[TurnPart::ToolCalls, TurnPart::Arguments],
         };
-        let expected = match input.comparable_turns(parts) {
-            Ok(expected) => expected,
-            Err(not_evaluated) => return not_evaluated,
-        };
-        let turns = input.turns.iter().zip(expected);
-        let comparisons: Vec<Comparison<'_>> =
-            turns.map(|(turn, expected)| self.compare(turn, expected)).collect();
-        let mut matched = comparisons.iter().map(|comparison| comparison.matched);
-        let shown = Value::Array(comparisons.iter().map(Comparison::to_value).collect());
-        let details = Object::from_iter([("comparisons".to_owned(), shown)]);
-        mean_over_turns(input.turns, expected, details, |_| {
-            if matched.next() == Some(true) { 1.0 } else { 0.0 }
-        })
+        let mut comparisons = Vec::new();
+        let mut outcome = mean_over_turns(input, parts, |(turn, expected)| {
+            let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
+            let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
+            let matched = matches(self.match_type, self.ignore_args, &actual, &expected);
+            let calls =
+                |calls: &[Call<'_>]| Value::Array(calls.iter().map(Call::to_value).collect());
+            comparisons.push(object([
+                ("invocation_id", turn.span_id.as_str().into()),
+                ("expected", calls(&expected)),
+                ("actual", calls(&actual)),
+                ("matched", matched.into()),
+            ]));
+            f64::from(u8::from(matched))
+        });
+        if let Outcome::Scored(Scored { details, .. }) = &mut outcome {
+            let details = details.get_or_insert_default();
+            details.shift_insert(0, "comparisons".to_owned(), comparisons.into());
+        }
+        outcome
     }
 }
 
@@ -103,34 +107,6 @@ impl ToolTrajectory {
         let ignore_args = fields.take_either("ignore_args", "ignoreArgs");
         let ignore_args = ignore_args.and_then(|field| field.flag()).unwrap_or_default();
         Self { match_type, ignore_args }
-    }
-
-    fn compare<'a>(&self, turn: &'a Turn, expected: &'a ExpectedTurn) -> Comparison<'a> {
-        let actual: Vec<_> = turn.tool_calls.iter().map(Call::actual).collect();
-        let expected: Vec<_> = expected.trajectory().map(Call::expected).collect();
-        let matched = matches(self.match_type, self.ignore_args, &actual, &expected);
-        Comparison { invocation_id: &turn.span_id, actual, expected, matched }
-    }
-}
-
-/// Tool calls of a turn and of its golden turn.
-#[derive(Debug)]
-struct Comparison<'a> {
-    invocation_id: &'a str,
-    actual: Vec<Call<'a>>,
-    expected: Vec<Call<'a>>,
-    matched: bool,
-}
-
-impl Comparison<'_> {
-    fn to_value(&self) -> Value {
-        let calls = |calls: &[Call<'_>]| Value::Array(calls.iter().map(Call::to_value).collect());
-        object([
-            ("invocation_id", self.invocation_id.into()),
-            ("expected", calls(&self.expected)),
-            ("actual", calls(&self.actual)),
-            ("matched", Value::Bool(self.matched)),
-        ])
     }
 }
 
@@ -202,8 +178,8 @@ mod tests {
     use super::*;
     use crate::testing::{self, not_evaluated, scored};
     use evaluator_traces::{
-        conversation::ToolCall,
-        eval_set::{EvalCase, ExpectedCall, Unmatched},
+        conversation::{ToolCall, Turn},
+        eval_set::{EvalCase, ExpectedCall, ExpectedTurn, Unmatched},
     };
 
     /// The calls in intermediate data of either shape.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use evaluator_json::{Object, Value, python_eq};
 
-use super::{Outcome, Scored};
+use super::{MetricInput, Outcome, Scored};
 use evaluator_traces::{
-    conversation::{ToolCall, Turn},
+    conversation::{ToolCall, Turn, TurnPart},
     eval_set::{ExpectedCall, ExpectedTurn},
 };
 
@@ -34,7 +34,7 @@ impl<'a> Call<'a> {
         Self { name: call.name.as_deref(), args: Cow::Borrowed(&call.args) }
     }
 
-    /// Returns the name, empty if there is none.
+    /// Returns the name, empty if the tool is not named.
     pub(super) fn name(&self) -> &'a str {
         self.name.unwrap_or_default()
     }
@@ -61,27 +61,35 @@ pub(super) fn count(count: usize) -> Value {
 
 /// Scores each turn that has a golden turn of the same number; the score is their mean.
 ///
-/// Turns without a counterpart are counted in the details and do not change the score.
+/// It is not evaluated if a producer did not record one of the `parts` that are compared. Turns without a counterpart are counted in the details and do not change the score.
 pub(super) fn mean_over_turns<'a>(
-    actual: &'a [Turn],
-    expected: &'a [ExpectedTurn],
-    mut details: Object,
+    input: &MetricInput<'a>,
+    parts: &[TurnPart],
     score: impl FnMut((&'a Turn, &'a ExpectedTurn)) -> f64,
 ) -> Outcome {
-    let scores: Vec<f64> = actual.iter().zip(expected).map(score).collect();
+    let expected = match input.comparable_turns(parts) {
+        Ok(expected) => expected,
+        Err(not_evaluated) => return not_evaluated,
+    };
+    let scores: Vec<f64> = input.turns.iter().zip(expected).map(score).collect();
     if scores.is_empty() {
         return Outcome::not_evaluated("no turns to compare");
     }
-    let (recorded, golden) = (actual.len(), expected.len());
+    let mut details = Object::default();
+    let (recorded, golden) = (input.turns.len(), expected.len());
     if recorded != golden {
         details.insert("missing_turns".to_owned(), count(golden.saturating_sub(recorded)));
         details.insert("unexpected_turns".to_owned(), count(recorded.saturating_sub(golden)));
     }
-    #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 turns")]
-    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
     Outcome::Scored(Scored {
-        per_turn: scores.into_iter().map(Some).collect(),
+        per_turn: scores.iter().copied().map(Some).collect(),
         details: (!details.is_empty()).then_some(details),
-        ..Scored::new(mean)
+        ..Scored::new(mean(&scores))
     })
+}
+
+/// Returns the mean of the scores of at least one turn.
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 turns")]
+pub(super) fn mean(scores: &[f64]) -> f64 {
+    scores.iter().sum::<f64>() / scores.len() as f64
 }

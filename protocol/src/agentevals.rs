@@ -4,12 +4,12 @@
 
 use std::fmt;
 
-use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::{
     DecodeError, IntoScore, IntoTurnScore, JsonObject, ProtocolVersion, Score, decode,
-    object::{Field, builder, object},
+    object::{Field, builder, object, read_text},
 };
 
 /// The threshold of documents that have none.
@@ -368,51 +368,51 @@ impl fmt::Display for ScoreCount {
 impl std::error::Error for ScoreCount {}
 
 /// Outcome of an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EvalStatus {
     /// The agent did well enough.
     Passed,
     /// The agent did not do well enough.
     Failed,
-    /// Nothing was judged.
+    /// Nothing was judged: there is nothing to compare with, or the evaluator does not apply.
+    #[default]
     NotEvaluated,
 }
 
 impl EvalStatus {
-    const NAMES: [&'static str; 3] = ["PASSED", "FAILED", "NOT_EVALUATED"];
+    /// All outcomes.
+    pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::NotEvaluated];
 
-    /// Returns the name in documents.
-    pub(crate) fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+    /// Returns the name in documents, e.g. `NOT_EVALUATED`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Failed => "FAILED",
+            Self::NotEvaluated => "NOT_EVALUATED",
+        }
+    }
+}
+
+impl fmt::Display for EvalStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }
 
 impl Serialize for EvalStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        serializer.serialize_str(self.as_str())
     }
 }
 
 impl<'de> Deserialize<'de> for EvalStatus {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl de::Visitor<'_> for Visitor {
-            type Value = EvalStatus;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a status")
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<EvalStatus, E> {
-                [EvalStatus::Passed, EvalStatus::Failed, EvalStatus::NotEvaluated]
-                    .into_iter()
-                    .find(|status| status.name() == name)
-                    .ok_or_else(|| E::unknown_variant(name, &EvalStatus::NAMES))
-            }
-        }
-
-        deserializer.deserialize_str(Visitor)
+        read_text(deserializer, "a status", |name| {
+            let known = Self::ALL.into_iter().find(|status| status.as_str() == name);
+            let names = Self::ALL.map(|status| format!("`{status}`")).join(", ");
+            known.ok_or_else(|| format!("unknown variant `{name}`, expected one of {names}"))
+        })
     }
 }
 

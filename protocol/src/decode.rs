@@ -85,7 +85,7 @@ pub struct DecodeError {
     pub path: String,
     /// The problem.
     pub kind: DecodeErrorKind,
-    /// The text around the error, at most some 60 characters; empty when there is none.
+    /// The text around the error, about 60 characters at most; empty if the value was not read from text.
     pub excerpt: String,
 }
 
@@ -217,18 +217,18 @@ fn path_at(bytes: &[u8], consumed: usize) -> String {
             (Some(_), b'\\') => escaped = true,
             (Some(start), b'"') => {
                 string_start = None;
-                if let Some(Container::Object { key: key @ None }) = open.last_mut() {
+                if let Some(Container::Object(key @ None)) = open.last_mut() {
                     *key = Some(&bytes[start..=at]);
                 }
             }
             (Some(_), _) => {}
             (None, b'"') => string_start = Some(at),
-            (None, b'{') => open.push(Container::Object { key: None }),
-            (None, b'[') => open.push(Container::Array { index: 0 }),
+            (None, b'{') => open.push(Container::Object(None)),
+            (None, b'[') => open.push(Container::Array(0)),
             (None, b'}' | b']') => drop(open.pop()),
             (None, b',') => match open.last_mut() {
-                Some(Container::Object { key }) => *key = None,
-                Some(Container::Array { index }) => *index += 1,
+                Some(Container::Object(key)) => *key = None,
+                Some(Container::Array(index)) => *index += 1,
                 None => {}
             },
             (None, _) => {}
@@ -237,28 +237,25 @@ fn path_at(bytes: &[u8], consumed: usize) -> String {
     let mut path = String::new();
     for container in open {
         match container {
-            Container::Object { key: None } => {}
-            Container::Object { key: Some(key) } => {
+            Container::Object(None) => {}
+            Container::Object(Some(key)) => {
                 if !path.is_empty() {
                     path.push('.');
                 }
                 // Valid JSON up to here, so the key can be decoded.
                 path.push_str(&serde_json::from_slice::<String>(key).unwrap_or_default());
             }
-            Container::Array { index } => path.push_str(&format!("[{index}]")),
+            Container::Array(index) => path.push_str(&format!("[{index}]")),
         }
     }
     path
 }
 
 enum Container<'a> {
-    /// `key` is the key of the current value, in its quotes.
-    Object {
-        key: Option<&'a [u8]>,
-    },
-    Array {
-        index: usize,
-    },
+    /// With the key of the current value, in its quotes.
+    Object(Option<&'a [u8]>),
+    /// With the index of the current item.
+    Array(usize),
 }
 
 /// Converts the end of a position of `serde_json`, whose columns count bytes from 1, to an offset.

@@ -18,13 +18,11 @@ mod detect;
 
 use std::fmt;
 
-pub use detect::Undetected;
-use serde_core::{Serialize, Serializer};
-
 use crate::{
-    Contract, DecodeError, EvalInput, EvalResult, EvalStatus, adk, agenta, agentv, decode,
+    Contract, DecodeError, EvalInput, EvalResult, EvalStatus, adk, agenta, agentv, object::untagged,
 };
 use detect::Keys;
+pub use detect::Undetected;
 
 /// A document of any contract.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,12 +46,6 @@ pub struct Converted {
     pub input: EvalInput,
     /// Paths of the values that `input` has no field for, in the document's own names.
     pub dropped: Vec<String>,
-}
-
-impl Converted {
-    pub(crate) fn new(input: EvalInput, dropped: Vec<String>) -> Self {
-        Self { input, dropped }
-    }
 }
 
 impl Document {
@@ -101,7 +93,7 @@ impl Document {
     pub fn metric_name(&self) -> Option<&str> {
         match self {
             Self::Agentevals(input) => Some(&input.metric_name),
-            Self::Adk(input) => input.metric_name(),
+            Self::Adk(input) => Some(&input.eval_metric.metric_name),
             Self::AgentV(_) | Self::Agenta(_) => None,
         }
     }
@@ -144,9 +136,9 @@ impl Document {
     /// [`DecodeError`]: a required value cannot be converted.
     pub fn to_eval_input(self, name: &str) -> Result<Converted, DecodeError> {
         match self {
-            Self::Agentevals(input) => Ok(Converted::new(input, Vec::new())),
+            Self::Agentevals(input) => Ok(Converted { input, dropped: Vec::new() }),
             Self::AgentV(input) => input.to_eval_input(name),
-            Self::Adk(input) => input.to_eval_input(name),
+            Self::Adk(input) => Ok(input.to_eval_input()),
             Self::Agenta(input) => Ok(input.to_eval_input(name)),
         }
     }
@@ -158,8 +150,7 @@ impl Document {
 ///
 /// [`ReadError`]: it is not a JSON object, or matches no contract or several.
 pub fn detect(document: &[u8]) -> Result<Contract, ReadError> {
-    let keys: Keys = decode(document).map_err(ReadError::Decode)?;
-    keys.contract().map_err(ReadError::Undetected)
+    Keys::of(document).map_err(ReadError::Decode)?.contract().map_err(ReadError::Undetected)
 }
 
 /// Error: a document cannot be read.
@@ -210,16 +201,7 @@ impl Answer {
     }
 }
 
-impl Serialize for Answer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Agentevals(result) => result.serialize(serializer),
-            Self::AgentV(result) => result.serialize(serializer),
-            Self::Adk(result) => result.serialize(serializer),
-            Self::Agenta(outputs) => outputs.serialize(serializer),
-        }
-    }
-}
+untagged!(Answer { Agentevals, AgentV, Adk, Agenta });
 
 /// The form of the answer that a document asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -289,8 +271,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Unfit`](agenta::Unfit): the host does not accept such an answer to such a document.
-    pub fn settle(&self, answer: Answer) -> Result<Answer, agenta::Unfit> {
+    /// [`OutputsError`](agenta::OutputsError): the host does not accept such an answer to such a document.
+    pub fn settle(&self, answer: Answer) -> Result<Answer, agenta::OutputsError> {
         match (self, answer) {
             (Self::Agenta { form, threshold }, Answer::Agenta(outputs)) => {
                 outputs.settle(*form, *threshold).map(Answer::Agenta)

@@ -279,7 +279,20 @@ macro_rules! open_enum {
     };
 }
 
-pub(crate) use {builder, object, open_enum};
+/// Writes each variant of an enumeration as the value in it.
+macro_rules! untagged {
+    ($name:ident { $($variant:ident),* $(,)? }) => {
+        impl serde_core::Serialize for $name {
+            fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(value) => value.serialize(serializer),)*
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {builder, object, open_enum, untagged};
 
 /// An object that [`object!`] declared.
 pub(crate) trait Object: Sized {
@@ -310,6 +323,29 @@ pub(crate) fn read<'de, T: Object, D: Deserializer<'de>>(deserializer: D) -> Res
     }
 
     deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
+/// Reads text and converts it. The conversion is part of the reading, so that its error has the position of the text.
+pub(crate) fn read_text<'de, D: Deserializer<'de>, T, E: fmt::Display>(
+    deserializer: D,
+    expected: &'static str,
+    convert: fn(&str) -> Result<T, E>,
+) -> Result<T, D::Error> {
+    struct TextVisitor<T, E>(&'static str, fn(&str) -> Result<T, E>);
+
+    impl<T, E: fmt::Display> Visitor<'_> for TextVisitor<T, E> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+
+        fn visit_str<Error: de::Error>(self, text: &str) -> Result<T, Error> {
+            (self.1)(text).map_err(Error::custom)
+        }
+    }
+
+    deserializer.deserialize_str(TextVisitor(expected, convert))
 }
 
 /// The keys of an object, the spellings of each field together.

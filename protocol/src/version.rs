@@ -2,7 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::object::read_text;
 
 /// A protocol version, `MAJOR.MINOR`.
 ///
@@ -106,19 +108,7 @@ impl Serialize for ProtocolVersion {
 
 impl<'de> Deserialize<'de> for ProtocolVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = ProtocolVersion;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a protocol version such as \"1.1\"")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<ProtocolVersion, E> {
-                text.parse().map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_str(Visitor)
+        read_text(deserializer, "a protocol version such as \"1.1\"", str::parse)
     }
 }
 

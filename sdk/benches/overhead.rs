@@ -2,7 +2,7 @@
 //!
 //! - spawn to exit of a one-shot evaluation, against `/bin/true` spawned the same way;
 //! - throughput of `--stream`, against a bare serde_json loop over the same structs, with the same function in it;
-//! - reading a document whose contract is told, against reading one whose contract is known.
+//! - reading a document whose contract is detected, against reading one whose contract is known.
 //!
 //! The bench starts itself as each of these programs: the environment variable `ROLE` says as which.
 
@@ -139,17 +139,17 @@ fn reading(document: &[u8]) {
         assert_eq!(read, READS as usize, "every document is a good one");
         start.elapsed()
     };
-    let (mut told, mut known) = (Vec::new(), Vec::new());
+    let (mut detected, mut known) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         known.push(time(&|| black_box(EvalInput::from_json(black_box(document))).is_ok()));
-        told.push(time(&|| black_box(Document::read(black_box(document))).is_ok()));
+        detected.push(time(&|| black_box(Document::read(black_box(document))).is_ok()));
     }
-    let (told, known) = (fastest(told), fastest(known));
+    let (detected, known) = (fastest(detected), fastest(known));
     println!(
-        "reading: {} ns when the contract is told, {} ns when it is known: {:.2} x the time (at most 1.05)",
-        (told / READS).as_nanos(),
+        "reading: {} ns when the contract is detected, {} ns when it is known: {:.2} x the time (at most 1.05)",
+        (detected / READS).as_nanos(),
         (known / READS).as_nanos(),
-        told.as_secs_f64() / known.as_secs_f64()
+        detected.as_secs_f64() / known.as_secs_f64()
     );
 }
 

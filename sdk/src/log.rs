@@ -7,7 +7,7 @@ use std::{
 };
 
 use tracing::{
-    Event, Metadata, Subscriber,
+    Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
     level_filters::LevelFilter,
     span,
@@ -52,9 +52,16 @@ impl Subscriber for Stderr {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line::new(event.metadata());
+        let label = match *event.metadata().level() {
+            Level::ERROR => "error",
+            Level::WARN => "warning",
+            Level::INFO => "info",
+            Level::DEBUG => "debug",
+            Level::TRACE => "trace",
+        };
+        let mut line = Line::default();
         event.record(&mut line);
-        let text = line.finish();
+        let text = format!("{label}:{}{}\n", line.message, line.fields);
         // An error cannot be reported if standard error is closed.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
@@ -72,29 +79,11 @@ impl Subscriber for Stderr {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// One event as text: `warning: the message key=value`.
+/// The values of an event as text: ` the message`, ` key=value`.
+#[derive(Default)]
 struct Line {
     message: String,
     fields: String,
-}
-
-impl Line {
-    fn new(metadata: &Metadata<'_>) -> Self {
-        let label = match *metadata.level() {
-            tracing::Level::ERROR => "error",
-            tracing::Level::WARN => "warning",
-            tracing::Level::INFO => "info",
-            tracing::Level::DEBUG => "debug",
-            tracing::Level::TRACE => "trace",
-        };
-        Self { message: format!("{label}:"), fields: String::new() }
-    }
-
-    fn finish(mut self) -> String {
-        self.message.push_str(&self.fields);
-        self.message.push('\n');
-        self.message
-    }
 }
 
 impl Visit for Line {

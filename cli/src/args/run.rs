@@ -8,18 +8,15 @@ use std::{
 };
 
 use clap::{
-    Arg, Args, Command, ValueEnum,
+    Arg, Args, Command,
     builder::{PossibleValue, TypedValueParser},
     value_parser,
 };
 use evaluator_host::{
-    config::OutputFormat,
-    conversation::GroupBy,
-    files::{check_destination, is_stdout},
-    metric::MatchType,
+    config::OutputFormat, conversation::GroupBy, files::is_stdout, metric::MatchType,
 };
 
-use super::{existing, in_a_directory, trace_input};
+use super::{existing, one_of, trace_input, writable};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -50,17 +47,17 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "X", value_parser = fraction)]
     pub(crate) threshold: Option<f64>,
     /// How tool calls are compared with the expected ones (default: EXACT)
-    #[arg(long, value_enum, ignore_case = true)]
-    pub(crate) trajectory_match_type: Option<Match>,
+    #[arg(long, value_parser = one_of(MATCH_TYPES), ignore_case = true)]
+    pub(crate) trajectory_match_type: Option<MatchType>,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
     /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
-    #[arg(long, value_name = "FILE", value_parser = report_file)]
+    #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
     /// How traces are grouped into conversations (default: auto)
-    #[arg(long, value_enum)]
-    pub(crate) group_by: Option<Grouping>,
+    #[arg(long, value_parser = one_of(GROUPINGS))]
+    pub(crate) group_by: Option<GroupBy>,
     /// Send the results as OpenTelemetry log records to $OTEL_EXPORTER_OTLP_ENDPOINT (default: http://localhost:4318); also
     /// AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
@@ -92,7 +89,7 @@ pub(crate) struct RunArgs {
     #[arg(long, visible_alias = "frozen")]
     pub(crate) locked: bool,
     /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
-    #[arg(long, alias = "journal", value_name = "FILE", value_parser = in_a_directory)]
+    #[arg(long, alias = "journal", value_name = "FILE", value_parser = writable)]
     pub(crate) save_run: Option<PathBuf>,
     /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
     /// .evaluator); edited evaluators and new traces are evaluated
@@ -119,22 +116,20 @@ impl RunArgs {
     /// # Errors
     ///
     /// Returns a message if that option is given, too.
-    pub(crate) fn resolved(self) -> Result<Self, &'static str> {
-        let Self { jobs, judge_model, j, .. } = self;
-        let (jobs, judge_model) = match (j, jobs, judge_model) {
-            (None, jobs, judge_model) => (jobs, judge_model),
-            (Some(JobsOrModel::Jobs(jobs)), None, judge_model) => (Some(jobs), judge_model),
-            (Some(JobsOrModel::Model(model)), jobs, None) => (jobs, Some(model)),
-            (Some(JobsOrModel::Jobs(_)), Some(_), _) => {
-                return Err("the number of jobs is given twice, by -j and by --jobs; give it once");
+    pub(crate) fn resolved(mut self) -> Result<Self, String> {
+        let (is_repeated, what, option) = match self.j.take() {
+            Some(JobsOrModel::Jobs(jobs)) => {
+                (self.jobs.replace(jobs).is_some(), "number of jobs", "--jobs")
             }
-            (Some(JobsOrModel::Model(_)), _, Some(_)) => {
-                return Err(
-                    "the judge's model is given twice, by -j and by --judge-model; give it once",
-                );
+            Some(JobsOrModel::Model(model)) => {
+                (self.judge_model.replace(model).is_some(), "judge's model", "--judge-model")
             }
+            None => return Ok(self),
         };
-        Ok(Self { jobs, judge_model, j: None, ..self })
+        if is_repeated {
+            return Err(format!("the {what} is given twice, by -j and by {option}; give it once"));
+        }
+        Ok(self)
     }
 }
 
@@ -152,38 +147,27 @@ fn fraction(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("must be in 0..=1".to_owned()) }
 }
 
-/// Declares the values of an argument for a type of the host.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident for $target:ty { $($variant:ident = $text:literal => $value:expr, $help:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, ValueEnum)]
-        pub(crate) enum $name {
-            $(#[doc = $help] #[value(name = $text)] $variant,)*
-        }
+/// Names of match types, with help.
+const MATCH_TYPES: [(&str, MatchType, &str); 3] = [
+    ("EXACT", MatchType::Exact, "The same calls in the same order, and no others"),
+    ("IN_ORDER", MatchType::InOrder, "The expected calls in their order, others between them"),
+    ("ANY_ORDER", MatchType::AnyOrder, "The expected calls in any order, others between them"),
+];
 
-        impl From<$name> for $target {
-            fn from(name: $name) -> Self {
-                match name { $($name::$variant => $value,)* }
-            }
-        }
-    };
-}
-
-named! {
-    Match for MatchType {
-        Exact = "EXACT" => MatchType::Exact, "The same calls in the same order, and no others";
-        InOrder = "IN_ORDER" => MatchType::InOrder, "The expected calls in their order, others between them";
-        AnyOrder = "ANY_ORDER" => MatchType::AnyOrder, "The expected calls in any order, others between them";
-    }
-}
-
-named! {
-    Grouping for GroupBy {
-        Auto = "auto" => GroupBy::Auto, "By conversation if a resource has agentevals.session_name or an eval case has several turns, else by trace";
-        Trace = "trace" => GroupBy::Trace, "Each trace id is a conversation";
-        Conversation = "conversation" => GroupBy::Conversation, "Traces with the same agentevals.session_name, gen_ai.conversation.id or session.id are a conversation";
-    }
-}
+/// Names of groupings, with help.
+pub(super) const GROUPINGS: [(&str, GroupBy, &str); 3] = [
+    (
+        "auto",
+        GroupBy::Auto,
+        "By conversation if a resource has agentevals.session_name or an eval case has several turns, else by trace",
+    ),
+    ("trace", GroupBy::Trace, "Each trace id is a conversation"),
+    (
+        "conversation",
+        GroupBy::Conversation,
+        "Traces with the same agentevals.session_name, gen_ai.conversation.id or session.id are a conversation",
+    ),
+];
 
 /// File name that stands for stdout.
 const STDOUT: &str = "-";
@@ -231,16 +215,9 @@ fn report_output(text: &str) -> Result<ReportOutput, String> {
     let file = match file {
         Some("") => return Err("the file after `=` is missing".to_owned()),
         Some(STDOUT) | None => None,
-        Some(file) => Some(report_file(file)?).filter(|file| !is_stdout(file)),
+        Some(file) => Some(writable(file)?).filter(|file| !is_stdout(file)),
     };
     Ok(ReportOutput { form: known, file })
-}
-
-/// Parses the name of a file, and checks as far as possible before the run that a report can be written to it.
-pub(super) fn report_file(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    check_destination(&path).map_err(|error| error.to_string())?;
-    Ok(path)
 }
 
 /// Returns the outputs of a run: those of `-o`, with the file of `--output-file`; without `-o`, the form of the configuration.

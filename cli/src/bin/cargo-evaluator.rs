@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     if args.get(1).is_some_and(|first| first == "evaluator") {
         args.remove(1);
     }
-    // What help and usage call the program.
+    // Name of the program in help and usage.
     if let Some(program) = args.first_mut() {
         *program = "cargo evaluator".into();
     }

@@ -47,10 +47,8 @@ fn entries(
     }
     if let Ok(linked) = runner.linked.get(evaluator) {
         let name = scalar(linked.name());
-        return Ok(entry(
-            "Linked into this program.",
-            &format!("name: {name}\ntype: linked\n{COMMON}"),
-        ));
+        let keys = format!("name: {name}\ntype: linked\n{COMMON}config: {{}}\n");
+        return Ok(entry("Linked into this program.", &keys));
     }
     match runner.metrics.get(evaluator) {
         Ok(metric) => Ok(builtin_entry(metric.as_ref(), &runner.metrics)),
@@ -73,7 +71,7 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
                     && let Some(reference) = &found.reference
                 {
                     let keys = format!(
-                        "name: {}\ntype: remote\nsource: {}\nref: {}\n{COMMON}",
+                        "name: {}\ntype: remote\nsource: {}\nref: {}\n{COMMON}config: {{}}\n",
                         scalar(name),
                         scalar(&source),
                         scalar(reference)
@@ -109,7 +107,7 @@ fn of_file(
     if evaluators.is_empty() {
         let name = name.map_or_else(|| name_of(path), str::to_owned);
         let keys = Mismatch::of(path, None).map(|mismatch| {
-            let function = mismatch.function().map(|it| format!("    function: {it}\n"));
+            let function = mismatch.function().map(|it| format!("function: {it}\n"));
             keys_of(mismatch.contract().name()) + &function.unwrap_or_default()
         });
         text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
@@ -152,12 +150,16 @@ pub(super) async fn prepare_and_describe(
 }
 
 /// Keys with their defaults that all evaluators with a document have.
-const COMMON: &str = "threshold: 0.5\ntimeout: 30\nconfig: {}\n";
+const COMMON: &str = "threshold: 0.5\ntimeout: 30\n";
 
-/// Formats an entry: `keys` is YAML that starts with the name.
+/// Formats a configuration with one entry.
 fn entry(comment: &str, keys: &str) -> String {
-    let keys = keys.trim_end().replace('\n', "\n    ");
-    format!("# {comment}\nevaluators:\n  - {keys}\n")
+    format!("# {comment}\nevaluators:\n{}", item(keys))
+}
+
+/// Formats an item of `evaluators:`; `keys` is YAML that starts with the name.
+fn item(keys: &str) -> String {
+    format!("  - {}\n", keys.trim_end().replace('\n', "\n    "))
 }
 
 fn builtin_entry(metric: &dyn Metric, metrics: &Metrics) -> String {
@@ -178,7 +180,7 @@ fn builtin_entry(metric: &dyn Metric, metrics: &Metrics) -> String {
 fn keys_of(contract: &str) -> String {
     match contract {
         "agentevals" => String::new(),
-        contract => format!("    contract: {}\n", scalar(contract)),
+        contract => format!("contract: {}\n", scalar(contract)),
     }
 }
 
@@ -193,12 +195,9 @@ fn code_entry(
         Some(first) if !first.is_empty() => format!("  # {first}\n"),
         _ => String::new(),
     };
-    format!(
-        "{comment}  - name: {}\n    type: code\n    path: {}\n{keys}    threshold: 0.5\n    timeout: 30\n{}",
-        scalar(name),
-        scalar(&path.to_string_lossy()),
-        settings_of(schema)
-    )
+    let (name, path) = (scalar(name), scalar(&path.to_string_lossy()));
+    let settings = settings_of(schema);
+    comment + &item(&format!("name: {name}\ntype: code\npath: {path}\n{keys}{COMMON}{settings}"))
 }
 
 /// Formats the key `config` by a schema: required settings as keys, other ones as comments.
@@ -219,7 +218,7 @@ fn settings_of(schema: Option<&Value>) -> String {
         let is_required = required.contains(&name.as_str());
         let name = scalar(name);
         if is_required {
-            keys += &format!("      {name}:  # required, {kind}{more}\n");
+            keys += &format!("  {name}:  # required, {kind}{more}\n");
         } else {
             let default = property.get("default").map(Value::to_string).unwrap_or_default();
             comments.push(format!("{name}: {default}  # {kind}{more}\n"));
@@ -228,10 +227,10 @@ fn settings_of(schema: Option<&Value>) -> String {
     let commented =
         |mark: &str| comments.iter().map(|line| format!("{mark}{line}")).collect::<String>();
     match (keys.is_empty(), comments.is_empty()) {
-        (true, true) => "    config: {}\n".to_owned(),
+        (true, true) => "config: {}\n".to_owned(),
         // Without `# `, these lines are a mapping.
-        (true, false) => format!("    # config:\n{}", commented("    #   ")),
-        (false, _) => format!("    config:\n{keys}{}", commented("      # ")),
+        (true, false) => format!("# config:\n{}", commented("#   ")),
+        (false, _) => format!("config:\n{keys}{}", commented("  # ")),
     }
 }
 
@@ -259,11 +258,11 @@ mod tests {
         });
         assert_eq!(
             settings_of(Some(&schema)),
-            "    config:\n      max:  # required, integer: The most there may be.\n      # word: null  # any\n"
+            "config:\n  max:  # required, integer: The most there may be.\n  # word: null  # any\n"
         );
-        assert_eq!(settings_of(None), "    config: {}\n");
+        assert_eq!(settings_of(None), "config: {}\n");
         let quoted = serde_json::json!({"required": ["on"], "properties": {"on": {}}});
-        assert_eq!(settings_of(Some(&quoted)), "    config:\n      'on':  # required, any\n");
+        assert_eq!(settings_of(Some(&quoted)), "config:\n  'on':  # required, any\n");
     }
 
     #[test]
@@ -273,8 +272,8 @@ mod tests {
             "least": {"type": "integer", "default": 1},
         }});
         let text = settings_of(Some(&schema));
-        assert!(text.starts_with("    # config:\n"), "{text}");
-        let text = text.replace("    # ", "    ");
+        assert!(text.starts_with("# config:\n"), "{text}");
+        let text: String = text.lines().map(|line| format!("    {}\n", &line[2..])).collect();
         let text = format!("evaluators:\n  - name: a\n    type: code\n    path: a\n{text}");
         let config = Config::parse(&text, Path::new("c.yaml")).unwrap();
         let evaluator_host::config::EvaluatorKind::Code(code) = &config.evaluators[0].kind else {

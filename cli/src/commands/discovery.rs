@@ -42,7 +42,7 @@ pub(super) fn configuration(
 ///
 /// # Errors
 ///
-/// Returns the exit code, after a message, if there is none, or there are several.
+/// Returns the exit code, after a message, if the directory has no configuration or several.
 pub(super) fn required(named: Option<PathBuf>, instead: &str) -> Result<PathBuf, u8> {
     configuration(named, false)?.ok_or_else(|| {
         let directory = env::current_dir().unwrap_or_default();

@@ -19,7 +19,7 @@ use crate::{args::ExportArgs, exit, render, signals};
 /// Writes the files with which a host runs an evaluator, and prints instructions.
 pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let target = args.host;
-    let folder = std::path::absolute(&args.output)
+    let directory = std::path::absolute(&args.output)
         .map_err(|error| unusable(format!("{}: {error}", args.output.display())))?;
     let mut whole = Export::default();
     let mut copies = BTreeMap::new();
@@ -28,7 +28,7 @@ pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<u
             match program.language {
                 Language::Native => {
                     let built = PathBuf::from(&program.command.program);
-                    let place = export::copy_of(&built, &folder);
+                    let place = export::copy_of(&built, &directory);
                     program.command.program = place.clone().into();
                     copies.insert(place, built);
                 }
@@ -45,7 +45,7 @@ pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<u
                 target.name
             ));
         }
-        let one = export::export(&program, target, &folder, &origin(args)).map_err(unusable)?;
+        let one = export::export(&program, target, &directory, &origin(args)).map_err(unusable)?;
         whole.add(one);
     }
     let paths =
@@ -56,27 +56,22 @@ pub(super) fn export(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<u
     for (place, built) in &copies {
         export::copy(built, place).map_err(broken)?;
     }
+    // Relative to the directory as it was given.
+    let copies = copies
+        .keys()
+        .map(|place| args.output.join(place.strip_prefix(&directory).unwrap_or(place)));
     let mut output = String::new();
-    for place in copies.keys() {
-        output += &format!("wrote {}\n", shown(place, &folder, &args.output).display());
-    }
-    for path in paths {
+    for path in copies.chain(paths) {
         output += &format!("wrote {}\n", path.strip_prefix(".").unwrap_or(&path).display());
     }
     let place = match args.output.as_path() {
         here if here == Path::new(".") => String::new(),
-        folder => format!(", in {}", folder.display()),
+        other => format!(", in {}", other.display()),
     };
     for line in whole.usage {
         output += &format!("next{place}: {line}\n");
     }
     Ok(print(&output, exit::OK))
-}
-
-/// Returns a path below the directory, relative to the directory as it was given.
-fn shown(path: &Path, folder: &Path, given: &Path) -> PathBuf {
-    let below = path.strip_prefix(folder).unwrap_or(path);
-    if given == Path::new(".") { below.to_owned() } else { given.join(below) }
 }
 
 /// Returns the command line that writes the files again.
@@ -142,24 +137,20 @@ fn described(
     command: &CommandSpec,
     program: impl Fn(&str, CommandSpec) -> Program,
 ) -> Vec<Program> {
-    let one = |name: &str, contract: &str, command| {
-        let program = program(name, command);
-        match contract.parse() {
+    let is_only = description.evaluators.len() == 1;
+    let programs = description.evaluators.iter().map(|each| {
+        // Most hosts do not name the evaluator in their documents.
+        let command = match is_only {
+            true => command.clone(),
+            false => command.clone().args(["--evaluator", &each.name]),
+        };
+        let program = program(&each.name, command);
+        match each.contract.parse() {
             Ok(Contract::Agentevals) => program.reads(Reads::All),
             Ok(contract) => program.reads(Reads::One(contract)),
             // A contract of a newer SDK.
             Err(_) => program,
         }
-    };
-    match description.evaluators.as_slice() {
-        [only] => vec![one(&only.name, &only.contract, command.clone())],
-        // Most hosts do not name the evaluator in their documents.
-        several => several
-            .iter()
-            .map(|each| {
-                let command = command.clone().args(["--evaluator", &each.name]);
-                one(&each.name, &each.contract, command)
-            })
-            .collect(),
-    }
+    });
+    programs.collect()
 }

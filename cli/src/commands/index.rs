@@ -1,10 +1,6 @@
 //! `evaluator index`.
 
-use std::{
-    ffi::OsStr,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::Path};
 
 use evaluator_host::{
     files::{WriteOptions, atomic_write},
@@ -26,17 +22,22 @@ const STDOUT: &str = "-";
 
 /// Writes an index of the evaluators in a directory, or checks the existing one.
 pub(super) fn index(args: &IndexArgs) -> Result<u8, u8> {
-    let place = Place::new(&args.directory);
-    let file = args.output.clone().unwrap_or_else(|| place.file());
+    let evaluators = manifest::home(&args.directory);
+    let root = default_root(&args.directory, &evaluators);
+    let file = args.output.clone().unwrap_or_else(|| match root == Path::new(".") {
+        true => FILE_NAME.into(),
+        false => root.join(FILE_NAME),
+    });
     let to_stdout = file == Path::new(STDOUT);
     if to_stdout && args.check {
         return Err(unusable(
             "`--check` compares a file with the manifests; `--output -` is not a file",
         ));
     }
-    let index = compile(&place, &file, to_stdout).map_err(|error| refuse(&error))?;
-    for folder in &index.passed_over {
-        render::warning(&format!("ignored {}: it has no evaluator.yaml", folder.display()));
+    let index = compile(&evaluators, root, (!to_stdout).then_some(&*file))
+        .map_err(|error| refuse(&error))?;
+    for directory in &index.passed_over {
+        render::warning(&format!("ignored {}: it has no evaluator.yaml", directory.display()));
     }
     let text = index.to_string();
     if to_stdout {
@@ -78,16 +79,14 @@ fn read(file: &Path, check: bool) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Returns the index, with paths from the directory of `file` if possible, else from the default directory.
-fn compile(place: &Place, file: &Path, to_stdout: bool) -> Result<Index, IndexError> {
-    let parent = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let root = if to_stdout { &place.root } else { parent.unwrap_or(Path::new(".")) };
-    match Index::compile(&place.evaluators, root) {
+fn compile(evaluators: &Path, root: &Path, file: Option<&Path>) -> Result<Index, IndexError> {
+    let wanted = file.map_or(root, parent);
+    match Index::compile(evaluators, wanted) {
         Err(IndexError::Outside { .. }) => {
-            let index = Index::compile(&place.evaluators, &place.root)?;
+            let index = Index::compile(evaluators, root)?;
+            let (wanted, root) = (wanted.display(), root.display());
             render::warning(&format!(
-                "the evaluators are not below {}; the paths in this index are relative to {}, and it can be used only there",
-                root.display(),
-                place.root.display()
+                "the evaluators are not below {wanted}; the paths in this index are relative to {root}, and it can be used only there"
             ));
             Ok(index)
         }
@@ -103,53 +102,28 @@ fn refuse(error: &IndexError) -> u8 {
     unusable("nothing was written")
 }
 
-/// Directory of evaluators, and default directory of their index.
-struct Place {
-    evaluators: PathBuf,
-    root: PathBuf,
+/// Returns the default directory of an index. A repository has evaluators in the directory `evaluators` and the index at its
+/// root; both directories name it. Any other directory of evaluators contains its index.
+fn default_root<'a>(given: &'a Path, evaluators: &Path) -> &'a Path {
+    let is_named_so = evaluators == given && given.ends_with(manifest::EVALUATORS);
+    if is_named_so { parent(given) } else { given }
 }
 
-impl Place {
-    /// A repository has evaluators in the directory `evaluators` and the index at its root; both directories name it. Any other
-    /// directory of evaluators contains its index.
-    fn new(folder: &Path) -> Self {
-        let home = manifest::home(folder);
-        if home != folder {
-            return Self { evaluators: home, root: folder.to_owned() };
-        }
-        let root = if folder.file_name() == Some(OsStr::new(manifest::EVALUATORS)) {
-            folder
-                .parent()
-                .filter(|parent| !parent.as_os_str().is_empty())
-                .unwrap_or(Path::new("."))
-        } else {
-            folder
-        };
-        Self { evaluators: home, root: root.to_owned() }
-    }
-
-    fn file(&self) -> PathBuf {
-        if self.root == Path::new(".") { FILE_NAME.into() } else { self.root.join(FILE_NAME) }
-    }
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Returns the first difference between two texts.
 fn difference(found: &str, made: &str) -> String {
-    let (mut left, mut right) = (found.lines(), made.lines());
-    let mut number = 0_usize;
-    loop {
-        number += 1;
-        match (left.next(), right.next()) {
-            (Some(left), Some(right)) if left == right => {}
-            (None, None) => return "the ends of its lines differ".to_owned(),
-            (Some(left), Some(right)) => {
-                return format!("line {number} is `{}`, not `{}`", left.trim(), right.trim());
-            }
-            (None, Some(right)) => return format!("line {number} is missing, `{}`", right.trim()),
-            (Some(left), None) => {
-                return format!("line {number} is superfluous, `{}`", left.trim());
-            }
+    let equal = found.lines().zip(made.lines()).take_while(|(found, made)| found == made).count();
+    let number = equal + 1;
+    match (found.lines().nth(equal), made.lines().nth(equal)) {
+        (Some(found), Some(made)) => {
+            format!("line {number} is `{}`, not `{}`", found.trim(), made.trim())
         }
+        (None, Some(made)) => format!("line {number} is missing, `{}`", made.trim()),
+        (Some(found), None) => format!("line {number} is superfluous, `{}`", found.trim()),
+        (None, None) => "the ends of its lines differ".to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 
 /// Prints the conversations of traces, and the errors in them.
 pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
-    let group_by = args.group_by.map(Into::into).unwrap_or_default();
+    let group_by = args.group_by.unwrap_or_default();
     let format = trace_format(args.format, runner);
     let formats = runner.trace_formats.given(format.as_ref());
     let inspection = Inspection::new(&args.traces, &formats, &runner.conventions, group_by);
@@ -36,7 +36,7 @@ pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
         |out| {
             unusable = match args.output {
                 TextOrJson::Text => {
-                    let mut out = render::Painted::new(out, render::Target::Stdout);
+                    let mut out = render::Painted::new(out, render::painted);
                     let unusable = render::inspection_text(&inspection, &mut out)?;
                     out.flush()?;
                     unusable

@@ -28,27 +28,19 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
         match listed {
             Ok(mut entries) => {
                 entries.sort_by(|a, b| a.name.cmp(&b.name));
-                for entry in entries {
-                    table.row(
-                        [
-                            &*entry.name,
-                            &*source,
-                            &*entry.language,
-                            &*entry.description,
-                            entry.reference.as_deref().unwrap_or_default(),
-                        ]
-                        .map(clean_line),
-                    );
+                for Entry { name, language, description, reference, .. } in &entries {
+                    let reference = reference.as_deref().unwrap_or_default();
+                    table.row([name, &*source, language, description, reference].map(clean_line));
                 }
             }
             // The user did not ask for this source.
             Err(SourceError::NotSetUp { .. }) if asked.is_none() => {}
             Err(error) => {
-                let said = format!("cannot list the source `{source}`: {error}");
+                let text = format!("cannot list the source `{source}`: {error}");
                 if asked.is_none() {
-                    render::warning(&said);
+                    render::warning(&text);
                 } else {
-                    render::message(&said);
+                    render::message(&text);
                     let unusable =
                         matches!(error, SourceError::NotSetUp { .. } | SourceError::Setting { .. });
                     code = if unusable { exit::USAGE } else { exit::ERRORED };

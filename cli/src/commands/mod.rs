@@ -55,21 +55,13 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
             check::check(config, locked, build, verbose, runner)
         }
         Command::Schema => Ok(info::schema(&runner)),
-        Command::Init(args) | Command::Evaluator(EvaluatorCommand::Init(args)) => {
-            init::init(&args, &runner.runtimes)
-        }
-        Command::Runtimes | Command::Evaluator(EvaluatorCommand::Runtimes) => {
-            Ok(info::runtimes(&runner))
-        }
-        Command::List(args) | Command::Evaluator(EvaluatorCommand::List(args)) => {
-            list::list(&args, &runner)
-        }
-        Command::Update(args) | Command::Evaluator(EvaluatorCommand::Update(args)) => {
-            update::update(args, verbose, runner)
-        }
-        Command::Config(args) | Command::Evaluator(EvaluatorCommand::Config(args)) => {
-            config::config(&args, verbose, &runner)
-        }
+        Command::Shared(command) | Command::Evaluator(command) => match command {
+            EvaluatorCommand::Init(args) => init::init(&args, &runner.runtimes),
+            EvaluatorCommand::Runtimes => Ok(info::runtimes(&runner)),
+            EvaluatorCommand::List(args) => list::list(&args, &runner),
+            EvaluatorCommand::Update(args) => update::update(args, verbose, runner),
+            EvaluatorCommand::Config(args) => config::config(&args, verbose, &runner),
+        },
         Command::Test(args) => test::test(&args, verbose, &runner),
         Command::Index(args) => index::index(&args),
         Command::Export(args) => export::export(&args, verbose, runner),

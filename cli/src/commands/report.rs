@@ -16,7 +16,7 @@ use super::{broken, print_document, print_with, unusable};
 use crate::{
     args::{ReportArgs, ReportOutput, outputs},
     exit,
-    render::{self, Painted, Target},
+    render::{self, Painted},
     streams,
 };
 
@@ -67,7 +67,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         // file contains both.
         Some(file) if for_people => {
             let write = |out: &mut dyn io::Write| {
-                let mut out = Painted::new(out, Target::File);
+                let mut out = Painted::new(out, render::printable);
                 write(&mut out)?;
                 errors?.into_iter().try_for_each(|error| writeln!(out, "{error}"))?;
                 writeln!(out, "{}", render::sentence(report))?;
@@ -79,7 +79,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
         None if for_people => {
             let code = print_with(
                 |out| {
-                    let mut out = Painted::new(out, Target::Stdout);
+                    let mut out = Painted::new(out, render::painted);
                     write(&mut out).and_then(|()| out.flush())
                 },
                 code,

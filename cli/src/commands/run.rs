@@ -6,10 +6,7 @@ use evaluator_host::{
     config::{Config, Overrides},
     events::{self, EventSwitches, Exporter},
     metric::{Metrics, UnknownMetric},
-    report::{
-        Report,
-        run_file::{RunFile, RunFileError, default_file},
-    },
+    report::run_file::{RunFile, RunFileError, default_file},
     run::{Request, Runner},
 };
 
@@ -55,7 +52,11 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> 
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
     let code = show(&report, &outputs);
     if let Some((switches, exporter)) = events {
-        send_events(&report, &request.config, &runner.metrics, switches, &exporter);
+        let records = events::records(&report, &request.config, &runner.metrics, switches);
+        // The report is written by now, and no error here changes it.
+        if let Err(error) = exporter.export(records) {
+            render::warning(&format!("{error}; this changes nothing about the results"));
+        }
     }
     // Writing the report may have found results that cannot be read back.
     let code = code.max(report.standing().exit_code());
@@ -101,13 +102,13 @@ fn configure(config: &mut Config, args: &mut RunArgs, runner: &Runner) {
         metrics: mem::take(&mut args.metrics),
         threshold: args.threshold,
         judge_model: args.judge_model.take(),
-        match_type: args.trajectory_match_type.map(Into::into),
+        match_type: args.trajectory_match_type,
         retries: args.retries,
     };
     overrides.apply(config, &runner.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());
     config.trace_format = trace_format(args.format.take(), runner).or(config.trace_format.take());
-    config.group_by = args.group_by.map(Into::into).or(config.group_by);
+    config.group_by = args.group_by.or(config.group_by);
     config.require_evaluated |= args.require_evaluated;
     config.require_all_cases |= args.require_all_cases;
     config.allow_unevaluated |= args.allow_unevaluated;
@@ -133,18 +134,4 @@ fn run_file(
 /// Returns the value of an environment variable.
 fn variable(name: &str) -> Option<String> {
     env::var_os(name).map(|value| value.to_string_lossy().into_owned())
-}
-
-/// Sends the results. The report is written by now, and no error here changes it.
-fn send_events(
-    report: &Report,
-    config: &Config,
-    metrics: &Metrics,
-    switches: EventSwitches,
-    exporter: &Exporter,
-) {
-    let records = events::records(report, config, metrics, switches);
-    if let Err(error) = exporter.export(records) {
-        render::warning(&format!("{error}; this changes nothing about the results"));
-    }
 }

@@ -7,11 +7,10 @@ use std::{
 
 use evaluator_host::{
     own_tests::targets,
-    process::Cancellation,
     run::Runner,
     runtime::{
         Entrypoint, PrepareError,
-        own_tests::{OwnTests, Stream, TestResult},
+        own_tests::{Stream, TestResult},
     },
 };
 
@@ -73,22 +72,19 @@ fn test_one(
         Err(error) => return Ok((error.to_string(), exit::ERRORED)),
     };
     let count = |ran: usize| counted(ran as u64, "test");
-    Ok(match run(&tests, cancellation) {
+    // Continues if the reader of the output went away.
+    let result = tests.run(cancellation, &mut |stream, line| {
+        let _ = match stream {
+            Stream::Stdout => writeln!(io::stdout(), "{line}"),
+            Stream::Stderr => writeln!(io::stderr(), "{line}"),
+        };
+    });
+    Ok(match result {
         TestResult::Passed { ran } => (format!("{} passed", count(ran)), exit::OK),
         TestResult::Failed { ran } => (format!("FAILED, {} ran", count(ran)), exit::FAILED),
         TestResult::NoneRan => (format!("no test ran: {}", tests.hint), exit::USAGE),
         TestResult::Broke { reason } => {
             (format!("its tests could not be run: {reason}"), exit::ERRORED)
         }
-    })
-}
-
-/// Runs the tests, and copies the output of the test runner. Continues if the reader of the output went away.
-fn run(tests: &OwnTests, cancellation: &Cancellation) -> TestResult {
-    tests.run(cancellation, &mut |stream, line| {
-        let _ = match stream {
-            Stream::Stdout => writeln!(io::stdout(), "{line}"),
-            Stream::Stderr => writeln!(io::stderr(), "{line}"),
-        };
     })
 }

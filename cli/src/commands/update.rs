@@ -52,26 +52,26 @@ pub(super) fn update(args: UpdateArgs, verbose: u8, runner: Runner) -> Result<u8
 
 /// Returns the remote evaluators of these names; without names, all.
 fn named(names: &[String], config: &Config) -> Result<Vec<Wanted>, String> {
-    let remote: Vec<(&str, &Wanted)> = config
-        .evaluators
-        .iter()
-        .filter_map(|evaluator| match &evaluator.kind {
-            EvaluatorKind::Remote(remote) => Some((evaluator.name.as_str(), &remote.wanted)),
-            _ => None,
-        })
-        .collect();
-    let unknown = |name: &String| !remote.iter().any(|(known, _)| known == name);
-    if let Some(name) = names.iter().find(|name| unknown(name)) {
-        if config.evaluators.iter().any(|evaluator| evaluator.name == *name) {
-            return Err(format!("`{name}` is not of `type: remote`; there is nothing to update"));
+    let mut remote: Vec<(&String, &Wanted)> = Vec::new();
+    for evaluator in &config.evaluators {
+        match &evaluator.kind {
+            EvaluatorKind::Remote(kind) => remote.push((&evaluator.name, &kind.wanted)),
+            _ if names.contains(&evaluator.name) => {
+                let name = &evaluator.name;
+                return Err(format!(
+                    "`{name}` is not of `type: remote`; there is nothing to update"
+                ));
+            }
+            _ => {}
         }
-        let known: Vec<&str> = remote.iter().map(|(name, _)| *name).collect();
+    }
+    let known: Vec<&str> = remote.iter().map(|(name, _)| name.as_str()).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
         let known = known.join(", ");
         return Err(format!("no evaluator is named `{name}` (remote evaluators: {known})"));
     }
-    let is_asked_for = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
-    let asked = remote.into_iter().filter(|(name, _)| is_asked_for(name));
-    Ok(asked.map(|(_, wanted)| wanted.clone()).collect())
+    remote.retain(|(name, _)| names.is_empty() || names.contains(name));
+    Ok(remote.into_iter().map(|(_, wanted)| wanted.clone()).collect())
 }
 
 /// Returns all evaluators that the lock file of the working directory pins.

@@ -33,7 +33,7 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> Resu
             PrepareEvent::Diagnostic { .. } => {}
             event => on_event(event),
         };
-        validator.validate(&targets.folders, &mut on_event).await
+        validator.validate(&targets.directories, &mut on_event).await
     })?;
     let code = exit_code(&validations);
     Ok(match args.output {

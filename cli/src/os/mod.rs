@@ -1,17 +1,17 @@
-//! What the command asks of the system without a safe interface.
+//! Settings of the allocator, which has no safe interface.
 #![expect(unsafe_code, reason = "options of the allocator are set by a C function")]
 
 use std::ffi::{c_int, c_long};
 
-/// How long the allocator keeps memory that nobody uses before the system has it again: `mi_option_purge_delay`, of which
-/// the bindings have no name.
+/// Time that the allocator keeps unused memory before it is returned to the system: `mi_option_purge_delay`, which the
+/// bindings do not name.
 const PURGE_DELAY: c_int = 15;
 
-/// What indexing needs for a moment would else be counted on top of what evaluating needs a moment later.
+/// Memory that indexing used must be returned before evaluating needs memory of its own.
 const MILLISECONDS: c_long = 10;
 
-/// Has the allocator return memory early.
+/// Makes the allocator return memory early.
 pub(crate) fn return_memory_early() {
-    // SAFETY: the function takes any number of an option that there is, at any time.
+    // SAFETY: the function can be called at any time, with the number of any existing option.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, MILLISECONDS) };
 }

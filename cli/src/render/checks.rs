@@ -48,7 +48,7 @@ pub(crate) fn conformance_text(conformance: &Conformance, asked: &[&'static Rele
 }
 
 fn case_lines(text: &mut String, case: &CaseReport) {
-    let behavior = case.behavior.as_str().replace('_', " ");
+    let behavior = case.behavior.to_string().replace('_', " ");
     let mark = if case.problem.is_some() { "!" } else { " " };
     let recorded = case.recorded.as_ref().map(recorded_text).unwrap_or_default();
     let line = format!("{mark} {:NAME$}  {behavior:BEHAVIOR$}  {recorded}", case.name);
@@ -134,7 +134,7 @@ const CHECK: usize = 13;
 pub(crate) fn validation_text(validations: &[Validation]) -> String {
     let mut text = String::new();
     for validation in validations {
-        let _ = writeln!(text, "{} ({})", validation.name, validation.folder.display());
+        let _ = writeln!(text, "{} ({})", validation.name, validation.directory.display());
         for check in &validation.checks {
             check_lines(&mut text, check, validation);
         }
@@ -155,7 +155,7 @@ pub(crate) fn validation_text(validations: &[Validation]) -> String {
 }
 
 fn check_lines(text: &mut String, check: &Check, validation: &Validation) {
-    let name = check.kind.as_str().replace('_', " ");
+    let name = check.kind.to_string().replace('_', " ");
     let mut line = |outcome: &str, detail: &str| {
         let line = format!("  {outcome:OUTCOME$}  {name:CHECK$}  {detail}");
         let _ = writeln!(text, "{}", line.trim_end());
@@ -190,7 +190,7 @@ pub(crate) fn validation_json(validations: &[Validation]) -> String {
         .map(|validation| {
             json!({
                 "name": validation.name,
-                "folder": validation.folder.to_string_lossy(),
+                "folder": validation.directory.to_string_lossy(),
                 "standing": validation.standing(),
                 "checks": validation.checks,
                 "notes": validation.notes,

@@ -24,29 +24,30 @@ impl<const N: usize> Columns<N> {
     /// Shortens and right-aligns the cells of columns whose non-empty cells are all numbers. Scripts that read tables expect
     /// this form of scores.
     pub(crate) fn shorten_numbers(&mut self) {
+        let number = |cell: &str| cell.parse().ok().filter(|number: &f64| number.is_finite());
         for column in 0..N {
-            let numbers: Option<Vec<Option<f64>>> = self
-                .rows
-                .iter()
-                .map(|row| match row[column].as_str() {
-                    "" => Some(None),
-                    text => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Some),
-                })
-                .collect();
-            let Some(numbers) = numbers.filter(|numbers| numbers.iter().any(Option::is_some))
-            else {
+            let cells = self.rows.iter_mut().map(|row| &mut row[column]);
+            let cells: Vec<&mut String> = cells.filter(|cell| !cell.is_empty()).collect();
+            if cells.is_empty() || cells.iter().any(|cell| number(cell).is_none()) {
                 continue;
-            };
+            }
             self.right[column] = true;
-            for (row, number) in self.rows.iter_mut().zip(numbers) {
+            for cell in cells {
                 // More than four decimals are significant.
-                let is_exact =
-                    row[column].split_once('.').is_some_and(|(_, decimals)| decimals.len() > 4);
-                if !is_exact {
-                    row[column] = number.map(shortest).unwrap_or_default();
+                let is_exact = cell.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 4);
+                if let Some(number) = number(cell).filter(|_| !is_exact) {
+                    *cell = shortest(number);
                 }
             }
         }
+    }
+
+    /// Returns the width of the widest line of each column.
+    fn widths(&self) -> [usize; N] {
+        std::array::from_fn(|column| {
+            let cells = self.rows.iter().flat_map(|row| row[column].lines());
+            cells.chain([&*self.header[column]]).map(UnicodeWidthStr::width).max().unwrap_or(0)
+        })
     }
 
     /// Cuts the widest cells until the table has at most `width` columns; a cut cell ends with an ellipsis. Returns for each row
@@ -54,10 +55,7 @@ impl<const N: usize> Columns<N> {
     pub(crate) fn fit(&mut self, width: Option<usize>) -> Vec<bool> {
         let mut cut = vec![false; self.rows.len()];
         let Some(width) = width else { return cut };
-        let mut widths: [usize; N] = std::array::from_fn(|column| {
-            let cells = self.rows.iter().flat_map(|row| row[column].lines());
-            cells.chain([&*self.header[column]]).map(UnicodeWidthStr::width).max().unwrap_or(0)
-        });
+        let mut widths = self.widths();
         while widths.iter().sum::<usize>() + 2 * (N - 1) > width {
             let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > NARROWEST) else {
                 break;
@@ -82,25 +80,16 @@ impl<const N: usize> Columns<N> {
 
     /// Formats the table without trailing blanks.
     pub(crate) fn to_text(&self) -> String {
-        let lines: Vec<[Vec<&str>; N]> =
-            self.rows.iter().map(|row| row.each_ref().map(|cell| cell.lines().collect())).collect();
-        let widths: [usize; N] = std::array::from_fn(|column| {
-            let cells = lines.iter().flat_map(|row| &row[column]).copied();
-            cells
-                .chain([self.header[column].as_str()])
-                .map(UnicodeWidthStr::width)
-                .max()
-                .unwrap_or_default()
-        });
+        let widths = self.widths();
         let mut text = String::new();
         self.line(&mut text, &widths, |column| self.header[column].as_str());
         let rules = widths.map(|width| "-".repeat(width));
         self.line(&mut text, &widths, |column| rules[column].as_str());
-        for row in &lines {
-            let height = row.iter().map(Vec::len).max().unwrap_or_default();
+        for row in &self.rows {
+            let height = row.iter().map(|cell| cell.lines().count()).max().unwrap_or_default();
             for index in 0..height {
                 self.line(&mut text, &widths, |column| {
-                    row[column].get(index).copied().unwrap_or_default()
+                    row[column].lines().nth(index).unwrap_or_default()
                 });
             }
         }

@@ -20,40 +20,50 @@ const VALUE_CHARS: usize = 300;
 const NO_TURNS: &str =
     "no turns were found; see docs/trace-attributes.md for the attributes that are read";
 
+/// Writes each conversation, or the reason why it cannot be read. Returns the number of those that cannot be evaluated.
+fn each(
+    inspection: &Inspection,
+    mut write: impl FnMut(usize, Result<Conversation, String>) -> io::Result<()>,
+) -> io::Result<usize> {
+    let mut unusable = 0;
+    for number in 0..inspection.len() {
+        let loaded = inspection.load(number).map_err(|error| error.to_string());
+        let is_usable = loaded.as_ref().is_ok_and(|conversation| errors(conversation).is_empty());
+        unusable += usize::from(!is_usable);
+        write(number, loaded)?;
+    }
+    Ok(unusable)
+}
+
 /// Writes conversations as readable text. Returns the number of those that cannot be evaluated.
 pub(crate) fn inspection_text(inspection: &Inspection, out: &mut dyn Write) -> io::Result<usize> {
-    let (mut unusable, mut turns) = (0, 0);
-    for number in 0..inspection.len() {
+    let mut turns = 0;
+    let unusable = each(inspection, |number, loaded| {
         let mut text = String::new();
-        match inspection.load(number) {
+        match loaded {
             Ok(conversation) => {
                 turns += conversation.turns.len();
-                unusable += usize::from(!errors(&conversation).is_empty());
                 conversation_text(number, &conversation, &mut text);
             }
             Err(error) => {
-                unusable += 1;
                 let id = inspection.trace_id(number);
                 let id = one_line(&id);
                 let _ = writeln!(text, "Conversation {}: trace {id}\n  error: {error}", number + 1);
             }
         }
-        writeln!(out, "{text}")?;
-    }
+        writeln!(out, "{text}")
+    })?;
     writeln!(out, "Grouping: {}", inspection.grouped_by())?;
-    let mut summary = format!(
-        "{}, {}",
-        counted(inspection.len() as u64, "conversation"),
-        counted(turns as u64, "turn")
-    );
+    let conversations = counted(inspection.len() as u64, "conversation");
+    write!(out, "{conversations}, {}", counted(turns as u64, "turn"))?;
     if unusable > 0 {
-        let _ = write!(summary, ", {unusable} cannot be evaluated");
+        write!(out, ", {unusable} cannot be evaluated")?;
     }
     let left_out = inspection.left_out();
     if !left_out.is_empty() {
-        let _ = write!(summary, "; left out: {}", left_out.counted());
+        write!(out, "; left out: {}", left_out.counted())?;
     }
-    writeln!(out, "{summary}")?;
+    writeln!(out)?;
     Ok(unusable)
 }
 
@@ -172,25 +182,18 @@ fn indented(text: &str) -> String {
 
 /// Writes conversations as one JSON document, one at a time. Returns the number of those that cannot be evaluated.
 pub(crate) fn inspection_json(inspection: &Inspection, out: &mut dyn Write) -> io::Result<usize> {
-    let mut unusable = 0;
     write!(out, "{{\n  \"conversations\": [")?;
-    for number in 0..inspection.len() {
-        let conversation = match inspection.load(number) {
-            Ok(conversation) => {
-                unusable += usize::from(!errors(&conversation).is_empty());
-                conversation_json(&conversation)
-            }
-            Err(error) => {
-                unusable += 1;
-                object([
-                    ("trace_id", Value::String(inspection.trace_id(number).to_string())),
-                    ("errors", Value::Array(vec![Value::String(error.to_string())])),
-                ])
-            }
+    let unusable = each(inspection, |number, loaded| {
+        let conversation = match loaded {
+            Ok(conversation) => conversation_json(&conversation),
+            Err(error) => object([
+                ("trace_id", Value::String(inspection.trace_id(number).to_string())),
+                ("errors", texts([error])),
+            ]),
         };
         let separator = if number > 0 { "," } else { "" };
-        write!(out, "{separator}\n    {}", nested(&conversation, "    "))?;
-    }
+        write!(out, "{separator}\n    {}", nested(&conversation, "    "))
+    })?;
     let grouping = inspection.grouped_by();
     let grouping = object([
         ("by", Value::String(grouping.name().to_owned())),

@@ -91,9 +91,9 @@ fn suite(
     }
     let count = tests.len() as u64;
     element(writer, "testsuite", name, &[("tests", count), (kind, count)], |writer| {
-        tests.into_iter().try_for_each(|(test, outcome)| {
-            case(writer, name, &test, 0.0, Some(outcome), &Extras::default())
-        })
+        tests
+            .into_iter()
+            .try_for_each(|(test, outcome)| case(writer, name, &test, Some(outcome), None))
     })
 }
 
@@ -146,7 +146,6 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
     element(writer, "testsuite", &attribute(&conversation.trace_id), &counts, |writer| {
         properties(writer, &named)?;
         for evaluation in &conversation.evaluations {
-            let seconds = evaluation.duration.unwrap_or_default().as_secs_f64();
             let outcome = match evaluation.outcome() {
                 EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
                 EvaluationOutcome::Error => {
@@ -158,13 +157,8 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
                 }
                 _ => None,
             };
-            let extras = Extras {
-                warnings: &evaluation.warnings,
-                stderr: evaluation.stderr.as_deref(),
-                attempts: evaluation.attempts,
-            };
             let (class, name) = (&conversation.trace_id, &evaluation.name);
-            case(writer, class, name, seconds, outcome, &extras)?;
+            case(writer, class, name, outcome, Some(evaluation))?;
         }
         Ok(())
     })
@@ -178,35 +172,30 @@ enum Outcome {
     Skipped(String),
 }
 
-/// Parts of a test case apart from its outcome.
-#[derive(Default)]
-struct Extras<'a> {
-    warnings: &'a [String],
-    stderr: Option<&'a str>,
-    attempts: u32,
-}
-
+/// Writes a test case, with the warnings, standard error and attempts of its evaluation.
 fn case(
     writer: &mut Xml<'_>,
     class: &str,
     name: &str,
-    seconds: f64,
     outcome: Option<Outcome>,
-    extras: &Extras<'_>,
+    evaluation: Option<&EvaluationReport>,
 ) -> io::Result<()> {
+    let seconds = evaluation.and_then(|it| it.duration).unwrap_or_default().as_secs_f64();
+    let warnings = evaluation.map(|it| &*it.warnings).unwrap_or_default();
+    let attempts = evaluation.map_or(0, |it| it.attempts);
     let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
     let element = writer
         .create_element("testcase")
         .with_attribute(("classname", class.as_str()))
         .with_attribute(("name", name.as_str()))
         .with_attribute(("time", time.as_str()));
-    if outcome.is_none() && extras.warnings.is_empty() && extras.attempts < 2 {
+    if outcome.is_none() && warnings.is_empty() && attempts < 2 {
         element.write_empty()?;
         return Ok(());
     }
     element.write_inner_content(|writer| {
-        if extras.attempts > 1 {
-            properties(writer, &[("attempts", extras.attempts.to_string())])?;
+        if attempts > 1 {
+            properties(writer, &[("attempts", attempts.to_string())])?;
         }
         if let Some(outcome) = outcome {
             let (tag, kind, text) = match outcome {
@@ -222,12 +211,12 @@ fn case(
             }
             element.write_text_content(content(&text))?;
         }
-        if !extras.warnings.is_empty() {
+        if !warnings.is_empty() {
             let lines: Vec<String> =
-                extras.warnings.iter().map(|it| format!("warning: {}", one_line(it))).collect();
+                warnings.iter().map(|it| format!("warning: {}", one_line(it))).collect();
             writer.create_element("system-out").write_text_content(content(&lines.join("\n")))?;
         }
-        if let Some(stderr) = extras.stderr {
+        if let Some(stderr) = evaluation.and_then(|it| it.stderr.as_deref()) {
             writer.create_element("system-err").write_text_content(content(stderr))?;
         }
         Ok(())

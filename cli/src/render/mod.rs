@@ -22,7 +22,7 @@ pub(crate) use github::github;
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
-pub(crate) use plain::{Painted, Target, for_stdout as painted, one_line};
+pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
 pub(crate) use progress::Progress;
 pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
 pub(crate) use tables::{errors_of_summary, summary, table};
@@ -40,7 +40,7 @@ pub(crate) fn message(text: &str) {
 
 /// Writes an error on the command line to stderr, with the colours of the parser if its text is safe to print.
 pub(crate) fn usage_error(error: &clap::Error) {
-    match plain::printable(&error.to_string()) {
+    match printable(&error.to_string()) {
         Cow::Owned(safe) => line(Level::Error, &safe),
         Cow::Borrowed(_) => {
             // A closed stderr cannot be reported.

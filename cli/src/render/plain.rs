@@ -28,7 +28,7 @@ pub(super) fn line_of(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes complete lines of output: all but line feeds and tabs, and the start of workflow commands.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let text = line_of(text);
     if !text.contains(OLD_COMMAND) && !text.lines().any(is_command) {
         return text;
@@ -96,35 +96,22 @@ pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
     shown(text, choice)
 }
 
-/// Destination of text for people.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
-    /// Colours are used if stdout is a terminal.
-    Stdout,
-    /// A file has no colours.
-    File,
-}
-
-/// Writer that colours lines. Text after the last line feed is written by [`flush`](Write::flush).
+/// Writer that prepares whole lines, e.g. with [`for_stdout`]. Text after the last line feed is written by
+/// [`flush`](Write::flush).
 pub(crate) struct Painted<'o> {
     out: &'o mut dyn Write,
-    target: Target,
+    prepare: fn(&str) -> Cow<'_, str>,
     pending: Vec<u8>,
 }
 
 impl<'o> Painted<'o> {
-    pub(crate) fn new(out: &'o mut dyn Write, target: Target) -> Self {
-        Self { out, target, pending: Vec::new() }
+    pub(crate) fn new(out: &'o mut dyn Write, prepare: fn(&str) -> Cow<'_, str>) -> Self {
+        Self { out, prepare, pending: Vec::new() }
     }
 
     fn paint(&mut self, until: usize) -> io::Result<()> {
         let lines: Vec<u8> = self.pending.drain(..until).collect();
-        let lines = String::from_utf8_lossy(&lines);
-        let lines = match self.target {
-            Target::Stdout => for_stdout(&lines),
-            Target::File => printable(&lines),
-        };
-        self.out.write_all(lines.as_bytes())
+        self.out.write_all((self.prepare)(&String::from_utf8_lossy(&lines)).as_bytes())
     }
 }
 
@@ -224,7 +211,7 @@ mod tests {
     #[test]
     fn what_is_written_in_pieces_is_the_whole() {
         let (mut out, text) = (Vec::new(), "é [PASS]\n  [FAIL] ☀\n\nend");
-        let mut painted = Painted::new(&mut out, Target::Stdout);
+        let mut painted = Painted::new(&mut out, for_stdout);
         text.as_bytes().chunks(2).for_each(|piece| painted.write_all(piece).unwrap());
         painted.flush().unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), for_stdout(text));

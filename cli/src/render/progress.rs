@@ -86,7 +86,10 @@ impl Progress {
                 total,
                 errored,
             } => {
-                self.warn(evaluator, trace_id, warnings);
+                // The last lines of a run contain the first warning of each evaluator, the report all of them.
+                for text in warnings.iter().filter(|_| self.verbose > 0) {
+                    warning(&one_line(&format!("{evaluator}, trace {trace_id}: {text}")));
+                }
                 self.evaluated(evaluator, trace_id, error.as_deref(), stderr);
                 if let Phase::Evaluating(counts) = &mut self.phase {
                     *counts = Counts { done: *done, total: *total, errored: *errored };
@@ -220,32 +223,20 @@ impl Progress {
         if is_known || !is_wanted {
             return;
         }
-        let shown = self.shown.entry(evaluator.to_owned()).or_default();
-        // Equal texts are shown once.
-        if self.verbose == 0 && shown.iter().any(|known| known == stderr) {
-            return;
-        }
-        if self.verbose > 0 || shown.len() < SAME_EVALUATOR {
-            if self.verbose == 0 {
-                shown.push(stderr.to_owned());
+        if self.verbose == 0 {
+            let shown = self.shown.entry(evaluator.to_owned()).or_default();
+            // Equal texts are shown once.
+            if shown.len() > SAME_EVALUATOR || shown.iter().any(|known| known == stderr) {
+                return;
             }
-            let trace_id = one_line(trace_id);
-            line(&format!("{evaluator}, trace {trace_id}, stderr:\n{}", indented_end(stderr)));
-        } else if shown.len() == SAME_EVALUATOR {
-            shown.push(String::new());
-            line(&format!("{evaluator}: stderr of further evaluations is shown with -v"));
+            shown.push(stderr.to_owned());
+            if shown.len() > SAME_EVALUATOR {
+                line(&format!("{evaluator}: stderr of further evaluations is shown with -v"));
+                return;
+            }
         }
-    }
-
-    /// Shows warnings with `-v`. The last lines of a run contain the first one of each evaluator, the report all of them.
-    fn warn(&self, evaluator: &str, trace_id: &str, warnings: &[String]) {
-        for warning in warnings.iter().filter(|_| self.verbose > 0) {
-            super::warning(&format!(
-                "{evaluator}, trace {}: {}",
-                one_line(trace_id),
-                one_line(warning)
-            ));
-        }
+        let trace_id = one_line(trace_id);
+        line(&format!("{evaluator}, trace {trace_id}, stderr:\n{}", indented_end(stderr)));
     }
 }
 
@@ -324,7 +315,7 @@ fn indented_end(text: &str) -> String {
 }
 
 /// Cells of the bar.
-const CELLS: u64 = 24;
+const CELLS: usize = 24;
 
 /// Numbers of evaluations during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -338,16 +329,10 @@ impl Counts {
     /// Formats a line that is overwritten: `[=====>    ] 12/24, 3.4/s, 1 broke, 4 s`.
     fn bar(self, elapsed: Duration) -> String {
         let Self { done, total, .. } = self;
-        let filled = (CELLS * done as u64).checked_div(total as u64).unwrap_or(CELLS).min(CELLS);
-        let bar: String = (0..CELLS)
-            .map(|cell| match cell {
-                cell if cell < filled => '=',
-                cell if cell == filled => '>',
-                _ => ' ',
-            })
-            .collect();
+        let filled = (CELLS * done).checked_div(total).unwrap_or(CELLS).min(CELLS);
+        let bar = "=".repeat(filled) + ">";
         let (rate, seconds) = (self.rate(elapsed), elapsed.as_secs());
-        format!("[{bar}] {done}/{total}, {rate}/s{}, {seconds} s", self.errors())
+        format!("[{bar:<CELLS$.CELLS$}] {done}/{total}, {rate}/s{}, {seconds} s", self.errors())
     }
 
     /// Formats a line that stays: `evaluated 12 of 24, 1 broke (3.4/s, 4 s)`.

@@ -23,23 +23,18 @@ pub(crate) fn table(
     width: Option<usize>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut text = run_errors(report);
+    let mut text = block("Errors", &report.errors);
     let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
         one(&mut text, &conversation?, &mut broken, width);
         out.write_all(text.as_bytes())?;
         text.clear();
     }
-    if let Some(performance) = &report.performance {
+    if let Some(performance) = report.conversations.performance() {
         run_performance(&mut text, performance);
     }
     text += &notes(report);
     out.write_all(text.as_bytes())
-}
-
-/// Returns the block of errors outside of any conversation; empty without errors.
-fn run_errors(report: &Report) -> String {
-    block("Errors", &report.errors)
 }
 
 /// Returns the blocks about the whole run, which come last.
@@ -172,7 +167,7 @@ fn calls(text: &mut String, comparison: &Object, key: &str) {
 
 /// Writes the report as lines.
 pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut text = run_errors(report);
+    let mut text = block("Errors", &report.errors);
     let mut broken = Errors::of(report)?;
     for conversation in &report.conversations {
         let conversation = conversation?;

@@ -7,7 +7,7 @@ use evaluator_host::{
     report::{NotEvaluated, Report},
     verdict::{Balance, Standing},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     plain::one_line,
@@ -36,22 +36,21 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
 
 /// Returns the counts as the keys of an object.
 fn run(report: &Report, code: u8) -> Map<String, Value> {
-    let balance = report.balance();
-    let counts = balance.tally.named().into_iter().map(|(name, count)| (name, count.into()));
-    let standing = match code {
-        exit::OK => "passed",
-        exit::FAILED => "failed",
-        _ => "error",
-    };
-    let run: [(&str, Value); 5] = [
-        ("outcome", standing.into()),
-        ("exit_code", code.into()),
-        ("conversations", report.conversations.len().into()),
-        ("errors_outside", report.errors.len().into()),
-        ("partial", report.partial.is_some().into()),
-    ];
-    let run = run.into_iter().chain(counts).map(|(name, value)| (name.to_owned(), value));
-    Map::from_iter([("run".to_owned(), Value::Object(run.collect()))])
+    let mut run = json!({
+        "outcome": match code {
+            exit::OK => "passed",
+            exit::FAILED => "failed",
+            _ => "error",
+        },
+        "exit_code": code,
+        "conversations": report.conversations.len(),
+        "errors_outside": report.errors.len(),
+        "partial": report.partial.is_some(),
+    });
+    for (name, count) in report.tally().named() {
+        run[name] = count.into();
+    }
+    Map::from_iter([("run".to_owned(), run)])
 }
 
 /// Returns facts apart from the counts, in lines.
@@ -160,25 +159,20 @@ fn tolerance(report: &Report, balance: &Balance) -> String {
         format!("; {errors} tolerated ({share})")
     } else {
         let mut never_worked = report.conversations.evaluators_that_never_worked();
-        let why = if balance.partial {
-            "the run is partial"
-        } else if balance.unreadable {
-            "results were lost"
-        } else if balance.unusable_eval_set {
-            "the eval set could not be used"
-        } else if balance.unsaved {
-            "the run file could not be written"
-        } else if balance.unreliable {
-            "an evaluator cannot be relied on"
-        } else if balance.tally.scored() == 0 {
-            "nothing was scored"
-        } else if balance.unusable_files > 0 {
-            "those outside of any conversation never are"
-        } else if let Some(evaluator) = never_worked.next() {
-            &format!("{evaluator} broke and scored nothing")
-        } else {
-            "they are too many"
-        };
+        let never_worked =
+            never_worked.next().map(|name| format!("{name} broke and scored nothing"));
+        let reasons = [
+            (balance.partial, "the run is partial"),
+            (balance.unreadable, "results were lost"),
+            (balance.unusable_eval_set, "the eval set could not be used"),
+            (balance.unsaved, "the run file could not be written"),
+            (balance.unreliable, "an evaluator cannot be relied on"),
+            (balance.tally.scored() == 0, "nothing was scored"),
+            (balance.unusable_files > 0, "those outside of any conversation never are"),
+            (never_worked.is_some(), never_worked.as_deref().unwrap_or_default()),
+        ];
+        let why = reasons.iter().find(|(holds, _)| *holds);
+        let why = why.map_or("they are too many", |(_, why)| why);
         format!("; {errors} not tolerated, because {why} ({share})")
     }
 }

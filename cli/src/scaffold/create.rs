@@ -8,7 +8,7 @@ use std::{
 use glob::{MatchOptions, Pattern};
 use toml_edit::{DocumentMut, Item};
 
-use super::{Request, ScaffoldError, SdkSource};
+use super::{Language, Request, ScaffoldError, SdkSource};
 
 /// Creates the directory of an evaluator.
 ///
@@ -21,16 +21,23 @@ pub fn render(request: &Request, sdk: &SdkSource) -> Result<Created, ScaffoldErr
     let directory = request.parent.join(request.name.as_str());
     // Other errors are reported better when the directory is created.
     if fs::symlink_metadata(&directory).is_ok() {
-        return Err(ScaffoldError::Exists { path: directory });
+        return Err(ScaffoldError(format!(
+            "{} exists already; choose another name or remove it first",
+            directory.display()
+        )));
     }
     if request.parent != Path::new("") && !request.parent.is_dir() {
-        return Err(ScaffoldError::NoDirectory { path: request.parent.clone() });
+        let parent = request.parent.display();
+        let problem = match request.parent.exists() {
+            true => "is not a directory",
+            false => "does not exist; create it first",
+        };
+        return Err(ScaffoldError(format!("{parent} {problem}")));
     }
     let workspace = claiming_workspace(&directory);
-    let files = match write(request, sdk, &directory, workspace.is_some()) {
-        Ok(files) => files,
-        Err(source) => return Err(ScaffoldError::Io { path: directory, source }),
-    };
+    let files = write(request, sdk, &directory, workspace.is_some()).map_err(|error| {
+        ScaffoldError(format!("cannot create {}: {error}", directory.display()))
+    })?;
     Ok(Created { directory, files, request: request.clone(), sdk: sdk.clone(), workspace })
 }
 
@@ -137,17 +144,11 @@ pub struct Created {
 }
 
 impl Created {
-    /// The new directory; relative if the request was.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.directory
-    }
-
     /// The file that is run.
     #[must_use]
     pub fn entrypoint(&self) -> PathBuf {
         let entrypoint = self.request.template.entrypoint();
-        self.directory.join(self.request.fill(entrypoint, &self.sdk))
+        self.directory.join(self.request.fill(&entrypoint, &self.sdk))
     }
 
     /// A configuration that runs the evaluator, with paths relative to the working directory.
@@ -163,7 +164,7 @@ impl Created {
 
     /// Source of the SDK of the new package; `None` for evaluators that need none.
     fn sdk(&self) -> Option<&SdkSource> {
-        self.files.iter().any(|file| file == Path::new("Cargo.toml")).then_some(&self.sdk)
+        (self.request.template.language() == Language::Rust).then_some(&self.sdk)
     }
 }
 
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
     use crate::scaffold::Template;
 
-    /// A folder that goes away with the test.
+    /// A directory that is removed with the test.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn no_placeholder_is_left() {
         let scratch = Scratch::new();
-        for template in Template::ALL {
+        for template in Template::all() {
             let name = format!("my-{}", template.name());
             let created = scratch.render(&name, template).unwrap();
             for file in created.files.iter().map(|file| created.directory.join(file)) {
@@ -276,7 +277,7 @@ mod tests {
                 assert!(text.ends_with('\n'), "{}", file.display());
             }
         }
-        assert_eq!(scratch.names().len(), Template::ALL.len());
+        assert_eq!(scratch.names().len(), Template::all().count());
     }
 
     #[test]
@@ -294,43 +295,40 @@ mod tests {
     #[test]
     fn what_exists_is_left_alone() {
         let scratch = Scratch::new();
-        fs::create_dir(scratch.0.join("folder")).unwrap();
+        fs::create_dir(scratch.0.join("directory")).unwrap();
         fs::write(scratch.0.join("file"), "precious").unwrap();
-        for name in ["folder", "file"] {
+        for name in ["directory", "file"] {
             let error = scratch.render(name, Template::Python).unwrap_err();
-            assert!(
-                matches!(&error, ScaffoldError::Exists { path } if path.ends_with(name)),
-                "{error}"
-            );
+            let expected = format!("{name} exists already; choose another name or remove it first");
+            assert!(error.to_string().ends_with(&expected), "{error}");
         }
-        assert_eq!(scratch.names(), ["file", "folder"]);
+        assert_eq!(scratch.names(), ["directory", "file"]);
         assert_eq!(fs::read_to_string(scratch.0.join("file")).unwrap(), "precious");
     }
 
     #[test]
-    fn a_place_that_is_not_there_is_named() {
+    fn a_missing_parent_is_named() {
         let scratch = Scratch::new();
         fs::write(scratch.0.join("file"), "").unwrap();
-        for parent in ["nowhere", "file"] {
+        for (parent, problem) in
+            [("nowhere", "does not exist; create it first"), ("file", "is not a directory")]
+        {
             let error = scratch.render(&format!("{parent}/my_check"), Template::Basic).unwrap_err();
-            assert!(
-                matches!(&error, ScaffoldError::NoDirectory { path } if path.ends_with(parent)),
-                "{error}"
-            );
+            assert!(error.to_string().ends_with(&format!("/{parent} {problem}")), "{error}");
         }
         assert_eq!(scratch.names(), ["file"]);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_place_that_cannot_be_written_to_is_named() {
+    fn a_parent_that_cannot_be_written_to_is_named() {
         let request = Request::new(Path::new("/proc/self/my_check"), None, None).unwrap();
         let error = render(&request, &SdkSource::of_the_registry()).unwrap_err();
         assert!(error.to_string().starts_with("cannot create /proc/self/my_check: "), "{error}");
     }
 
     #[test]
-    fn a_folder_that_is_not_completed_goes_away() {
+    fn an_incomplete_directory_is_removed() {
         let scratch = Scratch::new();
         let partial = PartialDirectory::create(&scratch.0.join("my_check")).unwrap();
         fs::create_dir(partial.path.join("src")).unwrap();
@@ -341,25 +339,25 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_appears_meanwhile_is_left_alone() {
+    fn a_directory_that_appears_meanwhile_is_left_alone() {
         let scratch = Scratch::new();
-        let folder = scratch.0.join("my_check");
-        let partial = PartialDirectory::create(&folder).unwrap();
-        fs::create_dir_all(folder.join("src")).unwrap();
-        assert!(partial.rename(&folder).is_err());
+        let directory = scratch.0.join("my_check");
+        let partial = PartialDirectory::create(&directory).unwrap();
+        fs::create_dir_all(directory.join("src")).unwrap();
+        assert!(partial.rename(&directory).is_err());
         assert_eq!(scratch.names(), ["my_check"]);
-        assert!(folder.join("src").is_dir());
+        assert!(directory.join("src").is_dir());
     }
 
     #[test]
-    fn a_workspace_that_takes_the_folder_gets_a_member_and_any_other_is_left_alone() {
+    fn a_workspace_that_matches_the_directory_gets_a_member_and_any_other_is_left_alone() {
         let scratch = Scratch::new();
         let manifest = "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/not\"]\n";
         fs::write(scratch.0.join("Cargo.toml"), manifest).unwrap();
         fs::create_dir(scratch.0.join("crates")).unwrap();
         for template in [Template::Basic, Template::TypedConfig, Template::ToolTrajectory] {
             for (name, is_member) in
-                [("crates/member", true), ("crates/not", false), ("beside", false)]
+                [("crates/member", true), ("crates/not", false), ("other", false)]
             {
                 let created = scratch.render(name, template).unwrap();
                 let text = fs::read_to_string(scratch.0.join(name).join("Cargo.toml")).unwrap();
@@ -416,11 +414,11 @@ and then:
     }
 
     #[test]
-    fn only_rust_needs_the_sdk() {
+    fn only_packages_need_the_sdk() {
         let sdk = SdkSource::of_the_registry();
-        for template in Template::ALL {
-            let rust = template.language() == crate::scaffold::Language::Rust;
-            assert_eq!(created("my_check", Some(template), &sdk).sdk().is_some(), rust);
+        for template in Template::all() {
+            let has_manifest = template.files().iter().any(|file| file.name == "Cargo.toml.tmpl");
+            assert_eq!(created("my_check", Some(template), &sdk).sdk().is_some(), has_manifest);
         }
         assert!(
             created("my_check", None, &sdk)

@@ -1,7 +1,5 @@
 //! Names of new evaluators.
 
-use clap::ValueEnum as _;
-
 use super::{Language, ScaffoldError, Template};
 
 const MAX_LENGTH: usize = 64;
@@ -15,15 +13,14 @@ impl Name {
     ///
     /// # Errors
     ///
-    /// [`ScaffoldError::Name`] names the problem and suggests another name.
+    /// The error names the problem and suggests another name.
     pub(super) fn new(name: &str, language: Language) -> Result<Self, ScaffoldError> {
         match problem(name, language) {
             None => Ok(Self(name.to_owned())),
-            Some(problem) => Err(ScaffoldError::Name {
-                name: name.to_owned(),
-                problem,
-                suggestion: suggest(name, language),
-            }),
+            Some(problem) => Err(ScaffoldError(format!(
+                "`{name}` cannot be the name of an evaluator: {problem}; try `{}`",
+                suggest(name, language)
+            ))),
         }
     }
 
@@ -65,83 +62,85 @@ fn problem(name: &str, language: Language) -> Option<String> {
 
 /// Returns the reason why an identifier cannot be used, e.g. `is a keyword of Rust`.
 fn reserved(identifier: &str, language: Language) -> Option<&'static str> {
-    if is_one_of(identifier, DEVICES) {
-        return Some("is the name of a device on Windows");
+    let words: &[(&str, &str)] = match language {
+        Language::Rust => &RUST,
+        Language::Python => &PYTHON,
+        Language::Javascript | Language::Typescript => &[],
+    };
+    let is_listed =
+        |(words, _): &&(&str, &str)| words.split_ascii_whitespace().any(|word| word == identifier);
+    if let Some((_, reason)) = [DEVICES].iter().chain(words).find(is_listed) {
+        return Some(reason);
     }
     match language {
-        Language::Rust if is_one_of(identifier, RUST_KEYWORDS) => Some("is a keyword of Rust"),
-        Language::Rust if is_one_of(identifier, RUST_CRATES) => {
-            Some("is the name of a crate that the evaluator uses")
-        }
-        Language::Rust if is_one_of(identifier, RUST_TYPES) => {
-            Some("is the name of a type in Rust")
-        }
-        Language::Rust if is_one_of(identifier, CARGO_DIRECTORIES) => {
-            Some("is a name that cargo uses in its target directory")
-        }
-        Language::Rust if identifier == "main" => {
-            Some("is the name of the function that a program starts with")
-        }
-        Language::Rust if is_one_of(identifier, RUST_LOCALS) || is_function(identifier) => {
-            Some("is a name that the template uses for something else")
-        }
-        Language::Python if is_one_of(identifier, PYTHON_KEYWORDS) => {
-            Some("is a keyword of Python")
-        }
-        Language::Python if is_one_of(identifier, PYTHON_MODULES) => {
-            Some("is the name of a module of Python's library, which it would hide")
-        }
-        Language::Javascript | Language::Typescript
-            if identifier == "test"
+        Language::Rust => is_function(identifier).then_some(USED_BY_TEMPLATE),
+        Language::Python => None,
+        Language::Javascript | Language::Typescript => {
+            let is_test = identifier == "test"
                 || identifier.starts_with("test_")
-                || identifier.ends_with("_test") =>
-        {
-            Some("is a name that Node.js takes for a test")
+                || identifier.ends_with("_test");
+            is_test.then_some("is a name that Node.js takes for a test")
         }
-        _ => None,
     }
 }
 
 /// Returns true if a Rust template has a function of that name.
 fn is_function(identifier: &str) -> bool {
     let declaration = format!("fn {identifier}(");
-    let rust =
-        Template::value_variants().iter().filter(|template| template.language() == Language::Rust);
+    let rust = Template::all().filter(|template| template.language() == Language::Rust);
     rust.flat_map(|template| template.files()).any(|file| file.text.contains(&declaration))
 }
 
-fn is_one_of(word: &str, list: &str) -> bool {
-    list.split_ascii_whitespace().any(|other| other == word)
-}
+/// Words that cannot be names, and the reason.
+type Reserved = (&'static str, &'static str);
 
-const DEVICES: &str = "aux con nul prn com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 \
-     lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9";
+const USED_BY_TEMPLATE: &str = "is a name that the template uses for something else";
 
-const RUST_KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern \
-     false final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self static \
-     struct super trait true try type typeof unsafe unsized use virtual where while yield";
+const DEVICES: Reserved = (
+    "aux con nul prn com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 \
+     lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9",
+    "is the name of a device on Windows",
+);
 
-const RUST_CRATES: &str = "alloc core evaluator_protocol evaluator_sdk evaluator_sdk_macros proc_macro serde serde_json std test";
+const RUST: [Reserved; 6] = [
+    (
+        "abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if \
+         impl in let loop macro match mod move mut override priv pub ref return self static struct super trait true try \
+         type typeof unsafe unsized use virtual where while yield",
+        "is a keyword of Rust",
+    ),
+    (
+        "alloc core evaluator_protocol evaluator_sdk evaluator_sdk_macros proc_macro serde serde_json std test",
+        "is the name of a crate that the evaluator uses",
+    ),
+    // The macro adds a type with the name of the function.
+    (
+        "bool char f16 f32 f64 f128 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize",
+        "is the name of a type in Rust",
+    ),
+    ("build deps examples incremental", "is a name that cargo uses in its target directory"),
+    ("main", "is the name of the function that a program starts with"),
+    // Variables and modules of the templates, which a function of the same name would hide.
+    ("input settings testing tests", USED_BY_TEMPLATE),
+];
 
-/// Types that the macro would hide: it adds a type with the name of the function.
-const RUST_TYPES: &str =
-    "bool char f16 f32 f64 f128 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize";
-
-/// Variables and modules of the Rust templates, which a function of the same name would hide.
-const RUST_LOCALS: &str = "input settings testing tests";
-
-const CARGO_DIRECTORIES: &str = "build deps examples incremental";
-
-const PYTHON_KEYWORDS: &str = "and as assert async await break case class continue def del elif else except finally for \
-     from global if import in is lambda match nonlocal not or pass raise return try type while with yield";
-
-/// Modules that Python itself, the evaluator and its tests are likely to import.
-const PYTHON_MODULES: &str = "abc argparse array ast asyncio base64 bisect calendar cmath code codecs collections copy csv \
-     dataclasses datetime decimal difflib dis email enum errno fractions functools gc glob gzip hashlib heapq html http \
-     inspect io itertools json keyword linecache locale logging math numbers operator os pathlib pickle platform pprint \
-     queue random re runpy secrets select selectors shutil signal site socket ssl stat statistics string struct \
-     subprocess sys sysconfig tempfile textwrap threading time timeit token tokenize tomllib traceback types typing \
-     unicodedata unittest urllib uuid warnings weakref xml zipfile zlib";
+const PYTHON: [Reserved; 2] = [
+    (
+        "and as assert async await break case class continue def del elif else except finally for from global if import in \
+         is lambda match nonlocal not or pass raise return try type while with yield",
+        "is a keyword of Python",
+    ),
+    // Modules that Python itself, the evaluator and its tests are likely to import.
+    (
+        "abc argparse array ast asyncio base64 bisect calendar cmath code codecs collections copy csv dataclasses datetime \
+         decimal difflib dis email enum errno fractions functools gc glob gzip hashlib heapq html http inspect io \
+         itertools json keyword linecache locale logging math numbers operator os pathlib pickle platform pprint queue \
+         random re runpy secrets select selectors shutil signal site socket ssl stat statistics string struct subprocess \
+         sys sysconfig tempfile textwrap threading time timeit token tokenize tomllib traceback types typing unicodedata \
+         unittest urllib uuid warnings weakref xml zipfile zlib",
+        "is the name of a module of Python's library, which it would hide",
+    ),
+];
 
 /// Returns a similar name that can be used.
 fn suggest(name: &str, language: Language) -> String {
@@ -276,9 +275,8 @@ mod tests {
                 "", "???", "9", "ÄÖ", "Fn", "FN", "--", "com1", "test_", "TEST-", &long, "a/b",
                 "gen",
             ] {
-                if let Err(ScaffoldError::Name { suggestion, .. }) = Name::new(name, language) {
-                    assert!(Name::new(&suggestion, language).is_ok(), "{name:?}: {suggestion:?}");
-                }
+                let suggestion = suggest(name, language);
+                assert!(Name::new(&suggestion, language).is_ok(), "{name:?}: {suggestion:?}");
             }
         }
     }

@@ -1,9 +1,6 @@
 //! Requests for new evaluators, and the reasons to reject them.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 
@@ -46,7 +43,8 @@ impl Request {
             template
                 .map(|template| (format!("`--template {}`", template.name()), template.language())),
         ];
-        let language = agree(hints.into_iter().flatten())?.unwrap_or(Language::Rust);
+        let hints: Vec<_> = hints.into_iter().flatten().collect();
+        let language = agree(&hints)?.unwrap_or(Language::Rust);
         Ok(Self {
             parent: parent.to_owned(),
             name: Name::new(name, language)?,
@@ -71,33 +69,23 @@ fn split_extension(file_name: &str) -> Result<(&str, Option<Language>), Scaffold
     let lower = extension.to_ascii_lowercase();
     match Language::value_variants().iter().find(|language| language.extension() == lower) {
         Some(language) => Ok((name, Some(*language))),
-        None => Err(ScaffoldError::Extension {
-            name: file_name.to_owned(),
-            extension: format!(".{extension}"),
-        }),
+        None => Err(ScaffoldError(format!(
+            "`{file_name}` has the extension `.{extension}`, but evaluators can be created as .rs, .py, .js or .ts"
+        ))),
     }
 }
 
 /// Returns the language that all arguments imply.
-fn agree(
-    hints: impl Iterator<Item = (String, Language)>,
-) -> Result<Option<Language>, ScaffoldError> {
-    let mut agreed: Option<(String, Language)> = None;
-    for (hint, language) in hints {
-        match &agreed {
-            Some((first, other)) if *other != language => {
-                return Err(ScaffoldError::Contradiction {
-                    first: first.clone(),
-                    first_language: other.name(),
-                    second: hint,
-                    second_language: language.name(),
-                });
-            }
-            Some(_) => {}
-            None => agreed = Some((hint, language)),
-        }
+fn agree(hints: &[(String, Language)]) -> Result<Option<Language>, ScaffoldError> {
+    let Some((first, language)) = hints.first() else { return Ok(None) };
+    match hints.iter().find(|(_, other)| other != language) {
+        Some((second, other)) => Err(ScaffoldError(format!(
+            "{first} stands for {}, {second} for {}; remove one of them",
+            language.name(),
+            other.name()
+        ))),
+        None => Ok(Some(*language)),
     }
-    Ok(agreed.map(|(_, language)| language))
 }
 
 /// Source of `evaluator-sdk` for a new Rust package.
@@ -113,8 +101,8 @@ impl SdkSource {
     /// The SDK next to the sources of this program if that checkout still exists; else the version of this program.
     #[must_use]
     pub fn of_this_build() -> Self {
-        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("sdk"));
-        match beside.as_deref().and_then(Path::to_str) {
+        let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("sdk"));
+        match sdk.as_deref().and_then(Path::to_str) {
             Some(sdk) if Path::new(sdk).join("Cargo.toml").is_file() => Self::Path(sdk.to_owned()),
             _ => Self::of_the_registry(),
         }
@@ -139,63 +127,8 @@ impl SdkSource {
 
 /// Reason why no evaluator was created. No files are left.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScaffoldError {
-    /// The name cannot be used.
-    #[error("`{name}` cannot be the name of an evaluator: {problem}; try `{suggestion}`")]
-    Name {
-        /// The name as given.
-        name: String,
-        /// The violated rule, e.g. `it is empty`.
-        problem: String,
-        /// A similar name that can be used.
-        suggestion: String,
-    },
-    /// The name has the extension of a language without a template.
-    #[error(
-        "`{name}` has the extension `{extension}`, but evaluators can be created as .rs, .py, .js or .ts"
-    )]
-    Extension {
-        /// The name as given.
-        name: String,
-        /// The extension, with its dot.
-        extension: String,
-    },
-    /// Two arguments imply different languages.
-    #[error(
-        "{first} stands for {first_language}, {second} for {second_language}; remove one of them"
-    )]
-    Contradiction {
-        /// The first argument.
-        first: String,
-        /// Its language.
-        first_language: &'static str,
-        /// The other argument.
-        second: String,
-        /// Its language.
-        second_language: &'static str,
-    },
-    /// The path exists already.
-    #[error("{} exists already; choose another name or remove it first", .path.display())]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The parent directory does not exist.
-    #[error("{} {}", .path.display(), if .path.exists() { "is not a directory" } else { "does not exist; create it first" })]
-    NoDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// A file or directory cannot be created.
-    #[error("cannot create {}: {source}", .path.display())]
-    Io {
-        /// The directory of the evaluator.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-}
+#[error("{0}")]
+pub struct ScaffoldError(pub(super) String);
 
 #[cfg(test)]
 mod tests {
@@ -269,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn this_build_has_its_sdk_beside_it() {
+    fn this_build_uses_the_sdk_of_its_checkout() {
         let SdkSource::Path(path) = SdkSource::of_this_build() else {
             panic!("built in a checkout")
         };

@@ -44,36 +44,29 @@ pub(super) struct TemplateFile {
     pub(super) text: &'static str,
 }
 
-/// The files of a directory below `templates/`. The name `Cargo.toml.tmpl` prevents cargo from taking the template for a
-/// package.
+/// The files of a directory below `templates/`, with those of every template. The name `Cargo.toml.tmpl` prevents cargo from
+/// taking the template for a package.
 macro_rules! files {
-    ($folder:literal: $($file:literal),+) => {
+    ($directory:literal: $($file:literal),+) => {
+        files!(@ $directory: $($file,)+ "evaluator.yaml", "README.md", ".gitignore")
+    };
+    (@ $directory:literal: $($file:literal),+) => {
         &[$(TemplateFile {
             name: $file,
-            text: include_str!(concat!("../../templates/", $folder, "/", $file)),
+            text: include_str!(concat!("../../templates/", $directory, "/", $file)),
         }),+]
     };
 }
 
 impl Template {
-    /// All templates.
-    pub const ALL: [Self; 6] = [
-        Self::Basic,
-        Self::TypedConfig,
-        Self::ToolTrajectory,
-        Self::Python,
-        Self::Javascript,
-        Self::Typescript,
-    ];
+    /// Returns all templates; the first one of a language is its default.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::value_variants().iter().copied()
+    }
 
     /// Default template of a language.
     pub(super) fn default_of(language: Language) -> Self {
-        match language {
-            Language::Rust => Self::Basic,
-            Language::Python => Self::Python,
-            Language::Javascript => Self::Javascript,
-            Language::Typescript => Self::Typescript,
-        }
+        Self::all().find(|template| template.language() == language).unwrap_or(Self::Basic)
     }
 
     /// Language of the template.
@@ -89,43 +82,29 @@ impl Template {
 
     /// Name on the command line, and of the directory below `templates/`.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Basic => "basic",
-            Self::TypedConfig => "typed-config",
-            Self::ToolTrajectory => "tool-trajectory",
-            Self::Python => "python",
-            Self::Javascript => "javascript",
-            Self::Typescript => "typescript",
-        }
+    pub fn name(self) -> String {
+        argument(self)
     }
 
     pub(super) fn files(self) -> &'static [TemplateFile] {
         match self {
-            Self::Basic => files!("basic":
-                "Cargo.toml.tmpl", "src/main.rs", "evaluator.yaml", "README.md", ".gitignore"),
-            Self::TypedConfig => files!("typed-config":
-                "Cargo.toml.tmpl", "src/main.rs", "evaluator.yaml", "README.md", ".gitignore"),
-            Self::ToolTrajectory => files!("tool-trajectory":
-                "Cargo.toml.tmpl", "src/main.rs", "evaluator.yaml", "README.md", ".gitignore"),
-            Self::Python => files!("python":
-                "{{crate_name}}.py", "test_{{crate_name}}.py", "evaluator.yaml", "README.md", ".gitignore"),
-            Self::Javascript => files!("javascript":
-                "{{crate_name}}.js", "{{crate_name}}.test.js", "package.json", "evaluator.yaml", "README.md",
-                ".gitignore"),
+            Self::Basic => files!("basic": "Cargo.toml.tmpl", "src/main.rs"),
+            Self::TypedConfig => files!("typed-config": "Cargo.toml.tmpl", "src/main.rs"),
+            Self::ToolTrajectory => files!("tool-trajectory": "Cargo.toml.tmpl", "src/main.rs"),
+            Self::Python => files!("python": "{{crate_name}}.py", "test_{{crate_name}}.py"),
+            Self::Javascript => {
+                files!("javascript": "{{crate_name}}.js", "{{crate_name}}.test.js", "package.json")
+            }
             Self::Typescript => files!("typescript":
-                "{{crate_name}}.ts", "{{crate_name}}.test.ts", "package.json", "tsconfig.json", "evaluator.yaml",
-                "README.md", ".gitignore"),
+                "{{crate_name}}.ts", "{{crate_name}}.test.ts", "package.json", "tsconfig.json"),
         }
     }
 
     /// File that a configuration names, with placeholders.
-    pub(super) fn entrypoint(self) -> &'static str {
+    pub(super) fn entrypoint(self) -> String {
         match self.language() {
-            Language::Rust => "src/main.rs",
-            Language::Python => "{{crate_name}}.py",
-            Language::Javascript => "{{crate_name}}.js",
-            Language::Typescript => "{{crate_name}}.ts",
+            Language::Rust => "src/main.rs".to_owned(),
+            other => format!("{{{{crate_name}}}}.{}", other.extension()),
         }
     }
 
@@ -151,14 +130,14 @@ impl Language {
     }
 
     /// Extension of its files, without the dot.
-    pub(super) fn extension(self) -> &'static str {
-        match self {
-            Self::Rust => "rs",
-            Self::Python => "py",
-            Self::Javascript => "js",
-            Self::Typescript => "ts",
-        }
+    pub(super) fn extension(self) -> String {
+        argument(self)
     }
+}
+
+/// Returns the name of a value on the command line.
+fn argument(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -168,26 +147,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_command_line() {
-        for template in Template::ALL {
-            assert_eq!(template.to_possible_value().unwrap().get_name(), template.name());
-        }
-        assert_eq!(Template::value_variants(), Template::ALL);
-    }
-
-    #[test]
     fn every_file_of_a_template_is_built_in() {
-        for template in Template::ALL {
+        for template in Template::all() {
             let root =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("templates").join(template.name());
             let built_in: BTreeSet<_> =
                 template.files().iter().map(|file| root.join(file.name)).collect();
-            let mut folders = vec![root];
-            while let Some(folder) = folders.pop() {
-                for entry in fs::read_dir(folder).unwrap() {
+            let mut directories = vec![root];
+            while let Some(directory) = directories.pop() {
+                for entry in fs::read_dir(directory).unwrap() {
                     let path = entry.unwrap().path();
                     if path.is_dir() {
-                        folders.push(path);
+                        directories.push(path);
                         continue;
                     }
                     let for_cargo_generate = path.file_stem().unwrap() == "cargo-generate";
@@ -198,12 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn every_template_has_what_people_look_for() {
-        for template in Template::ALL {
+    fn every_template_contains_its_entrypoint() {
+        for template in Template::all() {
             let names: Vec<_> = template.files().iter().map(|file| file.name).collect();
-            for expected in [template.entrypoint(), "evaluator.yaml", "README.md", ".gitignore"] {
-                assert!(names.contains(&expected), "{}: {expected}", template.name());
-            }
+            let expected = template.entrypoint();
+            assert!(names.contains(&&*expected), "{}: {expected}", template.name());
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Configurations of Google's Agent Development Kit.
 #![cfg(unix)]
 
-use crate::support::{self, Folder, eval_set, trace};
+use crate::support::{self, Directory, eval_set, trace};
 
 /// Keeps what it reads and what it is called with, and passes.
 const KEEPS: &str = r#"cat >read; echo "$#:$1:$2" >called; echo '{"score": 0.6}'"#;
 
 #[test]
 fn criteria_are_evaluated_like_entries_of_ours() {
-    let folder = Folder::new();
-    folder.script("checks/length", KEEPS);
-    folder.file(
+    let directory = Directory::new();
+    directory.script("checks/length", KEEPS);
+    directory.file(
         "test_config.json",
         r#"{
   "criteria": {
@@ -35,7 +35,7 @@ fn criteria_are_evaluated_like_entries_of_ours() {
         "--jobs",
         "1",
     ];
-    let ran = folder.run(&[&args[..], &["-o", "json"]].concat()).exits(1);
+    let ran = directory.run(&[&args[..], &["-o", "json"]].concat()).exits(1);
     assert_eq!(
         ran.evaluations(0),
         [
@@ -46,18 +46,18 @@ fn criteria_are_evaluated_like_entries_of_ours() {
         ]
     );
     assert!(!ran.stderr.contains("user_simulator_config"), "{}", ran.stderr);
-    folder.run(&[&args[..], &["-v"]].concat()).exits(1).says(
+    directory.run(&[&args[..], &["-v"]].concat()).exits(1).says(
         "note: `user_simulator_config` has no effect here: recordings are evaluated, and no user is simulated",
     );
 
-    // What the programs were told.
-    folder.file(
+    // What the programs received.
+    directory.file(
         "one.json",
         r#"{"criteria": {"answer_length": {"threshold": 0.5, "command": "checks/length --flag 'a b'", "minLength": 10}},
             "custom_metrics": {"answer_length": {"code_config": {"name": "shim.run"}}}}"#,
     );
-    folder.run(&[&trace("k01_traj_exact"), "-c", "one.json"]).exits(0);
-    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    directory.run(&[&trace("k01_traj_exact"), "-c", "one.json"]).exits(0);
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
     assert_eq!(read("called"), "2:--flag:a b\n");
     let document: serde_json::Value = serde_json::from_str(&read("read")).unwrap();
     assert_eq!(document["metric_name"], "answer_length");
@@ -67,33 +67,33 @@ fn criteria_are_evaluated_like_entries_of_ours() {
 
 #[test]
 fn a_custom_metric_replaces_the_built_in_one_of_its_name() {
-    let folder = Folder::new();
-    folder.script("own", KEEPS);
+    let directory = Directory::new();
+    directory.script("own", KEEPS);
     let custom = r#""custom_metrics": {"safety_v1": {"code_config": {"name": "own"}}}"#;
-    folder.file("c.json", format!(r#"{{"criteria": {{"safety_v1": 0.5}}, {custom}}}"#));
-    let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "c.json", "-o", "json"]).exits(0);
+    directory.file("c.json", format!(r#"{{"criteria": {{"safety_v1": 0.5}}, {custom}}}"#));
+    let ran = directory.run(&[&trace("k01_traj_exact"), "-c", "c.json", "-o", "json"]).exits(0);
     assert_eq!(ran.evaluations(0), ["safety_v1 PASSED"]);
-    folder.file("d.json", r#"{"criteria": {"safety_v1": 0.5}}"#);
-    let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "d.json", "-o", "json"]).exits(3);
+    directory.file("d.json", r#"{"criteria": {"safety_v1": 0.5}}"#);
+    let ran = directory.run(&[&trace("k01_traj_exact"), "-c", "d.json", "-o", "json"]).exits(3);
     assert!(ran.error_of("safety_v1").contains("needs a judge model"), "{}", ran.stdout);
-    let checked = folder.evaluator(&["check", "d.json"]).exits(2);
+    let checked = directory.evaluator(&["check", "d.json"]).exits(2);
     assert!(checked.stdout.contains("[FAIL]  safety_v1"), "{}", checked.stdout);
 }
 
 #[test]
-fn commands_are_looked_for_beside_the_configuration_and_on_path() {
-    let folder = Folder::new();
-    folder.script("conf/beside", KEEPS);
-    folder.script("bin/on-path", KEEPS);
-    folder.file(
+fn commands_are_searched_next_to_the_configuration_and_on_path() {
+    let directory = Directory::new();
+    directory.script("conf/sibling", KEEPS);
+    directory.script("bin/on-path", KEEPS);
+    directory.file(
         "conf/c.json",
         r#"{"criteria": {"a": 0.5, "b": 0.5, "c": 0.5},
-            "custom_metrics": {"a": {"code_config": {"name": "beside"}}, "b": {"code_config": {"name": "on-path"}},
+            "custom_metrics": {"a": {"code_config": {"name": "sibling"}}, "b": {"code_config": {"name": "on-path"}},
                                "c": {"code_config": {"name": "nowhere"}}}}"#,
     );
-    let path = format!("{}:/usr/bin:/bin", folder.path().join("bin").display());
+    let path = format!("{}:/usr/bin:/bin", directory.path().join("bin").display());
     let run = |args: &[&str]| {
-        let mut command = folder.command(args);
+        let mut command = directory.command(args);
         command.env("PATH", &path);
         support::finish(command.spawn().unwrap())
     };
@@ -110,7 +110,7 @@ fn commands_are_looked_for_beside_the_configuration_and_on_path() {
 
 #[test]
 fn mistakes_are_underlined_and_nothing_runs() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("k01_traj_exact");
     for (text, messages) in [
         (
@@ -144,9 +144,9 @@ fn mistakes_are_underlined_and_nothing_runs() {
             &["unknown key `custom_metric`", "did you mean `custom_metrics`?"],
         ),
     ] {
-        folder.file("c.json", text);
+        directory.file("c.json", text);
         for args in [&["check", "c.json"][..], &["run", &trace, "-c", "c.json"]] {
-            let ran = folder.evaluator(args).exits(2).reports_nothing();
+            let ran = directory.evaluator(args).exits(2).reports_nothing();
             messages.iter().fold(ran, |ran, message| ran.says(message));
         }
     }
@@ -154,9 +154,9 @@ fn mistakes_are_underlined_and_nothing_runs() {
 
 #[test]
 fn what_is_probably_a_mistake_is_a_warning() {
-    let folder = Folder::new();
-    folder.script("own", KEEPS);
-    folder.file(
+    let directory = Directory::new();
+    directory.script("own", KEEPS);
+    directory.file(
         "c.json",
         r#"{"criteria": {"a": 0.5},
             "custom_metrics": {
@@ -164,7 +164,7 @@ fn what_is_probably_a_mistake_is_a_warning() {
                     "metric_info": {"metric_name": "a", "metric_value_info": {"interval": {"min_value": 1, "max_value": 0}}}},
               "b": {"code_config": {"name": "x.y"}}}}"#,
     );
-    folder
+    directory
         .run(&[&trace("k01_traj_exact"), "-c", "c.json"])
         .exits(0)
         .says("warning: no number is in an interval from 1 to 0")
@@ -173,13 +173,16 @@ fn what_is_probably_a_mistake_is_a_warning() {
 
 #[test]
 fn json_that_says_evaluators_is_a_configuration_of_ours() {
-    let folder = Folder::new();
-    folder.script("own", KEEPS);
-    folder.file("c.json", r#"{"evaluators": [{"name": "a", "type": "code", "path": "own"}]}"#);
-    folder.run(&[&trace("k01_traj_exact"), "-c", "c.json"]).exits(0);
-    folder.file(
+    let directory = Directory::new();
+    directory.script("own", KEEPS);
+    directory.file("c.json", r#"{"evaluators": [{"name": "a", "type": "code", "path": "own"}]}"#);
+    directory.run(&[&trace("k01_traj_exact"), "-c", "c.json"]).exits(0);
+    directory.file(
         "c.json",
         r#"{"evaluators": [{"name": "a", "type": "code", "path": "own"}], "criteria": {}}"#,
     );
-    folder.run(&[&trace("k01_traj_exact"), "-c", "c.json"]).exits(2).says("unknown key `criteria`");
+    directory
+        .run(&[&trace("k01_traj_exact"), "-c", "c.json"])
+        .exits(2)
+        .says("unknown key `criteria`");
 }

@@ -4,15 +4,15 @@
 
 use serde_json::Value;
 
-use super::support::{Folder, Ran, trace};
+use super::support::{Directory, Ran, trace};
 
 /// Runs a program that gives this answer on five conversations of one turn.
 fn answered(answer: &str) -> Ran {
-    let folder = Folder::new();
-    folder.file("answer", answer);
-    folder.script("own", &format!("cat >/dev/null; cat {}/answer", folder.path().display()));
-    folder.file("c.yaml", "evaluators: [{name: own, type: code, path: own}]");
-    folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"])
+    let directory = Directory::new();
+    directory.file("answer", answer);
+    directory.script("own", &format!("cat >/dev/null; cat {}/answer", directory.path().display()));
+    directory.file("c.yaml", "evaluators: [{name: own, type: code, path: own}]");
+    directory.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"])
 }
 
 #[track_caller]
@@ -80,13 +80,14 @@ fn scores_of_another_number_of_turns_are_errors() {
 
 #[test]
 fn turns_that_were_left_out_are_missed() {
-    let folder = Folder::new();
-    folder.script("first", r#"cat >/dev/null; echo '{"score": 1, "per_invocation_scores": [1]}'"#);
-    folder.file("c.yaml", "evaluators: [{name: first, type: code, path: first}]");
+    let directory = Directory::new();
+    directory
+        .script("first", r#"cat >/dev/null; echo '{"score": 1, "per_invocation_scores": [1]}'"#);
+    directory.file("c.yaml", "evaluators: [{name: first, type: code, path: first}]");
     let two_turns =
         format!("{}/tests/data/events/traces/k09_traj_two_turns.json", env!("CARGO_MANIFEST_DIR"));
     let session = ["--group-by", "conversation"];
-    let ran = folder.run(&[&[&*two_turns, "-c", "c.yaml", "-o", "json"][..], &session].concat());
+    let ran = directory.run(&[&[&*two_turns, "-c", "c.yaml", "-o", "json"][..], &session].concat());
     let ran = ran.exits(3);
     let error = "per_invocation_scores: 1 score for a conversation of 2 turns; ";
     assert!(ran.error_of("first").contains(error), "{}", ran.error_of("first"));

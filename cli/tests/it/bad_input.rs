@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::support::{self, Folder, eval_set, trace};
+use crate::support::{self, Directory, eval_set, trace};
 
 #[test]
 fn a_command_line_that_cannot_be_used_runs_nothing() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
     for (args, message) in [
         (&["run"][..], "the following required arguments were not provided:\n  <TRACE_FILE>..."),
@@ -43,13 +43,13 @@ fn a_command_line_that_cannot_be_used_runs_nothing() {
         (&["config", "no/such.py"], "no such file: no/such.py"),
         (&["config", "tool_trajectory_score"], "Did you mean tool_trajectory_avg_score?"),
     ] {
-        folder.evaluator(args).exits(2).reports_nothing().says(message);
+        directory.evaluator(args).exits(2).reports_nothing().says(message);
     }
 }
 
 #[test]
 fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
     for (text, messages) in [
         (
@@ -91,17 +91,17 @@ fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
             &["`output_format` must be one of table, json, summary"],
         ),
     ] {
-        folder.file("c.yaml", text);
-        let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(2).reports_nothing();
+        directory.file("c.yaml", text);
+        let ran = directory.run(&[&trace, "-c", "c.yaml"]).exits(2).reports_nothing();
         messages.iter().fold(ran, |ran, message| ran.says(message));
     }
-    folder.file("c.yaml", b"evaluators: [\xff]");
-    folder
+    directory.file("c.yaml", b"evaluators: [\xff]");
+    directory
         .run(&[&trace, "-c", "c.yaml"])
         .exits(2)
         .reports_nothing()
         .says("c.yaml: the configuration is not UTF-8 (byte 13)");
-    folder
+    directory
         .run(&[&trace, "-c", "."])
         .exits(2)
         .reports_nothing()
@@ -110,20 +110,20 @@ fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
 
 #[test]
 fn a_broken_trace_file_does_not_take_the_others_with_it() {
-    let folder = Folder::new();
-    folder.file("notes.txt", "not a trace");
-    folder.file("empty.json", "");
-    folder.file("other.json", r#"{"hello": [1, 2]}"#);
-    folder.file(
+    let directory = Directory::new();
+    directory.file("notes.txt", "not a trace");
+    directory.file("empty.json", "");
+    directory.file("other.json", r#"{"hello": [1, 2]}"#);
+    directory.file(
         "bom.json",
         [b"\xef\xbb\xbf", &*fs::read(trace("a01_otlp_basic_parts")).unwrap()].concat(),
     );
-    folder.file("latin.json", b"{\"data\": \"caf\xe9\"}");
+    directory.file("latin.json", b"{\"data\": \"caf\xe9\"}");
     let (good, cut) = (trace("a01_otlp_basic_parts"), trace("c13_truncated"));
-    fs::create_dir(folder.path().join("none")).unwrap();
+    fs::create_dir(directory.path().join("none")).unwrap();
     let files =
         ["notes.txt", "empty.json", "other.json", "bom.json", "latin.json", &cut, &good, "none"];
-    let ran = folder.run(&[&files[..], &["-o", "json"]].concat()).exits(3);
+    let ran = directory.run(&[&files[..], &["-o", "json"]].concat()).exits(3);
     assert_eq!(ran.evaluations(0), ["tool_trajectory_avg_score NOT_EVALUATED"]);
     let errors = ran.json()["errors"].clone();
     let errors: Vec<&str> =
@@ -136,20 +136,20 @@ fn a_broken_trace_file_does_not_take_the_others_with_it() {
         assert!(error.starts_with(&format!("Failed to load trace file '{file}': ")), "{error}");
     }
     assert!(errors[4].contains("not UTF-8: invalid byte 0xe9 at offset 13"), "{}", errors[4]);
-    // Where it stops being JSON is not in the text that hosts compare, so it is told beside it.
+    // The text that hosts compare does not contain the position in the JSON; the cause does.
     ran.says("cause: unterminated string at line 1 column 3593")
         .says("cause: unexpected byte order mark (save the text as UTF-8 without BOM)")
         .says("7 errors outside of any conversation");
 }
 
 #[test]
-fn a_file_that_is_something_else_is_told_to_be_that() {
-    let folder = Folder::new();
+fn a_file_of_another_kind_is_named_as_that() {
+    let directory = Directory::new();
     let good = fs::read_to_string(trace("a01_otlp_basic_parts")).unwrap();
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let half = &good[..good.len() / 2];
     let damaged = good.replacen(":", "\0:", 1);
-    fs::create_dir(folder.path().join("folder")).unwrap();
+    fs::create_dir(directory.path().join("directory")).unwrap();
     for (name, content, hints) in [
         ("cut.json", half.as_bytes(), &["the file ends too early", "cause: un"][..]),
         ("other.json", b"{\"hello\": 1}", &["the file holds an object with the keys `hello`"]),
@@ -183,32 +183,32 @@ fn a_file_that_is_something_else_is_told_to_be_that() {
         ),
         ("run.json", b"{\"evaluators\": []}", &["this is a configuration; give it with --config"]),
     ] {
-        folder.file(name, content);
+        directory.file(name, content);
         for format in ["table", "junit", "markdown", "github"] {
-            let ran = folder.run(&[name, "-o", format]).exits(3);
-            let told = !matches!(format, "table");
+            let ran = directory.run(&[name, "-o", format]).exits(3);
+            let is_complete = !matches!(format, "table");
             for hint in hints {
                 assert!(ran.stderr.contains(hint), "{name} {hint}: {}", ran.stderr);
                 let bare = hint.trim_start_matches("cause: ").replace('\'', "&apos;");
                 // Markdown and XML escape some characters.
                 let bare = bare.split(['`', '&', ':']).next().unwrap();
-                assert!(!told || ran.stdout.contains(bare), "{name} {bare}: {}", ran.stdout);
+                assert!(!is_complete || ran.stdout.contains(bare), "{name} {bare}: {}", ran.stdout);
             }
         }
     }
     // The same for eval sets, which are not unpacked.
-    let args = [&*trace("k01_traj_exact"), "-e", "folder"];
-    folder.run(&args).exits(3).says("hint: this is a directory; name the file in it");
-    folder.file("packed.json", b"\x1f\x8b\x08\0\0\0");
+    let args = [&*trace("k01_traj_exact"), "-e", "directory"];
+    directory.run(&args).exits(3).says("hint: this is a directory; name the file in it");
+    directory.file("packed.json", b"\x1f\x8b\x08\0\0\0");
     let args = [&*trace("k01_traj_exact"), "-e", "packed.json"];
-    folder.run(&args).exits(3).says("hint: the file is packed with gzip");
+    directory.run(&args).exits(3).says("hint: the file is packed with gzip");
     let args = [&*trace("k01_traj_exact"), "-e", &trace("k01_traj_exact")];
-    folder.run(&args).exits(3).says("hint: this is a trace file");
-    folder.file(
+    directory.run(&args).exits(3).says("hint: this is a trace file");
+    directory.file(
         "c.yaml",
         "eval_set: utf16.json\nevaluators: [{name: tool_trajectory_avg_score, type: builtin}]",
     );
-    let checked = folder.evaluator(&["check", "c.yaml"]).exits(2);
+    let checked = directory.evaluator(&["check", "c.yaml"]).exits(2);
     assert!(
         checked.stdout.contains("(the file is UTF-16; save it as UTF-8)"),
         "{}",
@@ -218,15 +218,15 @@ fn a_file_that_is_something_else_is_told_to_be_that() {
 
 #[test]
 fn without_any_trace_nothing_is_run_and_the_report_says_so() {
-    let folder = Folder::new();
-    folder.file("a.json", "[");
-    folder.file("b.json", "{}");
+    let directory = Directory::new();
+    directory.file("a.json", "[");
+    directory.file("b.json", "{}");
     for (format, expected) in [
         ("table", "Errors:\n  - Failed"),
         ("summary", "Errors:\n  - Failed"),
         ("json", "{\n  \"traces\": [],"),
     ] {
-        let ran = folder.run(&["a.json", "b.json", "-o", format]).exits(3);
+        let ran = directory.run(&["a.json", "b.json", "-o", format]).exits(3);
         assert!(ran.stdout.starts_with(expected), "{}", ran.stdout);
         assert!(ran.stdout.contains("No traces loaded."), "{}", ran.stdout);
     }
@@ -234,17 +234,17 @@ fn without_any_trace_nothing_is_run_and_the_report_says_so() {
 
 #[test]
 fn a_broken_eval_set_is_an_error_with_its_place_and_the_rest_runs() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("k01_traj_exact");
-    let ran = folder.run(&[&trace, "-e", &eval_set("malformed"), "-o", "json"]).exits(3);
+    let ran = directory.run(&[&trace, "-e", &eval_set("malformed"), "-o", "json"]).exits(3);
     assert_eq!(ran.evaluations(0), ["tool_trajectory_avg_score NOT_EVALUATED"]);
     ran.says("malformed.json': invalid JSON: unexpected end of text at line 1 column 22");
 
-    folder.file(
+    directory.file(
         "typed.json",
         r#"{"eval_set_id": "x", "eval_cases": [{"eval_id": "a", "conversation": [{"user_content": 5}]}]}"#,
     );
-    folder
+    directory
         .run(&[&trace, "-e", "typed.json"])
         .exits(3)
         .says("Failed to load eval set 'typed.json': eval_cases[0].conversation[0].user_content: expected ");
@@ -252,13 +252,13 @@ fn a_broken_eval_set_is_an_error_with_its_place_and_the_rest_runs() {
 
 #[test]
 fn a_metric_that_does_not_exist_is_its_own_error() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let args = [&*trace("k01_traj_exact"), "-e", &eval_set("library"), "-o", "json"];
-    folder.file(
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: tool_trajectory_score, type: builtin}\n  - {name: tool_trajectory_avg_score, type: builtin}\n",
     );
-    let ran = folder.run(&[&args[..], &["-c", "c.yaml"]].concat()).exits(3);
+    let ran = directory.run(&[&args[..], &["-c", "c.yaml"]].concat()).exits(3);
     assert_eq!(
         ran.evaluations(0),
         ["tool_trajectory_score ERROR metric_failed", "tool_trajectory_avg_score PASSED"]
@@ -271,33 +271,33 @@ fn a_metric_that_does_not_exist_is_its_own_error() {
 
 #[test]
 fn a_metric_of_the_command_line_that_does_not_exist_is_a_usage_error() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     // No trace is read before that.
     let args =
         ["run", "-m", "tool_trajectory_avg_score", "-m", "tool_trajectory_score", "none.json"];
-    folder.file("none.json", "");
-    folder
+    directory.file("none.json", "");
+    directory
         .evaluator(&args)
         .exits(2)
         .says(
             "there is no metric `tool_trajectory_score`; did you mean `tool_trajectory_avg_score`?",
         )
         .reports_nothing();
-    folder
+    directory
         .evaluator(&["run", "-m", "x\n::error::y", "none.json"])
         .exits(2)
         .says(r"there is no metric `x\n::error::y` (`evaluator list -s builtin` lists them)");
 }
 
 #[test]
-fn evaluators_that_cannot_be_started_are_errors_beside_the_others() {
-    let folder = Folder::new();
-    for name in ["notes.txt", "check.py", "check.js", "check.ts", "check.rs", "folder/readme"] {
-        folder.file(name, "");
+fn evaluators_that_cannot_be_started_are_errors_and_the_others_run() {
+    let directory = Directory::new();
+    for name in ["notes.txt", "check.py", "check.js", "check.ts", "check.rs", "directory/readme"] {
+        directory.file(name, "");
     }
     let entries: String = [
         ("unknown", "notes.txt"),
-        ("folder", "folder"),
+        ("directory", "directory"),
         ("python", "check.py"),
         ("javascript", "check.js"),
         ("typescript", "check.ts"),
@@ -308,11 +308,11 @@ fn evaluators_that_cannot_be_started_are_errors_beside_the_others() {
     .collect();
     let builtin = "  - {name: tool_trajectory_avg_score, type: builtin}\n";
     let boxed = "  - {name: boxed, type: code, path: check.py, executor: docker}\n";
-    folder.file("c.yaml", format!("evaluators:\n{entries}{boxed}{builtin}"));
+    directory.file("c.yaml", format!("evaluators:\n{entries}{boxed}{builtin}"));
     let args =
         ["run", &trace("k01_traj_exact"), "-e", &eval_set("library"), "-c", "c.yaml", "-o", "json"];
     // No interpreter and no compiler is to be found.
-    let mut command = folder.command(&args);
+    let mut command = directory.command(&args);
     command.env("PATH", "").env_remove("VIRTUAL_ENV");
     let ran = support::finish(command.spawn().unwrap()).exits(3);
     let evaluations = ran.evaluations(0);
@@ -321,7 +321,7 @@ fn evaluators_that_cannot_be_started_are_errors_beside_the_others() {
     assert_eq!(good, ["tool_trajectory_avg_score PASSED"]);
     for (name, expected) in [
         ("unknown", "no runtime for notes.txt (known extensions: .py, .js,".to_owned()),
-        ("folder", "folder is a directory without a Cargo.toml".to_owned()),
+        ("directory", "directory is a directory without a Cargo.toml".to_owned()),
         ("python", "runtime not available: python3 was not found on PATH".to_owned()),
         ("javascript", "runtime not available: node was not found on PATH".to_owned()),
         ("typescript", "runtime not available: node was not found on PATH".to_owned()),
@@ -332,7 +332,7 @@ fn evaluators_that_cannot_be_started_are_errors_beside_the_others() {
         assert!(error.starts_with(&expected), "{error}");
     }
     // The same as `evaluator runtimes` says.
-    let mut command = folder.command(&["runtimes"]);
+    let mut command = directory.command(&["runtimes"]);
     command.env("PATH", "").env_remove("VIRTUAL_ENV");
     let runtimes = support::finish(command.spawn().unwrap()).exits(0);
     for missing in ["python3", "node", "cargo"] {

@@ -1,29 +1,29 @@
 //! Looking at a configuration without running it.
 #![cfg(unix)]
 
-use crate::support::{self, Folder};
+use crate::support::{self, Directory};
 
 #[test]
 fn a_sound_configuration_is_shown_with_what_would_run() {
-    let folder = Folder::new();
-    folder.script("good", "echo it ran >>ran");
-    folder.file("here/c.yaml", "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: beside, type: code, path: beside.rs}\n");
-    folder.file("here/beside.rs", "this is not rust, and nobody compiles it");
-    let ran = folder.evaluator(&["check", "here/c.yaml"]).exits(0);
+    let directory = Directory::new();
+    directory.script("good", "echo it ran >>ran");
+    directory.file("here/c.yaml", "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: sibling, type: code, path: sibling.rs}\n");
+    directory.file("here/sibling.rs", "this is not rust, and must not be compiled");
+    let ran = directory.evaluator(&["check", "here/c.yaml"]).exits(0);
     assert!(ran.stdout.contains("[PASS]  good"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("here/beside.rs (Rust: "), "{}", ran.stdout);
-    assert!(!folder.path().join("ran").exists(), "nothing is run");
+    assert!(ran.stdout.contains("here/sibling.rs (Rust: "), "{}", ran.stdout);
+    assert!(!directory.path().join("ran").exists(), "nothing is run");
 }
 
 #[test]
 fn everything_that_is_missing_is_named_at_once() {
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "c.yaml",
         "eval_set: no.json\nevaluators:\n  - {name: gone, type: code, path: gone.py}\n  - {name: what, type: builtin}\n  \
          - {name: tool_trajectory_avg_score, type: builtin}\n",
     );
-    let ran = folder.evaluator(&["check", "c.yaml"]).exits(2);
+    let ran = directory.evaluator(&["check", "c.yaml"]).exits(2);
     for part in [
         "[FAIL]  eval set",
         "[FAIL]  gone",
@@ -33,40 +33,40 @@ fn everything_that_is_missing_is_named_at_once() {
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
     }
-    folder.file("bad.yaml", "evaluators: [{name: a, type: builtin, treshold: 1}]");
-    folder.evaluator(&["check", "bad.yaml"]).exits(2).says("did you mean `threshold`?");
+    directory.file("bad.yaml", "evaluators: [{name: a, type: builtin, treshold: 1}]");
+    directory.evaluator(&["check", "bad.yaml"]).exits(2).says("did you mean `threshold`?");
 }
 
 #[test]
-fn what_cannot_be_run_is_told_with_its_place_before_anything_runs() {
-    let folder = Folder::new();
-    folder.script("first", "echo it ran >>ran; exit 1");
+fn a_configuration_that_cannot_be_run_is_reported_with_its_position_first() {
+    let directory = Directory::new();
+    directory.script("first", "echo it ran >>ran; exit 1");
     let first = "  - {name: first, type: code, path: first}\n";
     let grader = "  - name: alike\n    type: openai_eval\n    grader: {type: text_similarity, evaluation_metric: bleu}\n";
-    folder.file("c.yaml", format!("evaluators:\n{first}{grader}"));
+    directory.file("c.yaml", format!("evaluators:\n{first}{grader}"));
     let place = "--> c.yaml:4:11\n  |\n4 |     type: openai_eval\n";
     let message = "`type: openai_eval` cannot be run by this version (`alike`)";
     let trace = support::trace("k01_traj_exact");
     for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
-        let ran = folder.evaluator(args).exits(2).says(message);
+        let ran = directory.evaluator(args).exits(2).says(message);
         assert!(ran.stderr.contains(place), "{}", ran.stderr);
         ran.says("`alike` compares with expected answers, and there is no eval set");
     }
-    assert!(!folder.path().join("ran").exists(), "nothing is run");
+    assert!(!directory.path().join("ran").exists(), "nothing is run");
     // Something else of that name can be run.
-    folder.file(
+    directory.file(
         "d.yaml",
         format!("evaluators:\n{}", grader.replace("alike", "response_match_score")),
     );
-    folder
+    directory
         .run(&[&trace, "-c", "d.yaml", "-m", "response_match_score"])
         .exits(1)
         .says("NOTHING EVALUATED");
-    folder.file(
+    directory.file(
         "bad.yaml",
         "evaluators: [{name: a, type: openai_eval, grader: {type: label_model}}]",
     );
-    folder
+    directory
         .evaluator(&["check", "bad.yaml"])
         .exits(2)
         .says("the key `model` is missing in this grader");
@@ -74,7 +74,7 @@ fn what_cannot_be_run_is_told_with_its_place_before_anything_runs() {
 
 #[test]
 fn the_schema_is_json() {
-    let folder = Folder::new();
-    let ran = folder.evaluator(&["schema"]).exits(0);
+    let directory = Directory::new();
+    let ran = directory.evaluator(&["schema"]).exits(0);
     assert_eq!(ran.json()["required"][0], "evaluators");
 }

@@ -3,29 +3,29 @@
 
 use std::{fs, path::Path, time::SystemTime};
 
-use crate::support::{Folder, Ran, TWO_EVALUATORS, finish};
+use crate::support::{Directory, Ran, TWO_EVALUATORS, finish};
 
-fn check(folder: &Folder, args: &[&str]) -> Ran {
-    let mut command = folder.command(&[&["check", "c.yaml"], args].concat());
+fn check(directory: &Directory, args: &[&str]) -> Ran {
+    let mut command = directory.command(&[&["check", "c.yaml"], args].concat());
     command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
     finish(command.spawn().unwrap())
 }
 
 #[test]
 fn names_that_a_program_does_not_have_are_found() {
-    let folder = Folder::new();
-    let source = folder.file("two.rs", TWO_EVALUATORS);
-    folder.file(
+    let directory = Directory::new();
+    let source = directory.file("two.rs", TWO_EVALUATORS);
+    directory.file(
         "c.yaml",
         "evaluators:\n- {name: always, type: code, path: two.rs}\n- {name: nver, type: code, path: two.rs}\n",
     );
-    check(&folder, &[])
+    check(&directory, &[])
         .exits(0)
         .says("not built, so that names and settings were not checked: always, nver");
     let found =
         "[FAIL]  nver    its program has no evaluator called `nver` (did you mean `never`?)";
     for args in [&["--build"][..], &[]] {
-        let ran = check(&folder, args).exits(2);
+        let ran = check(&directory, args).exits(2);
         assert!(ran.stdout.contains(found), "{}", ran.stdout);
         assert!(ran.stdout.contains("[PASS]  always"), "{}", ran.stdout);
     }
@@ -36,27 +36,27 @@ fn names_that_a_program_does_not_have_are_found() {
         .unwrap()
         .set_modified(SystemTime::now() + std::time::Duration::from_secs(10))
         .unwrap();
-    check(&folder, &[]).exits(0).says("not built");
+    check(&directory, &[]).exits(0).says("not built");
 }
 
 #[test]
 fn settings_of_the_wrong_type_are_found_in_any_program_that_describes_itself() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let description = r#"{"sdk":"mine","sdk_version":"1","protocol_version":"1.1","evaluators":[{"name":"a","contract":"agentevals","config_schema":{"type":"object","properties":{"max":{"type":"integer"}},"required":["max"]}}]}"#;
     let program = format!(
         "---\n---\nfn main() {{ if std::env::args().any(|arg| arg == \"--describe\") {{ print!(\"{{}}\", {description:?}) }} else {{ std::process::exit(9) }} }}\n"
     );
-    folder.file("a.rs", program);
+    directory.file("a.rs", program);
     for (config, expected) in [
         ("{max: 3}", None),
         ("{max: many}", Some("`max`: want integer, but got string")),
         ("{}", Some("max")),
     ] {
-        folder.file(
+        directory.file(
             "c.yaml",
             format!("evaluators:\n- {{name: a, type: code, path: a.rs, config: {config}}}\n"),
         );
-        let ran = check(&folder, &["--build"]);
+        let ran = check(&directory, &["--build"]);
         match expected {
             None => assert_eq!(ran.code, Some(0), "{}", ran.stdout),
             Some(expected) => {
@@ -74,9 +74,9 @@ fn settings_of_the_wrong_type_are_found_in_any_program_that_describes_itself() {
 
 #[test]
 fn a_program_that_does_not_compile_is_found_by_building_it() {
-    let folder = Folder::new();
-    folder.file("bad.rs", "fn main() { broken }\n");
-    folder.file("c.yaml", "evaluators:\n- {name: bad, type: code, path: bad.rs}\n");
-    let ran = check(&folder, &["--build"]).exits(2);
+    let directory = Directory::new();
+    directory.file("bad.rs", "fn main() { broken }\n");
+    directory.file("c.yaml", "evaluators:\n- {name: bad, type: code, path: bad.rs}\n");
+    let ran = check(&directory, &["--build"]).exits(2);
     assert!(ran.stdout.contains("does not compile: 1 error"), "{}", ran.stdout);
 }

@@ -3,20 +3,20 @@
 
 use std::fs;
 
-use crate::support::{Folder, Ran, trace};
+use crate::support::{Directory, Ran, trace};
 
 /// One of each outcome, with text that needs escaping in every form.
-fn run(more: &[&str]) -> (Folder, Ran) {
-    let folder = Folder::new();
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
-    folder.script(
+fn run(more: &[&str]) -> (Directory, Ran) {
+    let directory = Directory::new();
+    directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    directory.script(
         "low",
         r#"cat >/dev/null; echo '{"score": 0.25, "per_invocation_scores": [0.25]}'"#,
     );
-    folder.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
-    folder.script("none", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED", "details": {"reason": "a|b <c>, 100%"}}'"#);
-    folder.script("crash", r"printf 'boom <&> \033 %%\nline 2' >&2; exit 3");
-    folder.file(
+    directory.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
+    directory.script("none", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED", "details": {"reason": "a|b <c>, 100%"}}'"#);
+    directory.script("crash", r"printf 'boom <&> \033 %%\nline 2' >&2; exit 3");
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: low, type: code, path: low}\n  \
          - {name: own, type: code, path: own}\n  - {name: none, type: code, path: none}\n  \
@@ -25,8 +25,8 @@ fn run(more: &[&str]) -> (Folder, Ran) {
     let traces = [trace("k01_traj_exact"), trace("c13_truncated")];
     let mut args = vec![traces[0].as_str(), &traces[1], "-c", "c.yaml"];
     args.extend(more);
-    let ran = folder.run(&args).exits(3);
-    (folder, ran)
+    let ran = directory.run(&args).exits(3);
+    (directory, ran)
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn annotations_are_one_line_each() {
 }
 
 #[test]
-fn answers_that_contradict_themselves_are_told() {
+fn answers_that_contradict_themselves_are_reported() {
     let (_, ran) = run(&["-o", "json"]);
     let own = &ran.json()["traces"][0]["metrics"][2];
     assert_eq!(own["warnings"][0], "it says FAILED, though its score 1 reaches the threshold 0.5");
@@ -124,33 +124,33 @@ fn answers_that_contradict_themselves_are_told() {
 
 #[test]
 fn contradictions_are_counted_instead_of_repeated() {
-    let folder = Folder::new();
-    folder.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
-    folder.file("c.yaml", "evaluators: [{name: own, type: code, path: own}]");
+    let directory = Directory::new();
+    directory.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
+    directory.file("c.yaml", "evaluators: [{name: own, type: code, path: own}]");
     let trace = trace("i11_five_traces_plain");
-    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(1);
+    let ran = directory.run(&[&trace, "-c", "c.yaml"]).exits(1);
     ran.says("reaches the threshold 0.5 (and 4 more of its kind)").says("warning: own, trace ");
-    let all = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(1);
+    let all = directory.run(&[&trace, "-c", "c.yaml", "-v"]).exits(1);
     assert_eq!(all.stderr.matches("reaches the threshold 0.5").count(), 5, "{}", all.stderr);
 }
 
 #[test]
 fn a_file_takes_the_place_of_stdout() {
-    let (folder, ran) = run(&["-o", "json", "--output-file", "report.json"]);
+    let (directory, ran) = run(&["-o", "json", "--output-file", "report.json"]);
     assert_eq!(ran.stdout, "");
-    let report = fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report = fs::read_to_string(directory.path().join("report.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["summary"]["total"], 5);
     let left: Vec<_> =
-        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".part")), "{left:?}");
 }
 
 #[test]
 fn a_file_for_people_ends_with_what_it_amounts_to() {
     for form in ["table", "summary"] {
-        let (folder, _) = run(&["-o", form, "--output-file", "report.txt"]);
-        let report = fs::read_to_string(folder.path().join("report.txt")).unwrap();
+        let (directory, _) = run(&["-o", form, "--output-file", "report.txt"]);
+        let report = fs::read_to_string(directory.path().join("report.txt")).unwrap();
         let last = report.lines().last().unwrap();
         assert!(last.starts_with("ERROR: 1 passed, 2 failed, 1 errored"), "{report}");
     }
@@ -158,11 +158,11 @@ fn a_file_for_people_ends_with_what_it_amounts_to() {
 
 #[test]
 fn a_file_that_cannot_be_made_is_refused_before_anything_runs() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("k01_traj_exact");
-    folder
-        .run(&[&trace, "--output-file", "no/such/folder/report.json"])
+    directory
+        .run(&[&trace, "--output-file", "no/such/directory/report.json"])
         .exits(2)
-        .says("no/such/folder does not exist");
-    folder.run(&[&trace, "--output-file", "."]).exits(2).says(". is a directory");
+        .says("no/such/directory does not exist");
+    directory.run(&[&trace, "--output-file", "."]).exits(2).says(". is a directory");
 }

@@ -1,4 +1,4 @@
-//! The command line beside its work: completions, manual pages, quiet runs, messages as JSON, tables on terminals.
+//! Conveniences of the command line: completions, manual pages, quiet runs, messages as JSON, tables on terminals.
 #![cfg(unix)]
 
 use std::{
@@ -8,75 +8,75 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, finish, has, trace};
+use crate::support::{Directory, Ran, finish, has, trace};
 
 #[test]
 fn every_shell_has_its_completions() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let ran = folder.evaluator(&["completions", shell]).exits(0);
+        let ran = directory.evaluator(&["completions", shell]).exits(0);
         for word in ["evaluator", "run", "max-error-rate"] {
             assert!(ran.stdout.contains(word), "{shell}: no {word}");
         }
     }
-    folder.evaluator(&["completions", "tcsh"]).exits(2).reports_nothing();
+    directory.evaluator(&["completions", "tcsh"]).exits(2).reports_nothing();
 }
 
 #[test]
 fn every_command_has_a_manual_page() {
-    let folder = Folder::new();
-    let ran = folder.evaluator(&["man"]).exits(0);
+    let directory = Directory::new();
+    let ran = directory.evaluator(&["man"]).exits(0);
     assert!(ran.stdout.contains(".TH evaluator 1"), "{}", ran.stdout);
-    fs::create_dir(folder.path().join("man1")).unwrap();
-    folder.evaluator(&["man", "man1"]).exits(0).reports_nothing();
-    let page = fs::read_to_string(folder.path().join("man1/evaluator-run.1")).unwrap();
+    fs::create_dir(directory.path().join("man1")).unwrap();
+    directory.evaluator(&["man", "man1"]).exits(0).reports_nothing();
+    let page = fs::read_to_string(directory.path().join("man1/evaluator-run.1")).unwrap();
     assert!(page.contains("max\\-error\\-rate"), "{page}");
-    assert!(folder.path().join("man1/evaluator.1").is_file());
-    folder.evaluator(&["man", "absent"]).exits(2).reports_nothing();
+    assert!(directory.path().join("man1/evaluator.1").is_file());
+    directory.evaluator(&["man", "absent"]).exits(2).reports_nothing();
 }
 
 /// One evaluator that passes with a contradiction, and one that breaks.
-fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.script("odd", r#"cat >/dev/null; echo '{"score": 0, "status": "PASSED"}'"#);
-    folder.script("crash", "cat >/dev/null; echo boom >&2; exit 3");
-    folder.file("good.yaml", "evaluators:\n  - {name: odd, type: code, path: odd}\n");
-    folder.file(
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.script("odd", r#"cat >/dev/null; echo '{"score": 0, "status": "PASSED"}'"#);
+    directory.script("crash", "cat >/dev/null; echo boom >&2; exit 3");
+    directory.file("good.yaml", "evaluators:\n  - {name: odd, type: code, path: odd}\n");
+    directory.file(
         "bad.yaml",
         "evaluators:\n  - {name: odd, type: code, path: odd}\n  - {name: crash, type: code, path: crash}\n",
     );
-    folder
+    directory
 }
 
-fn run(folder: &Folder, args: &[&str]) -> Ran {
+fn run(directory: &Directory, args: &[&str]) -> Ran {
     let trace = trace("k01_traj_exact");
-    folder.run(&[&[trace.as_str()], args].concat())
+    directory.run(&[&[trace.as_str()], args].concat())
 }
 
 #[test]
 fn a_quiet_run_says_what_is_wrong_and_nothing_else() {
-    let folder = folder();
+    let directory = directory();
     for quiet in ["-q", "--quiet"] {
-        let ran = run(&folder, &["-c", "good.yaml", quiet]).exits(0);
+        let ran = run(&directory, &["-c", "good.yaml", quiet]).exits(0);
         assert_eq!(ran.stderr, "");
         assert!(ran.stdout.contains("[PASS]"), "{}", ran.stdout);
-        let ran = run(&folder, &["-c", "bad.yaml", quiet]).exits(3);
+        let ran = run(&directory, &["-c", "bad.yaml", quiet]).exits(3);
         assert!(ran.stderr.starts_with("ERROR: 1 passed, 0 failed, 1 errored"), "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     }
-    let ran = run(&folder, &["-c", "bad.yaml", "-q", "--jobs", "1", "-o", "json=/dev/full"]);
+    let ran = run(&directory, &["-c", "bad.yaml", "-q", "--jobs", "1", "-o", "json=/dev/full"]);
     ran.exits(3).says("cannot write the report to /dev/full");
-    run(&folder, &["-q", "-v"]).exits(2).says("cannot be used with");
+    run(&directory, &["-q", "-v"]).exits(2).says("cannot be used with");
 }
 
 #[test]
 fn messages_may_be_json_one_object_per_line() {
-    let folder = folder();
+    let directory = directory();
     let objects = |ran: &Ran| -> Vec<Value> {
         let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
         ran.stderr.lines().map(parse).collect()
     };
-    let ran = run(&folder, &["-c", "bad.yaml", "-v", "--log-format", "json"]).exits(3);
+    let ran = run(&directory, &["-c", "bad.yaml", "-v", "--log-format", "json"]).exits(3);
     let lines = objects(&ran);
     for line in &lines {
         assert!(["info", "warning", "error"].contains(&line["level"].as_str().unwrap()), "{line}");
@@ -90,25 +90,25 @@ fn messages_may_be_json_one_object_per_line() {
         assert_eq!(run_object[key], value, "{last}");
     }
     assert_eq!(run_object["outcome"], "error");
-    let ran = run(&folder, &["-c", "good.yaml", "--log-format=json"]).exits(0);
+    let ran = run(&directory, &["-c", "good.yaml", "--log-format=json"]).exits(0);
     let lines = objects(&ran);
     assert_eq!(lines[0]["level"], "warning");
     assert_eq!(lines.last().unwrap()["run"]["outcome"], "passed");
     // A configuration that cannot be used, too.
-    folder.file("wrong.yaml", "evaluators:\n  - {name: a, type: biultin}\n");
-    let ran = run(&folder, &["-c", "wrong.yaml", "--log-format=json"]).exits(2);
+    directory.file("wrong.yaml", "evaluators:\n  - {name: a, type: biultin}\n");
+    let ran = run(&directory, &["-c", "wrong.yaml", "--log-format=json"]).exits(2);
     assert_eq!(objects(&ran).len(), 1);
-    let ran = run(&folder, &["--no-such", "--log-format=json"]).exits(2);
+    let ran = run(&directory, &["--no-such", "--log-format=json"]).exits(2);
     assert_eq!(objects(&ran)[0]["level"], "error");
 }
 
 /// What is no error is neither shown in quiet runs nor called one in JSON.
 #[test]
 fn only_errors_have_the_level_error() {
-    let folder = folder();
-    folder.file("eval_config.yaml", "evaluators:\n  - {name: odd, type: code, path: odd}\n");
-    folder.file("check.py", "import json\nprint(json.dumps({'score': 1}))\n");
-    folder.file(
+    let directory = directory();
+    directory.file("eval_config.yaml", "evaluators:\n  - {name: odd, type: code, path: odd}\n");
+    directory.file("check.py", "import json\nprint(json.dumps({'score': 1}))\n");
+    directory.file(
         "test_check.py",
         "import unittest\nimport check\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n",
     );
@@ -123,12 +123,12 @@ fn only_errors_have_the_level_error() {
         (&["test", "check.py"], "1 test passed"),
     ];
     for (args, said) in cases {
-        let ran = folder.evaluator(&[args, &["--log-format", "json"]].concat()).exits(0);
+        let ran = directory.evaluator(&[args, &["--log-format", "json"]].concat()).exits(0);
         let line = ran.stderr.lines().find(|line| line.contains(said));
         let line = line.unwrap_or_else(|| panic!("{args:?}: {}", ran.stderr));
         let line: Value = serde_json::from_str(line).unwrap();
         assert_ne!(line["level"], "error", "{line}");
-        let ran = folder.evaluator(&[args, &["-q"]].concat()).exits(0);
+        let ran = directory.evaluator(&[args, &["-q"]].concat()).exits(0);
         assert!(!ran.stderr.contains(said), "{}", ran.stderr);
     }
 }
@@ -138,8 +138,8 @@ fn a_table_fits_the_terminal() {
     if !has("script") || !cfg!(target_os = "linux") {
         return;
     }
-    let folder = folder();
-    folder.script("crash", "cat >/dev/null; echo 'a long tale of many words that no narrow terminal has room for' >&2; exit 3");
+    let directory = directory();
+    directory.script("crash", "cat >/dev/null; echo 'a long tale of many words that no narrow terminal has room for' >&2; exit 3");
     for (columns, most) in [("60", 60), ("100", 100)] {
         let line = format!(
             "COLUMNS={columns} '{}' run '{}' -c bad.yaml 2>/dev/null",
@@ -151,7 +151,7 @@ fn a_table_fits_the_terminal() {
             .args(["-qec", &line, "/dev/null"])
             .env("TERM", "xterm")
             .env("NO_COLOR", "1")
-            .current_dir(folder.path())
+            .current_dir(directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -168,6 +168,6 @@ fn a_table_fits_the_terminal() {
             ran.stdout
         );
     }
-    let ran = run(&folder, &["-c", "bad.yaml"]).exits(3);
+    let ran = run(&directory, &["-c", "bad.yaml"]).exits(3);
     assert!(!ran.stdout.contains('…'), "{}", ran.stdout);
 }

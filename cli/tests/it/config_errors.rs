@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use crate::support::{Folder, Ran, finish, trace};
+use crate::support::{Directory, Ran, finish, trace};
 
 const CONVERSATIONS: usize = 15;
 
@@ -34,16 +34,17 @@ fn main() -> std::process::ExitCode {
 "#;
 
 /// Runs one entry on many conversations, one at a time.
-fn run(folder: &Folder, entry: &str) -> Ran {
-    folder.file("c.yaml", format!("evaluators:\n- {{name: check, type: code, {entry}}}\n"));
+fn run(directory: &Directory, entry: &str) -> Ran {
+    directory.file("c.yaml", format!("evaluators:\n- {{name: check, type: code, {entry}}}\n"));
     let many = trace("i14_fifteen_traces");
-    let mut command = folder.command(&["run", &many, "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
+    let mut command =
+        directory.command(&["run", &many, "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
     command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
     finish(command.spawn().unwrap())
 }
 
-fn starts(folder: &Folder) -> usize {
-    fs::read_to_string(folder.path().join("starts")).unwrap_or_default().lines().count()
+fn starts(directory: &Directory) -> usize {
+    fs::read_to_string(directory.path().join("starts")).unwrap_or_default().lines().count()
 }
 
 /// Checks that all conversations have the same error.
@@ -63,11 +64,11 @@ fn all_have_the_same(ran: Ran, kind: &str) {
 #[test]
 fn a_wrong_setting_costs_one_start() {
     for entry in ["isolation: process, ", ""] {
-        let folder = Folder::new();
-        folder.file("check.rs", RUST);
+        let directory = Directory::new();
+        directory.file("check.rs", RUST);
         let wrong = format!("path: check.rs, {entry}config: {{max_calls: many}}");
-        all_have_the_same(run(&folder, &wrong), "exited");
-        assert_eq!(starts(&folder), 1, "{entry}");
+        all_have_the_same(run(&directory, &wrong), "exited");
+        assert_eq!(starts(&directory), 1, "{entry}");
     }
 }
 
@@ -95,11 +96,11 @@ fn it_does_so_in_any_language() {
             "exited",
         ),
     ] {
-        let folder = Folder::new();
-        let path = folder.file(file, text);
+        let directory = Directory::new();
+        let path = directory.file(file, text);
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        all_have_the_same(run(&folder, &format!("path: ./{file}")), kind);
-        assert_eq!(starts(&folder), 1, "{file}");
+        all_have_the_same(run(&directory, &format!("path: ./{file}")), kind);
+        assert_eq!(starts(&directory), 1, "{file}");
     }
 }
 
@@ -111,22 +112,22 @@ fn other_errors_are_those_of_their_conversation() {
         "echo 'error: configuration is hard' >&2; exit 3",
         r#"echo '{"error": {"kind": "input", "message": "config.max_calls"}}'"#,
     ] {
-        let folder = Folder::new();
-        folder.script("check", &format!("echo >>starts; cat >/dev/null; {end}"));
-        run(&folder, "path: ./check").exits(3);
-        assert_eq!(starts(&folder), CONVERSATIONS, "{end}");
+        let directory = Directory::new();
+        directory.script("check", &format!("echo >>starts; cat >/dev/null; {end}"));
+        run(&directory, "path: ./check").exits(3);
+        assert_eq!(starts(&directory), CONVERSATIONS, "{end}");
     }
 }
 
 #[test]
 fn settings_that_were_good_for_one_conversation_are_good_for_all() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let reported = r#"{\"error\": {\"kind\": \"config\", \"message\": \"no such model\"}}"#;
     let judges_the_first = format!(
         "echo >>starts; cat >/dev/null; [ $(wc -l <starts) = 1 ] && echo '{{\"score\": 1}}' || echo \"{reported}\""
     );
-    folder.script("check", &judges_the_first);
-    let ran = run(&folder, "path: ./check").exits(3);
-    assert_eq!(starts(&folder), CONVERSATIONS);
+    directory.script("check", &judges_the_first);
+    let ran = run(&directory, "path: ./check").exits(3);
+    assert_eq!(starts(&directory), CONVERSATIONS);
     assert_eq!(ran.json()["summary"]["passed"], 1);
 }

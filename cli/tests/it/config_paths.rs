@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use crate::support::{Folder, eval_set, finish, trace};
+use crate::support::{Directory, eval_set, finish, trace};
 
 const PASS: &str = "cat >/dev/null; echo '{\"score\": 1}'";
 const FAIL: &str = "cat >/dev/null; echo '{\"score\": 0}'";
@@ -13,27 +13,27 @@ fn code(name: &str, path: &str) -> String {
 
 #[test]
 fn paths_are_relative_to_the_configuration_wherever_the_command_runs() {
-    let folder = Folder::new();
-    folder.script("conf/check", PASS);
-    folder.script("check", FAIL);
-    folder.script("conf/here", "cat >/dev/null; test -f marker && echo '{\"score\": 1}'");
-    folder.file("conf/data/marker", "");
-    folder.file("conf/goldens.json", fs::read(eval_set("library")).unwrap());
+    let directory = Directory::new();
+    directory.script("conf/check", PASS);
+    directory.script("check", FAIL);
+    directory.script("conf/here", "cat >/dev/null; test -f marker && echo '{\"score\": 1}'");
+    directory.file("conf/data/marker", "");
+    directory.file("conf/goldens.json", fs::read(eval_set("library")).unwrap());
     let entries = code("check", "check")
         + "- {name: here, type: code, path: ./here, cwd: data}\n"
         + "- {name: tool_trajectory_avg_score, type: builtin}\n";
-    folder.file("conf/c.yaml", format!("eval_set: goldens.json\nevaluators:\n{entries}"));
-    folder.file("elsewhere/file", "");
-    let config = folder.path().join("conf/c.yaml").display().to_string();
-    for (directory, config) in [
+    directory.file("conf/c.yaml", format!("eval_set: goldens.json\nevaluators:\n{entries}"));
+    directory.file("elsewhere/file", "");
+    let config = directory.path().join("conf/c.yaml").display().to_string();
+    for (working, config) in [
         ("", "conf/c.yaml"),
         ("conf", "c.yaml"),
         ("elsewhere", "../conf/c.yaml"),
         ("elsewhere", &config),
     ] {
         let mut command =
-            folder.command(&["run", &trace("k01_traj_exact"), "-c", config, "-o", "json"]);
-        command.current_dir(folder.path().join(directory));
+            directory.command(&["run", &trace("k01_traj_exact"), "-c", config, "-o", "json"]);
+        command.current_dir(directory.path().join(working));
         let ran = finish(command.spawn().unwrap()).exits(0);
         assert_eq!(
             ran.evaluations(0),
@@ -45,13 +45,14 @@ fn paths_are_relative_to_the_configuration_wherever_the_command_runs() {
 
 #[test]
 fn a_path_that_exists_in_the_working_directory_only_is_used_with_one_warning() {
-    let folder = Folder::new();
-    folder.script("checks/a", PASS);
-    folder.script("checks/b", PASS);
+    let directory = Directory::new();
+    directory.script("checks/a", PASS);
+    directory.script("checks/b", PASS);
     let entries = code("a", "checks/a") + &code("b", "checks/b");
-    folder.file("conf/c.yaml", format!("evaluators:\n{entries}"));
-    let ran =
-        folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "conf/c.yaml", "-o", "json"]).exits(0);
+    directory.file("conf/c.yaml", format!("evaluators:\n{entries}"));
+    let ran = directory
+        .run(&[&trace("a01_otlp_basic_parts"), "-c", "conf/c.yaml", "-o", "json"])
+        .exits(0);
     assert_eq!(ran.evaluations(0), ["a PASSED", "b PASSED"]);
     let ran = ran.says(
         "`path: checks/a` (and 1 more) does not exist next to the configuration; the one in the working directory is used",
@@ -61,20 +62,21 @@ fn a_path_that_exists_in_the_working_directory_only_is_used_with_one_warning() {
 
 #[test]
 fn what_does_not_exist_is_named_once_with_its_place_and_nothing_runs() {
-    let folder = Folder::new();
-    folder.script("conf/fine", "touch ran");
-    symlink("nowhere", folder.path().join("conf/dangling")).unwrap();
+    let directory = Directory::new();
+    directory.script("conf/fine", "touch ran");
+    symlink("nowhere", directory.path().join("conf/dangling")).unwrap();
     let entries = code("fine", "fine")
         + &code("gone", "gone.py")
         + &code("dangling", "dangling")
         + "- {name: remote, type: remote, source: local, ref: a/a.py, cwd: nowhere}\n";
-    folder.file(
+    directory.file(
         "conf/c.yaml",
         format!("eval_set: gone.json\nsources: {{file: index.yaml, local: shelf}}\nevaluators:\n{entries}"),
     );
-    let here = folder.path().join("conf").display().to_string();
+    let here = directory.path().join("conf").display().to_string();
     let traces = ["a01_otlp_basic_parts", "k01_traj_exact"].map(trace);
-    let ran = folder.run(&[&traces[0], &traces[1], "-c", "conf/c.yaml"]).exits(2).reports_nothing();
+    let ran =
+        directory.run(&[&traces[0], &traces[1], "-c", "conf/c.yaml"]).exits(2).reports_nothing();
     let mut ran = ran;
     for (expected, place) in [
         ("`eval_set` names {here}/gone.json, which does not exist", "1:11"),
@@ -88,28 +90,29 @@ fn what_does_not_exist_is_named_once_with_its_place_and_nothing_runs() {
         assert_eq!(ran.stderr.matches(&expected).count(), 1, "{}", ran.stderr);
         ran = ran.says(&format!("conf/c.yaml:{place}"));
     }
-    assert!(!folder.path().join("ran").exists() && !folder.path().join("conf/ran").exists());
-    folder.evaluator(&["check", "conf/c.yaml"]).exits(2).says("conf/c.yaml:5:34");
-    folder.evaluator(&["serve", "-c", "conf/c.yaml", "--addr", "127.0.0.1:0"]).exits(2);
+    assert!(!directory.path().join("ran").exists() && !directory.path().join("conf/ran").exists());
+    directory.evaluator(&["check", "conf/c.yaml"]).exits(2).says("conf/c.yaml:5:34");
+    directory.evaluator(&["serve", "-c", "conf/c.yaml", "--addr", "127.0.0.1:0"]).exits(2);
 }
 
 #[test]
 fn an_eval_set_that_is_given_on_the_command_line_replaces_one_that_does_not_exist() {
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "c.yaml",
         "eval_set: gone.json\nevaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n",
     );
     let args = [&*trace("k01_traj_exact"), "-c", "c.yaml", "-e", &eval_set("library")];
-    folder.run(&args).exits(0);
+    directory.run(&args).exits(0);
 }
 
 #[test]
 fn a_configuration_that_is_not_a_file_has_paths_of_the_working_directory() {
-    let folder = Folder::new();
-    folder.script("check", PASS);
+    let directory = Directory::new();
+    directory.script("check", PASS);
     let config = format!("evaluators:\n{}", code("check", "check"));
-    let mut command = folder.command(&["run", &trace("a01_otlp_basic_parts"), "-c", "/dev/stdin"]);
+    let mut command =
+        directory.command(&["run", &trace("a01_otlp_basic_parts"), "-c", "/dev/stdin"]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), config.as_bytes()).unwrap();
     let ran = finish(child).exits(0);
@@ -119,11 +122,11 @@ fn a_configuration_that_is_not_a_file_has_paths_of_the_working_directory() {
 #[test]
 fn the_examples_run_from_anywhere() {
     let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let folder = Folder::new();
+    let directory = Directory::new();
     for config in ["eval_config.yaml", "eval_config.typescript.yaml", "community/eval_config.yaml"]
     {
         let config = examples.join(config).display().to_string();
-        let checked = folder.evaluator(&["check", &config]);
+        let checked = directory.evaluator(&["check", &config]);
         assert!(!checked.stderr.contains("does not exist"), "{}", checked.stderr);
     }
 }

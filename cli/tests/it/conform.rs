@@ -3,12 +3,12 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::support::{Folder, Ran, has};
+use crate::support::{Directory, Ran, has};
 use serde_json::Value;
 
 /// Reads any host's document, and answers with the value of an expression over the document `d` and its `turns`.
-fn python(folder: &Folder, name: &str, answer: &str) {
-    folder.file(name, HEAD.to_owned() + &format!("\nanswer({answer})\n"));
+fn python(directory: &Directory, name: &str, answer: &str) {
+    directory.file(name, HEAD.to_owned() + &format!("\nanswer({answer})\n"));
 }
 
 const HEAD: &str = r#"
@@ -43,10 +43,10 @@ def union(score):
     }
 "#;
 
-fn conform(folder: &Folder, args: &[&str]) -> Ran {
+fn conform(directory: &Directory, args: &[&str]) -> Ran {
     let mut all = vec!["conform", "-o", "json"];
     all.extend(args);
-    folder.evaluator(&all)
+    directory.evaluator(&all)
 }
 
 fn host<'v>(json: &'v Value, name: &str) -> &'v Value {
@@ -86,9 +86,9 @@ fn a_program_that_answers_everybody_conforms_everywhere() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    python(&folder, "good.py", "union(0.7)");
-    let ran = conform(&folder, &["good.py"]).exits(0);
+    let directory = Directory::new();
+    python(&directory, "good.py", "union(0.7)");
+    let ran = conform(&directory, &["good.py"]).exits(0);
     assert_eq!(standings(&ran), ["conforms"; 9], "{}", ran.stdout);
     assert_eq!(ran.json()["conforms"], true);
     for name in ["plain", "nulls", "unknown keys", "huge"] {
@@ -101,7 +101,7 @@ fn a_program_that_answers_everybody_conforms_everywhere() {
         // There, an error is a score all the same; its message is all that tells them apart.
         assert_eq!(case(&ran, "agentv-5", name).1, "looks_failed", "{name}");
     }
-    let text = folder.evaluator(&["conform", "./good.py"]).exits(0).stdout;
+    let text = directory.evaluator(&["conform", "./good.py"]).exits(0).stdout;
     assert!(text.contains("AgentV 2.5.1: conforms\n"), "{text}");
     assert!(text.contains("recorded, score 0.7, borderline, 2 rows: r\n"), "{text}");
     assert!(
@@ -117,26 +117,26 @@ fn a_program_that_is_made_for_one_host_conforms_to_that() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    python(&folder, "one.py", "{'score': len(d['invocations']) / 10}");
-    let ran = conform(&folder, &["one.py"]).exits(0);
+    let directory = Directory::new();
+    python(&directory, "one.py", "{'score': len(d['invocations']) / 10}");
+    let ran = conform(&directory, &["one.py"]).exits(0);
     let mut wanted = vec!["not_answered"; 9];
     wanted[0] = "conforms";
     assert_eq!(standings(&ran), wanted);
-    conform(&folder, &["--host", "agentevals", "one.py"]).exits(0);
+    conform(&directory, &["--host", "agentevals", "one.py"]).exits(0);
     // What was asked for is demanded, and nothing else is played.
-    let ran = conform(&folder, &["--host", "agentv-5", "one.py"]).exits(1);
+    let ran = conform(&directory, &["--host", "agentv-5", "one.py"]).exits(1);
     assert_eq!(standings(&ran), ["not_answered"]);
-    conform(&folder, &["--host", "agentevals", "--host", "adk", "one.py"]).exits(1);
-    let ran = folder.evaluator(&["conform", "--host", "agentw", "one.py"]).exits(2);
+    conform(&directory, &["--host", "agentevals", "--host", "adk", "one.py"]).exits(1);
+    let ran = directory.evaluator(&["conform", "--host", "agentw", "one.py"]).exits(2);
     assert!(ran.stderr.contains("there is no host `agentw`"), "{}", ran.stderr);
 }
 
 #[test]
 fn a_program_that_does_not_read_may_end_the_host() {
-    let folder = Folder::new();
-    folder.script("deaf", "echo '{\"score\": 0.9}'");
-    let ran = conform(&folder, &["./deaf"]).exits(1);
+    let directory = Directory::new();
+    directory.script("deaf", "echo '{\"score\": 0.9}'");
+    let ran = conform(&directory, &["./deaf"]).exits(1);
     for name in AGENTV {
         assert_eq!(case(&ran, name, "huge").1, "host_dies", "{name}");
     }
@@ -151,9 +151,9 @@ fn a_program_that_does_not_read_may_end_the_host() {
 
 #[test]
 fn death_by_a_signal_is_shown_as_a_pass_by_some() {
-    let folder = Folder::new();
-    folder.script("dies", "cat > /dev/null; echo panicked >&2; kill -ABRT $$");
-    let ran = conform(&folder, &["./dies"]).exits(1);
+    let directory = Directory::new();
+    directory.script("dies", "cat > /dev/null; echo panicked >&2; kill -ABRT $$");
+    let ran = conform(&directory, &["./dies"]).exits(1);
     assert_eq!(case(&ran, "agentv-2.5.1", "plain").1, "looks_failed");
     assert_eq!(case(&ran, "agentv-4.42.4", "plain").1, "looks_passed");
     assert_eq!(case(&ran, "agentv-5", "plain").1, "looks_passed");
@@ -194,8 +194,8 @@ fn what_is_no_answer_is_shown_as_a_pass_by_some() {
         ("union(1.7)", "error", "looks_passed", "looks_passed", "recorded"),
         ("{'no': 'score'}", "error", "looks_failed", "looks_failed", "looks_failed"),
     ] {
-        let folder = Folder::new();
-        python(&folder, "bad.py", answer);
+        let directory = Directory::new();
+        python(&directory, "bad.py", answer);
         let wanted = [
             ("agentevals-0.11.0", agentevals),
             ("agentv-2.5.1", v2),
@@ -204,7 +204,7 @@ fn what_is_no_answer_is_shown_as_a_pass_by_some() {
         ];
         let mut args: Vec<&str> = wanted.iter().flat_map(|(name, _)| ["--host", name]).collect();
         args.push("bad.py");
-        let ran = conform(&folder, &args).exits(1);
+        let ran = conform(&directory, &args).exits(1);
         for (name, wanted) in wanted {
             assert_eq!(case(&ran, name, "plain").1, wanted, "{name} {answer}");
         }
@@ -216,17 +216,18 @@ fn a_line_end_is_nothing_and_a_panic_is_an_error() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("no_newline.py", HEAD.to_owned() + "\nsys.stdout.write(json.dumps(union(0.7)))\n");
-    assert_eq!(standings(&conform(&folder, &["no_newline.py"]).exits(0)), ["conforms"; 9]);
+    let directory = Directory::new();
+    directory
+        .file("no_newline.py", HEAD.to_owned() + "\nsys.stdout.write(json.dumps(union(0.7)))\n");
+    assert_eq!(standings(&conform(&directory, &["no_newline.py"]).exits(0)), ["conforms"; 9]);
 
-    folder.script("panics", "cat > /dev/null; echo \"thread 'main' panicked\" >&2; exit 101");
-    let ran = conform(&folder, &["./panics"]).exits(1);
+    directory.script("panics", "cat > /dev/null; echo \"thread 'main' panicked\" >&2; exit 101");
+    let ran = conform(&directory, &["./panics"]).exits(1);
     assert_eq!(standings(&ran), ["not_answered"; 9]);
     assert_eq!(case(&ran, "agentv-5", "plain").0, "refused");
 
-    folder.script("mute", "cat > /dev/null; exit 3");
-    let ran = conform(&folder, &["./mute"]).exits(1);
+    directory.script("mute", "cat > /dev/null; exit 3");
+    let ran = conform(&directory, &["./mute"]).exits(1);
     assert!(problem(&ran, "adk-2.13", "plain").contains("prints nothing on standard error"));
     // It may be that it is made for others, but there this is a score.
     assert_eq!(
@@ -239,8 +240,8 @@ fn a_line_end_is_nothing_and_a_panic_is_an_error() {
             "not_answered"
         ]
     );
-    folder.script("both", "cat > /dev/null; echo '{\"score\": 1}'; echo why >&2; exit 1");
-    let ran = conform(&folder, &["./both"]).exits(1);
+    directory.script("both", "cat > /dev/null; echo '{\"score\": 1}'; echo why >&2; exit 1");
+    let ran = conform(&directory, &["./both"]).exits(1);
     assert_eq!(case(&ran, "agentv-2.5.1", "plain").1, "lost");
     assert!(problem(&ran, "agentv-2.5.1", "plain").contains("prints on standard output"));
 }
@@ -250,29 +251,29 @@ fn rows_that_are_missing_end_the_run_of_adk_and_others_are_lost() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    python(&folder, "rows.py", "union(0.7) | ({'per_invocation_results': []} if adk else {})");
-    let ran = conform(&folder, &["rows.py"]).exits(1);
+    let directory = Directory::new();
+    python(&directory, "rows.py", "union(0.7) | ({'per_invocation_results': []} if adk else {})");
+    let ran = conform(&directory, &["rows.py"]).exits(1);
     assert_eq!(case(&ran, "adk-2.13", "plain").1, "host_dies");
     assert!(problem(&ran, "adk-2.13", "plain").starts_with("0 rows for 2 turns"));
-    conform(&folder, &["--host", "agentv", "--host", "agenta", "rows.py"]).exits(0);
+    conform(&directory, &["--host", "agentv", "--host", "agenta", "rows.py"]).exits(0);
 
-    python(&folder, "old.py", "{'score': 0.7, 'hits': ['h'], 'misses': [], 'reasoning': 'r'}");
-    conform(&folder, &["--host", "agentv-2.5.1", "old.py"]).exits(0);
-    let ran = conform(&folder, &["--host", "agentv", "old.py"]).exits(1);
+    python(&directory, "old.py", "{'score': 0.7, 'hits': ['h'], 'misses': [], 'reasoning': 'r'}");
+    conform(&directory, &["--host", "agentv-2.5.1", "old.py"]).exits(0);
+    let ran = conform(&directory, &["--host", "agentv", "old.py"]).exits(1);
     assert_eq!(case(&ran, "agentv-4.42.4", "plain").1, "lost");
     assert!(problem(&ran, "agentv-5", "plain").contains("`hits`"));
 }
 
 #[test]
-fn keys_that_nobody_knows_must_not_matter() {
+fn unknown_keys_must_not_matter() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     let answer = "union(0.7) if 'not_known_yet' not in d else sys.exit('unknown key')";
-    python(&folder, "strict.py", answer);
-    let ran = conform(&folder, &["strict.py"]).exits(1);
+    python(&directory, "strict.py", answer);
+    let ran = conform(&directory, &["strict.py"]).exits(1);
     assert_eq!(standings(&ran), ["does_not_conform"; 9]);
     assert!(problem(&ran, "agenta-webhook", "unknown keys").contains("does not know"));
 }
@@ -282,10 +283,10 @@ fn the_answer_in_a_file_is_there_while_the_program_runs() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     let answer = "union(0.7) if not d.get('output_path') or len(json.load(open(d['output_path'], encoding='utf-8'))) > 50000 else 'no'";
-    python(&folder, "file.py", answer);
-    assert_eq!(standings(&conform(&folder, &["file.py"]).exits(0)), ["conforms"; 9]);
+    python(&directory, "file.py", answer);
+    assert_eq!(standings(&conform(&directory, &["file.py"]).exits(0)), ["conforms"; 9]);
 }
 
 #[test]
@@ -293,30 +294,30 @@ fn settings_are_where_each_host_has_them() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     let found = "[c for c in [d.get('config'), d.get('eval_metric', d.get('evalMetric', {})).get('criterion')] if c]";
     let answer = format!(
         "union(0.7) if any(c.get('minLength', c.get('min_length')) == 3 for c in {found}) else sys.exit('no settings')"
     );
-    python(&folder, "set.py", &answer);
-    conform(&folder, &["set.py"]).exits(1);
-    folder.file("settings.json", r#"{"minLength": 3}"#);
+    python(&directory, "set.py", &answer);
+    conform(&directory, &["set.py"]).exits(1);
+    directory.file("settings.json", r#"{"minLength": 3}"#);
     for settings in ["settings.json", r#"{"minLength": 3}"#] {
-        let ran = conform(&folder, &["--config", settings, "set.py"]).exits(0);
+        let ran = conform(&directory, &["--config", settings, "set.py"]).exits(0);
         let wanted: Vec<_> =
             (0..9).map(|at| if at < 5 { "conforms" } else { "not_answered" }).collect();
         assert_eq!(standings(&ran), wanted);
     }
     for wrong in ["{", "missing.json", "set.py"] {
-        folder.evaluator(&["conform", "-c", wrong, "set.py"]).exits(2).reports_nothing();
+        directory.evaluator(&["conform", "-c", wrong, "set.py"]).exits(2).reports_nothing();
     }
 }
 
 #[test]
 fn what_hangs_is_ended_and_not_waited_for_again_and_again() {
-    let folder = Folder::new();
-    folder.script("hangs", "cat > /dev/null; exec sleep 600");
-    let ran = conform(&folder, &["--timeout", "1", "./hangs"]).exits(1);
+    let directory = Directory::new();
+    directory.script("hangs", "cat > /dev/null; exec sleep 600");
+    let ran = conform(&directory, &["--timeout", "1", "./hangs"]).exits(1);
     assert_eq!(problem(&ran, "agentevals-0.11.0", "plain"), "it was not done after 1 s");
     assert!(ran.stdout.contains("not played: its time ran out too often"));
     // What was not played may do any harm.
@@ -332,18 +333,18 @@ fn a_command_line_is_as_good_as_a_file() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    python(&folder, "good.dat", "union(0.7 if sys.argv[1:] == ['-o', 'x'] else 2)");
+    let directory = Directory::new();
+    python(&directory, "good.dat", "union(0.7 if sys.argv[1:] == ['-o', 'x'] else 2)");
     for args in [&["python3", "good.dat", "-o", "x"][..], &["python3 good.dat -o 'x'"]] {
-        let ran = conform(&folder, args).exits(0);
+        let ran = conform(&directory, args).exits(0);
         assert_eq!(standings(&ran), ["conforms"; 9]);
     }
 }
 
 #[test]
 fn what_cannot_be_started_is_said() {
-    let folder = Folder::new();
-    folder.file("data.txt", "x");
+    let directory = Directory::new();
+    directory.file("data.txt", "x");
     for (command, words) in [
         ("no-such-program-anywhere", "was not found on PATH"),
         ("./missing", "not found"),
@@ -351,25 +352,25 @@ fn what_cannot_be_started_is_said() {
         ("./data.txt", "no runtime for"),
         ("'", "not a command line"),
     ] {
-        let ran = folder.evaluator(&["conform", command]).exits(3).reports_nothing();
+        let ran = directory.evaluator(&["conform", command]).exits(3).reports_nothing();
         assert!(ran.stderr.contains(words), "{command}: {}", ran.stderr);
     }
-    folder.evaluator(&["conform", "--hots", "adk", "x"]).exits(2).reports_nothing();
-    folder.evaluator(&["conform"]).exits(2).reports_nothing();
-    folder.evaluator(&["conform", "--timeout", "0", "x"]).exits(2).reports_nothing();
+    directory.evaluator(&["conform", "--hots", "adk", "x"]).exits(2).reports_nothing();
+    directory.evaluator(&["conform"]).exits(2).reports_nothing();
+    directory.evaluator(&["conform", "--timeout", "0", "x"]).exits(2).reports_nothing();
 }
 
 #[test]
 fn a_function_of_a_host_is_named_instead_of_tried() {
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "check.py",
         "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n",
     );
     for command in [&["check.py"][..], &["python3", "check.py"], &["python3 check.py"]] {
         let mut args = vec!["conform"];
         args.extend(command);
-        let ran = folder.evaluator(&args).exits(3).reports_nothing();
+        let ran = directory.evaluator(&args).exits(3).reports_nothing();
         assert!(ran.stderr.contains("add `contract: agenta`"), "{}", ran.stderr);
         assert!(ran.stderr.lines().count() < 4, "{}", ran.stderr);
     }

@@ -1,7 +1,7 @@
 //! Evaluators that are written for another host: `contract:` in their entry.
 #![cfg(unix)]
 
-use crate::support::{Folder, Ran, eval_set, has, trace};
+use crate::support::{Directory, Ran, eval_set, has, trace};
 
 /// A judge as AgentV's guide has it.
 const AGENTV_JUDGE: &str = r#"
@@ -23,10 +23,10 @@ def evaluate(app_params: Dict[str, str], inputs: Dict[str, str], output: str, co
     return 1 if output == correct_answer else 0
 "#;
 
-fn run(folder: &Folder, entry: &str, more: &[&str]) -> Ran {
-    folder.file("c.yaml", format!("evaluators:\n  - {{name: it, type: code, {entry}}}\n"));
+fn run(directory: &Directory, entry: &str, more: &[&str]) -> Ran {
+    directory.file("c.yaml", format!("evaluators:\n  - {{name: it, type: code, {entry}}}\n"));
     let trace = trace("k01_traj_exact");
-    folder.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], more].concat())
+    directory.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], more].concat())
 }
 
 fn metric(ran: &Ran) -> serde_json::Value {
@@ -35,10 +35,10 @@ fn metric(ran: &Ran) -> serde_json::Value {
 
 /// What comes of an answer under a contract: score and status, or the error.
 #[track_caller]
-fn told(folder: &Folder, contract: &str, answer: &str) -> String {
-    folder.file("answer.json", answer);
-    folder.script("say", "cat >/dev/null; cat answer.json");
-    let ran = run(folder, &format!("path: say{contract}"), &[]);
+fn answered(directory: &Directory, contract: &str, answer: &str) -> String {
+    directory.file("answer.json", answer);
+    directory.script("say", "cat >/dev/null; cat answer.json");
+    let ran = run(directory, &format!("path: say{contract}"), &[]);
     let metric = metric(&ran);
     match metric["error"].as_str() {
         Some(error) => {
@@ -54,7 +54,7 @@ fn told(folder: &Folder, contract: &str, answer: &str) -> String {
 
 #[test]
 fn answers_of_other_hosts_are_errors_that_name_the_contract() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for (answer, contract) in [
         (r#"{"score": 0.0, "hits": [], "misses": ["x"], "reasoning": "r"}"#, "agentv"),
         (r#"{"score": 1, "reasoning": "r"}"#, "agentv"),
@@ -69,10 +69,10 @@ fn answers_of_other_hosts_are_errors_that_name_the_contract() {
         ("1", "agenta"),
         ("true", "agenta"),
     ] {
-        let told = told(&folder, "", answer);
+        let answered = answered(&directory, "", answer);
         assert!(
-            told.contains(&format!("add `contract: {contract}` to its entry")),
-            "{answer}: {told}"
+            answered.contains(&format!("add `contract: {contract}` to its entry")),
+            "{answer}: {answered}"
         );
     }
     for (answer, expected) in [
@@ -80,17 +80,17 @@ fn answers_of_other_hosts_are_errors_that_name_the_contract() {
         (r#"{"score": 1, "status": null, "reasoning": "r"}"#, "1.0 PASSED"),
         (r#"{"score": 0, "per_invocation_scores": [], "success": false}"#, "0.0 FAILED"),
     ] {
-        assert_eq!(told(&folder, "", answer), expected, "{answer}");
+        assert_eq!(answered(&directory, "", answer), expected, "{answer}");
     }
     let stated = ", contract: agentevals";
-    assert_eq!(told(&folder, stated, r#"{"score": 1, "reasoning": "r"}"#), "1.0 PASSED");
-    assert!(told(&folder, stated, "0.5").contains("expected an object, found 0.5"));
-    assert!(told(&folder, "", "[1]").contains("expected an object, found [1]"));
+    assert_eq!(answered(&directory, stated, r#"{"score": 1, "reasoning": "r"}"#), "1.0 PASSED");
+    assert!(answered(&directory, stated, "0.5").contains("expected an object, found 0.5"));
+    assert!(answered(&directory, "", "[1]").contains("expected an object, found [1]"));
 }
 
 #[test]
 fn answers_of_agentv() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for (answer, expected) in [
         (r#"{"score": 0.7, "hits": ["a"], "misses": [], "reasoning": "r"}"#, "0.7 PASSED"),
         (r#"{"score": 0}"#, "0.0 FAILED"),
@@ -105,7 +105,7 @@ fn answers_of_agentv() {
         (r#"{"pass": true}"#, "1.0 PASSED"),
         (r#"{"pass": false, "score": 0.9, "reason": "r", "checks": []}"#, "0.9 PASSED"),
     ] {
-        assert_eq!(told(&folder, ", contract: agentv", answer), expected, "{answer}");
+        assert_eq!(answered(&directory, ", contract: agentv", answer), expected, "{answer}");
     }
     for (answer, error) in [
         ("{}", "score: a number from 0 to 1 is required"),
@@ -127,22 +127,22 @@ fn answers_of_agentv() {
         ("{\"score\": 1}\n{\"score\": 1}", "print the result and nothing else"),
         ("", "produced no output on stdout"),
     ] {
-        let told = told(&folder, ", contract: agentv", answer);
-        assert!(told.contains(error), "{answer}: {told}");
+        let answered = answered(&directory, ", contract: agentv", answer);
+        assert!(answered.contains(error), "{answer}: {answered}");
     }
     let ran = {
-        folder.file(
+        directory.file(
             "answer.json",
             r#"{"score": 1, "misses": ["m"], "hits": [], "details": {"x": 1}}"#,
         );
-        run(&folder, "path: say, contract: agentv", &[])
+        run(&directory, "path: say, contract: agentv", &[])
     };
     assert_eq!(metric(&ran)["details"], serde_json::json!({"x": 1, "misses": ["m"]}));
 }
 
 #[test]
 fn a_status_that_the_contract_does_not_have_is_not_passed_over() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for contract in [", contract: agentv", ", contract: agenta"] {
         for (answer, error) in [
             (
@@ -155,8 +155,8 @@ fn a_status_that_the_contract_does_not_have_is_not_passed_over() {
                 "status: it says PASSED",
             ),
         ] {
-            let told = told(&folder, contract, answer);
-            assert!(told.contains(error), "{answer}: {told}");
+            let answered = answered(&directory, contract, answer);
+            assert!(answered.contains(error), "{answer}: {answered}");
         }
         for (answer, expected) in [
             (r#"{"score": 1, "status": "PASSED"}"#, "1.0 PASSED"),
@@ -164,7 +164,7 @@ fn a_status_that_the_contract_does_not_have_is_not_passed_over() {
             (r#"{"score": 1, "status": "fine"}"#, "1.0 PASSED"),
             (r#"{"score": 1, "status": 3}"#, "1.0 PASSED"),
         ] {
-            assert_eq!(told(&folder, contract, answer), expected, "{answer}");
+            assert_eq!(answered(&directory, contract, answer), expected, "{answer}");
         }
     }
 }
@@ -174,26 +174,27 @@ fn keys_that_agentv_has_only_sometimes_are_named_with_what_gives_them() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     for (key, cure, more) in [
         ("expected_outcome", "give `criteria` in the `config`", ", config: {criteria: done}"),
         ("criteria", "give `criteria` in the `config`", ", config: {expected_outcome: done}"),
         ("reference_answer", "give an eval set with an expected answer", ""),
     ] {
-        folder.file(
+        directory.file(
             "judge.py",
             format!("import json, sys\nd = json.load(sys.stdin)\nprint(json.dumps({{'score': float(d['{key}'] == d['answer'])}}))\n"),
         );
-        let error = run(&folder, "path: judge.py, contract: agentv", &[]).exits(3).error_of("it");
+        let error =
+            run(&directory, "path: judge.py, contract: agentv", &[]).exits(3).error_of("it");
         assert!(error.contains(cure), "{key}: {error}");
         let entry = format!("path: judge.py, contract: agentv{more}");
-        run(&folder, &entry, &["-e", &eval_set("library")]).exits(0);
+        run(&directory, &entry, &["-e", &eval_set("library")]).exits(0);
     }
 }
 
 #[test]
 fn answers_of_adk() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let row = r#""per_invocation_results": [{"score": 0.75, "eval_status": 1}]"#;
     for (answer, expected) in [
         (format!(r#"{{"overall_score": 0.75, "overall_eval_status": 1, {row}}}"#), "0.75 PASSED"),
@@ -206,7 +207,7 @@ fn answers_of_adk() {
         ),
         (r#"{"overall_score": 1234, "overall_eval_status": 4}"#.to_owned(), "null NOT_EVALUATED"),
     ] {
-        assert_eq!(told(&folder, ", contract: adk", &answer), expected, "{answer}");
+        assert_eq!(answered(&directory, ", contract: adk", &answer), expected, "{answer}");
     }
     for (answer, error) in [
         ("{}".to_owned(), "overall_eval_status: 1 (PASSED)"),
@@ -221,14 +222,14 @@ fn answers_of_adk() {
         (r#"{"overall_score": 1, "overall_eval_status": 1, "per_invocation_results": [1]}"#.to_owned(), "per_invocation_results[0]: expected an object"),
         ("0.5".to_owned(), "an `EvaluationResult`"),
     ] {
-        let told = told(&folder, ", contract: adk", &answer);
-        assert!(told.contains(error), "{answer}: {told}");
+        let answered = answered(&directory, ", contract: adk", &answer);
+        assert!(answered.contains(error), "{answer}: {answered}");
     }
 }
 
 #[test]
 fn answers_of_agenta() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for (answer, expected) in [
         ("0.75", "0.75 PASSED"),
         ("0", "0.0 FAILED"),
@@ -239,7 +240,7 @@ fn answers_of_agenta() {
         (r#"{"score": 0.3}"#, "0.3 FAILED"),
         (r#"{"success": true, "words": 12}"#, "1.0 PASSED"),
     ] {
-        assert_eq!(told(&folder, ", contract: agenta", answer), expected, "{answer}");
+        assert_eq!(answered(&directory, ", contract: agenta", answer), expected, "{answer}");
     }
     for (answer, error) in [
         ("2", "expected a number from 0 to 1, true, false"),
@@ -254,33 +255,33 @@ fn answers_of_agenta() {
         (r#"{"score": null}"#, "score: expected a number"),
         (r#"{"score": 1, "success": "yes"}"#, "success: expected true or false"),
     ] {
-        let told = told(&folder, ", contract: agenta", answer);
-        assert!(told.contains(error), "{answer}: {told}");
+        let answered = answered(&directory, ", contract: agenta", answer);
+        assert!(answered.contains(error), "{answer}: {answered}");
     }
 }
 
 #[test]
 fn a_reported_error_is_one_under_every_contract() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "say",
         r#"cat >/dev/null; echo '{"error": {"kind": "rejected", "message": "no"}}'"#,
     );
     for contract in ["agentevals", "agentv", "adk", "agenta"] {
-        let ran = run(&folder, &format!("path: say, contract: {contract}"), &[]).exits(3);
+        let ran = run(&directory, &format!("path: say, contract: {contract}"), &[]).exits(3);
         assert_eq!(metric(&ran)["error_type"], "reported", "{contract}");
     }
 }
 
 #[test]
 fn documents_are_those_of_the_host() {
-    let folder = Folder::new();
-    folder.script("say", "cat >document.json; echo 1");
+    let directory = Directory::new();
+    directory.script("say", "cat >document.json; echo 1");
     let goldens = eval_set("library");
     let document = |contract: &str, more: &[&str]| -> serde_json::Value {
         let config = "config: {minLength: 3}, threshold: 0.25";
-        run(&folder, &format!("path: say, contract: {contract}, {config}"), more);
-        let text = std::fs::read_to_string(folder.path().join("document.json")).unwrap();
+        run(&directory, &format!("path: say, contract: {contract}, {config}"), more);
+        let text = std::fs::read_to_string(directory.path().join("document.json")).unwrap();
         assert!(!text.contains('\n'), "one line: {text}");
         serde_json::from_str(&text).unwrap()
     };
@@ -325,22 +326,22 @@ fn a_judge_of_agentv_is_run_unchanged_and_in_every_way() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("judge.py", AGENTV_JUDGE);
+    let directory = Directory::new();
+    directory.file("judge.py", AGENTV_JUDGE);
     let entry = "path: judge.py, config: {requiredWords: [done, missing]}";
-    let error = run(&folder, entry, &[]).exits(3).error_of("it");
+    let error = run(&directory, entry, &[]).exits(3).error_of("it");
     assert!(error.contains("KeyError: 'candidate_answer'"), "{error}");
     assert!(error.ends_with("add `contract: agentv` to its entry)"), "{error}");
     for isolation in ["auto", "process"] {
         let entry = format!("{entry}, contract: agentv, isolation: {isolation}");
-        let ran = run(&folder, &entry, &[]).exits(0);
+        let ran = run(&directory, &entry, &[]).exits(0);
         let metric = metric(&ran);
         assert_eq!(metric["score"], 0.5);
         assert_eq!(metric["details"]["misses"], serde_json::json!(["lacks missing"]));
         assert_eq!(metric["details"]["reasoning"], "1 found");
         // Enough conversations for forks.
         let ran =
-            folder.run(&[&trace("i14_fifteen_traces"), "-c", "c.yaml", "-o", "json"]).exits(1);
+            directory.run(&[&trace("i14_fifteen_traces"), "-c", "c.yaml", "-o", "json"]).exits(1);
         for conversation in 0..15 {
             assert_eq!(ran.evaluations(conversation), ["it FAILED"]);
         }
@@ -352,17 +353,17 @@ fn functions_of_agenta_are_called() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     let goldens = eval_set("library");
-    folder.file("check.py", AGENTA_V1);
-    let ran = run(&folder, "path: check.py, contract: agenta", &["-e", &goldens]).exits(0);
+    directory.file("check.py", AGENTA_V1);
+    let ran = run(&directory, "path: check.py, contract: agenta", &["-e", &goldens]).exits(0);
     assert_eq!(metric(&ran)["score"], 1.0);
-    let ran = run(&folder, "path: check.py, contract: agenta", &[]).exits(3);
+    let ran = run(&directory, "path: check.py, contract: agenta", &[]).exits(3);
     assert!(ran.error_of("it").contains("give an eval set"), "{}", ran.error_of("it"));
     // Without the contract nothing is printed, and the error says what is to be done.
-    let ran = run(&folder, "path: check.py", &["-e", &goldens]).exits(3);
-    folder.file("quiet.py", AGENTA_V1.replace("print(\"noise of the module\")", ""));
-    let quiet = run(&folder, "path: quiet.py", &["-e", &goldens]).exits(3);
+    let ran = run(&directory, "path: check.py", &["-e", &goldens]).exits(3);
+    directory.file("quiet.py", AGENTA_V1.replace("print(\"noise of the module\")", ""));
+    let quiet = run(&directory, "path: quiet.py", &["-e", &goldens]).exits(3);
     assert!(quiet.error_of("it").contains("add `contract: agenta`"), "{}", quiet.error_of("it"));
     assert!(ran.error_of("it").contains("invalid JSON"), "{}", ran.error_of("it"));
 
@@ -375,10 +376,10 @@ fn functions_of_agenta_are_called() {
         ("def evaluate(app_params, inputs, output, correct_answer): return '0.5'", 0.5),
         ("evaluate = lambda inputs, outputs, trace: 0.25", 0.25),
     ] {
-        folder.file("check.py", body);
+        directory.file("check.py", body);
         let function = if body.starts_with("def") { "" } else { ", function: evaluate" };
         let entry = format!("path: check.py, contract: agenta, threshold: 0.25{function}");
-        let ran = run(&folder, &entry, &["-e", &goldens]).exits(0);
+        let ran = run(&directory, &entry, &["-e", &goldens]).exits(0);
         assert_eq!(metric(&ran)["score"], score, "{body}");
     }
     for (body, error) in [
@@ -400,31 +401,31 @@ fn functions_of_agenta_are_called() {
         ("def evaluate(a, b, c): import os; os._exit(0)", "produced no output"),
         ("import no_such_module\ndef evaluate(a, b, c): return 1", "no_such_module"),
     ] {
-        folder.file("check.py", body);
-        let ran = run(&folder, "path: check.py, contract: agenta", &["-e", &goldens]).exits(3);
-        let told = ran.error_of("it");
-        assert!(told.contains(error), "{body}: {told}");
+        directory.file("check.py", body);
+        let ran = run(&directory, "path: check.py, contract: agenta", &["-e", &goldens]).exits(3);
+        let answered = ran.error_of("it");
+        assert!(answered.contains(error), "{body}: {answered}");
     }
 }
 
 #[test]
-fn functions_are_called_in_forks_with_the_modules_beside_them() {
+fn functions_are_called_in_forks_with_the_modules_next_to_them() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("checks/helper.py", "def words(text): return len(text.split())\n");
-    folder.file(
+    let directory = Directory::new();
+    directory.file("checks/helper.py", "def words(text): return len(text.split())\n");
+    directory.file(
         "checks/check.py",
         "import helper\nseen = []\ndef evaluate(inputs, outputs, trace):\n    seen.append(1)\n    \
          assert len(seen) == 1, 'every conversation is judged afresh'\n    return helper.words(outputs) > 0\n",
     );
-    folder.file(
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: it, type: code, path: checks/check.py, contract: agenta}\n",
     );
     let trace = trace("i14_fifteen_traces");
-    let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]).exits(0);
+    let ran = directory.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]).exits(0);
     for conversation in 0..15 {
         assert_eq!(ran.evaluations(conversation), ["it PASSED"]);
     }
@@ -433,19 +434,19 @@ fn functions_are_called_in_forks_with_the_modules_beside_them() {
 
 #[test]
 fn the_configuration_is_checked() {
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "metric.py",
         "def exact(eval_metric, actual_invocations, expected_invocations, scenario):\n    pass\n",
     );
-    folder.file(
+    directory.file(
         "check.py",
         "def evaluate(app_params, inputs, output, correct_answer):\n    return 1\n",
     );
-    folder.script("program", "");
+    directory.script("program", "");
     let check = |entry: &str| {
-        folder.file("c.yaml", format!("evaluators:\n  - {{name: it, type: code, {entry}}}\n"));
-        folder.evaluator(&["check", "c.yaml"])
+        directory.file("c.yaml", format!("evaluators:\n  - {{name: it, type: code, {entry}}}\n"));
+        directory.evaluator(&["check", "c.yaml"])
     };
     for (entry, error) in [
         ("path: check.py, contract: agentvv", "did you mean `agentv`?"),
@@ -482,7 +483,7 @@ fn the_configuration_is_checked() {
     for (file, keys) in
         [("check.py", "contract: agenta\n"), ("metric.py", "contract: adk\n    function: exact\n")]
     {
-        let ran = folder.evaluator(&["config", file]).exits(0);
+        let ran = directory.evaluator(&["config", file]).exits(0);
         assert!(ran.stdout.contains(keys), "{}", ran.stdout);
     }
     for entry in [
@@ -554,52 +555,52 @@ fn metrics_of_adk_are_called() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("metric.py", ADK_METRICS);
+    let directory = Directory::new();
+    directory.file("metric.py", ADK_METRICS);
     let goldens = eval_set("library");
     let entry = |function: &str| format!("path: metric.py, contract: adk, function: {function}");
     for module in ["__init__", "evaluator", "eval_case", "eval_metrics"] {
-        folder.file(&format!("google/adk/evaluation/{module}.py"), ADK_STANDIN);
+        directory.file(&format!("google/adk/evaluation/{module}.py"), ADK_STANDIN);
     }
     for package in ["google/__init__.py", "google/adk/__init__.py"] {
-        folder.file(package, "");
+        directory.file(package, "");
     }
     for module in ["evaluator", "eval_case", "eval_metrics"] {
-        folder.file(
+        directory.file(
             &format!("google/adk/evaluation/{module}.py"),
             "from google.adk.evaluation import EvalMetric, EvaluationResult, Invocation, Model\n",
         );
     }
     for function in ["exact", "later", "task", "Metric.call"] {
-        let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(0);
+        let ran = run(&directory, &entry(function), &["-e", &goldens]).exits(0);
         let metric = metric(&ran);
         assert_eq!(metric["score"], 1.0);
         assert_eq!(metric["per_invocation_scores"], serde_json::json!([1.0]));
-        run(&folder, &entry(function), &[]).exits(1).says("NOTHING EVALUATED");
+        run(&directory, &entry(function), &[]).exits(1).says("NOTHING EVALUATED");
     }
     for (function, error) in [
         ("number", "`number` returned a float; ADK takes an EvaluationResult"),
         ("broken", "RuntimeError: boom"),
         ("text", "TypeError"),
     ] {
-        let ran = run(&folder, &entry(function), &["-e", &goldens]).exits(3);
+        let ran = run(&directory, &entry(function), &["-e", &goldens]).exits(3);
         assert!(ran.error_of("it").contains(error), "{function}: {}", ran.error_of("it"));
     }
 }
 
 #[test]
 fn a_judge_that_reads_keys_of_another_host_is_an_error_without_its_contract() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "grep.sh",
         r#"case "$(cat)" in *'"candidate_answer":"done"'*) score=1;; *) score=0;; esac; echo "{\"score\": $score}""#,
     );
-    folder.file(
+    directory.file(
         "get.py",
         "import json, sys\nanswer = json.load(sys.stdin).get('candidate_answer', '')\n\
          print(json.dumps({'score': 1.0 if 'done' in answer else 0.0}))\n",
     );
-    folder.file(
+    directory.file(
         "read.js",
         "const d = JSON.parse(require('fs').readFileSync(0, 'utf8'));\n\
          console.log(JSON.stringify({score: d.output_messages.length > 1 ? 1 : 0}));\n",
@@ -608,14 +609,14 @@ fn a_judge_that_reads_keys_of_another_host_is_an_error_without_its_contract() {
         if !has(runner) {
             continue;
         }
-        let error = run(&folder, &format!("path: {file}"), &[]).exits(3).error_of("it");
+        let error = run(&directory, &format!("path: {file}"), &[]).exits(3).error_of("it");
         assert!(error.contains("add `contract: agentv` to its entry"), "{file}: {error}");
-        let ran = folder.evaluator(&["check", "c.yaml"]).exits(2);
+        let ran = directory.evaluator(&["check", "c.yaml"]).exits(2);
         assert!(ran.stdout.contains("add `contract: agentv`"), "{}", ran.stdout);
-        run(&folder, &format!("path: {file}, contract: agentv"), &[]).exits(0);
+        run(&directory, &format!("path: {file}, contract: agentv"), &[]).exits(0);
     }
     // What the entry says counts.
-    let ran = run(&folder, "path: grep.sh, contract: agentevals", &[]).exits(1);
+    let ran = run(&directory, "path: grep.sh, contract: agentevals", &[]).exits(1);
     assert_eq!(metric(&ran)["score"], 0.0);
 }
 
@@ -624,14 +625,14 @@ fn a_function_of_agenta_is_called_though_its_file_tries_it() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "check.py",
         "def evaluate(app_params, inputs, output, correct_answer):\n    return 0 if output == 'done' else 1\n\n\
          if __name__ == '__main__':\n    print(evaluate({}, {}, 'a', 'a'))\n",
     );
     let entry = "path: check.py, contract: agenta";
-    let ran = run(&folder, entry, &["-e", &eval_set("library")]).exits(1);
+    let ran = run(&directory, entry, &["-e", &eval_set("library")]).exits(1);
     assert_eq!(metric(&ran)["score"], 0.0, "the function judges, not its trial");
-    run(&folder, entry, &[]).exits(3);
+    run(&directory, entry, &[]).exits(3);
 }

@@ -5,15 +5,15 @@
 use std::{fs, path::Path, time::Duration};
 
 use crate::support::{
-    self, Folder, Ran,
+    self, Directory, Ran,
     collector::{collector, decoded},
     finish, has, trace,
 };
 use serde_json::{Value, json};
 
 /// `evaluator run ARGS` with these variables, and no others of OpenTelemetry.
-fn run(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
-    let own = Folder::new();
+fn run(directory: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let own = Directory::new();
     let mut all = vec!["run"];
     all.extend(args);
     let mut command = own.command(&all);
@@ -22,7 +22,7 @@ fn run(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
             command.env_remove(name);
         }
     }
-    command.current_dir(folder).envs(variables.iter().copied());
+    command.current_dir(directory).envs(variables.iter().copied());
     finish(command.spawn().unwrap())
 }
 
@@ -61,9 +61,9 @@ fn events_are_those_that_agentevals_exports() {
     if !has("python3") {
         return;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/events");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/events");
     let mut compared = 0;
-    for entry in fs::read_dir(folder.join("captures")).unwrap() {
+    for entry in fs::read_dir(directory.join("captures")).unwrap() {
         let path = entry.unwrap().path();
         let capture: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let args: Vec<&str> =
@@ -75,7 +75,7 @@ fn events_are_those_that_agentevals_exports() {
             ("AGENTEVALS_EVALUATION_EVENTS", "true"),
             ("AGENTEVALS_EVALUATION_EVENTS_EXPLANATION", &explanation),
         ];
-        let ran = run(&folder, &args, &variables);
+        let ran = run(&directory, &args, &variables);
         // A run in which nothing was scored fails here.
         let fails = capture["exit_code"] != 0 || ran.stderr.contains("NOTHING EVALUATED");
         assert_eq!(ran.code != Some(0), fails, "{}: {}", path.display(), ran.stderr);
@@ -97,15 +97,15 @@ fn events_are_those_that_agentevals_exports() {
 
 #[test]
 fn the_report_is_the_same_whatever_becomes_of_the_events() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("k02_traj_extra");
     let goldens = support::eval_set("library");
     let args = [&*trace, "-e", &goldens, "-o", "summary"];
     let without_time = |ran: &Ran| ran.stdout.split(" [").next().unwrap().to_owned();
-    let plain = run(folder.path(), &args, &[]).exits(1);
+    let plain = run(directory.path(), &args, &[]).exits(1);
     let broken = collector("400 Bad Request");
     let moved = collector("307 Temporary Redirect");
-    // Nobody listens there: the port belongs to a socket that is closed again.
+    // The port belonged to a socket that is closed, so nothing listens there.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent_url = format!("http://{}", silent.local_addr().unwrap());
@@ -125,7 +125,7 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
             "OTEL_EXPORTER_OTLP_PROTOCOL: `tcp` is not known",
         ),
     ] {
-        let ran = run(folder.path(), &with, variables).exits(1).says(reason);
+        let ran = run(directory.path(), &with, variables).exits(1).says(reason);
         assert_eq!(without_time(&ran), without_time(&plain));
         let last = ran.stderr.lines().last().unwrap();
         assert!(last.starts_with("FAILED: 0 passed, 1 failed"), "{last}");
@@ -142,7 +142,7 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
 
 #[test]
 fn nothing_is_sent_unless_it_is_asked_for() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
     let collector = collector("200 OK");
     let url = collector.url();
@@ -153,19 +153,19 @@ fn nothing_is_sent_unless_it_is_asked_for() {
         (&[], &[("AGENTEVALS_EVALUATION_EVENTS", "off")]),
     ] {
         let args = [&[&*trace, "--allow-unevaluated"][..], args].concat();
-        run(folder.path(), &args, &[variables, &[(ENDPOINT, &*url)]].concat()).exits(0);
+        run(directory.path(), &args, &[variables, &[(ENDPOINT, &*url)]].concat()).exits(0);
     }
     assert_eq!(collector.requests().len(), 0);
     let args = [&*trace, "--allow-unevaluated", "--emit-otel"];
-    run(folder.path(), &args, &[(ENDPOINT, &url)]).exits(0);
+    run(directory.path(), &args, &[(ENDPOINT, &url)]).exits(0);
     assert_eq!(collector.requests().len(), 1);
 }
 
 #[test]
 fn a_switch_that_is_neither_on_nor_off_runs_nothing() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for name in ["AGENTEVALS_EVALUATION_EVENTS", "AGENTEVALS_EVALUATION_EVENTS_EXPLANATION"] {
-        run(folder.path(), &[&trace("a01_otlp_basic_parts")], &[(name, "maybe")])
+        run(directory.path(), &[&trace("a01_otlp_basic_parts")], &[(name, "maybe")])
             .exits(2)
             .says(&format!("{name} must be one of true/false/1/0/yes/no/on/off (got: \"maybe\")"))
             .reports_nothing();
@@ -175,7 +175,7 @@ fn a_switch_that_is_neither_on_nor_off_runs_nothing() {
 #[test]
 fn a_collector_that_never_answers_does_not_keep_the_report() {
     use std::io::{BufRead, BufReader};
-    let own = Folder::new();
+    let own = Directory::new();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut command =
         own.command(&["run", &trace("a01_otlp_basic_parts"), "--emit-otel", "-o", "summary"]);

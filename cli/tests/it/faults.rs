@@ -5,7 +5,7 @@
 use std::{fs, process::Child, thread, time::Duration};
 
 use crate::support::{
-    Folder, Ran, finish,
+    Directory, Ran, finish,
     processes::{assert_gone, is_zombie, signal, wait_for_line},
     trace,
 };
@@ -19,18 +19,20 @@ fn config(entries: &[(&str, &str)]) -> String {
 
 #[test]
 fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
-    let folder = Folder::new();
-    folder.script("hang", "cat >/dev/null; echo $$ >hang.pid; echo still loading >&2; sleep 600");
-    folder.script("segfault", "kill -SEGV $$");
-    folder.script("leak", "cat >/dev/null; sleep 600 & echo $! >leak.pid; echo '{\"score\": 1}'");
-    folder.script("exit", "echo '{\"score\": 1}'; echo boom >&2; exit 7");
-    folder.script("silent", "cat >/dev/null");
-    folder.script("chatty", "cat >/dev/null; echo starting; echo '{\"score\": 1}'");
-    folder.script("nan", "cat >/dev/null; echo '{\"score\": NaN}'");
-    folder.script("deaf", "exec <&-; echo '{\"score\": 0.5}'");
-    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
-    folder.script("bad_interpreter", "");
-    folder.file("bad_interpreter", "#!/no/such/interpreter\n");
+    let directory = Directory::new();
+    directory
+        .script("hang", "cat >/dev/null; echo $$ >hang.pid; echo still loading >&2; sleep 600");
+    directory.script("segfault", "kill -SEGV $$");
+    directory
+        .script("leak", "cat >/dev/null; sleep 600 & echo $! >leak.pid; echo '{\"score\": 1}'");
+    directory.script("exit", "echo '{\"score\": 1}'; echo boom >&2; exit 7");
+    directory.script("silent", "cat >/dev/null");
+    directory.script("chatty", "cat >/dev/null; echo starting; echo '{\"score\": 1}'");
+    directory.script("nan", "cat >/dev/null; echo '{\"score\": NaN}'");
+    directory.script("deaf", "exec <&-; echo '{\"score\": 0.5}'");
+    directory.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.script("bad_interpreter", "");
+    directory.file("bad_interpreter", "#!/no/such/interpreter\n");
     let entries = [
         ("hang", ", timeout: 5"),
         ("segfault", ""),
@@ -43,8 +45,9 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
         ("bad_interpreter", ""),
         ("good", ""),
     ];
-    folder.file("c.yaml", config(&entries));
-    let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    directory.file("c.yaml", config(&entries));
+    let ran =
+        directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(3);
     assert_eq!(
         ran.evaluations(0),
         [
@@ -64,25 +67,25 @@ fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
     assert_eq!(ran.error_of("exit"), "Custom evaluator 'exit' exited with code 7: boom");
     assert_eq!(ran.error_of("segfault"), "Custom evaluator 'segfault' exited with code -11");
     assert_eq!(ran.json()["summary"]["passed"], 2);
-    // What the report has no room for is told beside it.
+    // The report has no field for it; stderr has it.
     let ran =
         ran.says("hang, trace e847dad403e53610ae87e6c273a96009, stderr:\n  | still loading\n");
     ran.says(
         "ERROR: 2 passed, 0 failed, 8 errored, 0 not evaluated (10 evaluations in 1 conversation), 2 scored of 10 in total",
     );
     for pid in ["hang.pid", "leak.pid"] {
-        assert_gone(&wait_for_line(&folder.path().join(pid)));
+        assert_gone(&wait_for_line(&directory.path().join(pid)));
     }
 }
 
 /// A run with an evaluator that has answered, one that hangs, and one that waits for its turn.
-fn hanging_run(folder: &Folder, form: &str) -> Child {
-    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
-    folder.script("hang", "cat >/dev/null; echo $$ >hang.pid; sleep 600");
-    folder.script("late", "cat >/dev/null; echo '{\"score\": 1}'");
-    folder.file("c.yaml", config(&[("good", ""), ("hang", ""), ("late", "")]));
+fn hanging_run(directory: &Directory, form: &str) -> Child {
+    directory.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.script("hang", "cat >/dev/null; echo $$ >hang.pid; sleep 600");
+    directory.script("late", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.file("c.yaml", config(&[("good", ""), ("hang", ""), ("late", "")]));
     let trace = trace("a01_otlp_basic_parts");
-    folder.command(&["run", &trace, "-c", "c.yaml", "-o", form, "--jobs", "1"]).spawn().unwrap()
+    directory.command(&["run", &trace, "-c", "c.yaml", "-o", form, "--jobs", "1"]).spawn().unwrap()
 }
 
 fn interrupted(signals: &[&str]) -> (Ran, String) {
@@ -90,9 +93,9 @@ fn interrupted(signals: &[&str]) -> (Ran, String) {
 }
 
 fn interrupted_as(form: &str, signals: &[&str]) -> (Ran, String) {
-    let folder = Folder::new();
-    let child = hanging_run(&folder, form);
-    let hanging = wait_for_line(&folder.path().join("hang.pid"));
+    let directory = Directory::new();
+    let child = hanging_run(&directory, form);
+    let hanging = wait_for_line(&directory.path().join("hang.pid"));
     for name in signals {
         assert!(signal(name, &child.id().to_string()));
     }
@@ -111,7 +114,7 @@ fn ignores_hangup() -> bool {
 #[test]
 fn an_interrupted_run_reports_what_there_is_and_leaves_nothing_behind() {
     for name in ["INT", "TERM", "HUP"] {
-        // Whoever started the tests with `nohup` wants it ignored, by all they start.
+        // Under `nohup`, all programs ignore it.
         if name == "HUP" && ignores_hangup() {
             eprintln!("skipped: HUP is ignored here");
             continue;
@@ -144,65 +147,65 @@ fn every_form_says_that_it_is_partial() {
         let (ran, _) = interrupted_as(form, &["INT"]);
         let ran = ran.exits(3).says(&format!("; partial: {reason}"));
         assert!(ran.stdout.contains("was not finished, because the run was cancelled"), "{form}");
-        let told = match form {
-            // They are what others know them as; what they amount to stands beside them.
+        let expected = match form {
+            // They have the layout of agentevals; the outcome is on stderr.
             "table" | "summary" => continue,
             "junit" => format!("<property name=\"partial_reason\" value=\"{reason}\"/>"),
             _ => format!("; partial: {reason}"),
         };
-        assert!(ran.stdout.contains(&told), "{form}: {}", ran.stdout);
+        assert!(ran.stdout.contains(&expected), "{form}: {}", ran.stdout);
     }
 }
 
 #[test]
 fn nothing_is_tried_again_once_a_run_is_cancelled() {
-    let folder = Folder::new();
-    // Ends by the signal, as if somebody else had sent it.
-    folder.script("hang", "cat >/dev/null; echo $$ >>hang.pid; exec sleep 600");
-    folder.file("c.yaml", config(&[("hang", ", retries: 5")]));
+    let directory = Directory::new();
+    // Ends by the signal, as if another process had sent it.
+    directory.script("hang", "cat >/dev/null; echo $$ >>hang.pid; exec sleep 600");
+    directory.file("c.yaml", config(&[("hang", ", retries: 5")]));
     let trace = trace("a01_otlp_basic_parts");
-    let child = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]).spawn().unwrap();
-    wait_for_line(&folder.path().join("hang.pid"));
+    let child = directory.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]).spawn().unwrap();
+    wait_for_line(&directory.path().join("hang.pid"));
     assert!(signal("INT", &child.id().to_string()));
     let ran = finish(child).exits(3);
     assert_eq!(ran.evaluations(0), ["hang ERROR cancelled"]);
-    assert_eq!(fs::read_to_string(folder.path().join("hang.pid")).unwrap().lines().count(), 1);
+    assert_eq!(fs::read_to_string(directory.path().join("hang.pid")).unwrap().lines().count(), 1);
 }
 
 #[test]
 fn a_second_signal_leaves_nothing_behind_that_ignores_the_first() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "stubborn",
         "trap '' TERM INT HUP; sleep 600 & echo $! >child.pid; echo $$ >hang.pid; while :; do sleep 600; done",
     );
-    folder.file("c.yaml", config(&[("stubborn", "")]));
+    directory.file("c.yaml", config(&[("stubborn", "")]));
     let trace = trace("a01_otlp_basic_parts");
-    let child = folder.command(&["run", &trace, "-c", "c.yaml"]).spawn().unwrap();
-    let stubborn = wait_for_line(&folder.path().join("hang.pid"));
+    let child = directory.command(&["run", &trace, "-c", "c.yaml"]).spawn().unwrap();
+    let stubborn = wait_for_line(&directory.path().join("hang.pid"));
     let pid = child.id().to_string();
     // Two different ones: two of the same that come too fast are one.
     assert!(signal("INT", &format!("{pid} && kill -TERM {pid}")));
     finish(child).exits(130).reports_nothing();
     assert_gone(&stubborn);
-    assert_gone(&wait_for_line(&folder.path().join("child.pid")));
+    assert_gone(&wait_for_line(&directory.path().join("child.pid")));
 }
 
 #[test]
 fn a_second_interrupt_ends_at_once() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     // Nothing ends what is stuck here but the second signal.
-    let fifo = folder.path().join("trace.json");
+    let fifo = directory.path().join("trace.json");
     let child = {
-        folder.script("make", "exec mkfifo trace.json");
+        directory.script("make", "exec mkfifo trace.json");
         #[expect(
             clippy::disallowed_methods,
             reason = "there is no other way to make a pipe with a name"
         )]
         let made =
-            std::process::Command::new("./make").current_dir(folder.path()).status().unwrap();
+            std::process::Command::new("./make").current_dir(directory.path()).status().unwrap();
         assert!(made.success());
-        folder.command(&["run", "trace.json"]).spawn().unwrap()
+        directory.command(&["run", "trace.json"]).spawn().unwrap()
     };
     // When the other end can be opened, the program is reading.
     let _writer = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
@@ -222,11 +225,11 @@ fn a_second_interrupt_ends_at_once() {
 
 #[test]
 fn an_interrupted_build_is_stopped() {
-    let folder = Folder::new();
-    folder.file("check.rs", "fn main() {}");
-    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    let directory = Directory::new();
+    directory.file("check.rs", "fn main() {}");
+    directory.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
     // A cargo that takes its time.
-    folder.script(
+    directory.script(
         "bin/cargo",
         &format!(
             "case $1 in build) echo '   Compiling check v0.1.0' >&2; echo $$ >cargo.pid; sleep 600;; esac\n\
@@ -234,18 +237,18 @@ fn an_interrupted_build_is_stopped() {
             env!("CARGO")
         ),
     );
-    folder.file(
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: rust, type: code, path: check.rs}\n  - {name: good, type: code, path: good}\n",
     );
     let trace = trace("a01_otlp_basic_parts");
-    let mut command = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
+    let mut command = directory.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
     let path = std::env::var("PATH").unwrap();
     command
-        .env("PATH", format!("{}:{path}", folder.path().join("bin").display()))
-        .env("EVALUATOR_CACHE_DIR", folder.path().join("cache"));
+        .env("PATH", format!("{}:{path}", directory.path().join("bin").display()))
+        .env("EVALUATOR_CACHE_DIR", directory.path().join("cache"));
     let child = command.spawn().unwrap();
-    let cargo = wait_for_line(&folder.path().join("cargo.pid"));
+    let cargo = wait_for_line(&directory.path().join("cargo.pid"));
     assert!(signal("INT", &child.id().to_string()));
     let ran = finish(child).exits(3);
     assert_eq!(ran.evaluations(0), ["rust ERROR cancelled", "good ERROR cancelled"]);

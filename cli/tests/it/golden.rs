@@ -1,7 +1,7 @@
 //! Golden turns and golden cases without a recording, and recordings that may belong to another case.
 #![cfg(unix)]
 
-use crate::support::{Folder, Ran, output_formats, trace};
+use crate::support::{Directory, Ran, output_formats, trace};
 use serde_json::{Value, json};
 
 /// One call of a model that answers a prompt, in a trace of its own.
@@ -57,29 +57,45 @@ fn eval_set(cases: &[(&str, &[&str])]) -> String {
 }
 
 /// An agent that stopped after the first of three turns, and evaluators that are content with it.
-fn stopped_early() -> Folder {
-    let folder = Folder::new();
-    folder.file("t.json", recording(&[&["book a table"]]));
-    folder.file("set.json", eval_set(&[("booking", &["book a table", "for four", "thanks"])]));
-    folder.script("pass", r#"cat >/dev/null; echo '{"score": 1}'"#);
-    folder.script("low", r#"cat >/dev/null; echo '{"score": 0.25}'"#);
-    folder.script("unsure", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED"}'"#);
-    folder.script("crash", "exit 9");
-    folder
+fn stopped_early() -> Directory {
+    let directory = Directory::new();
+    directory.file("t.json", recording(&[&["book a table"]]));
+    directory.file("set.json", eval_set(&[("booking", &["book a table", "for four", "thanks"])]));
+    directory.script("pass", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    directory.script("low", r#"cat >/dev/null; echo '{"score": 0.25}'"#);
+    directory.script("unsure", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED"}'"#);
+    directory.script("crash", "exit 9");
+    directory
 }
 
-fn config(folder: &Folder, entries: &[&str]) {
+fn config(directory: &Directory, entries: &[&str]) {
     let entries: String = entries.iter().map(|entry| format!("  - {{{entry}}}\n")).collect();
-    folder.file("c.yaml", format!("eval_set: set.json\nevaluators:\n{entries}"));
+    directory.file("c.yaml", format!("eval_set: set.json\nevaluators:\n{entries}"));
 }
 
 const REASON: &str = "2 of 3 golden turns are not recorded";
 
 #[test]
+fn a_resumed_run_counts_golden_turns_again() {
+    let directory = stopped_early();
+    directory.script("number", "cat >/dev/null; echo started >>starts; echo 1");
+    directory.file("set.json", eval_set(&[("booking", &["book a table"])]));
+    config(&directory, &["name: number, type: code, path: ./number, contract: agenta"]);
+    let args = ["t.json", "-c", "c.yaml", "-o", "json", "--save-run", "r.evalrun", "--resume"];
+    directory.run(&args).exits(0);
+    assert_eq!(directory.run(&args).exits(0).evaluations(0), ["number PASSED"]);
+    // Documents of this contract contain the golden turn of the last recorded one, and no other.
+    directory.file("set.json", eval_set(&[("booking", &["book a table", "for four"])]));
+    assert_eq!(directory.run(&args).exits(1).evaluations(0), ["number FAILED"]);
+    let starts = std::fs::read_to_string(directory.path().join("starts")).unwrap();
+    assert_eq!(starts.lines().count(), 2, "the second run evaluates nothing");
+}
+
+#[test]
 fn golden_turns_that_are_not_recorded_fail_whatever_the_score_is() {
-    let folder = stopped_early();
+    let directory = stopped_early();
     config(
-        &folder,
+        &directory,
         &[
             "name: response_match_score, type: builtin",
             "name: tool_trajectory_avg_score, type: builtin",
@@ -90,7 +106,7 @@ fn golden_turns_that_are_not_recorded_fail_whatever_the_score_is() {
             "name: unsure, type: code, path: ./unsure",
         ],
     );
-    let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json"]).exits(1);
+    let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", "json"]).exits(1);
     assert_eq!(
         ran.evaluations(0),
         [
@@ -111,9 +127,9 @@ fn golden_turns_that_are_not_recorded_fail_whatever_the_score_is() {
         let reason = if fails { json!(REASON) } else { Value::Null };
         assert_eq!(metric["failure_reason"], reason, "{metric}");
     }
-    config(&folder, &["name: response_match_score, type: builtin"]);
+    config(&directory, &["name: response_match_score, type: builtin"]);
     for form in output_formats() {
-        let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", form]).exits(1);
+        let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", form]).exits(1);
         assert!(ran.stdout.contains(REASON), "{form}: {}", ran.stdout);
         assert!(!ran.stdout.contains("below the threshold"), "{form}: {}", ran.stdout);
         ran.says("FAILED: 0 passed, 1 failed");
@@ -122,31 +138,31 @@ fn golden_turns_that_are_not_recorded_fail_whatever_the_score_is() {
 
 #[test]
 fn an_entry_may_ignore_golden_turns_that_are_not_recorded() {
-    let folder = stopped_early();
+    let directory = stopped_early();
     config(
-        &folder,
+        &directory,
         &[
             "name: response_match_score, type: builtin, missing_turns: ignore",
             "name: pass, type: code, path: ./pass, missing_turns: ignore",
         ],
     );
-    folder.run(&["t.json", "-c", "c.yaml"]).exits(0);
+    directory.run(&["t.json", "-c", "c.yaml"]).exits(0);
     let adk = |criterion: &str| {
-        folder.file(
+        directory.file(
             "adk.json",
             format!(
                 r#"{{"criteria": {{"response_match_score": {criterion}, "pass": {criterion}}},
                      "custom_metrics": {{"pass": {{"code_config": {{"name": "./pass"}}}}}}}}"#
             ),
         );
-        folder.run(&["t.json", "-c", "adk.json", "-e", "set.json"])
+        directory.run(&["t.json", "-c", "adk.json", "-e", "set.json"])
     };
     adk("0.5").exits(1).says("FAILED: 0 passed, 2 failed");
     adk(r#"{"threshold": 0.5, "missing_turns": "fail"}"#).exits(1);
     adk(r#"{"threshold": 0.5, "missing_turns": "ignore"}"#).exits(0);
     adk(r#"{"threshold": 0.5, "missingTurns": "ignore"}"#).exits(0);
     for criterion in ["response_match_score", "pass"] {
-        folder.file(
+        directory.file(
             "adk.json",
             format!(
                 r#"{{"criteria": {{"{criterion}": {{"threshold": 0.5, "missing_turns": "fail", "missingTurns": "ignore"}}}},
@@ -154,68 +170,68 @@ fn an_entry_may_ignore_golden_turns_that_are_not_recorded() {
             ),
         );
         let twice = "`missingTurns` and `missing_turns` are the same key";
-        folder.run(&["t.json", "-c", "adk.json", "-e", "set.json"]).exits(2).says(twice);
+        directory.run(&["t.json", "-c", "adk.json", "-e", "set.json"]).exits(2).says(twice);
     }
     let wrong = adk(r#"{"threshold": 0.5, "missing_turns": "ignored"}"#).exits(2);
     assert!(wrong.stderr.contains("did you mean `ignore`?"), "{}", wrong.stderr);
-    config(&folder, &["name: pass, type: code, path: ./pass, mising_turns: ignore"]);
-    folder.run(&["t.json", "-c", "c.yaml"]).exits(2).says("did you mean `missing_turns`?");
+    config(&directory, &["name: pass, type: code, path: ./pass, mising_turns: ignore"]);
+    directory.run(&["t.json", "-c", "c.yaml"]).exits(2).says("did you mean `missing_turns`?");
 }
 
 #[test]
 fn missing_turns_are_a_failure_for_fail_fast_and_for_a_resumed_run() {
-    let folder = stopped_early();
+    let directory = stopped_early();
     config(
-        &folder,
+        &directory,
         &["name: response_match_score, type: builtin", "name: crash, type: code, path: ./crash"],
     );
     let args = ["t.json", "-c", "c.yaml", "-o", "json", "--fail-fast", "--jobs", "1"];
-    let ran = folder.run(&args).exits(1);
+    let ran = directory.run(&args).exits(1);
     assert_eq!(ran.evaluations(0), ["response_match_score FAILED", "crash ERROR not_run"]);
-    config(&folder, &["name: pass, type: code, path: ./pass"]);
+    config(&directory, &["name: pass, type: code, path: ./pass"]);
     for _ in 0..2 {
-        let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json", "--resume"]).exits(1);
+        let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", "json", "--resume"]).exits(1);
         assert_eq!(ran.json()["traces"][0]["metrics"][0]["failure_reason"], REASON);
     }
 }
 
 #[test]
 fn a_recording_with_more_turns_than_the_golden_case_is_compared_as_far_as_that_goes() {
-    let folder = stopped_early();
-    folder.file("t.json", recording(&[&["book a table", "for four", "thanks", "bye"]]));
+    let directory = stopped_early();
+    directory.file("t.json", recording(&[&["book a table", "for four", "thanks", "bye"]]));
     config(
-        &folder,
+        &directory,
         &["name: response_match_score, type: builtin", "name: pass, type: code, path: ./pass"],
     );
     let warning = "it compares 3 of 4 turns; there is no golden turn for the others";
-    let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json"]).exits(0);
+    let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", "json"]).exits(0);
     let json = ran.says("PASSED: 2 passed").says(warning).json();
     assert_eq!(json["traces"][0]["metrics"][0]["warnings"], json!([warning]));
     // What a program does with the golden turns is not known.
     assert!(json["traces"][0]["metrics"][1].get("warnings").is_none(), "{json}");
-    folder.file("t.json", recording(&[&["book a table", "for four", "thanks"]]));
-    let ran = folder.run(&["t.json", "-c", "c.yaml"]).exits(0);
+    directory.file("t.json", recording(&[&["book a table", "for four", "thanks"]]));
+    let ran = directory.run(&["t.json", "-c", "c.yaml"]).exits(0);
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
 }
 
 /// Three cases, the first of which is recorded.
-fn one_of_three(more: &str) -> Folder {
-    let folder = Folder::new();
-    folder.file("t.json", recording(&[&["hello"]]));
-    folder.file(
+fn one_of_three(more: &str) -> Directory {
+    let directory = Directory::new();
+    directory.file("t.json", recording(&[&["hello"]]));
+    directory.file(
         "set.json",
         eval_set(&[("greeting", &["hello"]), ("parting", &["bye"]), ("thanks", &["ta"])]),
     );
-    folder.file(
+    directory.file(
         "c.yaml",
         format!("eval_set: set.json\n{more}evaluators: [{{name: response_match_score, type: builtin}}]\n"),
     );
-    folder
+    directory
 }
 
-fn forms_that_name(folder: &Folder, args: &[&str], code: i32) {
+fn forms_that_name(directory: &Directory, args: &[&str], code: i32) {
     for form in output_formats() {
-        let ran = folder.run(&[args, &["-o", form]].concat()).exits(code);
+        let ran = directory.run(&[args, &["-o", form]].concat()).exits(code);
         for case in ["parting", "thanks"] {
             assert!(ran.stdout.contains(case), "{form}: no {case} in {}", ran.stdout);
         }
@@ -234,10 +250,10 @@ fn forms_that_name(folder: &Folder, args: &[&str], code: i32) {
 
 #[test]
 fn golden_cases_without_a_recording_are_listed_in_every_form() {
-    let folder = one_of_three("");
-    forms_that_name(&folder, &["t.json", "-c", "c.yaml"], 0);
-    let report = folder.path().join("report.txt");
-    folder.run(&["t.json", "-c", "c.yaml", "--output-file", "report.txt"]).exits(0);
+    let directory = one_of_three("");
+    forms_that_name(&directory, &["t.json", "-c", "c.yaml"], 0);
+    let report = directory.path().join("report.txt");
+    directory.run(&["t.json", "-c", "c.yaml", "--output-file", "report.txt"]).exits(0);
     let text = std::fs::read_to_string(report).unwrap();
     assert!(text.contains("  - \"parting\"\n"), "{text}");
 }
@@ -248,15 +264,15 @@ fn golden_cases_without_a_recording_fail_where_all_are_required() {
         forms_that_name(&one_of_three(""), &["t.json", "-c", "c.yaml", flag], 1);
     }
     for key in ["require_evaluated", "require_all_cases"] {
-        let folder = one_of_three(&format!("{key}: true\n"));
-        forms_that_name(&folder, &["t.json", "-c", "c.yaml"], 1);
-        folder
+        let directory = one_of_three(&format!("{key}: true\n"));
+        forms_that_name(&directory, &["t.json", "-c", "c.yaml"], 1);
+        directory
             .run(&["t.json", "-c", "c.yaml"])
             .exits(1)
             .says("FAILED: 1 passed, 0 failed")
             .says("; 2 golden cases without a recording, and each must have one");
-        folder.file("t.json", recording(&[&["hello"], &["Bye "], &["ta"]]));
-        let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json"]);
+        directory.file("t.json", recording(&[&["hello"], &["Bye "], &["ta"]]));
+        let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", "json"]);
         // The prompts are equal but for case and blanks, the answers are not.
         assert!(ran.json().get("unrecorded_cases").is_none(), "{}", ran.stdout);
         ran.exits(0).says("PASSED: 3 passed");
@@ -265,42 +281,42 @@ fn golden_cases_without_a_recording_fail_where_all_are_required() {
 
 #[test]
 fn no_case_is_called_unrecorded_where_the_run_did_not_come_to_its_end() {
-    let folder = one_of_three("fail_fast: true\n");
-    folder.file("broken.json", "{");
-    let ran = folder.run(&["broken.json", "t.json", "-c", "c.yaml", "-o", "json"]).exits(3);
+    let directory = one_of_three("fail_fast: true\n");
+    directory.file("broken.json", "{");
+    let ran = directory.run(&["broken.json", "t.json", "-c", "c.yaml", "-o", "json"]).exits(3);
     assert_eq!(ran.json()["partial"], true);
     assert!(ran.json().get("unrecorded_cases").is_none(), "{}", ran.stdout);
 }
 
 #[test]
 fn many_cases_without_a_recording_are_counted() {
-    let folder = Folder::new();
-    folder.file("t.json", recording(&[&["hello"]]));
+    let directory = Directory::new();
+    directory.file("t.json", recording(&[&["hello"]]));
     let names: Vec<String> = (0..500).map(|number| format!("case{number}")).collect();
     let cases: Vec<(&str, &[&str])> = names.iter().map(|name| (&**name, &["other"][..])).collect();
-    folder.file("set.json", eval_set(&[&[("greeting", &["hello"][..])], &cases[..]].concat()));
+    directory.file("set.json", eval_set(&[&[("greeting", &["hello"][..])], &cases[..]].concat()));
     let args = ["t.json", "-e", "set.json", "-m", "response_match_score"];
-    let ran = folder.run(&args).exits(0);
+    let ran = directory.run(&args).exits(0);
     assert!(ran.stdout.contains("and 480 more") && ran.stdout.len() < 5000, "{}", ran.stdout);
     assert!(ran.stderr.len() < 2000, "{}", ran.stderr);
-    let ran = folder.run(&[&args[..], &["-o", "json"]].concat()).exits(0);
+    let ran = directory.run(&[&args[..], &["-o", "json"]].concat()).exits(0);
     assert_eq!(ran.json()["unrecorded_cases"].as_array().unwrap().len(), 500);
 }
 
-fn lone_pair(prompt: Option<&str>, case: &str) -> Folder {
-    let folder = Folder::new();
-    folder.file("t.json", otlp(&[turn(1, "c", prompt, "re x")]));
-    folder.file("set.json", eval_set(&[("weather", &[case])]));
-    folder
+fn lone_pair(prompt: Option<&str>, case: &str) -> Directory {
+    let directory = Directory::new();
+    directory.file("t.json", otlp(&[turn(1, "c", prompt, "re x")]));
+    directory.file("set.json", eval_set(&[("weather", &[case])]));
+    directory
 }
 
-fn lone(folder: &Folder, more: &[&str]) -> Ran {
+fn lone(directory: &Directory, more: &[&str]) -> Ran {
     let args = ["t.json", "-e", "set.json", "-m", "tool_trajectory_avg_score"];
-    folder.run(&[&args, more].concat())
+    directory.run(&[&args, more].concat())
 }
 
 #[test]
-fn a_lone_recording_that_may_belong_to_another_case_is_told_of() {
+fn a_lone_recording_that_may_belong_to_another_case_has_a_warning() {
     for (prompt, case, doubt) in [
         (
             Some("Delete my account"),
@@ -310,18 +326,19 @@ fn a_lone_recording_that_may_belong_to_another_case_is_told_of() {
         (None, "Is it raining?", "the recording has no prompt to compare"),
         (Some("Delete my account"), "", "the golden case has no prompt to compare"),
     ] {
-        let folder = lone_pair(prompt, case);
+        let directory = lone_pair(prompt, case);
         let warning = format!(
             "is compared with golden case 'weather' only because there is no other: {doubt}"
         );
         for form in output_formats() {
             // It is compared all the same.
-            let ran = lone(&folder, &["-o", form]).exits(0).says("PASSED: 1 passed").says(&warning);
+            let ran =
+                lone(&directory, &["-o", form]).exits(0).says("PASSED: 1 passed").says(&warning);
             let shown =
                 ran.stdout.replace("&quot;", "\"").replace("&apos;", "'").replace("\\\"", "\"");
             assert!(shown.contains(&warning), "{form}: {}", ran.stdout);
         }
-        let json = lone(&folder, &["-o", "json"]).json();
+        let json = lone(&directory, &["-o", "json"]).json();
         assert_eq!(json["warnings"].as_array().map(Vec::len), Some(1));
     }
 }
@@ -331,25 +348,25 @@ fn strict_matching_does_not_compare_it() {
     for (prompt, reason) in
         [(Some("Delete it"), "no matching eval case"), (None, "no user input to match")]
     {
-        let folder = lone_pair(prompt, "Is it raining?");
-        let ran = lone(&folder, &["--strict-matching", "-o", "json"]).exits(1);
+        let directory = lone_pair(prompt, "Is it raining?");
+        let ran = lone(&directory, &["--strict-matching", "-o", "json"]).exits(1);
         assert_eq!(ran.evaluations(0), ["tool_trajectory_avg_score NOT_EVALUATED"]);
         assert_eq!(ran.json()["traces"][0]["metrics"][0]["details"]["reason"], reason);
         assert_eq!(ran.json()["unrecorded_cases"], json!(["weather"]));
         assert!(ran.json().get("warnings").is_none(), "{}", ran.stdout);
-        folder.file(
+        directory.file(
             "c.yaml",
             "strict_matching: true\nevaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n",
         );
-        folder.run(&["t.json", "-c", "c.yaml", "-e", "set.json"]).exits(1).says(reason);
+        directory.run(&["t.json", "-c", "c.yaml", "-e", "set.json"]).exits(1).says(reason);
     }
 }
 
 #[test]
 fn equal_prompts_are_no_reason_to_doubt() {
-    let folder = lone_pair(Some(" is it\tRAINING? "), "Is it raining?");
+    let directory = lone_pair(Some(" is it\tRAINING? "), "Is it raining?");
     for strict in [&[][..], &["--strict-matching"]] {
-        let ran = lone(&folder, &[&["-o", "json"], strict].concat()).exits(0);
+        let ran = lone(&directory, &[&["-o", "json"], strict].concat()).exits(0);
         assert!(ran.json().get("warnings").is_none(), "{}", ran.stdout);
         assert!(!ran.stderr.contains("golden case"), "{}", ran.stderr);
     }
@@ -357,14 +374,14 @@ fn equal_prompts_are_no_reason_to_doubt() {
 
 #[test]
 fn golden_cases_that_have_to_be_recorded_have_to_be_given() {
-    let folder = Folder::new();
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    let directory = Directory::new();
+    directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
     let entry = "evaluators: [{name: good, type: code, path: good}]";
-    folder.file("flag.yaml", entry);
-    folder.file("key.yaml", format!("require_all_cases: true\n{entry}"));
+    directory.file("flag.yaml", entry);
+    directory.file("key.yaml", format!("require_all_cases: true\n{entry}"));
     let trace = trace("a01_otlp_basic_parts");
     for args in [&["flag.yaml", "--require-all-cases"][..], &["key.yaml"]] {
-        folder
+        directory
             .run(&[&[&*trace, "-c"], args].concat())
             .exits(2)
             .says("every golden case must have a recording (`require_all_cases`), but there is no eval set");

@@ -2,24 +2,24 @@
 
 use std::fs;
 
-use crate::support::Folder;
+use crate::support::Directory;
 
 const MANIFEST: &str = "name: polite\ndescription: 'Is it: polite?'\nlanguage: python\nentrypoint: polite.py\ntags: [tone, 'yes']\nauthor: me\n";
 
-fn repository() -> Folder {
-    let folder = Folder::new();
-    folder.file("evaluators/polite/evaluator.yaml", MANIFEST);
-    folder.file("evaluators/polite/polite.py", "print('{\"score\": 1}')\n");
-    folder.file("evaluators/polite/__pycache__/polite.pyc", "left behind");
-    folder.file(
+fn repository() -> Directory {
+    let directory = Directory::new();
+    directory.file("evaluators/polite/evaluator.yaml", MANIFEST);
+    directory.file("evaluators/polite/polite.py", "print('{\"score\": 1}')\n");
+    directory.file("evaluators/polite/__pycache__/polite.pyc", "left behind");
+    directory.file(
         "evaluators/brief/evaluator.yaml",
         "{name: brief, description: Is it brief?, language: rust, entrypoint: src/main.rs}",
     );
-    folder
+    directory
         .file("evaluators/brief/Cargo.toml", "[package]\nname = \"brief\"\nversion = \"0.1.0\"\n");
-    folder.file("evaluators/brief/src/main.rs", "fn main() {}\n");
-    folder.file("evaluators/brief/target/debug/brief", "left behind");
-    folder
+    directory.file("evaluators/brief/src/main.rs", "fn main() {}\n");
+    directory.file("evaluators/brief/target/debug/brief", "left behind");
+    directory
 }
 
 const INDEX: &str = r#"# Made by `evaluator index` from the manifests of the evaluators; make it again instead of editing it.
@@ -60,74 +60,74 @@ fn without_hashes(text: &str) -> String {
 
 #[test]
 fn the_index_of_a_repository_stands_at_its_root() {
-    let folder = repository();
-    folder.evaluator(&["index", "evaluators"]).exits(0).reports_nothing().says("(2 evaluators)");
-    let text = fs::read_to_string(folder.path().join("index.yaml")).unwrap();
+    let directory = repository();
+    directory.evaluator(&["index", "evaluators"]).exits(0).reports_nothing().says("(2 evaluators)");
+    let text = fs::read_to_string(directory.path().join("index.yaml")).unwrap();
     assert_eq!(without_hashes(&text), INDEX);
 
     // From any place, and under any of its names, it is the same.
-    assert_eq!(folder.evaluator(&["index", ".", "-o", "-"]).exits(0).stdout, text);
-    let absolute = folder.path().join("evaluators");
+    assert_eq!(directory.evaluator(&["index", ".", "-o", "-"]).exits(0).stdout, text);
+    let absolute = directory.path().join("evaluators");
     assert_eq!(
-        folder.evaluator(&["index", absolute.to_str().unwrap(), "-o", "-"]).exits(0).stdout,
+        directory.evaluator(&["index", absolute.to_str().unwrap(), "-o", "-"]).exits(0).stdout,
         text
     );
-    folder.evaluator(&["index", ".", "--check"]).exits(0).says("is up to date");
+    directory.evaluator(&["index", ".", "--check"]).exits(0).says("is up to date");
 }
 
 #[test]
-fn the_index_of_any_other_folder_stands_in_it() {
-    let folder = repository();
-    fs::rename(folder.path().join("evaluators"), folder.path().join("mine")).unwrap();
-    folder.evaluator(&["index", "mine"]).exits(0);
-    let text = fs::read_to_string(folder.path().join("mine/index.yaml")).unwrap();
+fn the_index_of_any_other_directory_stands_in_it() {
+    let directory = repository();
+    fs::rename(directory.path().join("evaluators"), directory.path().join("mine")).unwrap();
+    directory.evaluator(&["index", "mine"]).exits(0);
+    let text = fs::read_to_string(directory.path().join("mine/index.yaml")).unwrap();
     assert!(text.contains("    path: polite/polite.py\n"), "{text}");
-    folder.evaluator(&["index", "mine", "-o", "all.yaml"]).exits(0);
-    let text = fs::read_to_string(folder.path().join("all.yaml")).unwrap();
+    directory.evaluator(&["index", "mine", "-o", "all.yaml"]).exits(0);
+    let text = fs::read_to_string(directory.path().join("all.yaml")).unwrap();
     assert!(text.contains("    path: mine/polite/polite.py\n"), "{text}");
 }
 
 #[test]
 fn an_index_elsewhere_says_where_it_can_be_used() {
-    let folder = repository();
-    folder.file("out/readme", "");
-    folder
+    let directory = repository();
+    directory.file("out/readme", "");
+    directory
         .evaluator(&["index", "evaluators", "-o", "out/index.yaml"])
         .exits(0)
         .says("it can be used only there");
-    let text = fs::read_to_string(folder.path().join("out/index.yaml")).unwrap();
+    let text = fs::read_to_string(directory.path().join("out/index.yaml")).unwrap();
     assert!(text.contains("    path: evaluators/polite/polite.py\n"), "{text}");
 }
 
 #[test]
 fn check_fails_when_a_file_changed_and_writes_nothing() {
-    let folder = repository();
-    folder.evaluator(&["index", ".", "--check"]).exits(1).says("it does not exist");
-    assert!(!folder.path().join("index.yaml").exists());
-    folder.evaluator(&["index", "."]).exits(0);
-    let before = fs::read_to_string(folder.path().join("index.yaml")).unwrap();
-    folder.file("evaluators/polite/helper.py", "");
-    folder.evaluator(&["index", ".", "--check"]).exits(1).says("is not up to date: line 21 ");
-    assert_eq!(fs::read_to_string(folder.path().join("index.yaml")).unwrap(), before);
+    let directory = repository();
+    directory.evaluator(&["index", ".", "--check"]).exits(1).says("it does not exist");
+    assert!(!directory.path().join("index.yaml").exists());
+    directory.evaluator(&["index", "."]).exits(0);
+    let before = fs::read_to_string(directory.path().join("index.yaml")).unwrap();
+    directory.file("evaluators/polite/helper.py", "");
+    directory.evaluator(&["index", ".", "--check"]).exits(1).says("is not up to date: line 21 ");
+    assert_eq!(fs::read_to_string(directory.path().join("index.yaml")).unwrap(), before);
 }
 
 #[test]
-fn all_problems_of_all_manifests_are_told_at_once_and_nothing_is_written() {
-    let folder = repository();
-    folder.file("index.yaml", "as it was");
-    folder.file(
+fn all_problems_of_all_manifests_are_reported_and_nothing_is_written() {
+    let directory = repository();
+    directory.file("index.yaml", "as it was");
+    directory.file(
         "evaluators/polite/evaluator.yaml",
         "name: Polite\ndescripton: no\nlanguage: pyhton\nentrypoint: ../polite.py\ntags: tone\nauthor: 5\n",
     );
-    folder.file("evaluators/brief/evaluator.yaml", "- a list");
-    folder.file("evaluators/other/evaluator.yml", MANIFEST);
-    let ran = folder.evaluator(&["index", "evaluators"]).exits(2).reports_nothing();
+    directory.file("evaluators/brief/evaluator.yaml", "- a list");
+    directory.file("evaluators/other/evaluator.yml", MANIFEST);
+    let ran = directory.evaluator(&["index", "evaluators"]).exits(2).reports_nothing();
     for (place, text) in [
         ("evaluators/polite/evaluator.yaml:1:1", "the key `description` is missing"),
-        ("evaluators/polite/evaluator.yaml:1:7", "but the folder is called `polite`"),
+        ("evaluators/polite/evaluator.yaml:1:7", "but the directory is called `polite`"),
         ("evaluators/polite/evaluator.yaml:2:1", "did you mean `description`?"),
         ("evaluators/polite/evaluator.yaml:3:11", "did you mean `python`?"),
-        ("evaluators/polite/evaluator.yaml:4:13", "`entrypoint` leaves the folder"),
+        ("evaluators/polite/evaluator.yaml:4:13", "`entrypoint` leaves the directory"),
         ("evaluators/polite/evaluator.yaml:5:7", "`tags` must be a list, not text"),
         ("evaluators/polite/evaluator.yaml:6:9", "`author` must be text, not a number"),
         ("evaluators/brief/evaluator.yaml:1:1", "a manifest is a mapping"),
@@ -136,23 +136,23 @@ fn all_problems_of_all_manifests_are_told_at_once_and_nothing_is_written() {
         assert!(ran.stderr.contains(place), "{place}: {}", ran.stderr);
         assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
     }
-    assert_eq!(fs::read_to_string(folder.path().join("index.yaml")).unwrap(), "as it was");
-    folder.evaluator(&["index", "evaluators", "--check"]).exits(2);
+    assert_eq!(fs::read_to_string(directory.path().join("index.yaml")).unwrap(), "as it was");
+    directory.evaluator(&["index", "evaluators", "--check"]).exits(2);
 }
 
 #[test]
-fn entrypoints_are_files_inside_the_folder_and_of_their_language() {
-    let folder = Folder::new();
-    folder.file("secret.py", "");
-    folder.file("all/polite/sub.py/x", "");
-    folder.file("all/polite/polite.js", "");
+fn entrypoints_are_files_inside_the_directory_and_of_their_language() {
+    let directory = Directory::new();
+    directory.file("secret.py", "");
+    directory.file("all/polite/sub.py/x", "");
+    directory.file("all/polite/polite.js", "");
     #[cfg(unix)]
-    std::os::unix::fs::symlink("../../secret.py", folder.path().join("all/polite/link.py"))
+    std::os::unix::fs::symlink("../../secret.py", directory.path().join("all/polite/link.py"))
         .unwrap();
     for (entrypoint, expected) in [
         ("gone.py", "names a file that does not exist"),
         ("/etc/passwd", "is an absolute path"),
-        ("a/../../secret.py", "leaves the folder of the evaluator"),
+        ("a/../../secret.py", "leaves the directory of the evaluator"),
         ("'a\\b.py'", "has a backslash"),
         ("./polite.py", "write `polite.py`"),
         ("sub.py", "is not a file"),
@@ -161,11 +161,11 @@ fn entrypoints_are_files_inside_the_folder_and_of_their_language() {
         #[cfg(unix)]
         ("link.py", "leads to"),
     ] {
-        folder.file(
+        directory.file(
             "all/polite/evaluator.yaml",
             MANIFEST.replace("entrypoint: polite.py", &format!("entrypoint: {entrypoint}")),
         );
-        let ran = folder.evaluator(&["index", "all"]).exits(2);
+        let ran = directory.evaluator(&["index", "all"]).exits(2);
         assert!(ran.stderr.contains("evaluator.yaml:4:13"), "{}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
     }
@@ -174,46 +174,46 @@ fn entrypoints_are_files_inside_the_folder_and_of_their_language() {
 #[cfg(target_os = "linux")]
 #[test]
 fn names_that_differ_in_case_only_are_the_same() {
-    let folder = repository();
-    folder.file("evaluators/Polite/evaluator.yaml", MANIFEST.replace("name: p", "name: P"));
-    folder.file("evaluators/Polite/polite.py", "");
-    let ran = folder.evaluator(&["index", "."]).exits(2);
+    let directory = repository();
+    directory.file("evaluators/Polite/evaluator.yaml", MANIFEST.replace("name: p", "name: P"));
+    directory.file("evaluators/Polite/polite.py", "");
+    let ran = directory.evaluator(&["index", "."]).exits(2);
     let ran = ran.says("the name `polite` is taken by ./evaluators/Polite/evaluator.yaml");
     ran.says("--> ./evaluators/polite/evaluator.yaml:1:7");
 }
 
 #[test]
 fn an_evaluator_in_rust_is_a_package() {
-    let folder = repository();
-    fs::remove_file(folder.path().join("evaluators/brief/Cargo.toml")).unwrap();
-    folder.evaluator(&["index", "."]).exits(2).says("there is no Cargo.toml in");
+    let directory = repository();
+    fs::remove_file(directory.path().join("evaluators/brief/Cargo.toml")).unwrap();
+    directory.evaluator(&["index", "."]).exits(2).says("there is no Cargo.toml in");
 }
 
 /// One file whose name no host takes would keep hosts from reading the whole index.
 #[test]
 fn what_hosts_would_not_read_is_not_written() {
-    let folder = repository();
-    let index = |code| folder.evaluator(&["index", "."]).exits(code);
+    let directory = repository();
+    let index = |code| directory.evaluator(&["index", "."]).exits(code);
     for name in ["my data.json", "naïve.md", "a..b", "(1).txt"] {
-        let file = folder.file(&format!("evaluators/polite/{name}"), "");
+        let file = directory.file(&format!("evaluators/polite/{name}"), "");
         index(2).says(&format!("{name} has a name that cannot be fetched"));
-        assert!(!folder.path().join("index.yaml").exists());
+        assert!(!directory.path().join("index.yaml").exists());
         fs::remove_file(file).unwrap();
     }
-    let large = folder.file("evaluators/brief/data.bin", "");
+    let large = directory.file("evaluators/brief/data.bin", "");
     fs::File::create(&large).unwrap().set_len((8 << 20) + 1).unwrap();
     index(2).says("data.bin is larger than is fetched of an evaluator: 8388608 bytes a file");
     fs::remove_file(large).unwrap();
     index(0);
-    let ran = folder.evaluator(&["list", "-s", "file", "--index", "."]).exits(0);
+    let ran = directory.evaluator(&["list", "-s", "file", "--index", "."]).exits(0);
     assert!(ran.stdout.contains("evaluators/brief/src/main.rs"), "{}", ran.stdout);
 }
 
 #[test]
-fn a_folder_without_evaluators_has_no_index() {
-    let folder = Folder::new();
-    folder.file("notes/readme.md", "");
-    folder.evaluator(&["index", "."]).exits(2).says("no evaluators in .");
-    folder.evaluator(&["index", "nowhere"]).exits(2).says("no such directory");
-    folder.evaluator(&["index", "notes/readme.md"]).exits(2).says("not a directory");
+fn a_directory_without_evaluators_has_no_index() {
+    let directory = Directory::new();
+    directory.file("notes/readme.md", "");
+    directory.evaluator(&["index", "."]).exits(2).says("no evaluators in .");
+    directory.evaluator(&["index", "nowhere"]).exits(2).says("no such directory");
+    directory.evaluator(&["index", "notes/readme.md"]).exits(2).says("not a directory");
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{Folder, eval_set, finish, trace};
+use crate::support::{Directory, eval_set, finish, trace};
 
 /// Text that would end a line, begin others, and speak to terminals and CI systems.
 const EVIL: &str = "x\nPASSED: 9 passed\n::error::y\r::stop-commands::z\r\n\u{1b}[2J\u{9b}31m\u{202e}\u{2028}##[add-mask]w<b>|`";
@@ -15,37 +15,38 @@ fn evil_json() -> String {
 }
 
 /// A recording whose trace id, model, tool names and messages are all evil, and evaluators that are.
-fn folder() -> Folder {
-    let folder = Folder::new();
+fn directory() -> Directory {
+    let directory = Directory::new();
     let evil = evil_json();
     let recording = fs::read_to_string(trace("k02_traj_extra"))
         .expect("it is there")
         .replace("4cccb4d99eac7c27751ecfea9cfda8e2", &format!("4c{evil}"))
         .replace("\"gpt-4o\"", &format!("\"{evil}\""))
         .replace("\"stringValue\": \"z\"", &format!("\"stringValue\": \"{evil}\""));
-    folder.file("trace.json", recording);
-    folder.file("evil", EVIL);
+    directory.file("trace.json", recording);
+    directory.file("evil", EVIL);
     let details = format!(r#"{{"reason": "{evil}", "diff": "{evil}", "measured": "{evil}"}}"#);
-    folder.file("failed.json", format!(r#"{{"score": 0, "details": {details}}}"#));
-    folder.file(
+    directory.file("failed.json", format!(r#"{{"score": 0, "details": {details}}}"#));
+    directory.file(
         "skipped.json",
         format!(r#"{{"score": 0, "status": "NOT_EVALUATED", "details": {details}}}"#),
     );
-    folder.file("reported.json", format!(r#"{{"error": {{"kind": "k", "message": "{evil}"}}}}"#));
+    directory
+        .file("reported.json", format!(r#"{{"error": {{"kind": "k", "message": "{evil}"}}}}"#));
     for name in ["failed", "skipped", "reported"] {
-        folder.script(name, &format!("cat >/dev/null; cat {name}.json"));
+        directory.script(name, &format!("cat >/dev/null; cat {name}.json"));
     }
-    folder.script("crash", "cat >/dev/null; cat evil evil >&2; exit 3");
-    folder.script("hang", "cat >/dev/null; cat evil >&2; sleep 600");
-    folder.script("nonsense", "cat >/dev/null; cat evil evil >&2; cat evil");
+    directory.script("crash", "cat >/dev/null; cat evil evil >&2; exit 3");
+    directory.script("hang", "cat >/dev/null; cat evil >&2; sleep 600");
+    directory.script("nonsense", "cat >/dev/null; cat evil evil >&2; cat evil");
     let entries: String = ["failed", "skipped", "reported", "crash", "nonsense"]
         .map(|name| format!("  - {{name: {name}, type: code, path: {name}}}\n"))
         .concat();
     let hang = "  - {name: hang, type: code, path: hang, timeout: 1}\n";
     let named = format!("  - {{name: \"n{evil}\", type: code, path: crash}}\n");
     let metric = "  - {name: tool_trajectory_avg_score, type: builtin}\n";
-    folder.file("c.yaml", format!("evaluators:\n{metric}{entries}{hang}{named}"));
-    folder
+    directory.file("c.yaml", format!("evaluators:\n{metric}{entries}{hang}{named}"));
+    directory
 }
 
 #[track_caller]
@@ -67,12 +68,12 @@ fn is_harmless(form: &str, text: &str) {
 
 #[test]
 fn no_form_of_report_passes_on_what_would_be_a_line_or_a_command() {
-    let folder = folder();
+    let directory = directory();
     let goldens = eval_set("library");
     for form in ["table", "summary", "markdown", "github", "junit"] {
         for verbose in ["-v", "-vv"] {
             let args = ["trace.json", "-c", "c.yaml", "-e", &goldens, "-o", form, verbose];
-            let ran = folder.run(&args).exits(3);
+            let ran = directory.run(&args).exits(3);
             assert!(ran.stdout.contains("failed"), "{form}: {}", ran.stdout);
             is_harmless(form, &ran.stdout);
             is_harmless("stderr", &ran.stderr);
@@ -80,18 +81,18 @@ fn no_form_of_report_passes_on_what_would_be_a_line_or_a_command() {
         }
         let file = format!("{form}=report");
         let args = ["run", "trace.json", "-c", "c.yaml", "-e", &goldens, "-o", &file];
-        folder.evaluator(&args).exits(3).reports_nothing();
-        is_harmless(form, &fs::read_to_string(folder.path().join("report")).unwrap());
+        directory.evaluator(&args).exits(3).reports_nothing();
+        is_harmless(form, &fs::read_to_string(directory.path().join("report")).unwrap());
     }
 }
 
 #[test]
 fn names_of_files_are_one_line_each() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let name = "t\n::error::x\u{1b}[2J.json";
-    folder.file(name, "{");
+    directory.file(name, "{");
     for form in ["table", "summary", "markdown", "github", "junit"] {
-        let ran = folder.run(&[name, "-o", form]).exits(3);
+        let ran = directory.run(&[name, "-o", form]).exits(3);
         is_harmless(form, &ran.stdout);
         is_harmless("stderr", &ran.stderr);
     }
@@ -99,9 +100,9 @@ fn names_of_files_are_one_line_each() {
 
 #[test]
 fn mistakes_on_the_command_line_are_shown_safely() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for argument in ["no\n::error::x.json", "no\u{1b}[2J.json"] {
-        let ran = folder.run(&[argument]).exits(2);
+        let ran = directory.run(&[argument]).exits(2);
         assert!(ran.stderr.contains("no such file"), "{}", ran.stderr);
         is_harmless("stderr", &ran.stderr);
     }
@@ -109,8 +110,8 @@ fn mistakes_on_the_command_line_are_shown_safely() {
 
 #[test]
 fn colours_are_of_this_program_alone() {
-    let folder = folder();
-    let mut command = folder.command(&["run", "trace.json", "-c", "c.yaml"]);
+    let directory = directory();
+    let mut command = directory.command(&["run", "trace.json", "-c", "c.yaml"]);
     command.env("CLICOLOR_FORCE", "1");
     let ran = finish(command.spawn().unwrap()).exits(3);
     let plain =

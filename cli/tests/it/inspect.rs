@@ -3,13 +3,13 @@
 
 use serde_json::json;
 
-use crate::support::{Folder, trace};
+use crate::support::{Directory, trace};
 
 #[test]
 fn conversations_are_printed_as_evaluators_see_them() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let file = trace("k01_traj_exact");
-    let ran = folder.evaluator(&["inspect", &file]).exits(0);
+    let ran = directory.evaluator(&["inspect", &file]).exits(0);
     for expected in [
         "Conversation 1: trace ",
         "  Turn 1 (span ",
@@ -21,12 +21,12 @@ fn conversations_are_printed_as_evaluators_see_them() {
         assert!(ran.stdout.contains(expected), "{expected}: {}", ran.stdout);
     }
     // The invocations are those of the document that an evaluator reads.
-    folder.script("keep", "cat >document.json; echo '{\"score\": 1}'");
-    folder.file("c.yaml", "evaluators: [{name: keep, type: code, path: keep}]");
-    folder.run(&[&file, "-c", "c.yaml"]).exits(0);
-    let document = std::fs::read_to_string(folder.path().join("document.json")).unwrap();
+    directory.script("keep", "cat >document.json; echo '{\"score\": 1}'");
+    directory.file("c.yaml", "evaluators: [{name: keep, type: code, path: keep}]");
+    directory.run(&[&file, "-c", "c.yaml"]).exits(0);
+    let document = std::fs::read_to_string(directory.path().join("document.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
-    let ran = folder.evaluator(&["inspect", &file, "-o", "json"]).exits(0);
+    let ran = directory.evaluator(&["inspect", &file, "-o", "json"]).exits(0);
     let inspected = ran.json();
     assert_eq!(inspected["conversations"][0]["invocations"], document["invocations"]);
     assert_eq!(inspected["errors"], json!([]));
@@ -36,7 +36,7 @@ fn conversations_are_printed_as_evaluators_see_them() {
 
 #[test]
 fn what_cannot_be_used_is_named_and_an_error() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let span = |id: &str, answer: &str| {
         let asked = json!([{"role": "user", "content": "a\nConversation 9"}]).to_string();
         json!({"traceId": id, "spanId": "s", "attributes": {
@@ -51,8 +51,8 @@ fn what_cannot_be_used_is_named_and_an_error() {
         json!({"traceId": "c"}).to_string(),
         json!({"traceId": "d", "spanId": "s"}).to_string(),
     ];
-    folder.file("t.jsonl", lines.join("\n"));
-    let ran = folder.evaluator(&["inspect", "t.jsonl"]).exits(3);
+    directory.file("t.jsonl", lines.join("\n"));
+    let ran = directory.evaluator(&["inspect", "t.jsonl"]).exits(3);
     for expected in [
         "    user: a\n      Conversation 9\n",
         "  error: span s: gen_ai.output.messages is JSON that was cut off after 2 bytes",
@@ -63,12 +63,12 @@ fn what_cannot_be_used_is_named_and_an_error() {
     }
     ran.says("line 3: the span has no usable `spanId`");
     let args = ["inspect", "t.jsonl", "--group-by", "conversation", "-o", "json"];
-    let ran = folder.evaluator(&args).exits(3);
+    let ran = directory.evaluator(&args).exits(3);
     assert_eq!(ran.json()["conversations"].as_array().unwrap().len(), 2);
     assert_eq!(ran.json()["left_out"], json!({"spans": 1}));
     assert_eq!(ran.json()["grouping"]["by"], "conversation");
-    folder.file("x.json", "{}");
-    folder
+    directory.file("x.json", "{}");
+    directory
         .evaluator(&["inspect", "x.json", "--format", "otlp-json"])
         .exits(3)
         .says("Failed to load trace file 'x.json': not an OTLP JSON document");

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::support::{
-    Folder, has,
+    Directory, has,
     processes::{assert_gone, signal, wait_for_line},
     trace,
 };
@@ -50,12 +50,12 @@ fn without_durations(mut report: Value) -> Value {
 }
 
 /// Runs the evaluator over five conversations: the report, the exit code, what was said, and the ways it was started.
-fn run(folder: &Folder, isolation: &str) -> (Value, Option<i32>, String, String) {
-    let _ = fs::remove_file(folder.path().join("seen"));
-    folder.file("c.yaml", config(isolation, 30));
+fn run(directory: &Directory, isolation: &str) -> (Value, Option<i32>, String, String) {
+    let _ = fs::remove_file(directory.path().join("seen"));
+    directory.file("c.yaml", config(isolation, 30));
     let trace = trace("i11_five_traces_plain");
-    let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
-    let seen = fs::read_to_string(folder.path().join("seen")).expect("the evaluator has run");
+    let ran = directory.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
+    let seen = fs::read_to_string(directory.path().join("seen")).expect("the evaluator has run");
     (without_durations(ran.json()), ran.code, ran.stderr, seen)
 }
 
@@ -64,12 +64,12 @@ fn forked_evaluations_are_reported_as_started_ones() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("check.py", EVALUATOR);
-    let (started, exit, _, seen) = run(&folder, ", isolation: process");
+    let directory = Directory::new();
+    directory.file("check.py", EVALUATOR);
+    let (started, exit, _, seen) = run(&directory, ", isolation: process");
     assert_eq!(seen, "started\n".repeat(5));
     for isolation in ["", ", isolation: auto"] {
-        let (forked, code, said, seen) = run(&folder, isolation);
+        let (forked, code, said, seen) = run(&directory, isolation);
         assert_eq!((forked, code), (started.clone(), exit), "{said}");
         assert_eq!(seen, "forked\n".repeat(5), "{said}");
         assert!(!said.contains("a new process"), "{said}");
@@ -77,19 +77,18 @@ fn forked_evaluations_are_reported_as_started_ones() {
 }
 
 #[test]
-fn what_is_unusual_is_started_and_told_once() {
+fn unusual_evaluators_are_started_and_reported_once() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("check.py", EVALUATOR);
-    folder.file("statistics.py", "def mean(values): return 1\n");
-    let (report, _, said, seen) = run(&folder, "");
+    let directory = Directory::new();
+    directory.file("check.py", EVALUATOR);
+    directory.file("statistics.py", "def mean(values): return 1\n");
+    let (report, _, said, seen) = run(&directory, "");
     assert_eq!(seen, "started\n".repeat(5));
-    let why =
-        "check: a new process for every evaluation (statistics.py stands beside the evaluator)";
+    let why = "check: a new process for every evaluation (statistics.py is next to the evaluator)";
     assert_eq!(said.matches(why).count(), 1, "{said}");
-    let (alone, ..) = run(&folder, ", isolation: process");
+    let (alone, ..) = run(&directory, ", isolation: process");
     assert_eq!(report, alone);
 }
 
@@ -98,11 +97,11 @@ fn few_conversations_are_not_worth_a_server() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("check.py", EVALUATOR);
-    folder.file("c.yaml", config("", 30));
-    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]);
-    assert_eq!(fs::read_to_string(folder.path().join("seen")).unwrap(), "started\n");
+    let directory = Directory::new();
+    directory.file("check.py", EVALUATOR);
+    directory.file("c.yaml", config("", 30));
+    directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]);
+    assert_eq!(fs::read_to_string(directory.path().join("seen")).unwrap(), "started\n");
 }
 
 #[cfg(target_os = "linux")]
@@ -111,37 +110,39 @@ fn limits_hold_for_forks_as_for_processes() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("check.py", EVALUATOR);
+    let directory = Directory::new();
+    directory.file("check.py", EVALUATOR);
     let limits = ", limits: {memory: 1GiB, cpu: 20, open_files: 64}";
-    let (started, exit, ..) = run(&folder, &format!(", isolation: process{limits}"));
-    let (forked, code, said, seen) = run(&folder, limits);
+    let (started, exit, ..) = run(&directory, &format!(", isolation: process{limits}"));
+    let (forked, code, said, seen) = run(&directory, limits);
     assert_eq!((forked, code), (started, exit), "{said}");
     assert_eq!(seen, "forked\n".repeat(5), "{said}");
 
     let own = "memory: 300MiB, cpu: 20, open_files: 64";
-    folder.file(
+    directory.file(
         "check.py",
         "import json, statistics\nimport resource, sys\n\
          of = lambda name: resource.getrlimit(getattr(resource, 'RLIMIT_' + name))\n\
          print(json.dumps({'score': 1, 'details': {name: of(name) for name in ('DATA', 'CPU', 'NOFILE')}}))\n",
     );
-    folder.file(
+    directory.file(
         "c.yaml",
         format!(
             "evaluators:\n  - {{name: check, type: code, path: check.py, limits: {{{own}}}}}\n"
         ),
     );
-    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    let ran =
+        directory.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
     let details = &ran.json()["traces"][4]["metrics"][0]["details"];
     let expected =
         serde_json::json!({"DATA": [300 << 20, 300 << 20], "CPU": [20, 21], "NOFILE": [64, 64]});
     assert_eq!(*details, expected);
-    folder.file(
+    directory.file(
         "check.py",
         "import json\nif 'b' in input(): held = b'x' * (2 << 30)\nprint(json.dumps({'score': 1}))\n",
     );
-    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    let ran =
+        directory.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
     let error = ran.error_of("check");
     assert!(error.contains("MemoryError") && error.contains("`memory: 300MiB`"), "{error}");
 }
@@ -152,8 +153,8 @@ fn no_fork_outlives_a_run_that_is_killed() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "check.py",
         "import json, os, signal, statistics, subprocess, sys, time\n\
          signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
@@ -162,13 +163,13 @@ fn no_fork_outlives_a_run_that_is_killed() {
          os.rename('new', 'pids')\n\
          time.sleep(600)\n",
     );
-    folder.file("c.yaml", config("", 600));
+    directory.file("c.yaml", config("", 600));
     let traces = trace("i11_five_traces_plain");
-    let mut run = folder
+    let mut run = directory
         .command(&["run", &traces, "-c", "c.yaml", "-o", "json", "--jobs", "1"])
         .spawn()
         .expect("the command starts");
-    let pids = wait_for_line(&folder.path().join("pids"));
+    let pids = wait_for_line(&directory.path().join("pids"));
     let pids: Vec<&str> = pids.split_whitespace().collect();
     assert!(pids.iter().all(|pid| signal("0", pid)), "all are there");
     let server = fs::read_to_string(format!("/proc/{}/cmdline", pids[2]));
@@ -183,13 +184,14 @@ fn a_fork_that_is_late_is_timed_out_like_any_other() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "check.py",
         "import json, time\nprint(json.dumps({'score': 1}), flush=True)\ntime.sleep(600)\n",
     );
-    folder.file("c.yaml", config("", 1));
-    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    directory.file("c.yaml", config("", 1));
+    let ran =
+        directory.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(3);
     for conversation in 0..5 {
         assert_eq!(ran.evaluations(conversation), ["check ERROR timed_out"]);
     }
@@ -212,20 +214,20 @@ if (way === 2) process.kill(process.pid, "SIGKILL");
 console.log(JSON.stringify({ score: mean([0, 1]), details: { way, file: __filename, argv: process.argv, env: Object.keys(process.env) } }));
 "#;
 
-fn javascript(folder: &Folder) {
-    folder.file("node_modules/mean/package.json", r#"{"name": "mean"}"#);
+fn javascript(directory: &Directory) {
+    directory.file("node_modules/mean/package.json", r#"{"name": "mean"}"#);
     let mean = "exports.mean = (values) => values.reduce((a, b) => a + b) / values.length;\n";
-    folder.file("node_modules/mean/index.js", mean);
-    folder.file("check.js", JAVASCRIPT);
+    directory.file("node_modules/mean/index.js", mean);
+    directory.file("check.js", JAVASCRIPT);
 }
 
-fn run_javascript(folder: &Folder, more: &str) -> (Value, Option<i32>, String, String) {
-    let _ = fs::remove_file(folder.path().join("seen"));
+fn run_javascript(directory: &Directory, more: &str) -> (Value, Option<i32>, String, String) {
+    let _ = fs::remove_file(directory.path().join("seen"));
     let entry = format!("{{name: check, type: code, path: check.js, timeout: 60{more}}}");
-    folder.file("c.yaml", format!("evaluators:\n  - {entry}\n"));
+    directory.file("c.yaml", format!("evaluators:\n  - {entry}\n"));
     let trace = trace("i11_five_traces_plain");
-    let ran = folder.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
-    let seen = fs::read_to_string(folder.path().join("seen")).expect("the evaluator has run");
+    let ran = directory.run(&[&trace, "-c", "c.yaml", "-o", "json", "-v"]);
+    let seen = fs::read_to_string(directory.path().join("seen")).expect("the evaluator has run");
     (without_durations(ran.json()), ran.code, ran.stderr, seen)
 }
 
@@ -234,22 +236,22 @@ fn javascript_whose_compiled_code_is_kept_is_reported_as_any_other() {
     if !has("node") {
         return;
     }
-    let folder = Folder::new();
-    javascript(&folder);
-    let (plain, exit, said, seen) = run_javascript(&folder, ", isolation: process");
+    let directory = Directory::new();
+    javascript(&directory);
+    let (plain, exit, said, seen) = run_javascript(&directory, ", isolation: process");
     assert_eq!(seen, "plain\n".repeat(5));
-    assert!(!said.contains("compiled anew"), "{said}");
+    assert!(!said.contains("compiled again"), "{said}");
     for more in ["", ", isolation: auto"] {
-        let (cached, code, said, seen) = run_javascript(&folder, more);
+        let (cached, code, said, seen) = run_javascript(&directory, more);
         assert_eq!((cached, code), (plain.clone(), exit), "{said}");
-        // A Node.js that cannot is told once.
+        // A Node.js without a compile cache is reported once.
         if seen.contains("cached") {
             assert_eq!(seen, "cached\n".repeat(5), "{said}");
-            assert!(!said.contains("compiled anew"), "{said}");
-            let kept = fs::read_to_string(folder.path().join("where")).expect("it was cached");
+            assert!(!said.contains("compiled again"), "{said}");
+            let kept = fs::read_to_string(directory.path().join("where")).expect("it was cached");
             assert!(!std::path::Path::new(&kept).exists(), "{kept} is left behind");
         } else {
-            let why = "check: compiled anew for every evaluation (Node.js ";
+            let why = "check: compiled again for every evaluation (Node.js ";
             assert_eq!(said.matches(why).count(), 1, "{said}");
         }
     }
@@ -260,11 +262,11 @@ fn javascript_that_brings_nothing_along_is_started_as_ever() {
     if !has("node") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("check.js", JAVASCRIPT.replace(r#"require("mean")"#, "{ mean: () => 0.5 }"));
-    let (_, _, said, seen) = run_javascript(&folder, "");
+    let directory = Directory::new();
+    directory.file("check.js", JAVASCRIPT.replace(r#"require("mean")"#, "{ mean: () => 0.5 }"));
+    let (_, _, said, seen) = run_javascript(&directory, "");
     assert_eq!(seen, "plain\n".repeat(5));
-    assert!(!said.contains("compiled anew"), "{said}");
+    assert!(!said.contains("compiled again"), "{said}");
 }
 
 #[test]
@@ -272,32 +274,32 @@ fn compiled_code_is_not_kept_where_something_is_unusual() {
     if !has("node") {
         return;
     }
-    let folder = Folder::new();
-    javascript(&folder);
+    let directory = Directory::new();
+    javascript(&directory);
     for more in [", env: {NODE_OPTIONS: --enable-source-maps}", ", limits: {cpu: 50}"] {
-        let (_, _, said, seen) = run_javascript(&folder, more);
+        let (_, _, said, seen) = run_javascript(&directory, more);
         assert_eq!(seen, "plain\n".repeat(5), "{more}");
-        let why = "check: compiled anew for every evaluation (";
+        let why = "check: compiled again for every evaluation (";
         assert_eq!(said.matches(why).count(), 1, "{more}: {said}");
     }
 }
 
 #[test]
-fn a_folder_for_compiled_code_that_cannot_be_had_changes_nothing() {
+fn a_directory_for_compiled_code_that_cannot_be_had_changes_nothing() {
     if !has("node") {
         return;
     }
-    let folder = Folder::new();
-    // What deletes its own code is compiled anew from then on, and no conversation is lost.
+    let directory = Directory::new();
+    // What deletes its own code is compiled again from then on, and no conversation is lost.
     let deletes = format!(
         "const at = require('module')['getCompile' + 'CacheDir']?.();\n\
          if (at) require('fs').rmSync(require('path').dirname(require('path').dirname(at)), {{ recursive: true, force: true }});\n\
          {JAVASCRIPT}"
     );
-    javascript(&folder);
-    let (plain, exit, ..) = run_javascript(&folder, ", isolation: process");
-    folder.file("check.js", deletes);
-    let (cached, code, said, _) = run_javascript(&folder, "");
+    javascript(&directory);
+    let (plain, exit, ..) = run_javascript(&directory, ", isolation: process");
+    directory.file("check.js", deletes);
+    let (cached, code, said, _) = run_javascript(&directory, "");
     let scores = |report: &Value| report.to_string().matches("\"score\":0.5").count();
     assert_eq!((scores(&cached), code), (scores(&plain), exit), "{said}");
 }

@@ -1,6 +1,6 @@
 //! Evaluators in languages that are run as they are, where this machine has them.
 
-use crate::support::{Folder, Ran, has, trace};
+use crate::support::{Directory, Ran, has, trace};
 
 const PYTHON: &str = r#"
 import json, sys
@@ -15,15 +15,15 @@ const document = JSON.parse(require("fs").readFileSync(0, "utf8"));
 console.log(JSON.stringify({ score: document.config.score, details: { name: document.metric_name } }));
 "#;
 
-fn run(folder: &Folder, file: &str) -> Ran {
-    folder.file(
+fn run(directory: &Directory, file: &str) -> Ran {
+    directory.file(
         "c.yaml",
         format!(
             "evaluators:\n  - {{name: good, type: code, path: {file}, config: {{score: 0.75}}}}\n  \
              - {{name: bad, type: code, path: {file}}}\n"
         ),
     );
-    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(3)
+    directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(3)
 }
 
 #[test]
@@ -31,17 +31,17 @@ fn python() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("check.py", PYTHON);
-    let ran = run(&folder, "check.py");
+    let directory = Directory::new();
+    directory.file("check.py", PYTHON);
+    let ran = run(&directory, "check.py");
     assert_eq!(ran.evaluations(0), ["good PASSED", "bad ERROR exited"]);
     assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.75);
     let error = ran.error_of("bad");
     assert!(error.starts_with("Custom evaluator 'bad' exited with code 1: "), "{error}");
     assert!(error.ends_with("KeyError: 'score'"), "{error}");
 
-    folder.file("check.py", "def broken(:\n");
-    let ran = run(&folder, "check.py");
+    directory.file("check.py", "def broken(:\n");
+    let ran = run(&directory, "check.py");
     assert!(ran.error_of("good").contains("SyntaxError"), "{}", ran.error_of("good"));
 }
 
@@ -50,11 +50,11 @@ fn javascript_and_typescript() {
     if !has("node") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     // Without a single type it is TypeScript for every version of Node.js.
     for file in ["check.js", "check.CJS", "check.ts"] {
-        folder.file(file, JAVASCRIPT);
-        let ran = run(&folder, file);
+        directory.file(file, JAVASCRIPT);
+        let ran = run(&directory, file);
         // Without a score it prints none.
         assert_eq!(ran.evaluations(0), ["good PASSED", "bad ERROR bad_answer"], "{file}");
         assert_eq!(ran.json()["traces"][0]["metrics"][0]["details"]["name"], "good");

@@ -1,17 +1,17 @@
-//! Runs with so many conversations that what comes of them is not held in memory.
+//! Runs with more conversations than are held in memory.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::path::Path;
 
-use crate::support::{self, Folder};
+use crate::support::{self, Directory};
 use evaluator_host::run::Runner;
 use serde_json::{Value, json};
 
-/// So many that what comes of them is more than is held in memory.
+/// More conversations than are held in memory.
 const MANY: usize = 8000;
 
-/// An id in letters only, so that it can be told from a duration.
+/// An id in letters only, so that it differs from a duration.
 fn id(number: usize) -> String {
     (0..6u32)
         .rev()
@@ -19,7 +19,7 @@ fn id(number: usize) -> String {
         .collect()
 }
 
-/// A recording of so many conversations of one turn, and at its end one without turns.
+/// A recording of that number of conversations of one turn, and at its end one without turns.
 fn recording(conversations: usize) -> String {
     let line = |number: usize, operation: &str| {
         let attribute =
@@ -68,22 +68,22 @@ fn ids(report: &Value) -> Vec<&str> {
 
 #[test]
 fn without_a_place_for_temporary_files_the_report_is_the_same_and_a_warning_says_so() {
-    let folder = Folder::new();
-    folder.file("t.json", recording(MANY));
+    let directory = Directory::new();
+    directory.file("t.json", recording(MANY));
     let run = |temporary: &Path| {
         let metrics = ["-m", "tool_call_count_v1", "-m", "token_usage_v1"];
-        let mut command = folder.command(&["run", "t.json", "-o", "json"]);
+        let mut command = directory.command(&["run", "t.json", "-o", "json"]);
         command.args(metrics).env("TMPDIR", temporary);
         support::finish(command.spawn().unwrap()).exits(3)
     };
-    let usual = run(folder.path());
+    let usual = run(directory.path());
     assert!(!usual.stderr.contains("temporary"), "{}", usual.stderr);
     // The file has no name, so nothing is left of it.
     let left: Vec<_> =
-        folder.path().read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
+        directory.path().read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["t.json"]);
 
-    let unwritable = run(&folder.path().join("t.json"));
+    let unwritable = run(&directory.path().join("t.json"));
     let warnings = unwritable.stderr.matches("stay in memory from here on").count();
     assert_eq!(warnings, 1, "{}", unwritable.stderr);
     assert!(unwritable.stderr.contains("TMPDIR names another directory"), "{}", unwritable.stderr);
@@ -96,11 +96,11 @@ fn without_a_place_for_temporary_files_the_report_is_the_same_and_a_warning_says
 
 #[test]
 fn every_form_of_report_is_the_same_when_nothing_is_held_in_memory() {
-    let folder = Folder::new();
-    folder.script("picky", r#"case "$(cat)" in *'<3>'*) echo "odd" >&2; exit 3;; *'<5>'*) echo '{"score": 0.25}';; *) echo '{"score": 1, "status": "FAILED", "details": {"reason": "é", "big": 123456789012345678901234567890}}';; esac"#);
-    let traces = folder.file("t.json", recording(20));
-    let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
-    folder.file(
+    let directory = Directory::new();
+    directory.script("picky", r#"case "$(cat)" in *'<3>'*) echo "odd" >&2; exit 3;; *'<5>'*) echo '{"score": 0.25}';; *) echo '{"score": 1, "status": "FAILED", "details": {"reason": "é", "big": 123456789012345678901234567890}}';; esac"#);
+    let traces = directory.file("t.json", recording(20));
+    let path = |name: &str| directory.path().join(name).into_os_string().into_string().unwrap();
+    directory.file(
         "c.yaml",
         format!(
             "evaluators:\n- {{name: picky, type: code, path: '{}'}}\n- {{name: tool_trajectory_avg_score, type: builtin}}\n",
@@ -130,15 +130,15 @@ fn every_form_of_report_is_the_same_when_nothing_is_held_in_memory() {
 
 #[test]
 fn conversations_are_reported_in_order_when_some_take_longer() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "slow",
         r#"case "$(cat)" in *'<0>'*|*'<7>'*) sleep 0.5;; esac; echo '{"score": 1}'"#,
     );
-    folder.file("t.json", recording(40));
-    folder.file("c.yaml", "evaluators:\n- {name: slow, type: code, path: slow}\n");
+    directory.file("t.json", recording(40));
+    directory.file("c.yaml", "evaluators:\n- {name: slow, type: code, path: slow}\n");
     let run = |jobs: &str| {
-        let ran = folder.run(&["t.json", "-c", "c.yaml", "-o", "json", "-j", jobs]).exits(3);
+        let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", "json", "-j", jobs]).exits(3);
         without_time(&ran.stdout)
     };
     let report = run("4");

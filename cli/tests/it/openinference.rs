@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use crate::support::{self, Folder, Ran};
+use crate::support::{self, Directory, Ran};
 use serde_json::{Value, json};
 
 /// A span: number, parent, name, milliseconds, attributes.
@@ -170,22 +170,22 @@ const GOLDEN: &str = r#"{"eval_set_id": "weather", "eval_cases": [{"eval_id": "p
 const ECHO: &str =
     "import json, sys\nprint(json.dumps({'score': 1, 'details': json.load(sys.stdin)}))\n";
 
-fn echo(folder: &Folder, args: &[&str]) -> Ran {
-    folder.file("echo.py", ECHO);
-    folder.file("c.yaml", "evaluators:\n  - {name: echo, type: code, path: echo.py}\n");
-    folder.run(&[args, &["-c", "c.yaml", "-o", "json"]].concat())
+fn echo(directory: &Directory, args: &[&str]) -> Ran {
+    directory.file("echo.py", ECHO);
+    directory.file("c.yaml", "evaluators:\n  - {name: echo, type: code, path: echo.py}\n");
+    directory.run(&[args, &["-c", "c.yaml", "-o", "json"]].concat())
 }
 
 #[test]
 fn every_export_of_a_run_gives_the_same_turn() {
     let traces = [(7, weather("s", "Paris", 0))];
     for (name, text) in [("otlp.json", otlp(&traces)), ("jaeger.json", jaeger(&traces))] {
-        let folder = Folder::new();
-        folder.file(name, text);
-        folder.file("golden.json", GOLDEN);
+        let directory = Directory::new();
+        directory.file(name, text);
+        directory.file("golden.json", GOLDEN);
         let metrics = ["-m", "tool_trajectory_avg_score", "-m", "response_match_score"];
         let args = [&[name, "-e", "golden.json", "-o", "json", "-t", "1"], &metrics[..]].concat();
-        let ran = folder.run(&args).exits(0);
+        let ran = directory.run(&args).exits(0);
         assert_eq!(
             ran.evaluations(0),
             ["tool_trajectory_avg_score PASSED", "response_match_score PASSED"]
@@ -214,14 +214,14 @@ fn traces_of_a_session_are_turns_of_a_conversation() {
     if !support::has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     let traces = [
         (1, weather("one", "Paris", 0)),
         (2, weather("two", "Oslo", 300)),
         (3, weather("one", "Rome", 600)),
     ];
-    folder.file("t.json", otlp(&traces));
-    let ran = echo(&folder, &["t.json", "--group-by", "conversation"]).exits(0);
+    directory.file("t.json", otlp(&traces));
+    let ran = echo(&directory, &["t.json", "--group-by", "conversation"]).exits(0);
     let report = ran.json();
     let conversations = report["traces"].as_array().unwrap();
     assert_eq!(conversations.len(), 2);
@@ -247,7 +247,7 @@ fn traces_of_a_session_are_turns_of_a_conversation() {
         ])
     };
     assert_eq!(turns, [expected(1, "Paris"), expected(601, "Rome")]);
-    assert_eq!(echo(&folder, &["t.json"]).json()["traces"].as_array().unwrap().len(), 3);
+    assert_eq!(echo(&directory, &["t.json"]).json()["traces"].as_array().unwrap().len(), 3);
 }
 
 #[test]
@@ -263,10 +263,10 @@ fn spans_that_say_it_twice_are_counted_once() {
         attributes["gen_ai.operation.name"] = json!(operation);
     }
     spans[2].4["gen_ai.usage.input_tokens"] = json!(1);
-    let folder = Folder::new();
-    folder.file("t.json", otlp(&[(1, spans)]));
+    let directory = Directory::new();
+    directory.file("t.json", otlp(&[(1, spans)]));
     let performance =
-        folder.run(&["t.json", "-o", "json"]).exits(1).json()["traces"][0]["performance_metrics"]
+        directory.run(&["t.json", "-o", "json"]).exits(1).json()["traces"][0]["performance_metrics"]
             .clone();
     assert_eq!(performance["counts"], json!({"llm_calls": 2, "tool_calls": 1, "invocations": 1}));
     // The first call has its own count of one convention, and what that leaves open of the other.

@@ -3,19 +3,19 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::support::{self, Folder, eval_set, trace};
+use crate::support::{self, Directory, eval_set, trace};
 
-fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 0.9412, "per_invocation_scores": [null], "details": {"é": "☀"}}'"#);
-    folder.script("low", r#"cat >/dev/null; echo '{"score": 0}'"#);
-    folder.script("crash", "printf 'boom\\nline 2' >&2; exit 3");
-    folder.file(
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.script("good", r#"cat >/dev/null; echo '{"score": 0.9412, "per_invocation_scores": [null], "details": {"é": "☀"}}'"#);
+    directory.script("low", r#"cat >/dev/null; echo '{"score": 0}'"#);
+    directory.script("crash", "printf 'boom\\nline 2' >&2; exit 3");
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: low, type: code, path: low}\n  \
          - {name: crash, type: code, path: crash}\n  - {name: tool_trajectory_avg_score, type: builtin}\n",
     );
-    folder
+    directory
 }
 
 /// Text with durations, rules and runs of blanks made equal.
@@ -56,9 +56,9 @@ fn assert_aligned(table: &str) {
 
 #[test]
 fn a_table_can_be_read_at_a_glance() {
-    let folder = folder();
+    let directory = directory();
     let goldens = eval_set("library");
-    let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(3);
+    let ran = directory.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(3);
     let (table, performance) = ran.stdout.split_once("  Performance Metrics:\n").unwrap();
     assert_aligned(table);
     assert_eq!(
@@ -94,14 +94,14 @@ fn a_table_can_be_read_at_a_glance() {
 
 #[test]
 fn a_table_shows_what_was_measured_and_where_calls_differ() {
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: tool_trajectory_alignment, type: builtin, threshold: 0.9, args: {y: ignore}}\n  \
          - {name: tool_call_count_v1, type: builtin, max: 2}\n  - {name: token_usage_v1, type: builtin}\n",
     );
     let goldens = eval_set("library");
-    let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(1);
+    let ran = directory.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-e", &goldens]).exits(1);
     let (table, _) = ran.stdout.split_once("  Performance Metrics:\n").unwrap();
     assert_aligned(table);
     assert_eq!(
@@ -129,14 +129,14 @@ fn a_table_shows_what_was_measured_and_where_calls_differ() {
 
 #[test]
 fn arguments_are_shown_in_the_order_they_were_given() {
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "set.json",
         r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [{"user_content": {}, "intermediate_data":
             {"tool_uses": [{"name": "t", "args": {"b": 1, "a": [2.0]}}, {"name": "u"}]}}]}]}"#,
     );
     let args = [&*trace("k02_traj_extra"), "-e", "set.json"];
-    let ran = folder.run(&args).exits(1);
+    let ran = directory.run(&args).exits(1);
     assert!(
         normal(&ran.stdout).contains("- t({\"b\": 1, \"a\": [2.0]})\n- u({})\n"),
         "{}",
@@ -145,10 +145,10 @@ fn arguments_are_shown_in_the_order_they_were_given() {
 }
 
 #[test]
-fn a_metric_nobody_knows_has_a_line_like_any_other() {
-    let folder = Folder::new();
-    folder.file("c.yaml", "evaluators:\n  - {name: nope, type: builtin}\n");
-    let ran = folder.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-o", "summary"]).exits(3);
+fn an_unknown_metric_has_a_line_like_any_other() {
+    let directory = Directory::new();
+    directory.file("c.yaml", "evaluators:\n  - {name: nope, type: builtin}\n");
+    let ran = directory.run(&[&trace("k02_traj_extra"), "-c", "c.yaml", "-o", "summary"]).exits(3);
     assert!(
         normal(&ran.stdout).contains("[ERR ] nope: ERROR - nope not found in registry. [TIME]\n"),
         "{}",
@@ -158,10 +158,10 @@ fn a_metric_nobody_knows_has_a_line_like_any_other() {
 
 #[test]
 fn a_summary_has_a_line_per_metric() {
-    let folder = folder();
+    let directory = directory();
     let goldens = eval_set("library");
     let args = [&*trace("k01_traj_exact"), "-c", "c.yaml", "-e", &goldens, "-o", "summary"];
-    let ran = folder.run(&args).exits(3);
+    let ran = directory.run(&args).exits(3);
     assert_eq!(
         normal(&ran.stdout),
         "Trace 8c0d82df351c54b1bb96cfd3028f66f9 (1 invocations):\n\
@@ -179,8 +179,8 @@ fn a_summary_has_a_line_per_metric() {
 
 #[test]
 fn json_has_the_agreed_keys_in_the_agreed_order() {
-    let folder = folder();
-    let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", "json"]).exits(3);
+    let directory = directory();
+    let ran = directory.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", "json"]).exits(3);
     assert!(ran.stdout.is_ascii() && ran.stdout.ends_with("}\n"), "{}", ran.stdout);
     let json = ran.json();
     let position =
@@ -229,17 +229,17 @@ fn json_has_the_agreed_keys_in_the_agreed_order() {
 
 #[test]
 fn a_reader_that_goes_away_loses_documents_and_nothing_else() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     // More than a pipe holds.
     let one = std::fs::read_to_string(trace("a01_otlp_basic_parts")).unwrap();
     for number in 1..=400 {
         let other = one.replace("e847dad403e53610ae87e6c273a96009", &format!("{number:032x}"));
-        folder.file(&format!("many/{number}.json"), other);
+        directory.file(&format!("many/{number}.json"), other);
     }
     let args = ["run", "--allow-unevaluated", "many"];
     // Programs that read a part of a document would not notice that it is one.
     for (format, code) in [("table", 0), ("summary", 0), ("json", 3)] {
-        let mut child = folder.command(&[&args[..], &["-o", format]].concat()).spawn().unwrap();
+        let mut child = directory.command(&[&args[..], &["-o", format]].concat()).spawn().unwrap();
         let mut first = String::new();
         let mut stdout = BufReader::with_capacity(16, child.stdout.take().unwrap());
         stdout.read_line(&mut first).unwrap();
@@ -254,17 +254,17 @@ fn a_reader_that_goes_away_loses_documents_and_nothing_else() {
 
 #[test]
 fn closed_streams_are_no_panic() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for redirect in [">&-", "2>&-", ">&- 2>&-", ">/dev/full"] {
         let line = format!(
             "'{}' run --allow-unevaluated '{}' {redirect}; echo \"code $?\" >>codes",
             env!("CARGO_BIN_EXE_evaluator"),
             trace("a01_otlp_basic_parts")
         );
-        let ran = folder.sh(&line);
+        let ran = directory.sh(&line);
         assert!(!ran.stderr.contains("panicked"), "{redirect}: {}", ran.stderr);
     }
-    let codes = std::fs::read_to_string(folder.path().join("codes")).unwrap();
+    let codes = std::fs::read_to_string(directory.path().join("codes")).unwrap();
     // A report that is lost is an error.
     let expected =
         if cfg!(target_os = "linux") { "code 3\ncode 0\ncode 3\ncode 3\n" } else { "code 3\n" };
@@ -273,9 +273,9 @@ fn closed_streams_are_no_panic() {
 
 #[test]
 fn whatever_is_printed_needs_an_open_stdout() {
-    let folder = Folder::new();
-    folder.file("c.yaml", "evaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n");
-    let report = folder.path().join("report.json");
+    let directory = Directory::new();
+    directory.file("c.yaml", "evaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n");
+    let report = directory.path().join("report.json");
     let commands = [
         "schema",
         "runtimes",
@@ -289,7 +289,7 @@ fn whatever_is_printed_needs_an_open_stdout() {
     ];
     for command in commands {
         for (redirect, code) in [(">&-", 3), (">/dev/null", 0)] {
-            let (ran, shown) = shell(&folder, command, redirect);
+            let (ran, shown) = shell(&directory, command, redirect);
             assert_eq!(ran.code, Some(code), "{shown}: {}", ran.stderr);
             assert_eq!(ran.stderr.contains("cannot write to stdout"), code == 3, "{}", ran.stderr);
         }
@@ -300,26 +300,26 @@ fn whatever_is_printed_needs_an_open_stdout() {
         trace("a01_otlp_basic_parts"),
         report.display()
     );
-    let (ran, _) = shell(&folder, &command, ">&-");
+    let (ran, _) = shell(&directory, &command, ">&-");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(report.exists());
 }
 
 /// Runs the command in a shell that redirects its streams.
-fn shell(folder: &Folder, command: &str, redirect: &str) -> (support::Ran, String) {
+fn shell(directory: &Directory, command: &str, redirect: &str) -> (support::Ran, String) {
     let line = format!("'{}' {command} {redirect}", env!("CARGO_BIN_EXE_evaluator"));
-    (folder.sh(&line), line)
+    (directory.sh(&line), line)
 }
 
 #[test]
 fn a_score_below_its_threshold_is_shown_below_it() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "check",
         r#"cat >/dev/null; echo '{"score": 0.79999999, "per_invocation_scores": [0.799999]}'"#,
     );
-    folder.script("s", r#"cat >/dev/null; echo '{"score": 0.9999999999}'"#);
-    folder.file(
+    directory.script("s", r#"cat >/dev/null; echo '{"score": 0.9999999999}'"#);
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: check, type: code, path: check, threshold: 0.8}\n  \
          - {name: s, type: code, path: s, threshold: 1}\n",
@@ -337,7 +337,7 @@ fn a_score_below_its_threshold_is_shown_below_it() {
         ("junit", ["score 0.79999999 is below", "score 0.9999999999 is below"]),
         ("markdown", ["| 0.79999999 |", "| 0.9999999999 |"]),
     ] {
-        let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", form]).exits(1);
+        let ran = directory.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", form]).exits(1);
         for part in parts {
             assert!(normal(&ran.stdout).contains(part), "{form}: no {part} in {}", ran.stdout);
         }
@@ -346,16 +346,16 @@ fn a_score_below_its_threshold_is_shown_below_it() {
 
 #[test]
 fn a_json_report_is_json_whatever_evaluators_answer() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "odd",
         &format!(
             r#"cat >/dev/null; echo '{{"score": 1, "details": {{"a": [NaN, -Infinity, 1e999], "n": {}}}}}'"#,
             "7".repeat(5000)
         ),
     );
-    folder.file("c.yaml", "evaluators: [{name: odd, type: code, path: odd}]\n");
-    let ran = folder.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    directory.file("c.yaml", "evaluators: [{name: odd, type: code, path: odd}]\n");
+    let ran = directory.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "-o", "json"]).exits(0);
     let details = &ran.json()["traces"][0]["metrics"][0]["details"];
     assert_eq!(details["a"], serde_json::json!(["NaN", "-Infinity", "Infinity"]));
     assert_eq!(details["n"], "7".repeat(5000));
@@ -363,13 +363,14 @@ fn a_json_report_is_json_whatever_evaluators_answer() {
 
 #[test]
 fn equal_errors_are_shown_once_with_their_number() {
-    let folder = Folder::new();
-    folder.script("same", "cat >/dev/null; echo 'error: same: config.max is missing' >&2; exit 2");
-    folder.script(
+    let directory = Directory::new();
+    directory
+        .script("same", "cat >/dev/null; echo 'error: same: config.max is missing' >&2; exit 2");
+    directory.script(
         "some",
         "grep -q 8c0d82df && { echo 'error: odd words' >&2; exit 1; }; echo '{\"score\": 1}'",
     );
-    folder.file(
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: same, type: code, path: same}\n  - {name: some, type: code, path: some}\n",
     );
@@ -377,7 +378,7 @@ fn equal_errors_are_shown_once_with_their_number() {
     for form in ["table", "summary", "github", "markdown"] {
         let mut args: Vec<&str> = traces.iter().map(String::as_str).collect();
         args.extend(["-c", "c.yaml", "-o", form]);
-        let ran = folder.run(&args).exits(3);
+        let ran = directory.run(&args).exits(3);
         let shown = ran.stdout.replace('\\', "");
         assert_eq!(shown.matches("config.max is missing").count(), 1, "{form}: {shown}");
         assert!(shown.contains("all 3 conversations"), "{form}: {shown}");
@@ -389,29 +390,29 @@ fn equal_errors_are_shown_once_with_their_number() {
     for form in ["json", "junit"] {
         let mut args: Vec<&str> = traces.iter().map(String::as_str).collect();
         args.extend(["-c", "c.yaml", "-o", form]);
-        let ran = folder.run(&args).exits(3);
+        let ran = directory.run(&args).exits(3);
         assert!(ran.stdout.matches("config.max is missing").count() >= 3, "{}", ran.stdout);
     }
 }
 
 #[test]
 fn the_message_of_a_panic_stands_in_the_table() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "panics",
         "cat >/dev/null; printf 'debug 1\\n' >&2; printf \"\\nthread 'main' (7) panicked at src/main.rs:5:9:\\nindex out of \
          bounds\\nnote: run with RUST_BACKTRACE=1\\nerror: panics: the evaluator panicked\\n\" >&2; exit 1",
     );
-    folder.script("aborts", "cat >/dev/null; kill -ABRT $$");
-    folder.script("wide", r#"cat >/dev/null; echo '{"score": 1.0000000001}'"#);
-    folder.file(
+    directory.script("aborts", "cat >/dev/null; kill -ABRT $$");
+    directory.script("wide", r#"cat >/dev/null; echo '{"score": 1.0000000001}'"#);
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: panics, type: code, path: panics}\n  - {name: aborts, type: code, path: aborts}\n  \
          - {name: wide, type: code, path: wide}\n",
     );
     for form in ["table", "summary"] {
         let args = [&trace("k01_traj_exact"), "-c", "c.yaml", "-o", form];
-        let text = folder.run(&args).exits(3).stdout;
+        let text = directory.run(&args).exits(3).stdout;
         for part in [
             "exited with code 1: panicked: index out of bounds (src/main.rs:5:9)",
             "killed by signal 6 (SIGABRT)",

@@ -9,124 +9,124 @@ use std::{
     thread,
 };
 
-use crate::support::{Folder, Ran, finish, trace};
+use crate::support::{Directory, Ran, finish, trace};
 
-fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
-    folder.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: good}\n");
-    folder
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    directory.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: good}\n");
+    directory
 }
 
-fn run(folder: &Folder, args: &[&str]) -> Ran {
+fn run(directory: &Directory, args: &[&str]) -> Ran {
     let trace = trace("k01_traj_exact");
-    folder.run(&[&[trace.as_str(), "-c", "c.yaml"], args].concat())
+    directory.run(&[&[trace.as_str(), "-c", "c.yaml"], args].concat())
 }
 
 #[test]
 fn a_link_stays_a_link_and_its_target_has_the_report() {
-    let folder = folder();
-    folder.file("shared/report", "old");
-    symlink("shared/report", folder.path().join("link")).unwrap();
-    symlink("shared/new", folder.path().join("dangling")).unwrap();
+    let directory = directory();
+    directory.file("shared/report", "old");
+    symlink("shared/report", directory.path().join("link")).unwrap();
+    symlink("shared/new", directory.path().join("dangling")).unwrap();
     for (link, target) in [("link", "shared/report"), ("dangling", "shared/new")] {
-        run(&folder, &["-o", "junit", "--output-file", link]).exits(0).reports_nothing();
-        assert!(folder.path().join(link).is_symlink());
-        let text = fs::read_to_string(folder.path().join(target)).unwrap();
+        run(&directory, &["-o", "junit", "--output-file", link]).exits(0).reports_nothing();
+        assert!(directory.path().join(link).is_symlink());
+        let text = fs::read_to_string(directory.path().join(target)).unwrap();
         assert!(text.starts_with("<?xml") && text.ends_with("</testsuites>\n"), "{text}");
     }
-    assert_eq!(fs::read_dir(folder.path().join("shared")).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(directory.path().join("shared")).unwrap().count(), 2);
 }
 
 #[test]
 fn a_file_keeps_its_mode() {
-    let folder = folder();
-    let file = folder.file("report", "old");
+    let directory = directory();
+    let file = directory.file("report", "old");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    run(&folder, &["-o", "json", "--output-file", "report"]).exits(0);
+    run(&directory, &["-o", "json", "--output-file", "report"]).exits(0);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(fs::read_to_string(&file).unwrap().starts_with("{\n"));
 }
 
 #[test]
 fn a_pipe_is_written_to_and_stays() {
-    let folder = folder();
-    let pipe = folder.pipe("pipe");
+    let directory = directory();
+    let pipe = directory.pipe("pipe");
     let reader = thread::spawn({
         let pipe = pipe.clone();
         move || fs::read_to_string(pipe).unwrap()
     });
-    run(&folder, &["-o", "json", "--output-file", "pipe"]).exits(0);
+    run(&directory, &["-o", "json", "--output-file", "pipe"]).exits(0);
     assert!(reader.join().unwrap().ends_with("}\n"));
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
 }
 
 #[test]
 fn an_index_is_written_to_a_pipe() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let manifest = "name: good\ndescription: Good.\nlanguage: python\nentrypoint: good.py\n";
-    folder.file("good/evaluator.yaml", manifest);
-    folder.file("good/good.py", "print('{\"score\": 1}')\n");
-    let pipe = folder.pipe("pipe");
+    directory.file("good/evaluator.yaml", manifest);
+    directory.file("good/good.py", "print('{\"score\": 1}')\n");
+    let pipe = directory.pipe("pipe");
     let reader = thread::spawn({
         let pipe = pipe.clone();
         move || fs::read_to_string(pipe).unwrap()
     });
-    folder.evaluator(&["index", ".", "-o", "pipe"]).exits(0);
+    directory.evaluator(&["index", ".", "-o", "pipe"]).exits(0);
     assert!(reader.join().unwrap().contains("good"));
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
-    let ran = folder.evaluator(&["index", ".", "-o", "/dev/stdout"]).exits(0);
+    let ran = directory.evaluator(&["index", ".", "-o", "/dev/stdout"]).exits(0);
     assert!(ran.stdout.contains("good"), "{}", ran.stdout);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_descriptor_by_its_path_is_written_to() {
-    let folder = folder();
-    symlink("/proc/self/fd/1", folder.path().join("stdout")).unwrap();
-    let ran = run(&folder, &["-o", "json", "--output-file", "stdout"]).exits(0);
+    let directory = directory();
+    symlink("/proc/self/fd/1", directory.path().join("stdout")).unwrap();
+    let ran = run(&directory, &["-o", "json", "--output-file", "stdout"]).exits(0);
     assert_eq!(ran.json()["summary"]["passed"], 1);
-    assert!(folder.path().join("stdout").is_symlink());
+    assert!(directory.path().join("stdout").is_symlink());
     // What others have written to the same file stays.
     let line = format!(
         "(echo before; '{}' run '{}' -c c.yaml -o json=/dev/stdout; echo after) >all",
         env!("CARGO_BIN_EXE_evaluator"),
         trace("k01_traj_exact")
     );
-    folder.script("go", &line);
+    directory.script("go", &line);
     #[expect(clippy::disallowed_methods, reason = "a shell redirects")]
     let shell = Command::new("./go")
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     finish(shell).exits(0);
-    let all = fs::read_to_string(folder.path().join("all")).unwrap();
+    let all = fs::read_to_string(directory.path().join("all")).unwrap();
     assert!(all.starts_with("before\n{\n") && all.ends_with("\n}\nafter\n"), "{all}");
 }
 
 #[test]
 fn an_index_is_written_through_a_link() {
-    let folder = Folder::new();
-    folder.file("shared/index.yaml", "old: true\n");
-    folder.file(
+    let directory = Directory::new();
+    directory.file("shared/index.yaml", "old: true\n");
+    directory.file(
         "evaluators/good/evaluator.yaml",
         "name: good\ndescription: Good.\nlanguage: python\nentrypoint: good.py\n",
     );
-    folder.file("evaluators/good/good.py", "print('{\"score\": 1}')\n");
-    symlink("shared/index.yaml", folder.path().join("index.yaml")).unwrap();
-    folder.evaluator(&["index", "."]).exits(0);
-    assert!(folder.path().join("index.yaml").is_symlink());
-    let index = fs::read_to_string(folder.path().join("shared/index.yaml")).unwrap();
+    directory.file("evaluators/good/good.py", "print('{\"score\": 1}')\n");
+    symlink("shared/index.yaml", directory.path().join("index.yaml")).unwrap();
+    directory.evaluator(&["index", "."]).exits(0);
+    assert!(directory.path().join("index.yaml").is_symlink());
+    let index = fs::read_to_string(directory.path().join("shared/index.yaml")).unwrap();
     assert!(index.contains("good"), "{index}");
 }
 
 #[test]
 fn what_cannot_be_written_is_refused_before_anything_runs() {
-    let folder = folder();
-    fs::create_dir(folder.path().join("directory")).unwrap();
-    symlink("no/such", folder.path().join("nowhere")).unwrap();
+    let directory = directory();
+    fs::create_dir(directory.path().join("directory")).unwrap();
+    symlink("no/such", directory.path().join("nowhere")).unwrap();
     for (args, message) in [
         (["--output-file", "directory"], "directory is a directory"),
         (["--output-file", "nowhere"], "no does not exist"),
@@ -134,43 +134,43 @@ fn what_cannot_be_written_is_refused_before_anything_runs() {
         (["-o", "json=no/such"], "no does not exist"),
         (["-o", "xml"], "there is no form `xml`; the forms are table, json, "),
     ] {
-        run(&folder, &args).exits(2).says(message).reports_nothing();
+        run(&directory, &args).exits(2).says(message).reports_nothing();
     }
 }
 
 #[test]
 fn one_run_has_several_reports() {
-    let folder = folder();
+    let directory = directory();
     let args = ["-o", "github", "-o", "junit=j.xml", "--output=json=r.json", "-o", "table=t.txt"];
-    let ran = run(&folder, &args).exits(0);
+    let ran = run(&directory, &args).exits(0);
     assert!(ran.stdout.starts_with("PASSED: "), "{}", ran.stdout);
-    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
     assert!(read("j.xml").contains("<testcase "));
     assert!(read("r.json").contains("\"passed\": 1"));
     assert!(read("t.txt").contains("[PASS]  good"));
     // Nothing is on stdout where every form has a file.
-    run(&folder, &["-o", "junit=j.xml"]).exits(0).reports_nothing();
-    run(&folder, &["-o", "json", "-o", "junit"]).exits(2).says("would go to stdout");
-    run(&folder, &["-o", "json=r", "-o", "junit=r"]).exits(2).says("would go to r;");
-    fs::create_dir(folder.path().join("d")).unwrap();
-    symlink("j.xml", folder.path().join("link.xml")).unwrap();
+    run(&directory, &["-o", "junit=j.xml"]).exits(0).reports_nothing();
+    run(&directory, &["-o", "json", "-o", "junit"]).exits(2).says("would go to stdout");
+    run(&directory, &["-o", "json=r", "-o", "junit=r"]).exits(2).says("would go to r;");
+    fs::create_dir(directory.path().join("d")).unwrap();
+    symlink("j.xml", directory.path().join("link.xml")).unwrap();
     for (one, other) in [("new", "./new"), ("new", "d/../new"), ("j.xml", "link.xml")] {
         let args = ["-o", &format!("json={one}"), "-o", &format!("junit={other}")];
-        run(&folder, &args).exits(2).says("two forms of the report would go to ");
+        run(&directory, &args).exits(2).says("two forms of the report would go to ");
     }
-    run(&folder, &["-o", "json", "-o", "junit=j", "--output-file", "r"])
+    run(&directory, &["-o", "json", "-o", "junit=j", "--output-file", "r"])
         .exits(2)
         .says("write `-o FORM=FILE` for each");
 }
 
 #[test]
 fn a_job_summary_is_appended_where_the_environment_names_its_file() {
-    let folder = folder();
-    let summary = folder.file("summary.md", "# Before\n");
+    let directory = directory();
+    let summary = directory.file("summary.md", "# Before\n");
     let trace = trace("k01_traj_exact");
     let run = |args: &[&str], summary: &Path| {
         let all = [&["run", trace.as_str(), "-c", "c.yaml"], args].concat();
-        let mut command = folder.command(&all);
+        let mut command = directory.command(&all);
         command.env("GITHUB_STEP_SUMMARY", summary);
         finish(command.spawn().unwrap()).exits(0)
     };
@@ -181,7 +181,8 @@ fn a_job_summary_is_appended_where_the_environment_names_its_file() {
     run(&["-o", "junit"], &summary);
     assert_eq!(fs::read_to_string(&summary).unwrap(), text);
     // The annotations are out, so the run is what it is.
-    run(&["-o", "github"], &folder.path().join("no/such")).says("cannot append to the job summary");
+    run(&["-o", "github"], &directory.path().join("no/such"))
+        .says("cannot append to the job summary");
 }
 
 #[test]
@@ -189,8 +190,8 @@ fn a_report_that_is_lost_is_not_called_passed() {
     if !cfg!(target_os = "linux") {
         return;
     }
-    let folder = folder();
-    let ran = run(&folder, &["-o", "json=/dev/full"]).exits(3);
+    let directory = directory();
+    let ran = run(&directory, &["-o", "json=/dev/full"]).exits(3);
     let last = ran.stderr.lines().last().unwrap();
     assert!(last.starts_with("ERROR: 1 passed"), "{last}");
     assert!(last.ends_with("the report could not be written"), "{last}");

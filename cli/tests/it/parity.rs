@@ -17,7 +17,7 @@ const NOTHING_SCORED: &str = "on purpose: a run in which nothing was scored is n
 const NOTES: &str =
     "on purpose: warnings and golden cases without a recording are in every form of the report";
 const WITHOUT_SCORE: &str =
-    "on purpose: what is not evaluated has no score, whatever number stands beside it";
+    "on purpose: what is not evaluated has no score, whatever its `score` contains";
 
 const ERROR_MARK: &str = "on purpose: an error has a mark and a word of its own";
 

@@ -1,7 +1,7 @@
-//! What a run does about errors: where they are told, what is tolerated, when it stops, what is tried again.
+//! Errors of a run: where they are reported, which are tolerated, when the run stops, and what is retried.
 #![cfg(unix)]
 
-use crate::support::{Folder, output_formats, trace};
+use crate::support::{Directory, output_formats, trace};
 use serde_json::json;
 
 const PASS: &str = r#"cat >/dev/null; echo '{"score": 1}'"#;
@@ -26,34 +26,35 @@ fn config(first_lines: &str, entries: &[&str]) -> String {
     format!("{first_lines}evaluators:\n{}", entries.iter().map(entry).collect::<String>())
 }
 
-fn folder(first_lines: &str, entries: &[&str]) -> Folder {
-    let folder = Folder::new();
-    folder.script("pass", PASS);
-    folder.script("fail", FAIL);
-    folder.script("crash", CRASH);
-    folder.script("later", PASS);
-    folder.file("c.yaml", config(first_lines, entries));
-    folder
+fn directory(first_lines: &str, entries: &[&str]) -> Directory {
+    let directory = Directory::new();
+    directory.script("pass", PASS);
+    directory.script("fail", FAIL);
+    directory.script("crash", CRASH);
+    directory.script("later", PASS);
+    directory.file("c.yaml", config(first_lines, entries));
+    directory
 }
 
-fn lines(folder: &Folder, file: &str) -> usize {
-    std::fs::read_to_string(folder.path().join(file)).unwrap_or_default().lines().count()
+fn lines(directory: &Directory, file: &str) -> usize {
+    std::fs::read_to_string(directory.path().join(file)).unwrap_or_default().lines().count()
 }
 
 #[test]
 fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let long = "i=0; while [ $i -lt 1000 ]; do echo \"line $i of a long tale\" >&2; i=$((i+1)); done; echo the last words >&2";
-    folder.script("exits", &format!("cat >/dev/null; {long}; exit 3"));
-    folder.script("hangs", &format!("cat >/dev/null; {long}; sleep 600"));
-    folder.script("babbles", &format!("cat >/dev/null; {long}; echo nonsense"));
-    folder.script("dies", &format!("cat >/dev/null; {long}; kill -SEGV $$"));
-    folder.script("leaks", &format!("cat >/dev/null; {long}; sleep 600 & echo '{{\"score\": 1}}'"));
-    folder.script(
+    directory.script("exits", &format!("cat >/dev/null; {long}; exit 3"));
+    directory.script("hangs", &format!("cat >/dev/null; {long}; sleep 600"));
+    directory.script("babbles", &format!("cat >/dev/null; {long}; echo nonsense"));
+    directory.script("dies", &format!("cat >/dev/null; {long}; kill -SEGV $$"));
+    directory
+        .script("leaks", &format!("cat >/dev/null; {long}; sleep 600 & echo '{{\"score\": 1}}'"));
+    directory.script(
         "says",
         &format!("cat >/dev/null; {long}; echo '{{\"error\": \"no such model\"}}'"),
     );
-    folder.script("pass", PASS);
+    directory.script("pass", PASS);
     for (name, kind, reason) in [
         ("exits", "exited", "exited with code 3"),
         ("hangs", "timed_out", "timed out after 3s"),
@@ -63,13 +64,13 @@ fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
         ("says", "reported", "no such model"),
     ] {
         let limit = if name == "hangs" { 3 } else { 60 };
-        folder.file("c.yaml", config("", &[&format!("{name} timeout: {limit}"), "pass"]));
+        directory.file("c.yaml", config("", &[&format!("{name} timeout: {limit}"), "pass"]));
         for form in output_formats() {
             let args = [&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", form];
-            let ran = folder.run(&args).exits(3);
-            // The summary on stdout is what others know; what they do not have stands beside it.
-            let beside = if form == "summary" { &*ran.stderr } else { "" };
-            let shown = format!("{}{beside}", ran.stdout);
+            let ran = directory.run(&args).exits(3);
+            // The summary on stdout is that of agentevals; stderr has the rest.
+            let extra = if form == "summary" { &*ran.stderr } else { "" };
+            let shown = format!("{}{extra}", ran.stdout);
             // The JSON report has the texts of agentevals.
             let reason = match (form, name) {
                 ("json", "babbles") => "produced invalid JSON",
@@ -96,14 +97,14 @@ fn every_form_tells_the_kind_the_reason_and_the_end_of_stderr() {
 const ONCE: &str = "cat >/dev/null; mkdir once.ran 2>/dev/null || { echo boom >&2; exit 9; }; echo '{\"score\": 1}'";
 
 #[test]
-fn a_share_of_errors_can_be_tolerated_and_is_told() {
-    let folder = folder("", &["pass"]);
-    folder.script("once", ONCE);
+fn a_share_of_errors_can_be_tolerated_and_is_reported() {
+    let directory = directory("", &["pass"]);
+    directory.script("once", ONCE);
     let five = trace("i11_five_traces_plain");
     let run = |config: &str, more: &[&str]| {
-        folder.file("c.yaml", config);
-        let _ = std::fs::remove_dir(folder.path().join("once.ran"));
-        folder.run(&[&[&*five, "-c", "c.yaml"], more].concat())
+        directory.file("c.yaml", config);
+        let _ = std::fs::remove_dir(directory.path().join("once.ran"));
+        directory.run(&[&[&*five, "-c", "c.yaml"], more].concat())
     };
     // 4 of 10.
     let some = config("", &["pass", "once"]);
@@ -151,27 +152,27 @@ fn a_share_of_errors_can_be_tolerated_and_is_told() {
 
 #[test]
 fn errors_of_an_evaluator_that_scored_nothing_are_never_tolerated() {
-    let folder = folder("", &["pass", "later", "crash"]);
+    let directory = directory("", &["pass", "later", "crash"]);
     // It judges nothing, and breaks where it would have to.
-    folder.script(
+    directory.script(
         "unsure",
         "cat >/dev/null; mkdir unsure.ran 2>/dev/null || exit 9; echo '{\"score\": 0, \"status\": \"NOT_EVALUATED\"}'",
     );
     let five = trace("i11_five_traces_plain");
     for name in ["crash", "unsure"] {
-        folder.file("c.yaml", config("", &["pass", "later", name]));
+        directory.file("c.yaml", config("", &["pass", "later", name]));
         for form in output_formats() {
-            let _ = std::fs::remove_dir(folder.path().join("unsure.ran"));
+            let _ = std::fs::remove_dir(directory.path().join("unsure.ran"));
             let args = [&*five, "-c", "c.yaml", "--max-error-rate", "1", "-o", form];
-            let ran = folder.run(&args).exits(3);
+            let ran = directory.run(&args).exits(3);
             assert!(form != "json" || ran.json()["errors_tolerated"] == false, "{}", ran.stdout);
             ran.says(&format!("not tolerated, because {name} broke and scored nothing"));
         }
     }
     // One conversation is not too few to say so.
     let one = trace("a01_otlp_basic_parts");
-    folder.file("c.yaml", config("require_evaluated: true\n", &["pass", "crash"]));
-    folder
+    directory.file("c.yaml", config("require_evaluated: true\n", &["pass", "crash"]));
+    directory
         .run(&[&one, "-c", "c.yaml", "--max-error-rate", "1"])
         .exits(3)
         .says("crash: scored no conversation");
@@ -179,20 +180,20 @@ fn errors_of_an_evaluator_that_scored_nothing_are_never_tolerated() {
 
 #[test]
 fn inputs_that_cannot_be_used_are_never_tolerated() {
-    let folder = folder("", &["pass"]);
+    let directory = directory("", &["pass"]);
     let good = trace("a01_otlp_basic_parts");
-    folder.file("broken.json", "{");
-    let run = |more: &[&str]| folder.run(&[&[&*good, "-c", "c.yaml"], more].concat());
+    directory.file("broken.json", "{");
+    let run = |more: &[&str]| directory.run(&[&[&*good, "-c", "c.yaml"], more].concat());
     run(&["broken.json", "--max-error-rate", "1"]).exits(3).says(
         "1 error outside of any conversation; 1 error not tolerated, because those outside of any conversation never are (a share of 0.5000",
     );
-    folder.run(&["broken.json", "-c", "c.yaml", "--max-error-rate", "1"]).exits(3);
+    directory.run(&["broken.json", "-c", "c.yaml", "--max-error-rate", "1"]).exits(3);
     run(&["-e", "broken.json", "--max-error-rate", "1"]).exits(3).says("ERROR: 1 passed");
 }
 
 #[test]
 fn rates_and_retries_outside_of_their_range_are_refused() {
-    let folder = folder("", &["pass"]);
+    let directory = directory("", &["pass"]);
     let trace = trace("a01_otlp_basic_parts");
     for (args, message) in [
         (["--max-error-rate", "1.5"], "must be in 0..=1"),
@@ -203,7 +204,7 @@ fn rates_and_retries_outside_of_their_range_are_refused() {
         (["--retries", "101"], "101 is not in 0..=100"),
         (["--retries", "1.5"], "invalid digit"),
     ] {
-        folder
+        directory
             .run(&[&trace, "-c", "c.yaml", args[0], args[1]])
             .exits(2)
             .reports_nothing()
@@ -217,12 +218,12 @@ fn fail_fast_begins_nothing_after_the_first_failure_or_error() {
         ("fail", 1, "FAILED", "1 passed, 1 failed, 0 errored"),
         ("crash", 3, "ERROR", "1 passed, 0 failed, 1 errored"),
     ] {
-        let folder = folder("", &["pass", bad, "later"]);
-        folder.script("later", "echo x >>later.runs; cat >/dev/null; echo '{\"score\": 1}'");
+        let directory = directory("", &["pass", bad, "later"]);
+        directory.script("later", "echo x >>later.runs; cat >/dev/null; echo '{\"score\": 1}'");
         let five = trace("i11_five_traces_plain");
         let args = [&*five, "-c", "c.yaml", "--jobs", "1", "--fail-fast"];
-        let ran = folder.run(&[&args[..], &["-o", "json"]].concat()).exits(exit);
-        assert_eq!(lines(&folder, "later.runs"), 0);
+        let ran = directory.run(&[&args[..], &["-o", "json"]].concat()).exits(exit);
+        assert_eq!(lines(&directory, "later.runs"), 0);
         let kind = if bad == "fail" { "fail FAILED" } else { "crash ERROR exited" };
         assert_eq!(ran.evaluations(0), ["pass PASSED", kind, "later ERROR not_run"]);
         let rest: Vec<String> =
@@ -241,11 +242,11 @@ fn fail_fast_begins_nothing_after_the_first_failure_or_error() {
             "{word}: {counts}, 0 not evaluated, 13 not run (15 evaluations in 5 conversations), "
         ));
         ran.says("; partial: the run stopped at the first failure or error (fail-fast)");
-        // No tolerance makes up for what nobody knows.
+        // Unknown results are never tolerated.
         let tolerant = [&args[..], &["--max-error-rate", "1"]].concat();
-        folder.run(&tolerant).exits(exit);
+        directory.run(&tolerant).exits(exit);
         for form in ["junit", "markdown", "github"] {
-            let ran = folder.run(&[&args[..], &["-o", form]].concat()).exits(exit);
+            let ran = directory.run(&[&args[..], &["-o", form]].concat()).exits(exit);
             let expected = match form {
                 "junit" => "<property name=\"partial\" value=\"true\"/>",
                 _ => "partial: the run stopped",
@@ -258,35 +259,36 @@ fn fail_fast_begins_nothing_after_the_first_failure_or_error() {
 
 #[test]
 fn fail_fast_changes_nothing_where_nothing_goes_wrong() {
-    let folder = folder("fail_fast: true\n", &["pass", "later"]);
-    let ran = folder.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    let directory = directory("fail_fast: true\n", &["pass", "later"]);
+    let ran =
+        directory.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "json"]).exits(0);
     assert_eq!(ran.json()["summary"]["passed"], 10);
     assert!(ran.json().get("partial").is_none());
 }
 
 #[test]
 fn fail_fast_stops_at_a_file_that_cannot_be_used() {
-    let folder = folder("fail_fast: true\n", &["pass"]);
-    folder.script("pass", "echo x >>pass.runs; echo '{\"score\": 1}'");
-    folder.file("broken.json", "{");
+    let directory = directory("fail_fast: true\n", &["pass"]);
+    directory.script("pass", "echo x >>pass.runs; echo '{\"score\": 1}'");
+    directory.file("broken.json", "{");
     let good = trace("a01_otlp_basic_parts");
-    let ran = folder.run(&["broken.json", &good, "-c", "c.yaml", "-o", "json"]).exits(3);
+    let ran = directory.run(&["broken.json", &good, "-c", "c.yaml", "-o", "json"]).exits(3);
     assert_eq!(ran.evaluations(0), ["pass ERROR not_run"]);
-    assert_eq!(lines(&folder, "pass.runs"), 0);
+    assert_eq!(lines(&directory, "pass.runs"), 0);
 }
 
 #[test]
 fn what_may_pass_by_itself_is_tried_again_and_says_so() {
-    let folder = folder("", &["flaky", "pass"]);
-    folder.script("flaky", &flaky("flaky", 2));
+    let directory = directory("", &["flaky", "pass"]);
+    directory.script("flaky", &flaky("flaky", 2));
     let trace = trace("a01_otlp_basic_parts");
-    let forget = || drop(std::fs::remove_file(folder.path().join("flaky.runs")));
-    folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
+    let forget = || drop(std::fs::remove_file(directory.path().join("flaky.runs")));
+    directory.run(&[&trace, "-c", "c.yaml"]).exits(3);
     for form in output_formats() {
         forget();
         let args = [&*trace, "-c", "c.yaml", "--retries", "3", "-o", form];
-        let ran = folder.run(&args).exits(0);
-        assert_eq!(lines(&folder, "flaky.runs"), 3);
+        let ran = directory.run(&args).exits(0);
+        assert_eq!(lines(&directory, "flaky.runs"), 3);
         let warning = "it answered only at attempt 3 (before: signalled, signalled)";
         if form == "json" {
             let json = ran.json();
@@ -311,17 +313,17 @@ fn what_may_pass_by_itself_is_tried_again_and_says_so() {
     forget();
     for form in output_formats() {
         forget();
-        let ran = folder.run(&[&trace, "-c", "c.yaml", "--retries", "1", "-o", form]).exits(3);
+        let ran = directory.run(&[&trace, "-c", "c.yaml", "--retries", "1", "-o", form]).exits(3);
         assert!(ran.stdout.contains("(attempt 2; before: signalled)"), "{form}: {}", ran.stdout);
-        assert_eq!(lines(&folder, "flaky.runs"), 2);
+        assert_eq!(lines(&directory, "flaky.runs"), 2);
     }
 }
 
 #[test]
 fn what_an_evaluator_decides_is_never_tried_again() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let counted = |name: &str, end: &str| {
-        folder.script(name, &format!("cat >/dev/null; echo x >>{name}.runs; {end}"));
+        directory.script(name, &format!("cat >/dev/null; echo x >>{name}.runs; {end}"));
     };
     counted("fails", r#"echo '{"score": 0}'"#);
     counted("exits", "exit 137");
@@ -329,27 +331,27 @@ fn what_an_evaluator_decides_is_never_tried_again() {
     counted("babbles", "echo nonsense");
     counted("aborts", "kill -ABRT $$");
     let names = ["fails", "exits", "reports", "babbles", "aborts"];
-    folder.file("c.yaml", config("retries: 5\n", &names));
-    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]).exits(3);
+    directory.file("c.yaml", config("retries: 5\n", &names));
+    directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]).exits(3);
     for name in names {
-        assert_eq!(lines(&folder, &format!("{name}.runs")), 1, "{name}");
+        assert_eq!(lines(&directory, &format!("{name}.runs")), 1, "{name}");
     }
 }
 
 #[test]
 fn retries_of_an_entry_are_its_own_and_the_command_line_decides_for_all() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     for name in ["own", "runs"] {
-        folder.script(name, &format!("cat >/dev/null; echo x >>{name}.runs; kill -TERM $$"));
+        directory.script(name, &format!("cat >/dev/null; echo x >>{name}.runs; kill -TERM $$"));
     }
-    folder.file("c.yaml", config("retries: 1\n", &["own retries: 0", "runs"]));
+    directory.file("c.yaml", config("retries: 1\n", &["own retries: 0", "runs"]));
     let trace = trace("a01_otlp_basic_parts");
     let counts = |more: &[&str]| {
         for name in ["own.runs", "runs.runs"] {
-            folder.file(name, "");
+            directory.file(name, "");
         }
-        folder.run(&[&[&*trace, "-c", "c.yaml"], more].concat()).exits(3);
-        [lines(&folder, "own.runs"), lines(&folder, "runs.runs")]
+        directory.run(&[&[&*trace, "-c", "c.yaml"], more].concat()).exits(3);
+        [lines(&directory, "own.runs"), lines(&directory, "runs.runs")]
     };
     assert_eq!(counts(&[]), [1, 2]);
     assert_eq!(counts(&["--retries", "2"]), [3, 3]);
@@ -358,13 +360,13 @@ fn retries_of_an_entry_are_its_own_and_the_command_line_decides_for_all() {
 
 #[test]
 fn a_timeout_is_tried_again() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "slow",
         "cat >/dev/null; echo x >>slow.runs; [ $(wc -l <slow.runs) -gt 1 ] || sleep 600; echo '{\"score\": 1}'",
     );
-    folder.file("c.yaml", config("", &["slow timeout: 5"]));
-    folder
+    directory.file("c.yaml", config("", &["slow timeout: 5"]));
+    directory
         .run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "--retries", "1"])
         .exits(0)
         .says("it answered only at attempt 2 (before: timed_out)");

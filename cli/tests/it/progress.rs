@@ -8,43 +8,43 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{Folder, Ran, finish, has, trace};
+use crate::support::{Directory, Ran, finish, has, trace};
 
 /// One evaluator that answers, one that breaks, and one that waits for the file `go`.
-fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.script("pass", "cat >/dev/null; echo '{\"score\": 1}'");
-    folder.script("crash", "exit 3");
-    folder.script(
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.script("pass", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.script("crash", "exit 3");
+    directory.script(
         "slow",
         "cat >/dev/null; until [ -e go ]; do sleep 0.05; done; echo '{\"score\": 1}'",
     );
     let entry = |name: &str| format!("  - {{name: {name}, type: code, path: ./{name}}}\n");
     let entries: String = ["pass", "crash", "slow"].map(entry).concat();
-    folder.file("c.yaml", format!("evaluators:\n{entries}"));
-    folder
+    directory.file("c.yaml", format!("evaluators:\n{entries}"));
+    directory
 }
 
 /// Waits until the program has written this text to the file `said`, and lets the last evaluator go on.
-fn until_said(folder: &Folder, text: &str) {
-    let begun = Instant::now();
-    while !fs::read_to_string(folder.path().join("said")).unwrap_or_default().contains(text) {
-        assert!(begun.elapsed() < Duration::from_secs(200), "`{text}` is never said");
+fn until_said(directory: &Directory, text: &str) {
+    let started = Instant::now();
+    while !fs::read_to_string(directory.path().join("said")).unwrap_or_default().contains(text) {
+        assert!(started.elapsed() < Duration::from_secs(200), "`{text}` is never said");
         thread::sleep(Duration::from_millis(5));
     }
-    folder.file("go", "");
+    directory.file("go", "");
 }
 
 #[test]
 fn where_lines_cannot_change_a_long_run_writes_some() {
-    let folder = folder();
+    let directory = directory();
     let args = ["run", &trace("a01_otlp_basic_parts"), "-c", "c.yaml", "--jobs", "3"];
-    let mut command = folder.command(&args);
-    command.stderr(File::create(folder.path().join("said")).unwrap());
+    let mut command = directory.command(&args);
+    command.stderr(File::create(directory.path().join("said")).unwrap());
     let child = command.spawn().unwrap();
-    until_said(&folder, "evaluated ");
+    until_said(&directory, "evaluated ");
     let ran = finish(child).exits(3);
-    let ran = Ran { stderr: fs::read_to_string(folder.path().join("said")).unwrap(), ..ran };
+    let ran = Ran { stderr: fs::read_to_string(directory.path().join("said")).unwrap(), ..ran };
     let progress: Vec<&str> =
         ran.stderr.lines().filter(|line| line.starts_with("evaluated ")).collect();
     assert!(!progress.is_empty() && progress.len() < 10, "{}", ran.stderr);
@@ -57,7 +57,7 @@ fn on_a_terminal_a_bar_shows_how_far_a_long_run_has_come() {
     if !has("script") || !cfg!(target_os = "linux") {
         return;
     }
-    let folder = folder();
+    let directory = directory();
     let line = format!(
         "'{}' run '{}' -c c.yaml --jobs 3 >report",
         env!("CARGO_BIN_EXE_evaluator"),
@@ -67,15 +67,15 @@ fn on_a_terminal_a_bar_shows_how_far_a_long_run_has_come() {
     let terminal = Command::new("script")
         .args(["-qec", &line, "/dev/null"])
         .env("TERM", "xterm")
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .stdin(Stdio::null())
-        .stdout(File::create(folder.path().join("said")).unwrap())
+        .stdout(File::create(directory.path().join("said")).unwrap())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    until_said(&folder, "] 2/3, ");
+    until_said(&directory, "] 2/3, ");
     let ran = finish(terminal).exits(3);
-    let ran = Ran { stdout: fs::read_to_string(folder.path().join("said")).unwrap(), ..ran };
+    let ran = Ran { stdout: fs::read_to_string(directory.path().join("said")).unwrap(), ..ran };
     assert!(ran.stdout.contains("\r\x1b[2K[================>       ] 2/3, "), "{:?}", ran.stdout);
     assert!(ran.stdout.contains("/s, 1 broke, "), "{:?}", ran.stdout);
     // Nothing of it stays.

@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::support::{
-    Folder, Ran, finish, has,
+    Directory, Ran, finish, has,
     processes::{assert_gone, signal, wait_for_line},
     trace,
 };
@@ -43,69 +43,70 @@ case "$1" in
 esac
 "#;
 
-/// A folder with the false uv, an evaluator and its requirements; `None` without Python.
-pub(crate) fn with_uv(requirements: &str) -> Option<Folder> {
+/// A directory with the false uv, an evaluator and its requirements; `None` without Python.
+pub(crate) fn with_uv(requirements: &str) -> Option<Directory> {
     if !has("python3") {
         return None;
     }
-    let folder = Folder::new();
-    folder.script("bin/uv", UV);
-    folder.file("check.py", EVALUATOR);
-    folder.file("requirements.txt", requirements);
-    folder.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: check.py}\n");
-    Some(folder)
+    let directory = Directory::new();
+    directory.script("bin/uv", UV);
+    directory.file("check.py", EVALUATOR);
+    directory.file("requirements.txt", requirements);
+    directory.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: check.py}\n");
+    Some(directory)
 }
 
-pub(crate) fn command(folder: &Folder, args: &[&str]) -> Command {
+pub(crate) fn command(directory: &Directory, args: &[&str]) -> Command {
     let path = std::env::var_os("PATH").unwrap();
-    let mut folders = vec![folder.path().join("bin")];
+    let mut directories = vec![directory.path().join("bin")];
     // No uv but the one of the test.
-    folders.extend(std::env::split_paths(&path).filter(|folder| !folder.join("uv").exists()));
-    let mut command = folder.command(args);
+    directories
+        .extend(std::env::split_paths(&path).filter(|directory| !directory.join("uv").exists()));
+    let mut command = directory.command(args);
     for name in ["EVALUATOR_CACHE_DIR", "EVALUATOR_PYTHON_SDK", "VIRTUAL_ENV"] {
         command.env_remove(name);
     }
     command
-        .env("PATH", std::env::join_paths(folders).unwrap())
-        .env("XDG_CACHE_HOME", folder.path().join("cache"))
+        .env("PATH", std::env::join_paths(directories).unwrap())
+        .env("XDG_CACHE_HOME", directory.path().join("cache"))
         .env("PIP_CONFIG_FILE", "/dev/null")
         .env("PIP_NO_INDEX", "1")
-        .env("PIP_FIND_LINKS", folder.path().join("wheels"));
+        .env("PIP_FIND_LINKS", directory.path().join("wheels"));
     command
 }
 
-pub(crate) fn run(folder: &Folder, args: &[&str]) -> Ran {
-    finish(command(folder, args).spawn().unwrap())
+pub(crate) fn run(directory: &Directory, args: &[&str]) -> Ran {
+    finish(command(directory, args).spawn().unwrap())
 }
 
 pub(crate) const ARGS: [&str; 4] = ["run", "-c", "c.yaml", "-o"];
 
-pub(crate) fn evaluate(folder: &Folder) -> Ran {
+pub(crate) fn evaluate(directory: &Directory) -> Ran {
     let trace = trace("a01_otlp_basic_parts");
-    run(folder, &[&ARGS[..], &["json", &trace]].concat())
+    run(directory, &[&ARGS[..], &["json", &trace]].concat())
 }
 
 /// Starts a run that writes what it has to say into a file.
-pub(crate) fn start(folder: &Folder, stderr: &str) -> Child {
+pub(crate) fn start(directory: &Directory, stderr: &str) -> Child {
     let trace = trace("a01_otlp_basic_parts");
-    let stderr = File::create(folder.path().join(stderr)).unwrap();
-    let mut command = command(folder, &[&ARGS[..], &["json", "-v", &trace]].concat());
+    let stderr = File::create(directory.path().join(stderr)).unwrap();
+    let mut command = command(directory, &[&ARGS[..], &["json", "-v", &trace]].concat());
     command.stderr(Stdio::from(stderr)).spawn().unwrap()
 }
 
 /// Waits until a run has said something.
 #[track_caller]
-pub(crate) fn wait_until_said(folder: &Folder, stderr: &str, text: &str) {
-    let begun = Instant::now();
-    while !fs::read_to_string(folder.path().join(stderr)).unwrap().contains(text) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "`{text}` was never said");
+pub(crate) fn wait_until_said(directory: &Directory, stderr: &str, text: &str) {
+    let started = Instant::now();
+    while !fs::read_to_string(directory.path().join(stderr)).unwrap().contains(text) {
+        assert!(started.elapsed() < Duration::from_secs(60), "`{text}` was never said");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
 /// The environments that are there, in order of their names.
-pub(crate) fn environments(folder: &Folder) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder.path().join("cache/agentevals/venvs"));
+pub(crate) fn environments(directory: &Directory) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.path().join("cache/agentevals/venvs"));
     let mut paths: Vec<PathBuf> =
         entries.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.is_dir());
@@ -113,122 +114,122 @@ pub(crate) fn environments(folder: &Folder) -> Vec<PathBuf> {
     paths
 }
 
-/// How often an environment was begun.
-pub(crate) fn begun(folder: &Folder) -> usize {
-    let log = fs::read_to_string(folder.path().join("uv.log")).unwrap_or_default();
+/// Returns how many times the creation of an environment was started.
+pub(crate) fn creations(directory: &Directory) -> usize {
+    let log = fs::read_to_string(directory.path().join("uv.log")).unwrap_or_default();
     log.lines().filter(|line| line.starts_with("venv ")).count()
 }
 
 #[test]
 fn an_environment_is_built_once_and_again_for_other_requirements() {
-    let Some(folder) = with_uv("# nothing but this\nfirst>=1\n") else { return };
+    let Some(directory) = with_uv("# nothing but this\nfirst>=1\n") else { return };
     // Another evaluator with the same requirements.
-    folder.file("other/check.py", EVALUATOR);
-    folder.file("other/requirements.txt", "# nothing but this\nfirst>=1\n");
-    folder.file(
+    directory.file("other/check.py", EVALUATOR);
+    directory.file("other/requirements.txt", "# nothing but this\nfirst>=1\n");
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: good, type: code, path: check.py}\n  - {name: other, type: code, path: other/check.py}\n",
     );
-    let first = evaluate(&folder).exits(0);
+    let first = evaluate(&directory).exits(0);
     assert_eq!(first.evaluations(0), ["good PASSED", "other PASSED"]);
-    let log = fs::read_to_string(folder.path().join("uv.log")).unwrap();
+    let log = fs::read_to_string(directory.path().join("uv.log")).unwrap();
     let calls: Vec<&str> = log.lines().collect();
     assert_eq!(calls.len(), 3, "{log}");
     assert!(calls[1].ends_with("/bin/python agentevals-evaluator-sdk"), "{log}");
     assert!(calls[2].contains("/bin/python -r /"), "{log}");
     assert!(first.stderr.contains("installing requirements of check.py ..."), "{}", first.stderr);
 
-    let second = evaluate(&folder).exits(0);
-    assert_eq!((begun(&folder), environments(&folder).len()), (1, 1));
+    let second = evaluate(&directory).exits(0);
+    assert_eq!((creations(&directory), environments(&directory).len()), (1, 1));
     assert!(!second.stderr.contains("installing"), "{}", second.stderr);
 
-    folder.file("requirements.txt", "first>=2\n");
-    evaluate(&folder).exits(0);
-    assert_eq!((begun(&folder), environments(&folder).len()), (2, 2));
+    directory.file("requirements.txt", "first>=2\n");
+    evaluate(&directory).exits(0);
+    assert_eq!((creations(&directory), environments(&directory).len()), (2, 2));
     // What was there before is still there.
-    folder.file("requirements.txt", "# nothing but this\nfirst>=1\n");
-    evaluate(&folder).exits(0);
-    assert_eq!(begun(&folder), 2);
+    directory.file("requirements.txt", "# nothing but this\nfirst>=1\n");
+    evaluate(&directory).exits(0);
+    assert_eq!(creations(&directory), 2);
 }
 
 #[test]
 fn two_runs_at_once_build_once() {
-    let Some(folder) = with_uv("first\n") else { return };
-    folder.file("hold", "");
-    let first = start(&folder, "first");
-    wait_for_line(&folder.path().join("uv.pids"));
-    let second = start(&folder, "second");
+    let Some(directory) = with_uv("first\n") else { return };
+    directory.file("hold", "");
+    let first = start(&directory, "first");
+    wait_for_line(&directory.path().join("uv.pids"));
+    let second = start(&directory, "second");
     wait_until_said(
-        &folder,
+        &directory,
         "second",
         "waiting for another run that installs the same requirements",
     );
-    fs::remove_file(folder.path().join("hold")).unwrap();
+    fs::remove_file(directory.path().join("hold")).unwrap();
     for run in [first, second] {
         assert_eq!(finish(run).exits(0).evaluations(0), ["good PASSED"]);
     }
-    assert_eq!(begun(&folder), 1);
+    assert_eq!(creations(&directory), 1);
 }
 
 #[test]
-fn what_a_killed_run_has_left_is_waited_for_and_built_anew() {
-    let Some(folder) = with_uv("first\n") else { return };
-    folder.file("hold", "");
-    let mut killed = start(&folder, "killed");
-    wait_for_line(&folder.path().join("uv.pids"));
+fn what_a_killed_run_has_left_is_waited_for_and_built_again() {
+    let Some(directory) = with_uv("first\n") else { return };
+    directory.file("hold", "");
+    let mut killed = start(&directory, "killed");
+    wait_for_line(&directory.path().join("uv.pids"));
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let [half_built] = &environments(&folder)[..] else { panic!("one was begun") };
-    folder.file(&format!("{}/left", half_built.display()), "");
+    let [half_built] = &environments(&directory)[..] else { panic!("one was started") };
+    directory.file(&format!("{}/left", half_built.display()), "");
     // The installer of the dead run still writes into it.
-    let next = start(&folder, "next");
-    wait_until_said(&folder, "next", "waiting for another run");
-    assert_eq!(begun(&folder), 1);
-    fs::remove_file(folder.path().join("hold")).unwrap();
+    let next = start(&directory, "next");
+    wait_until_said(&directory, "next", "waiting for another run");
+    assert_eq!(creations(&directory), 1);
+    fs::remove_file(directory.path().join("hold")).unwrap();
     assert_eq!(finish(next).exits(0).evaluations(0), ["good PASSED"]);
-    assert_eq!(begun(&folder), 2);
+    assert_eq!(creations(&directory), 2);
     assert!(!half_built.join("left").exists());
 }
 
 #[test]
-fn an_environment_that_lost_its_interpreter_is_built_anew() {
-    let Some(folder) = with_uv("first\n") else { return };
-    evaluate(&folder).exits(0);
-    let python = environments(&folder)[0].join("bin/python");
+fn an_environment_that_lost_its_interpreter_is_built_again() {
+    let Some(directory) = with_uv("first\n") else { return };
+    evaluate(&directory).exits(0);
+    let python = environments(&directory)[0].join("bin/python");
     fs::remove_file(&python).unwrap();
     std::os::unix::fs::symlink("/nowhere/python", &python).unwrap();
-    assert_eq!(evaluate(&folder).exits(0).evaluations(0), ["good PASSED"]);
-    assert_eq!(begun(&folder), 2);
+    assert_eq!(evaluate(&directory).exits(0).evaluations(0), ["good PASSED"]);
+    assert_eq!(creations(&directory), 2);
 }
 
 #[test]
 fn an_interrupted_installation_leaves_nothing() {
-    let Some(folder) = with_uv("first\n") else { return };
-    folder.file("hold", "");
-    let run = start(&folder, "stderr");
-    let pids = wait_for_line(&folder.path().join("uv.pids"));
+    let Some(directory) = with_uv("first\n") else { return };
+    directory.file("hold", "");
+    let run = start(&directory, "stderr");
+    let pids = wait_for_line(&directory.path().join("uv.pids"));
     assert!(signal("INT", &run.id().to_string()));
     let ran = finish(run).exits(3);
     assert_eq!(ran.evaluations(0), ["good ERROR cancelled"]);
     for pid in pids.split(' ') {
         assert_gone(pid);
     }
-    assert_eq!(environments(&folder), [""; 0].map(PathBuf::from));
+    assert_eq!(environments(&directory), [""; 0].map(PathBuf::from));
 }
 
 #[test]
 fn an_installer_that_fails_is_the_error_of_that_evaluator() {
-    let Some(folder) = with_uv("first\n") else { return };
-    folder.script(
+    let Some(directory) = with_uv("first\n") else { return };
+    directory.script(
         "bin/uv",
         "[ $1 = venv ] && exec mkdir -p $2\necho 'error: No space left on device (os error 28)' >&2; exit 2",
     );
-    folder.file("plain/check.py", EVALUATOR.replace("/installed", ""));
-    folder.file(
+    directory.file("plain/check.py", EVALUATOR.replace("/installed", ""));
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: good, type: code, path: check.py}\n  - {name: plain, type: code, path: plain/check.py}\n",
     );
-    let ran = evaluate(&folder).exits(3);
+    let ran = evaluate(&directory).exits(3);
     assert_eq!(ran.evaluations(0), ["good ERROR prepare_failed", "plain PASSED"]);
     assert_eq!(
         ran.error_of("good"),
@@ -236,58 +237,58 @@ fn an_installer_that_fails_is_the_error_of_that_evaluator() {
          (exit code 2)\nerror: No space left on device (os error 28)\nhint: the disk is full; free some space, or set \
          EVALUATOR_CACHE_DIR to a directory on another one"
     );
-    assert_eq!(environments(&folder), [""; 0].map(PathBuf::from));
+    assert_eq!(environments(&directory), [""; 0].map(PathBuf::from));
 }
 
 #[test]
-fn an_executor_that_nobody_knows_is_an_error_before_anything_is_installed() {
-    let Some(folder) = with_uv("first\n") else { return };
-    folder.file(
+fn an_unknown_executor_is_an_error_before_anything_is_installed() {
+    let Some(directory) = with_uv("first\n") else { return };
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: good, type: code, path: check.py, executor: moon}\n",
     );
-    let ran = evaluate(&folder).exits(3);
+    let ran = evaluate(&directory).exits(3);
     assert_eq!(ran.error_of("good"), "unknown executor `moon` (available: local)");
-    assert_eq!(begun(&folder), 0);
+    assert_eq!(creations(&directory), 0);
 }
 
 #[test]
 fn check_says_what_will_be_built_and_builds_nothing() {
-    let Some(folder) = with_uv("first\n") else { return };
-    let check = |code| run(&folder, &["check", "c.yaml"]).exits(code).stdout;
+    let Some(directory) = with_uv("first\n") else { return };
+    let check = |code| run(&directory, &["check", "c.yaml"]).exits(code).stdout;
     let before = check(0);
     assert!(
         before.contains("requirements.txt: virtual environment will be built with uv)"),
         "{before}"
     );
-    assert_eq!(begun(&folder), 0);
-    evaluate(&folder).exits(0);
-    let environment = &environments(&folder)[0];
+    assert_eq!(creations(&directory), 0);
+    evaluate(&directory).exits(0);
+    let environment = &environments(&directory)[0];
     let expected = format!("requirements.txt: virtual environment {})", environment.display());
     let after = check(0);
     assert!(after.contains(&expected), "{after}");
 
-    fs::remove_file(folder.path().join("requirements.txt")).unwrap();
-    folder.file("requirements.txt/this", "is a folder");
+    fs::remove_file(directory.path().join("requirements.txt")).unwrap();
+    directory.file("requirements.txt/this", "is a directory");
     let unreadable = check(2);
     assert!(unreadable.contains("Dependency installation failed: cannot read "), "{unreadable}");
 }
 
 #[test]
 fn a_python_without_venv_says_what_to_install() {
-    let Some(folder) = with_uv("first\n") else { return };
-    fs::remove_file(folder.path().join("bin/uv")).unwrap();
-    let python = folder.script(
+    let Some(directory) = with_uv("first\n") else { return };
+    fs::remove_file(directory.path().join("bin/uv")).unwrap();
+    let python = directory.script(
         "bin/bare-python",
         "[ \"$1\" = -m ] && { echo 'No module named venv' >&2; exit 1; }\n\
          echo '{\"identity\": {\"tag\": \"cpython-399\", \"version\": \"3.99.0\", \"abi\": \".so\", \"has_venv\": false, \
          \"base\": \"/bare\"}, \"executable\": \"\", \"answers\": []}'",
     );
-    let mut check = command(&folder, &["check", "c.yaml"]);
+    let mut check = command(&directory, &["check", "c.yaml"]);
     let checked = finish(check.env("EVALUATOR_PYTHON", &python).spawn().unwrap()).exits(2);
     assert!(checked.stdout.contains("apt install python3-venv"), "{}", checked.stdout);
     let trace = trace("a01_otlp_basic_parts");
-    let mut run = command(&folder, &[&ARGS[..], &["json", &trace]].concat());
+    let mut run = command(&directory, &[&ARGS[..], &["json", &trace]].concat());
     let ran = finish(run.env("EVALUATOR_PYTHON", &python).spawn().unwrap()).exits(3);
     let error = ran.error_of("good");
     assert!(error.starts_with("Dependency installation failed: python -m venv cannot "), "{error}");
@@ -297,10 +298,10 @@ fn a_python_without_venv_says_what_to_install() {
 /// Writes wheels: a wheel is a zip file with the code and three files about it.
 const MAKE_WHEELS: &str = r#"
 import sys, zipfile
-folder = sys.argv[1]
+directory = sys.argv[1]
 for name in ["agentevals_evaluator_sdk", "tiny"]:
     info = f"{name}-9.9.dist-info/"
-    with zipfile.ZipFile(f"{folder}/{name}-9.9-py3-none-any.whl", "w") as wheel:
+    with zipfile.ZipFile(f"{directory}/{name}-9.9-py3-none-any.whl", "w") as wheel:
         wheel.writestr(f"{name}.py", "def score(): return 0.75\n")
         wheel.writestr(info + "METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.9\n")
         wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
@@ -310,11 +311,11 @@ for name in ["agentevals_evaluator_sdk", "tiny"]:
 /// Whether the machine's Python can make environments; fills `wheels` if so.
 #[expect(clippy::disallowed_methods, reason = "wheels are made by Python itself")]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-pub(crate) fn make_wheels(folder: &Path) -> bool {
+pub(crate) fn make_wheels(directory: &Path) -> bool {
     if !has("python3") {
         return false;
     }
-    let wheels = folder.join("wheels");
+    let wheels = directory.join("wheels");
     fs::create_dir_all(&wheels).unwrap();
     let python = |args: &[&str]| {
         Command::new("python3").args(args).stdin(Stdio::null()).output().unwrap().status.success()
@@ -328,37 +329,37 @@ pub(crate) fn make_wheels(folder: &Path) -> bool {
 
 #[test]
 fn pip_installs_the_sdk_and_then_the_requirements() {
-    let folder = Folder::new();
-    if !make_wheels(folder.path()) {
+    let directory = Directory::new();
+    if !make_wheels(directory.path()) {
         return;
     }
-    folder.file(
+    directory.file(
         "check.py",
         "import json, sys, tiny, agentevals_evaluator_sdk\n\
          print(json.dumps({'score': tiny.score(), 'details': {'prefix': sys.prefix}}))\n",
     );
-    folder.file("requirements.txt", "tiny >= 9\n");
-    folder.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: check.py}\n");
-    let ran = evaluate(&folder).exits(0);
+    directory.file("requirements.txt", "tiny >= 9\n");
+    directory.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: check.py}\n");
+    let ran = evaluate(&directory).exits(0);
     let metric = &ran.json()["traces"][0]["metrics"][0];
     assert_eq!(metric["score"], 0.75);
-    let environment = environments(&folder).remove(0);
+    let environment = environments(&directory).remove(0);
     assert_eq!(metric["details"]["prefix"], environment.to_str().unwrap());
     // Nothing is looked for any more.
-    fs::remove_dir_all(folder.path().join("wheels")).unwrap();
-    evaluate(&folder).exits(0);
+    fs::remove_dir_all(directory.path().join("wheels")).unwrap();
+    evaluate(&directory).exits(0);
 }
 
 #[test]
 fn pip_s_complaint_is_the_error_of_that_evaluator() {
-    let folder = Folder::new();
-    if !make_wheels(folder.path()) {
+    let directory = Directory::new();
+    if !make_wheels(directory.path()) {
         return;
     }
-    folder.file("check.py", "");
-    let requirements = folder.file("requirements.txt", "tiny\nno-such-package-here==1.2\n");
-    folder.file("c.yaml", "evaluators:\n  - {name: bad, type: code, path: check.py}\n");
-    let ran = evaluate(&folder).exits(3);
+    directory.file("check.py", "");
+    let requirements = directory.file("requirements.txt", "tiny\nno-such-package-here==1.2\n");
+    directory.file("c.yaml", "evaluators:\n  - {name: bad, type: code, path: check.py}\n");
+    let ran = evaluate(&directory).exits(3);
     let error = ran.error_of("bad");
     let headline = format!(
         "Dependency installation failed: pip cannot install {} (exit code 1)\n",
@@ -370,5 +371,5 @@ fn pip_s_complaint_is_the_error_of_that_evaluator() {
         "{error}"
     );
     assert!(error.ends_with("\nhint: no such package or version is in the index for this Python, if the index can be reached; correct the requirement"), "{error}");
-    assert_eq!(environments(&folder), [""; 0].map(PathBuf::from));
+    assert_eq!(environments(&directory), [""; 0].map(PathBuf::from));
 }

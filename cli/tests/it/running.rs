@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{Folder, eval_set, trace};
+use crate::support::{Directory, eval_set, trace};
 
 const PASS: &str = r#"cat >/dev/null; echo '{"score": 1}'"#;
 const FAIL: &str = r#"cat >/dev/null; echo '{"score": 0.25}'"#;
@@ -19,11 +19,11 @@ fn config(entries: &[String]) -> String {
 
 #[test]
 fn exit_codes_tell_passed_failed_and_errored_apart() {
-    let folder = Folder::new();
-    folder.script("pass", PASS);
-    folder.script("fail", FAIL);
-    folder.script("unsure", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED"}'"#);
-    folder.script("crash", "exit 9");
+    let directory = Directory::new();
+    directory.script("pass", PASS);
+    directory.script("fail", FAIL);
+    directory.script("unsure", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED"}'"#);
+    directory.script("crash", "exit 9");
     let trace = trace("a01_otlp_basic_parts");
     for (evaluators, exit, verdict) in [
         (
@@ -37,24 +37,24 @@ fn exit_codes_tell_passed_failed_and_errored_apart() {
         (&["pass", "fail", "crash"], 3, "ERROR: 1 passed, 1 failed, 1 errored, 0 not evaluated"),
     ] {
         let entries: Vec<String> = evaluators.iter().map(|name| code(name, name)).collect();
-        folder.file("c.yaml", config(&entries));
-        folder.run(&[&trace, "-c", "c.yaml"]).exits(exit).says(verdict);
+        directory.file("c.yaml", config(&entries));
+        directory.run(&[&trace, "-c", "c.yaml"]).exits(exit).says(verdict);
     }
 }
 
 #[test]
 fn golden_conversations_decide_and_their_absence_is_explained() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let goldens = eval_set("library");
-    folder.run(&[&trace("k01_traj_exact"), "-e", &goldens]).exits(0).says("PASSED: 1 passed");
-    folder
+    directory.run(&[&trace("k01_traj_exact"), "-e", &goldens]).exits(0).says("PASSED: 1 passed");
+    directory
         .run(&[&trace("k02_traj_extra"), "-e", &goldens])
         .exits(1)
         .says("FAILED: 0 passed, 1 failed");
     let in_order = ["--trajectory-match-type", "in_order"];
     let k02 = trace("k02_traj_extra");
-    folder.run(&[&[&*k02, "-e", &goldens][..], &in_order].concat()).exits(0);
-    folder
+    directory.run(&[&[&*k02, "-e", &goldens][..], &in_order].concat()).exits(0);
+    directory
         .run(&[&trace("i11_five_traces_plain")])
         .exits(1)
         .says("tool_trajectory_avg_score: 5 conversations not evaluated: no eval set provided");
@@ -62,17 +62,17 @@ fn golden_conversations_decide_and_their_absence_is_explained() {
 
 #[test]
 fn the_command_line_overrides_the_configuration() {
-    let folder = Folder::new();
-    folder.script("half", r#"cat >/dev/null; echo '{"score": 0.5}'"#);
+    let directory = Directory::new();
+    directory.script("half", r#"cat >/dev/null; echo '{"score": 0.5}'"#);
     let trace = trace("k02_traj_extra");
     let goldens = eval_set("library");
-    folder.file(
+    directory.file(
         "c.yaml",
         "output_format: json\neval_set: no/such.json\nevaluators:\n  - {name: half, type: code, path: half}\n  \
              - {name: tool_trajectory_avg_score, type: builtin, trajectory_match_type: EXACT}\n",
     );
     let base = [&*trace, "-c", "c.yaml", "-e", &goldens];
-    let run = |more: &[&str]| folder.run(&[&base[..], more].concat());
+    let run = |more: &[&str]| directory.run(&[&base[..], more].concat());
 
     assert_eq!(
         run(&[]).exits(1).evaluations(0),
@@ -85,7 +85,7 @@ fn the_command_line_overrides_the_configuration() {
         run(&["-t", "0"]).exits(0).evaluations(0),
         ["half PASSED", "tool_trajectory_avg_score PASSED"]
     );
-    // A metric named beside a configuration replaces the entry of its name, with its settings, or is appended.
+    // A metric named in addition to a configuration replaces the entry of its name, with its settings, or is appended.
     let metrics = ["-m", "tool_trajectory_avg_score", "-m", "response_match_score", "-t", "0"];
     let ran = run(&metrics).exits(0);
     assert_eq!(
@@ -96,9 +96,9 @@ fn the_command_line_overrides_the_configuration() {
     // The form of the report, whichever way round.
     assert!(run(&["-o", "table"]).stdout.starts_with("Trace: "));
     assert!(run(&["-o", "summary"]).stdout.starts_with("Trace "));
-    folder.file(
+    directory.file(
         "c.yaml",
-        fs::read_to_string(folder.path().join("c.yaml"))
+        fs::read_to_string(directory.path().join("c.yaml"))
             .unwrap()
             .replace("json\neval", "table\neval"),
     );
@@ -110,46 +110,50 @@ fn the_command_line_overrides_the_configuration() {
 
 #[test]
 fn grouping_and_formats_of_the_configuration_count() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("i11_five_traces_plain");
-    folder.file(
+    directory.file(
         "c.yaml",
         "trace_format: jaeger-json\nevaluators: [{name: response_match_score, type: builtin}]\n",
     );
-    folder.run(&[&trace, "-c", "c.yaml"]).exits(3).says("Invalid Jaeger JSON format");
-    folder.run(&[&trace, "-c", "c.yaml", "-f", "OTLP-JSON"]).exits(1).says("in 5 conversations)");
+    directory.run(&[&trace, "-c", "c.yaml"]).exits(3).says("Invalid Jaeger JSON format");
+    directory
+        .run(&[&trace, "-c", "c.yaml", "-f", "OTLP-JSON"])
+        .exits(1)
+        .says("in 5 conversations)");
 }
 
 #[test]
 fn metrics_named_twice_are_refused_without_a_configuration_only() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("k01_traj_exact");
     let twice = ["-m", "response_match_score", "-m", "response_match_score"];
-    folder
+    directory
         .run(&[&[&*trace][..], &twice].concat())
         .exits(2)
         .reports_nothing()
         .says("the metric `response_match_score` is given twice");
-    folder.file("c.yaml", "evaluators: [{name: response_match_score, type: builtin}]\n");
-    let ran = folder.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], &twice].concat()).exits(1);
+    directory.file("c.yaml", "evaluators: [{name: response_match_score, type: builtin}]\n");
+    let ran =
+        directory.run(&[&[&*trace, "-c", "c.yaml", "-o", "json"][..], &twice].concat()).exits(1);
     assert_eq!(ran.evaluations(0), ["response_match_score NOT_EVALUATED"]);
 }
 
 #[test]
 fn the_report_does_not_depend_on_how_many_run_at_a_time() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     // The first of the configuration is the last to finish.
     for (index, name) in ["e", "d", "c", "b", "a"].into_iter().enumerate() {
         let pause = 0.3 - 0.06 * index as f64;
         let end = if name == "b" { "echo bad >&2; exit 3" } else { r#"echo '{"score": 0.75}'"# };
-        folder.script(name, &format!("cat >/dev/null; sleep {pause}; {end}"));
+        directory.script(name, &format!("cat >/dev/null; sleep {pause}; {end}"));
     }
     let entries = ["e", "d", "c", "b", "a"].map(|name| code(name, name));
-    folder.file("c.yaml", config(&entries));
+    directory.file("c.yaml", config(&entries));
     let (plain, two) = (trace("a01_otlp_basic_parts"), trace("k01_traj_exact"));
     let report = |jobs: &str| {
         let ran =
-            folder.run(&[&plain, &two, "-c", "c.yaml", "-o", "json", "--jobs", jobs]).exits(3);
+            directory.run(&[&plain, &two, "-c", "c.yaml", "-o", "json", "--jobs", jobs]).exits(3);
         let expected = ["e PASSED", "d PASSED", "c PASSED", "b ERROR exited", "a PASSED"];
         assert_eq!(ran.evaluations(0), expected);
         let mut json = ran.json();
@@ -165,29 +169,29 @@ fn the_report_does_not_depend_on_how_many_run_at_a_time() {
 
 #[test]
 fn what_evaluators_write_to_stderr_is_shown_when_it_is_wanted() {
-    let folder = Folder::new();
-    folder.script("chatty", "cat >/dev/null; echo from chatty >&2; echo '{\"score\": 1}'");
-    folder.script("broken", "cat >/dev/null; echo from broken >&2; echo '{\"score\": 7}'");
-    folder.file("c.yaml", config(&[code("chatty", "chatty"), code("broken", "broken")]));
+    let directory = Directory::new();
+    directory.script("chatty", "cat >/dev/null; echo from chatty >&2; echo '{\"score\": 1}'");
+    directory.script("broken", "cat >/dev/null; echo from broken >&2; echo '{\"score\": 7}'");
+    directory.file("c.yaml", config(&[code("chatty", "chatty"), code("broken", "broken")]));
     let trace = trace("a01_otlp_basic_parts");
-    let ran = folder.run(&[&trace, "-c", "c.yaml"]).exits(3);
+    let ran = directory.run(&[&trace, "-c", "c.yaml"]).exits(3);
     assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
     ran.says("  | from broken\n");
-    let ran = folder.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
+    let ran = directory.run(&[&trace, "-c", "c.yaml", "-v"]).exits(3);
     assert!(!ran.stderr.contains("from chatty"), "{}", ran.stderr);
-    folder.run(&[&trace, "-c", "c.yaml", "-vv"]).exits(3).says("  | from chatty\n");
+    directory.run(&[&trace, "-c", "c.yaml", "-vv"]).exits(3).says("  | from chatty\n");
 }
 
 #[test]
 fn stderr_of_an_evaluator_that_always_breaks_is_not_shown_without_end() {
-    let folder = Folder::new();
-    folder.script("broken", "cat >/dev/null; echo tale of woe >&2; echo nonsense");
+    let directory = Directory::new();
+    directory.script("broken", "cat >/dev/null; echo tale of woe >&2; echo nonsense");
     // It never writes the same text twice.
-    folder.script("varied", "cat >/dev/null; echo $$ other tales >&2; echo nonsense");
-    folder.file("c.yaml", config(&[code("broken", "broken"), code("varied", "varied")]));
+    directory.script("varied", "cat >/dev/null; echo $$ other tales >&2; echo nonsense");
+    directory.file("c.yaml", config(&[code("broken", "broken"), code("varied", "varied")]));
     let trace = trace("i11_five_traces_plain");
     for (more, equal, others) in [(&[][..], 1, 3), (&["-v"], 5, 5)] {
-        let ran = folder.run(&[&[trace.as_str(), "-c", "c.yaml"], more].concat()).exits(3);
+        let ran = directory.run(&[&[trace.as_str(), "-c", "c.yaml"], more].concat()).exits(3);
         assert_eq!(ran.stderr.matches("tale of woe").count(), equal, "{}", ran.stderr);
         assert_eq!(ran.stderr.matches("other tales").count(), others, "{}", ran.stderr);
     }
@@ -195,8 +199,8 @@ fn stderr_of_an_evaluator_that_always_breaks_is_not_shown_without_end() {
 
 #[test]
 fn an_evaluator_gets_the_settings_of_its_entry() {
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "picky",
         r#"document=$(cat)
 case "$document" in
@@ -204,17 +208,17 @@ case "$document" in
 *) echo "$document" >&2; exit 4;;
 esac"#,
     );
-    folder.file(
+    directory.file(
         "c.yaml",
         "evaluators:\n  - name: picky\n    type: code\n    path: ./picky\n    threshold: 0.125\n    config: {words: [a, ~, 1.5]}\n",
     );
-    folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]).exits(0);
+    directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml"]).exits(0);
 }
 
 #[test]
 fn commands_are_known_by_the_names_agentevals_has_for_them() {
-    let folder = Folder::new();
-    folder.script("checks/polite", PASS);
+    let directory = Directory::new();
+    directory.script("checks/polite", PASS);
     for args in [
         &["list", "--source", "builtin"][..],
         &["list", "-s", "builtin", "--refresh"],
@@ -222,8 +226,8 @@ fn commands_are_known_by_the_names_agentevals_has_for_them() {
         &["config", "tool_trajectory_avg_score"],
         &["config", "checks/polite"],
     ] {
-        let short = folder.evaluator(args).exits(0);
-        let long = folder.evaluator(&[&["evaluator"][..], args].concat()).exits(0);
+        let short = directory.evaluator(args).exits(0);
+        let long = directory.evaluator(&[&["evaluator"][..], args].concat()).exits(0);
         assert!(!short.stdout.is_empty() && short.stderr.is_empty(), "{args:?}: {short:?}");
         assert_eq!(short.stdout, long.stdout, "{args:?}");
     }
@@ -231,19 +235,20 @@ fn commands_are_known_by_the_names_agentevals_has_for_them() {
 
 #[test]
 fn a_printed_entry_can_be_run() {
-    let folder = Folder::new();
-    folder.script("checks/polite", PASS);
-    let entry = folder.evaluator(&["config", "checks/polite"]).exits(0).stdout;
-    folder.file("c.yaml", entry);
-    let ran = folder.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(0);
+    let directory = Directory::new();
+    directory.script("checks/polite", PASS);
+    let entry = directory.evaluator(&["config", "checks/polite"]).exits(0).stdout;
+    directory.file("c.yaml", entry);
+    let ran =
+        directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(0);
     assert_eq!(ran.evaluations(0), ["polite PASSED"]);
 }
 
 #[test]
 fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
-    let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
+    let run = |more: &[&str]| directory.run(&[&[&*trace, "-o", "json"], more].concat());
     for metric in ["hallucinations_v1", "rubric_based_tool_use_quality_v1", "safety_v1"] {
         let ran = run(&["-m", metric, "-j", "some-model"]).exits(3);
         assert_eq!(ran.evaluations(0), [format!("{metric} ERROR metric_failed")]);
@@ -251,15 +256,15 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
         assert!(error.starts_with(&format!("{metric} needs a judge model")), "{error}");
         assert!(!ran.stderr.contains("has no effect"), "{}", ran.stderr);
     }
-    folder.file(
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, judgeBaseUrl: u}\n",
     );
     run(&["-c", "c.yaml"])
         .exits(1)
         .says("tool_trajectory_avg_score uses no judge, so `judge_base_url` has no effect");
-    // Nobody gives the run a credential, so what names one cannot be scored.
-    folder.file(
+    // The run has no credentials, so an entry that names one cannot be scored.
+    directory.file(
         "d.yaml",
         "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin, credential_ref: secret}\n",
     );
@@ -276,10 +281,10 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
 
 #[test]
 fn one_letter_stands_for_jobs_or_for_the_name_of_a_model() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
-    let run = |more: &[&str]| folder.run(&[&[&*trace, "-o", "json"], more].concat());
-    // The metric asks no judge, and says so to whoever names one.
+    let run = |more: &[&str]| directory.run(&[&[&*trace, "-o", "json"], more].concat());
+    // The metric uses no judge, and warns if one is named.
     let ran = run(&["-j", "3"]).exits(1);
     assert!(!ran.stderr.contains("judge_model"), "{}", ran.stderr);
     let ran = run(&["-j3", "--judge-model", "3"]).exits(1);
@@ -293,18 +298,18 @@ fn one_letter_stands_for_jobs_or_for_the_name_of_a_model() {
 
 #[test]
 fn a_run_may_require_that_every_evaluator_scores() {
-    let folder = Folder::new();
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
-    folder.file(
+    let directory = Directory::new();
+    directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: response_match_score, type: builtin}\n",
     );
     let trace = trace("k01_traj_exact");
-    folder.run(&[&trace]).exits(1).says("NOTHING EVALUATED: 0 passed");
-    folder.run(&[&trace, "-c", "c.yaml"]).exits(0);
+    directory.run(&[&trace]).exits(1).says("NOTHING EVALUATED: 0 passed");
+    directory.run(&[&trace, "-c", "c.yaml"]).exits(0);
     let message = "scored no conversation, and every evaluator must score one";
     let args = ["-c", "c.yaml", "--require-evaluated"];
-    folder
+    directory
         .run(&[&[&*trace], &args[..]].concat())
         .exits(1)
         .says(&format!("response_match_score: {message}"))
@@ -315,22 +320,22 @@ fn a_run_may_require_that_every_evaluator_scores() {
         ("github", "::error title=response_match_score::scored no conversation"),
         ("json", "\"missing_scores\": [\n    \"response_match_score\"\n  ]"),
     ] {
-        let ran = folder.run(&[&[&*trace, "-o", form], &args[..]].concat()).exits(1);
+        let ran = directory.run(&[&[&*trace, "-o", form], &args[..]].concat()).exits(1);
         assert!(ran.stdout.contains(expected), "{form}: {}", ran.stdout);
     }
     // Every golden case has to have a recording, too.
     let goldens = eval_set("library");
-    folder.run(&[&[&*trace, "-e", &goldens], &args[..]].concat()).exits(1);
+    directory.run(&[&[&*trace, "-e", &goldens], &args[..]].concat()).exits(1);
     let mut one: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(goldens).unwrap()).unwrap();
     let cases = one["eval_cases"].as_array_mut().unwrap();
     cases.retain(|case| case["eval_id"] == "traj_ab");
-    folder.file("one.json", one.to_string());
-    folder.run(&[&[&*trace, "-e", "one.json"], &args[..]].concat()).exits(0);
+    directory.file("one.json", one.to_string());
+    directory.run(&[&[&*trace, "-e", "one.json"], &args[..]].concat()).exits(0);
     // The configuration may say so, too.
-    folder.file(
+    directory.file(
         "d.yaml",
         "require_evaluated: true\nevaluators: [{name: response_match_score, type: builtin}]\n",
     );
-    folder.run(&[&trace, "-c", "d.yaml"]).exits(1).says(message);
+    directory.run(&[&trace, "-c", "d.yaml"]).exits(1).says(message);
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::support::{self, Folder, Ran, TWO_EVALUATORS, trace};
+use crate::support::{self, Directory, Ran, TWO_EVALUATORS, trace};
 
 const WITH_SDK: &str = r#"
 use evaluator_sdk::{Config, EvalInput, evaluator};
@@ -39,22 +39,22 @@ fn main() {
 const BROKEN: &str = "fn main() {\n    let score: f64 = \"high\";\n}\n";
 
 /// Runs over two conversations, with builds that all tests share, so that the SDK is compiled once.
-fn run(folder: &Folder, more: &[&str]) -> Ran {
+fn run(directory: &Directory, more: &[&str]) -> Ran {
     let (one, other) = (trace("a01_otlp_basic_parts"), trace("k01_traj_exact"));
     let mut args = vec!["run", &one, &other, "-c", "c.yaml"];
     args.extend(more);
-    let mut command = folder.command(&args);
+    let mut command = directory.command(&args);
     command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
     support::finish(command.spawn().unwrap())
 }
 
 #[test]
 fn lone_files_run_and_one_that_does_not_compile_is_its_own_error() {
-    let folder = Folder::new();
-    folder.file("with_sdk.rs", WITH_SDK);
-    folder.file("without_sdk.rs", WITHOUT_SDK);
-    folder.file("broken.rs", BROKEN);
-    folder.file(
+    let directory = Directory::new();
+    directory.file("with_sdk.rs", WITH_SDK);
+    directory.file("without_sdk.rs", WITHOUT_SDK);
+    directory.file("broken.rs", BROKEN);
+    directory.file(
         "c.yaml",
         "evaluators:\n\
          \x20 - {name: broken, type: code, path: broken.rs}\n\
@@ -67,7 +67,7 @@ fn lone_files_run_and_one_that_does_not_compile_is_its_own_error() {
     let misused = "misused ERROR exited";
     // Few conversations have a process each; many are given to warm workers where the program streams.
     for (more, conversations) in [(vec!["-o", "json"], 2), (vec!["-o", "json", &many], 17)] {
-        let ran = run(&folder, &more).exits(3);
+        let ran = run(&directory, &more).exits(3);
         assert_eq!(ran.json()["traces"].as_array().unwrap().len(), conversations);
         for conversation in 0..conversations {
             assert_eq!(
@@ -93,23 +93,23 @@ fn lone_files_run_and_one_that_does_not_compile_is_its_own_error() {
 }
 
 #[test]
-fn what_cargo_cannot_do_is_told_in_its_words() {
-    let folder = Folder::new();
-    folder.file("package/Cargo.toml", "[package]\nname = 5\n");
-    folder.file("package/src/main.rs", "fn main() {}");
-    folder.file(
+fn errors_of_cargo_are_reported_in_its_words() {
+    let directory = Directory::new();
+    directory.file("package/Cargo.toml", "[package]\nname = 5\n");
+    directory.file("package/src/main.rs", "fn main() {}");
+    directory.file(
         "needy.rs",
         "//! ```cargo\n//! [dependencies]\n//! no-such-crate-anywhere = { path = \"nowhere\" }\n//! ```\nfn main() {}\n",
     );
-    folder.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
-    folder.file(
+    directory.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.file(
         "c.yaml",
         "evaluators:\n\
          \x20 - {name: package, type: code, path: package/src/main.rs}\n\
          \x20 - {name: needy, type: code, path: needy.rs}\n\
          \x20 - {name: good, type: code, path: good}\n",
     );
-    let ran = run(&folder, &["-o", "json"]).exits(3);
+    let ran = run(&directory, &["-o", "json"]).exits(3);
     assert_eq!(
         ran.evaluations(0),
         ["package ERROR prepare_failed", "needy ERROR prepare_failed", "good PASSED"]
@@ -161,8 +161,8 @@ fn main() -> std::process::ExitCode {
 
 #[test]
 fn warm_workers_change_nothing_in_the_report() {
-    let folder = Folder::new();
-    folder.file("moody.rs", MOODY);
+    let directory = Directory::new();
+    directory.file("moody.rs", MOODY);
     let many = trace("i14_fifteen_traces");
     let report = |isolation: &str, jobs: &str| {
         let entry = |name: &str, more: &str| {
@@ -171,8 +171,8 @@ fn warm_workers_change_nothing_in_the_report() {
             )
         };
         let entries = [entry("moody", ", config: {every: 5}"), entry("never", "")];
-        folder.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
-        let ran = run(&folder, &["-o", "json", "-j", jobs, &many]).exits(3);
+        directory.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
+        let ran = run(&directory, &["-o", "json", "-j", jobs, &many]).exits(3);
         let mut report = ran.json();
         forget_durations(&mut report);
         report.to_string()
@@ -199,22 +199,22 @@ fn forget_durations(value: &mut serde_json::Value) {
 
 #[test]
 fn a_file_with_several_evaluators_has_an_entry_for_each() {
-    let folder = Folder::new();
-    folder.file("two.rs", TWO_EVALUATORS);
-    let mut command = folder.command(&["config", "two.rs"]);
+    let directory = Directory::new();
+    directory.file("two.rs", TWO_EVALUATORS);
+    let mut command = directory.command(&["config", "two.rs"]);
     command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
     let entries = support::finish(command.spawn().unwrap()).exits(0).stdout;
     assert!(entries.contains("  # Always.\n  - name: always\n"), "{entries}");
-    folder.file("c.yaml", entries);
-    let ran = run(&folder, &["-o", "json"]).exits(1);
+    directory.file("c.yaml", entries);
+    let ran = run(&directory, &["-o", "json"]).exits(1);
     assert_eq!(ran.evaluations(0), ["always PASSED", "never FAILED"]);
 }
 
 #[test]
 fn a_file_that_does_not_compile_still_has_an_entry() {
-    let folder = Folder::new();
-    folder.file("broken.rs", BROKEN);
-    let ran = folder.evaluator(&["config", "broken.rs"]).exits(0);
+    let directory = Directory::new();
+    directory.file("broken.rs", BROKEN);
+    let ran = directory.evaluator(&["config", "broken.rs"]).exits(0);
     assert!(ran.stdout.contains("  - name: broken\n"), "{}", ran.stdout);
     ran.says("the entry has the file's own name");
 }
@@ -234,9 +234,9 @@ fn main() -> std::process::ExitCode {
 
 #[test]
 fn an_evaluator_that_needs_golden_turns_does_not_judge_without_them_as_metrics_do() {
-    let folder = Folder::new();
-    folder.file("compares.rs", COMPARES);
-    folder.file(
+    let directory = Directory::new();
+    directory.file("compares.rs", COMPARES);
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: compares, type: code, path: compares.rs}\n  \
          - {name: response_match_score, type: builtin, threshold: 0}\n",
@@ -245,16 +245,16 @@ fn an_evaluator_that_needs_golden_turns_does_not_judge_without_them_as_metrics_d
     let mut one: serde_json::Value = serde_json::from_str(&library).unwrap();
     let cases = one["eval_cases"].as_array_mut().unwrap();
     cases.retain(|case| case["eval_id"] == "weather");
-    folder.file("one.json", one.to_string());
+    directory.file("one.json", one.to_string());
     let neither = ["compares NOT_EVALUATED", "response_match_score NOT_EVALUATED"];
     // The eval set has a case for one of the two conversations.
-    let ran = run(&folder, &["-o", "json", "-e", "one.json"]).exits(0);
+    let ran = run(&directory, &["-o", "json", "-e", "one.json"]).exits(0);
     assert_eq!(ran.evaluations(0), ["compares PASSED", "response_match_score PASSED"]);
     assert_eq!(ran.evaluations(1), neither);
     let reason = &ran.json()["traces"][1]["metrics"][0]["details"]["reason"];
     assert!(reason.as_str().unwrap().contains("compares with golden turns"), "{reason}");
     // Without an eval set nothing is judged at all, which is not green.
-    let ran = run(&folder, &["-o", "json"]).exits(1);
+    let ran = run(&directory, &["-o", "json"]).exits(1);
     for conversation in [0, 1] {
         assert_eq!(ran.evaluations(conversation), neither);
     }

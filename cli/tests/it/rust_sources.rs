@@ -124,7 +124,7 @@ fn an_index_that_lists_the_files_makes_the_api_unnecessary() {
 }
 
 #[test]
-fn a_package_in_a_folder_of_this_machine_is_taken_without_its_builds() {
+fn a_package_in_a_directory_of_this_machine_is_taken_without_its_builds() {
     if !has("cargo") {
         return;
     }
@@ -132,14 +132,14 @@ fn a_package_in_a_folder_of_this_machine_is_taken_without_its_builds() {
         "sources: {local: mine}\nevaluators:\n  - {name: brisk, type: remote, source: local, ref: brisk/src/main.rs}\n",
     );
     for (path, text) in FILES {
-        place.folder.file(&format!("mine/brisk/{path}"), text);
+        place.directory.file(&format!("mine/brisk/{path}"), text);
     }
-    place.folder.file("mine/brisk/target/debug/large", "x");
+    place.directory.file("mine/brisk/target/debug/large", "x");
     assert!(details(&run_with_a_secret(&place).exits(0)).contains("hello"));
     assert!(!place.cached("local/brisk/target/debug/large").exists());
     assert!(place.lock().contains("from = \"mine\""), "{}", place.lock());
     // What is edited there is taken over when that is asked for.
-    place.folder.file("mine/brisk/src/words.rs", "pub const WORD: &str = \"bye\";\n");
+    place.directory.file("mine/brisk/src/words.rs", "pub const WORD: &str = \"bye\";\n");
     assert!(details(&run_with_a_secret(&place).exits(0)).contains("hello"));
     place.evaluator(&["update", "c.yaml"]).exits(0);
     assert!(details(&run_with_a_secret(&place).exits(0)).contains("bye"));

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::{
-    Folder, Ran, finish, has,
+    Directory, Ran, finish, has,
     place::{Place, TRACE},
     trace,
 };
@@ -31,13 +31,13 @@ const OPEN: [(&str, &str); 5] = [
 
 /// Runs the telling evaluator with these keys in its entry.
 fn run(keys: &str, more: &[&str]) -> Ran {
-    let folder = Folder::new();
-    folder.script("check", TELLING);
-    folder
+    let directory = Directory::new();
+    directory.script("check", TELLING);
+    directory
         .file("c.yaml", format!("evaluators:\n- {{name: check, type: code, path: ./check{keys}}}"));
     let trace = trace("a01_otlp_basic_parts");
     let args = ["run", &trace, "-c", "c.yaml", "-o", "json"];
-    let mut command = folder.command(&[&args, more].concat());
+    let mut command = directory.command(&[&args, more].concat());
     command.envs(SECRETS).envs(OPEN);
     finish(command.spawn().unwrap()).exits(0)
 }
@@ -83,7 +83,7 @@ fn an_entry_names_what_its_evaluator_sees_all_the_same() {
 }
 
 #[test]
-fn what_is_withheld_is_told_by_name_when_asked() {
+fn withheld_variables_are_named_with_v() {
     let ran = run("", &["-v"]).says("withheld from check: ");
     for (name, _) in SECRETS {
         assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
@@ -96,13 +96,13 @@ fn what_is_withheld_is_told_by_name_when_asked() {
 }
 
 #[test]
-fn an_evaluator_that_misses_a_secret_is_told_what_to_write() {
-    let folder = Folder::new();
-    folder.file("c.yaml", "evaluators:\n- {name: check, type: code, path: ./check}");
+fn the_error_of_an_evaluator_without_its_secret_says_what_to_write() {
+    let directory = Directory::new();
+    directory.file("c.yaml", "evaluators:\n- {name: check, type: code, path: ./check}");
     let run = |script: &str| {
-        folder.script("check", script);
+        directory.script("check", script);
         let trace = trace("a01_otlp_basic_parts");
-        let mut command = folder.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
+        let mut command = directory.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
         finish(command.env("OPENAI_API_KEY", "s3cr3t").spawn().unwrap())
     };
     let hint =
@@ -112,7 +112,7 @@ fn an_evaluator_that_misses_a_secret_is_told_what_to_write() {
         ran.error_of("check"),
         format!("Custom evaluator 'check' exited with code 1: KeyError: OPENAI_API_KEY ({hint})")
     );
-    // One that makes a score of it is believed, and told of.
+    // If the evaluator still answers with a score, the score counts, with a warning.
     for said in [
         "cat >/dev/null; echo 'no OPENAI_API_KEY' >&2; echo '{\"score\": 1}'",
         "cat >/dev/null; echo '{\"score\": 1, \"details\": {\"why\": \"no OPENAI_API_KEY\"}}'",
@@ -149,7 +149,7 @@ fn a_fetched_evaluator_sees_what_its_entry_names() {
 const PRYING: &str = "cat >/dev/null; if tr '\\0' '\\n' </proc/$PPID/environ 2>/dev/null | grep -q s3cr3t; \
                       then echo '{\"score\": 0}'; else echo '{\"score\": 1}'; fi";
 
-/// Does it as somebody who is not root: root may read everything.
+/// Runs as a user other than root, because root may read everything.
 #[cfg(target_os = "linux")]
 #[test]
 #[expect(clippy::disallowed_methods, reason = "this is what is tested")]
@@ -163,13 +163,13 @@ fn secrets_cannot_be_read_back_from_the_parent() {
     if is_root && !has("setpriv") {
         return;
     }
-    // Where everybody may go, which is not so for every target folder.
-    let folder = std::env::temp_dir().join(format!("evaluator-secrets-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+    // Where everybody may go, which is not so for every target directory.
+    let directory = std::env::temp_dir().join(format!("evaluator-secrets-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
     let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    open(&folder);
+    open(&directory);
     let file = |name: &str, text: &[u8]| {
-        let path = folder.join(name);
+        let path = directory.join(name);
         fs::write(&path, text).unwrap();
         open(&path);
     };
@@ -177,26 +177,27 @@ fn secrets_cannot_be_read_back_from_the_parent() {
     file("trace.json", &fs::read(trace("a01_otlp_basic_parts")).unwrap());
     file("c.yaml", b"evaluators: [{name: check, type: code, path: ./check}]");
     file("evaluator", &fs::read(env!("CARGO_BIN_EXE_evaluator")).unwrap());
-    let nobody = |args: &[&str]| {
+    let as_nobody = |args: &[&str]| {
         let mut command = Command::new(if is_root { "setpriv" } else { "env" });
         if is_root {
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
         }
         command
             .args(args)
-            .current_dir(&folder)
+            .current_dir(&directory)
             .env("OPENAI_API_KEY", "s3cr3t")
-            .env("HOME", &folder);
+            .env("HOME", &directory);
         command.output().unwrap()
     };
-    let control = nobody(&["sh", "-c", "./check </dev/null; true"]);
-    let ran = nobody(&["./evaluator", "run", "trace.json", "-c", "c.yaml", "-o", "json"]);
+    let control = as_nobody(&["sh", "-c", "./check </dev/null; true"]);
+    let ran = as_nobody(&["./evaluator", "run", "trace.json", "-c", "c.yaml", "-o", "json"]);
     // What this process is fed by does not matter: it reads its own streams as always.
-    let fed = nobody(&["sh", "-c", "./evaluator run /dev/stdin -c c.yaml -o summary <trace.json"]);
-    fs::remove_dir_all(&folder).unwrap();
+    let fed =
+        as_nobody(&["sh", "-c", "./evaluator run /dev/stdin -c c.yaml -o summary <trace.json"]);
+    fs::remove_dir_all(&directory).unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if !text(&control.stdout).contains("\"score\": 0") {
-        eprintln!("SKIPPED: here nobody can read the environment of a parent: {control:?}");
+        eprintln!("SKIPPED: no process can read the environment of a parent: {control:?}");
         return;
     }
     assert!(text(&ran.stdout).contains("\"score\": 1.0"), "{ran:?}");

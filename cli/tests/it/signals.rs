@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use crate::support::{Folder, finish, has, trace};
+use crate::support::{Directory, finish, has, trace};
 
 /// Scores 1 if no signal is blocked, and if exit codes of its own processes are known.
 const CHECK: &str = r#"
@@ -33,10 +33,11 @@ fn evaluators_do_not_inherit_blocked_or_ignored_signals() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file("check.py", CHECK);
-    folder.script("shell", "cat >/dev/null; sh -c 'exit 3'; [ $? = 3 ] && echo '{\"score\": 1}'");
-    let wrapper = folder.file("wrapper.py", WRAPPER);
+    let directory = Directory::new();
+    directory.file("check.py", CHECK);
+    directory
+        .script("shell", "cat >/dev/null; sh -c 'exit 3'; [ $? = 3 ] && echo '{\"score\": 1}'");
+    let wrapper = directory.file("wrapper.py", WRAPPER);
     let entry =
         |name: &str, more: &str| format!("- {{name: {name}, type: code, timeout: 100, {more}}}\n");
     let config = [
@@ -46,13 +47,13 @@ fn evaluators_do_not_inherit_blocked_or_ignored_signals() {
         entry("limited", "path: check.py, limits: {open_files: 64}"),
         entry("shell", "path: ./shell"),
     ];
-    folder.file("c.yaml", config.concat());
+    directory.file("c.yaml", config.concat());
     for how in ["nothing", "block", "ignore"] {
         let mut command = Command::new("python3");
-        let evaluator = folder.command(&["run", "-o", "json", "-c", "c.yaml"]);
+        let evaluator = directory.command(&["run", "-o", "json", "-c", "c.yaml"]);
         command.arg(&wrapper).arg(how).arg(evaluator.get_program()).args(evaluator.get_args());
         // Enough conversations for forks.
-        command.arg(trace("i11_five_traces_plain")).current_dir(folder.path());
+        command.arg(trace("i11_five_traces_plain")).current_dir(directory.path());
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let ran = finish(command.spawn().unwrap()).exits(0);
         for conversation in 0..5 {

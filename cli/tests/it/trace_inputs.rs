@@ -6,7 +6,7 @@ use std::{fs, io::Write as _, process::Stdio};
 
 use flate2::{Compression, write::GzEncoder};
 
-use crate::support::{self, Folder, Ran, trace};
+use crate::support::{self, Directory, Ran, trace};
 
 fn gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -18,8 +18,8 @@ fn traces(ran: &Ran) -> usize {
     ran.json()["traces"].as_array().unwrap().len()
 }
 
-fn with_input(folder: &Folder, args: &[&str], input: &[u8]) -> Ran {
-    let mut command = folder.command(args);
+fn with_input(directory: &Directory, args: &[&str], input: &[u8]) -> Ran {
+    let mut command = directory.command(args);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
     support::finish(child)
@@ -27,29 +27,29 @@ fn with_input(folder: &Folder, args: &[&str], input: &[u8]) -> Ran {
 
 #[test]
 fn a_directory_stands_for_the_trace_files_below_it() {
-    let folder = Folder::new();
-    fs::create_dir_all(folder.path().join("runs/day")).unwrap();
-    fs::create_dir_all(folder.path().join("empty")).unwrap();
-    fs::copy(trace("k01_traj_exact"), folder.path().join("runs/day/b.json")).unwrap();
-    fs::copy(trace("a01_otlp_basic_parts"), folder.path().join("runs/a.jsonl")).unwrap();
-    folder.file("runs/notes.txt", "not a trace");
-    folder.file("runs/.hidden.json", "not a trace");
-    let both = folder.run(&["runs/a.jsonl", "runs/day/b.json", "-o", "json"]);
-    let ran = folder.run(&["runs", "-o", "json"]);
+    let directory = Directory::new();
+    fs::create_dir_all(directory.path().join("runs/day")).unwrap();
+    fs::create_dir_all(directory.path().join("empty")).unwrap();
+    fs::copy(trace("k01_traj_exact"), directory.path().join("runs/day/b.json")).unwrap();
+    fs::copy(trace("a01_otlp_basic_parts"), directory.path().join("runs/a.jsonl")).unwrap();
+    directory.file("runs/notes.txt", "not a trace");
+    directory.file("runs/.hidden.json", "not a trace");
+    let both = directory.run(&["runs/a.jsonl", "runs/day/b.json", "-o", "json"]);
+    let ran = directory.run(&["runs", "-o", "json"]);
     assert_eq!((ran.code, traces(&ran)), (both.code, 2));
     let ids = |ran: &Ran| [0, 1].map(|number| ran.json()["traces"][number]["trace_id"].clone());
     assert_eq!(ids(&ran), ids(&both));
-    folder
+    directory
         .run(&["runs", "empty", "-o", "json"])
         .exits(3)
         .says("Failed to load trace file 'empty': the directory has no trace files");
     // What may be a trace file and is not read is named.
-    folder.file("old/a.json", fs::read(trace("a01_otlp_basic_parts")).unwrap());
+    directory.file("old/a.json", fs::read(trace("a01_otlp_basic_parts")).unwrap());
     for (name, is_named) in [("b.json.1", true), ("b.JSONL.xz", true), ("b.txt", false)] {
-        folder.file(&format!("old/{name}"), "");
+        directory.file(&format!("old/{name}"), "");
         let warning = format!("old/{name} not read: a directory stands for files with");
         for form in support::output_formats() {
-            let ran = folder.run(&["old", "-o", form]);
+            let ran = directory.run(&["old", "-o", form]);
             let warning = format!("warning: {warning}");
             assert_eq!(ran.stderr.contains(&warning), is_named, "{form}: {}", ran.stderr);
             assert_eq!(
@@ -59,31 +59,31 @@ fn a_directory_stands_for_the_trace_files_below_it() {
                 ran.stdout
             );
         }
-        let inspected = folder.evaluator(&["inspect", "old"]).exits(0);
+        let inspected = directory.evaluator(&["inspect", "old"]).exits(0);
         assert_eq!(inspected.stderr.contains(&warning), is_named, "{}", inspected.stderr);
-        fs::remove_file(folder.path().join("old").join(name)).unwrap();
+        fs::remove_file(directory.path().join("old").join(name)).unwrap();
     }
     // Nothing that looks like a trace file is passed over.
-    folder.file("runs/other.json", "{}");
-    folder.run(&["runs"]).exits(3).says("Failed to load trace file 'runs/other.json': ");
+    directory.file("runs/other.json", "{}");
+    directory.run(&["runs"]).exits(3).says("Failed to load trace file 'runs/other.json': ");
 }
 
 #[test]
 fn compressed_files_and_standard_input_are_read() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let content = fs::read(trace("a01_otlp_basic_parts")).unwrap();
-    let plain = folder.run(&[&trace("a01_otlp_basic_parts"), "-o", "json"]);
-    let read = with_input(&folder, &["run", "-", "-o", "json"], &content);
+    let plain = directory.run(&[&trace("a01_otlp_basic_parts"), "-o", "json"]);
+    let read = with_input(&directory, &["run", "-", "-o", "json"], &content);
     assert_eq!((read.code, traces(&read)), (plain.code, 1), "{}", read.stderr);
     let zstd = zstd::encode_all(&*content, 0).unwrap();
     for (format, packed) in [("gzip", gzip(&content)), ("zstd", zstd)] {
-        folder.file("packed", &packed);
-        let ran = folder.run(&["packed", "-o", "json"]);
+        directory.file("packed", &packed);
+        let ran = directory.run(&["packed", "-o", "json"]);
         assert_eq!((ran.code, traces(&ran)), (plain.code, 1), "{}", ran.stderr);
-        let ran = with_input(&folder, &["run", "-", "-o", "json"], &packed);
+        let ran = with_input(&directory, &["run", "-", "-o", "json"], &packed);
         assert_eq!((ran.code, traces(&ran)), (plain.code, 1), "{}", ran.stderr);
-        folder.file("cut", &packed[..packed.len() - 5]);
-        folder.run(&["cut"]).exits(3).says(&format!(
+        directory.file("cut", &packed[..packed.len() - 5]);
+        directory.run(&["cut"]).exits(3).says(&format!(
             "Failed to load trace file 'cut': cannot decompress the {format} content: "
         ));
     }
@@ -91,8 +91,8 @@ fn compressed_files_and_standard_input_are_read() {
 
 #[test]
 fn an_input_that_is_not_a_trace_is_named() {
-    let folder = Folder::new();
-    with_input(&folder, &["run", "-"], b"{}")
+    let directory = Directory::new();
+    with_input(&directory, &["run", "-"], b"{}")
         .exits(3)
         .says("Failed to load trace file '-': Could not detect trace format for '-'.")
         .says("Use --format if the content is one of these.");
@@ -100,10 +100,10 @@ fn an_input_that_is_not_a_trace_is_named() {
 
 #[test]
 fn the_report_says_how_traces_were_grouped() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
     let grouping = |args: &[&str]| {
-        let ran = folder.run(&[&[&*trace, "-o", "json"], args].concat());
+        let ran = directory.run(&[&[&*trace, "-o", "json"], args].concat());
         (ran.json()["grouping"]["by"].as_str().unwrap().to_owned(), ran.stderr)
     };
     assert_eq!(grouping(&[]).0, "trace");
@@ -113,7 +113,7 @@ fn the_report_says_how_traces_were_grouped() {
         "grouping: traces with the same session name, conversation id or session id are one conversation, as \
          --group-by says"
     ));
-    folder.file(
+    directory.file(
         "set.json",
         r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [
             {"user_content": {"parts": [{"text": "a"}]}}, {"user_content": {"parts": [{"text": "b"}]}}]}]}"#,

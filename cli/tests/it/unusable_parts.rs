@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Ran, output_formats};
+use crate::support::{Directory, Ran, output_formats};
 
 fn text(value: &str) -> Value {
     json!({"stringValue": value})
@@ -35,7 +35,7 @@ fn resource(spans: Value) -> Value {
 }
 
 /// A document with a good span and this resource.
-fn beside(other: Value) -> Value {
+fn next_to_good(other: Value) -> Value {
     json!({"resourceSpans": [resource(json!([span(1, "yes")])), other]})
 }
 
@@ -67,23 +67,23 @@ fn with(mut object: Value, key: &str, value: Value) -> Value {
     object
 }
 
-/// A folder with an evaluator that passes everything, and its configuration.
-fn folder() -> Folder {
-    let folder = Folder::new();
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
-    folder.file("c.yaml", "evaluators: [{name: good, type: code, path: good}]");
-    folder
+/// A directory with an evaluator that passes everything, and its configuration.
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    directory.file("c.yaml", "evaluators: [{name: good, type: code, path: good}]");
+    directory
 }
 
-fn run(folder: &Folder, files: &[&str], form: &str) -> Ran {
-    folder.run(&[files, &["-c", "c.yaml", "-o", form]].concat())
+fn run(directory: &Directory, files: &[&str], form: &str) -> Ran {
+    directory.run(&[files, &["-c", "c.yaml", "-o", form]].concat())
 }
 
 #[test]
 fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
-    let folder = folder();
+    let directory = directory();
     let good = || json!([span(2, "yes")]);
-    let of_spans = |spans: Value| beside(resource(spans));
+    let of_spans = |spans: Value| next_to_good(resource(spans));
     let at = "resourceSpans[1].scopeSpans[0]";
     let cases = [
         (
@@ -115,57 +115,61 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
             format!("{at}.spans[0]: the span is a string instead of an object"),
         ),
         (
-            beside(json!(null)),
+            next_to_good(json!(null)),
             "resourceSpans[1]: the resource is null instead of an object".to_owned(),
         ),
-        (beside(json!({})), "resourceSpans[1]: no `scopeSpans`".to_owned()),
+        (next_to_good(json!({})), "resourceSpans[1]: no `scopeSpans`".to_owned()),
         (
-            beside(json!({"scopeSpan": [scope(good())]})),
+            next_to_good(json!({"scopeSpan": [scope(good())]})),
             "resourceSpans[1]: no `scopeSpans`".to_owned(),
         ),
         (
-            beside(json!({"scopeSpans": [null]})),
+            next_to_good(json!({"scopeSpans": [null]})),
             format!("{at}: the scope is null instead of an object"),
         ),
         (
-            beside(json!({"scopeSpans": {"spans": good()}})),
+            next_to_good(json!({"scopeSpans": {"spans": good()}})),
             "resourceSpans[1]: `scopeSpans` is an object instead of an array".to_owned(),
         ),
         (
-            with(beside(resource(good())), "batches", json!({})),
+            with(next_to_good(resource(good())), "batches", json!({})),
             "`batches` is an object instead of an array".to_owned(),
         ),
         (
-            with(beside(resource(good())), "resourceLogs", json!([{}])),
+            with(next_to_good(resource(good())), "resourceLogs", json!([{}])),
             "resourceLogs[0]: no `scopeLogs`".to_owned(),
         ),
         // Spans in members that are not read.
         (
-            with(beside(resource(good())), "ResourceSpans", json!([resource(good())])),
+            with(next_to_good(resource(good())), "ResourceSpans", json!([resource(good())])),
             "`ResourceSpans` holds spans and is not read".to_owned(),
         ),
         (
-            with(beside(resource(good())), "data", json!([{"spans": [jaeger_span(2)]}])),
+            with(next_to_good(resource(good())), "data", json!([{"spans": [jaeger_span(2)]}])),
             "`data` holds spans and is not read".to_owned(),
         ),
         (
-            with(beside(resource(good())), "traces", json!([beside(resource(good()))])),
+            with(next_to_good(resource(good())), "traces", json!([next_to_good(resource(good()))])),
             "`traces` holds spans and is not read".to_owned(),
         ),
         (
-            with(beside(resource(good())), "trace", json!({"spans": good()})),
+            with(next_to_good(resource(good())), "trace", json!({"spans": good()})),
             "`trace` holds spans and is not read".to_owned(),
         ),
         (
-            beside(with(resource(good()), "scopeSpan", json!([scope(good())]))),
+            next_to_good(with(resource(good()), "scopeSpan", json!([scope(good())]))),
             "resourceSpans[1]: `scopeSpan` holds spans and is not read".to_owned(),
         ),
         (
-            beside(json!({"scopeSpans": [with(scope(good()), "Spans", good())]})),
+            next_to_good(json!({"scopeSpans": [with(scope(good()), "Spans", good())]})),
             format!("{at}: `Spans` holds spans and is not read"),
         ),
         (
-            with(with(beside(resource(good())), "spanId", json!("2")), "name", json!("agent")),
+            with(
+                with(next_to_good(resource(good())), "spanId", json!("2")),
+                "name",
+                json!("agent"),
+            ),
             "the object is an export document as well as a span".to_owned(),
         ),
         (
@@ -221,9 +225,9 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
         ),
     ];
     for (document, expected) in cases {
-        folder.file("t.json", document.to_string());
+        directory.file("t.json", document.to_string());
         for form in output_formats() {
-            let ran = run(&folder, &["t.json"], form).exits(3);
+            let ran = run(&directory, &["t.json"], form).exits(3);
             // Each form says so itself, as well as stderr.
             let start = expected.split(['`', '"', ':']).next().unwrap();
             let shown = ran.stdout.replace("&apos;", "'").replace("\\[", "[").replace("\\]", "]");
@@ -241,7 +245,7 @@ fn parts_that_cannot_be_used_are_errors_of_the_run_with_their_place() {
 
 #[test]
 fn members_without_spans_may_be_anything() {
-    let folder = folder();
+    let directory = directory();
     let exemplar = json!({"traceId": "1", "spanId": "2", "timeUnixNano": "1", "asInt": "1"});
     let link = json!({"traceId": "1", "spanId": "2", "attributes": []});
     let mut linked = span(2, "yes");
@@ -249,38 +253,42 @@ fn members_without_spans_may_be_anything() {
     linked["other"] = json!([{"spanId": "1", "name": "x"}]);
     for document in [
         with(
-            beside(resource(json!([linked]))),
+            next_to_good(resource(json!([linked]))),
             "resourceMetrics",
             json!([{"exemplars": [exemplar]}]),
         ),
-        with(beside(resource(json!([linked]))), "meta", json!({"name": "x", "links": [link]})),
+        with(
+            next_to_good(resource(json!([linked]))),
+            "meta",
+            json!({"name": "x", "links": [link]}),
+        ),
         json!({"trace": {"resourceSpans": [resource(json!([linked]))]}, "status": "COMPLETE", "message": ""}),
         json!([linked]),
         linked.clone(),
         json!({"data": [{"traceID": "1", "spans": [jaeger_span(1)], "warnings": ["x"], "processes": {}}],
             "total": 0, "limit": 0, "offset": 0, "errors": null}),
     ] {
-        folder.file("t.json", document.to_string());
-        run(&folder, &["t.json"], "json").exits(0);
+        directory.file("t.json", document.to_string());
+        run(&directory, &["t.json"], "json").exits(0);
     }
 }
 
 #[test]
 fn a_line_without_a_list_is_left_out() {
-    let folder = folder();
+    let directory = directory();
     let good = json!({"resourceSpans": [resource(json!([span(1, "yes")]))]});
     for line in [json!({"resourceSpans": null}), json!({"batches": null, "resourceLogs": null})] {
-        folder.file("t.jsonl", format!("{good}\n{line}"));
-        run(&folder, &["t.jsonl"], "json")
+        directory.file("t.jsonl", format!("{good}\n{line}"));
+        run(&directory, &["t.jsonl"], "json")
             .exits(3)
             .says("1 list left out: line 2: no `resourceSpans`");
     }
 }
 
 #[test]
-fn a_file_without_spans_is_an_error_of_the_run_beside_others() {
-    let folder = folder();
-    folder.file("good.json", beside(resource(json!([span(2, "yes")]))).to_string());
+fn a_file_without_spans_is_an_error_of_the_run() {
+    let directory = directory();
+    directory.file("good.json", next_to_good(resource(json!([span(2, "yes")]))).to_string());
     let log = json!({"traceId": format!("{:032x}", 1), "body": text("x")});
     let empty = [
         json!({"resourceSpans": []}),
@@ -289,31 +297,31 @@ fn a_file_without_spans_is_an_error_of_the_run_beside_others() {
         json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [log]}]}]}),
     ];
     for document in empty {
-        folder.file("empty.json", document.to_string());
+        directory.file("empty.json", document.to_string());
         let error = "Failed to load trace file 'empty.json': it holds no spans";
         for form in output_formats() {
-            let ran = run(&folder, &["good.json", "empty.json"], form).exits(3).says(error);
+            let ran = run(&directory, &["good.json", "empty.json"], form).exits(3).says(error);
             let shown = ran.stdout.replace("&apos;", "'");
             assert!(shown.contains("it holds no spans"), "{form}: {}", ran.stdout);
         }
         // The rate is for chance.
         let args = ["good.json", "empty.json", "-c", "c.yaml", "--max-error-rate", "1"];
-        folder.run(&args).exits(3);
-        folder.evaluator(&["inspect", "good.json", "empty.json"]).exits(3).says(error);
+        directory.run(&args).exits(3);
+        directory.evaluator(&["inspect", "good.json", "empty.json"]).exits(3).says(error);
     }
 }
 
 #[test]
 fn lines_and_counts_are_named() {
-    let folder = folder();
+    let directory = directory();
     let export = |spans: Value| json!({"resourceSpans": [resource(spans)]}).to_string();
     let lines = [
         export(json!([span(1, "yes")])),
         export(json!([null, span(2, "yes"), {"traceId": "3"}])),
         json!({"traceId": "4"}).to_string(),
     ];
-    folder.file("t.jsonl", lines.join("\n"));
-    let ran = run(&folder, &["t.jsonl"], "json").exits(3);
+    directory.file("t.jsonl", lines.join("\n"));
+    let ran = run(&directory, &["t.jsonl"], "json").exits(3);
     assert_eq!(ran.json()["left_out"], json!({"spans": 3}));
     ran.says(
         "Trace file 't.jsonl' is used only in part: 3 spans left out: line 2: \
@@ -325,25 +333,25 @@ fn lines_and_counts_are_named() {
 
 #[test]
 fn other_spellings_and_second_lists_are_read() {
-    let folder = folder();
+    let directory = directory();
     let mut snake = without(without(without(span(2, "yes"), "traceId"), "spanId"), "attributes");
     snake["trace_id"] = json!(format!("{:032x}", 2));
     snake["span_id"] = json!(format!("{:016x}", 2));
     snake["attributes"] = json!([{"key": "gen_ai.operation.name", "value": {"string_value": "invoke_agent"}},
         {"key": "gen_ai.input.messages", "value": {"string_value": "[{\"role\": \"user\", \"content\": \"hi\"}]"}}]);
     for document in [
-        beside(json!({"scope_spans": [scope(json!([span(2, "yes")]))]})),
-        beside(json!({"scope_spans": [scope(json!([snake]))]})),
-        beside(json!({"instrumentation_library_spans": [scope(json!([span(2, "yes")]))]})),
-        beside(
+        next_to_good(json!({"scope_spans": [scope(json!([span(2, "yes")]))]})),
+        next_to_good(json!({"scope_spans": [scope(json!([snake]))]})),
+        next_to_good(json!({"instrumentation_library_spans": [scope(json!([span(2, "yes")]))]})),
+        next_to_good(
             json!({"scopeSpans": [], "instrumentationLibrarySpans": [scope(json!([span(2, "yes")]))]}),
         ),
         json!({"resourceSpans": [resource(json!([span(1, "yes")]))], "batches": [resource(json!([span(2, "yes")]))]}),
         json!({"resource_spans": [resource(json!([span(1, "yes")]))], "batches": [resource(json!([snake]))]}),
         json!({"trace": {"batches": [resource(json!([span(1, "yes")]))]}, "resourceSpans": [resource(json!([span(2, "yes")]))]}),
     ] {
-        folder.file("t.json", document.to_string());
-        let ran = run(&folder, &["t.json"], "json").exits(0);
+        directory.file("t.json", document.to_string());
+        let ran = run(&directory, &["t.json"], "json").exits(0);
         assert_eq!(ran.json()["traces"].as_array().unwrap().len(), 2, "{document}");
         assert_eq!(ran.json()["traces"][1]["num_invocations"], 1, "{document}");
     }
@@ -351,7 +359,7 @@ fn other_spellings_and_second_lists_are_read() {
 
 #[test]
 fn keys_that_are_given_twice_are_errors() {
-    let folder = folder();
+    let directory = directory();
     let list = json!([resource(json!([span(1, "yes")]))]).to_string();
     let item = resource(json!([span(1, "yes")])).to_string();
     let jaeger = json!([{"spans": [jaeger_span(1)]}]).to_string();
@@ -370,16 +378,16 @@ fn keys_that_are_given_twice_are_errors() {
         ),
         (format!(r#"{{"data": [], "data": {jaeger}}}"#), "the key `data` is repeated"),
     ] {
-        folder.file("t.json", document);
-        run(&folder, &["t.json"], "json")
+        directory.file("t.json", document);
+        run(&directory, &["t.json"], "json")
             .exits(3)
             .says(&format!("Failed to load trace file 't.json': {expected}"));
     }
     // In a span, it is an error of its conversation alone.
     let twice = span(2, "yes").to_string();
     let twice = format!(r#"{}, "attributes": []}}"#, &twice[..twice.len() - 1]);
-    folder.file("t.jsonl", format!("{}\n{twice}", span(1, "yes")));
-    let ran = run(&folder, &["t.jsonl"], "json").exits(3);
+    directory.file("t.jsonl", format!("{}\n{twice}", span(1, "yes")));
+    let ran = run(&directory, &["t.jsonl"], "json").exits(3);
     assert_eq!(ran.evaluations(0), ["good PASSED"]);
     assert_eq!(ran.evaluations(1), ["(all) ERROR unusable_recording"]);
     assert!(ran.stdout.contains("span 0000000000000002: the key `attributes` is repeated"));
@@ -387,7 +395,7 @@ fn keys_that_are_given_twice_are_errors() {
 
 #[test]
 fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
-    let folder = folder();
+    let directory = directory();
     let line = |number, answer: &str| {
         json!({"resourceSpans": [resource(json!([span(number, answer)]))]}).to_string()
     };
@@ -395,36 +403,36 @@ fn spans_with_one_id_and_different_content_are_errors_and_copies_are_dropped() {
     let mut turned = span(1, "yes");
     turned["attributes"].as_array_mut().unwrap().reverse();
     let turned = json!({"resourceSpans": [resource(json!([turned]))]}).to_string();
-    folder.file("a.json", line(1, "yes"));
-    folder.file("b.json", line(1, "no"));
-    folder.file("copy.json", &turned);
-    folder.file("both.jsonl", [line(1, "yes"), line(1, "no"), line(2, "yes")].join("\n"));
-    folder
+    directory.file("a.json", line(1, "yes"));
+    directory.file("b.json", line(1, "no"));
+    directory.file("copy.json", &turned);
+    directory.file("both.jsonl", [line(1, "yes"), line(1, "no"), line(2, "yes")].join("\n"));
+    directory
         .file("copies.jsonl", [line(1, "yes"), line(1, "yes"), turned, line(2, "yes")].join("\n"));
     let error = "span 0000000000000001 is recorded more than once with different content";
     for files in [&["both.jsonl"][..], &["a.json", "b.json"]] {
         for form in output_formats() {
-            let ran = run(&folder, files, form).exits(3);
+            let ran = run(&directory, files, form).exits(3);
             assert!(ran.stdout.contains(error), "{form}: {}", ran.stdout);
             assert!(!ran.stderr.contains("exact copies"), "{}", ran.stderr);
         }
-        let ran = run(&folder, files, "json");
+        let ran = run(&directory, files, "json");
         assert_eq!(ran.evaluations(0), ["(all) ERROR unusable_recording"]);
     }
     for (files, count) in [(&["copies.jsonl"][..], "2 spans"), (&["a.json", "copy.json"], "1 span")]
     {
         let warning = format!("{count} dropped as exact copies of others in 1 conversation");
         for form in output_formats() {
-            let ran = run(&folder, files, form).exits(0).says(&format!("warning: {warning}"));
+            let ran = run(&directory, files, form).exits(0).says(&format!("warning: {warning}"));
             assert!(ran.stdout.contains(&warning), "{form}: {}", ran.stdout);
         }
-        assert_eq!(run(&folder, files, "json").json()["traces"][0]["num_invocations"], 1);
+        assert_eq!(run(&directory, files, "json").json()["traces"][0]["num_invocations"], 1);
     }
 }
 
 #[test]
 fn the_parts_of_a_trace_in_several_files_are_one_tree() {
-    let folder = folder();
+    let directory = directory();
     let mut child = span(1, "yes");
     child["spanId"] = json!("00000000000000aa");
     child["parentSpanId"] = json!(format!("{:016x}", 1));
@@ -434,12 +442,12 @@ fn the_parts_of_a_trace_in_several_files_are_one_tree() {
         .as_array_mut()
         .unwrap()
         .push(json!({"key": "session.id", "value": text("s")}));
-    folder.file("a.json", json!([span(1, "yes")]).to_string());
+    directory.file("a.json", json!([span(1, "yes")]).to_string());
     for (child, group_by) in [(child, "auto"), (named.clone(), "conversation"), (named, "trace")] {
-        folder.file("b.json", json!([child]).to_string());
+        directory.file("b.json", json!([child]).to_string());
         for files in [["a.json", "b.json"], ["b.json", "a.json"]] {
             let args = ["-c", "c.yaml", "-o", "json", "--group-by", group_by];
-            let ran = folder.run(&[&files[..], &args].concat()).exits(0);
+            let ran = directory.run(&[&files[..], &args].concat()).exits(0);
             let traces = ran.json()["traces"].clone();
             assert_eq!(traces.as_array().unwrap().len(), 1, "{group_by}");
             assert_eq!(traces[0]["num_invocations"], 1, "{group_by}");
@@ -449,7 +457,7 @@ fn the_parts_of_a_trace_in_several_files_are_one_tree() {
 
 #[test]
 fn messages_that_were_cut_off_are_errors_of_their_conversation() {
-    let folder = folder();
+    let directory = directory();
     let cut = |attribute: usize, keep: usize| {
         let mut span = span(2, "a long answer");
         let value = span["attributes"][attribute]["value"]["stringValue"].as_str().unwrap();
@@ -484,12 +492,12 @@ fn messages_that_were_cut_off_are_errors_of_their_conversation() {
             "gcp.vertex.agent.llm_response is JSON that was cut off after 13 bytes",
         ),
     ] {
-        folder.file(
+        directory.file(
             "t.json",
             json!({"resourceSpans": [resource(json!([span(1, "yes")])), resource(spans)]})
                 .to_string(),
         );
-        let ran = run(&folder, &["t.json"], "json").exits(3);
+        let ran = run(&directory, &["t.json"], "json").exits(3);
         assert_eq!(ran.evaluations(0), ["good PASSED"], "{expected}");
         assert_eq!(ran.evaluations(1), ["(all) ERROR unusable_recording"], "{expected}");
         assert!(ran.stdout.contains(expected), "{expected}: {}", ran.stdout);
@@ -502,15 +510,15 @@ fn messages_that_were_cut_off_are_errors_of_their_conversation() {
         json!([add("gen_ai.prompt.0.content", "[not json")]),
         json!([add("input.value", "{\"cut")]),
     ] {
-        folder.file("t.json", json!({"resourceSpans": [resource(span)]}).to_string());
-        run(&folder, &["t.json"], "json").exits(0);
+        directory.file("t.json", json!({"resourceSpans": [resource(span)]}).to_string());
+        run(&directory, &["t.json"], "json").exits(0);
     }
 }
 
 #[test]
 fn an_eval_set_with_a_key_given_twice_is_an_error_with_its_position() {
-    let folder = folder();
-    folder.file("t.json", json!([span(1, "yes")]).to_string());
+    let directory = directory();
+    directory.file("t.json", json!([span(1, "yes")]).to_string());
     let turn = r#"{"user_content": {"parts": [{"text": "hi"}]}, "final_response": {"parts": [{"text": "yes"}]}"#;
     let set = |turn: &str, rest: &str| {
         format!(
@@ -522,8 +530,8 @@ fn an_eval_set_with_a_key_given_twice_is_an_error_with_its_position() {
         (set(&format!("{turn}}}"), ",\n \"eval_cases\": []"), "line 2 column 2"),
         (set(&final_twice, ""), "line 2 column 2"),
     ] {
-        folder.file("set.json", text);
-        run(&folder, &["t.json", "-e", "set.json"], "json").exits(3).says(&format!(
+        directory.file("set.json", text);
+        run(&directory, &["t.json", "-e", "set.json"], "json").exits(3).says(&format!(
             "Failed to load eval set 'set.json': invalid JSON: the key is repeated in the same object at {position}"
         ));
     }

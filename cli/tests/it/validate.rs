@@ -4,25 +4,25 @@
 
 use std::fs;
 
-use crate::support::{self, Folder, Ran, has};
+use crate::support::{self, Directory, Ran, has};
 use serde_json::Value;
 
 const GUARD: &str = "if __name__ == \"__main__\":\n    main()\n";
 
 /// An evaluator in Python that answers with the value of an expression over the document `d`.
-fn python(folder: &Folder, name: &str, answer: &str) {
+fn python(directory: &Directory, name: &str, answer: &str) {
     let source = format!(
         "import json, sys\n\ndef main():\n    d = json.load(sys.stdin.buffer)\n    print(json.dumps({answer}))\n\n{GUARD}"
     );
-    written(folder, name, "python", "py", &source);
+    written(directory, name, "python", "py", &source);
 }
 
-fn written(folder: &Folder, name: &str, language: &str, extension: &str, source: &str) {
-    folder.file(&format!("{name}/{name}.{extension}"), source);
+fn written(directory: &Directory, name: &str, language: &str, extension: &str, source: &str) {
+    directory.file(&format!("{name}/{name}.{extension}"), source);
     let manifest = format!(
         "name: {name}\ndescription: Tests.\nlanguage: {language}\nentrypoint: {name}.{extension}\n"
     );
-    folder.file(&format!("{name}/evaluator.yaml"), manifest);
+    directory.file(&format!("{name}/evaluator.yaml"), manifest);
 }
 
 /// The outcomes of an evaluator's checks, e.g. `manifest ok`.
@@ -46,10 +46,10 @@ fn a_good_evaluator_is_valid_and_nothing_is_left_behind() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    python(&folder, "good", GOOD);
-    folder.file("good/helper.py", "x = 1\n");
-    let ran = folder.evaluator(&["validate", "good"]).exits(0);
+    let directory = Directory::new();
+    python(&directory, "good", GOOD);
+    directory.file("good/helper.py", "x = 1\n");
+    let ran = directory.evaluator(&["validate", "good"]).exits(0);
     for line in [
         "good (good)",
         "  ok       manifest       python, good.py",
@@ -62,7 +62,7 @@ fn a_good_evaluator_is_valid_and_nothing_is_left_behind() {
         assert!(ran.stdout.lines().any(|other| other == line), "{line}: {}", ran.stdout);
     }
     assert_eq!(last(&ran), "1 valid, 0 not valid, 0 not wholly checked, 1 in all");
-    let mut left: Vec<_> = fs::read_dir(folder.path().join("good"))
+    let mut left: Vec<_> = fs::read_dir(directory.path().join("good"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -76,25 +76,25 @@ fn an_evaluator_that_needs_what_hosts_do_not_fetch_is_not_valid() {
     if !has("python3") || !has("node") {
         return;
     }
-    let folder = Folder::new();
-    python(&folder, "helped", "{'score': helper.score()}");
-    let source = fs::read_to_string(folder.path().join("helped/helped.py")).unwrap();
-    folder.file("helped/helped.py", format!("import helper\n{source}"));
-    folder.file("helped/helper.py", "def score():\n    return 1.0\n");
+    let directory = Directory::new();
+    python(&directory, "helped", "{'score': helper.score()}");
+    let source = fs::read_to_string(directory.path().join("helped/helped.py")).unwrap();
+    directory.file("helped/helped.py", format!("import helper\n{source}"));
+    directory.file("helped/helper.py", "def score():\n    return 1.0\n");
     written(
-        &folder,
+        &directory,
         "required",
         "javascript",
         "js",
         "console.log(JSON.stringify({score: require('./one.js')}))",
     );
-    folder.file("required/one.js", "module.exports = 1\n");
-    let ran = folder.evaluator(&["validate", ".", "-o", "json"]).exits(1);
+    directory.file("required/one.js", "module.exports = 1\n");
+    let ran = directory.evaluator(&["validate", ".", "-o", "json"]).exits(1);
     for name in ["helped", "required"] {
         let found = outcomes(&ran, name);
         assert_eq!(found[found.len() - 2..], ["smoke_run failed", "result_schema ok"], "{name}");
     }
-    let why = "without the other files of its folder, which hosts do not fetch";
+    let why = "without the other files of its directory, which hosts do not fetch";
     assert!(
         ran.stdout.contains(why) && ran.stdout.contains("No module named 'helper'"),
         "{}",
@@ -103,30 +103,30 @@ fn an_evaluator_that_needs_what_hosts_do_not_fetch_is_not_valid() {
 }
 
 #[test]
-fn a_package_that_leads_out_of_its_folder_is_not_valid() {
-    let folder = Folder::new();
-    folder.file("shared/Cargo.toml", "[package]\nname = \"shared\"\nversion = \"0.1.0\"\n");
-    folder.file("shared/src/lib.rs", "");
-    folder.file(
+fn a_package_that_leads_out_of_its_directory_is_not_valid() {
+    let directory = Directory::new();
+    directory.file("shared/Cargo.toml", "[package]\nname = \"shared\"\nversion = \"0.1.0\"\n");
+    directory.file("shared/src/lib.rs", "");
+    directory.file(
         "tied/Cargo.toml",
         "[package]\nname = \"tied\"\nversion = \"0.1.0\"\n[workspace]\n[dependencies]\nshared = { path = \"../shared\" }\n",
     );
-    folder.file("tied/src/main.rs", r#"fn main() { println!("{{\"score\": 1.0}}"); }"#);
-    folder.file(
+    directory.file("tied/src/main.rs", r#"fn main() { println!("{{\"score\": 1.0}}"); }"#);
+    directory.file(
         "tied/evaluator.yaml",
         "name: tied\ndescription: Tests.\nlanguage: rust\nentrypoint: src/main.rs\n",
     );
-    let ran = folder.evaluator(&["validate", "tied"]).exits(1);
-    let why = "tied/Cargo.toml:6:19: `path` leads to `../shared`, outside of the folder";
+    let ran = directory.evaluator(&["validate", "tied"]).exits(1);
+    let why = "tied/Cargo.toml:6:19: `path` leads to `../shared`, outside of the directory";
     assert!(ran.stdout.contains(why), "{}", ran.stdout);
 }
 
 #[test]
-fn a_folder_stands_for_all_its_evaluators_and_none_stops_the_others() {
+fn a_directory_stands_for_all_its_evaluators_and_none_stops_the_others() {
     if !has("python3") || !has("node") {
         return;
     }
-    let all = Folder::new();
+    let all = Directory::new();
     python(&all, "good", GOOD);
     python(&all, "broken", "d['nothing']");
     python(&all, "typo", "{'scores': 1.0}");
@@ -174,21 +174,21 @@ fn each_kind_of_document_is_tried() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     let mean = "{'score': sum(1.0 for t in d['invocations']) / len(d['invocations'])}";
-    python(&folder, "divides", mean);
+    python(&directory, "divides", mean);
     python(
-        &folder,
+        &directory,
         "nulls",
         "{'score': min([1.0] + [len(t['final_response']) and 1.0 for t in d['invocations']])}",
     );
-    python(&folder, "golden", "{'score': 1.0 if d['expected_invocations'] is None else None}");
+    python(&directory, "golden", "{'score': 1.0 if d['expected_invocations'] is None else None}");
     python(
-        &folder,
+        &directory,
         "known",
         "{'score': 1.0 if all('not_known_yet' not in t for t in d['invocations']) else 7}",
     );
-    let ran = folder.evaluator(&["validate", "."]).exits(1);
+    let ran = directory.evaluator(&["validate", "."]).exits(1);
     for text in [
         "no turns: exited with code 1",
         "several turns and nulls: exited with code 1",
@@ -204,7 +204,7 @@ fn an_answer_is_right_to_the_letter() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     for (name, answer) in [
         ("text", "{'score': '0.5'}"),
         ("contradicts", "{'score': 1.0, 'status': 'FAILED'}"),
@@ -216,19 +216,19 @@ fn an_answer_is_right_to_the_letter() {
         ("listed", "{'score': 1.0, 'details': []}"),
         ("chatty", "'hello')); print(json.dumps({'score': 1}"),
     ] {
-        python(&folder, name, answer);
+        python(&directory, name, answer);
     }
-    let ran = folder.evaluator(&["validate", "."]).exits(1);
+    let ran = directory.evaluator(&["validate", "."]).exits(1);
     assert_eq!(last(&ran), "0 valid, 9 not valid, 0 not wholly checked, 9 in all");
     assert_eq!(ran.stdout.matches("ok       smoke run").count(), 9, "{}", ran.stdout);
 }
 
 #[test]
 fn a_check_that_cannot_be_done_is_not_green() {
-    let folder = Folder::new();
-    python(&folder, "good", GOOD);
+    let directory = Directory::new();
+    python(&directory, "good", GOOD);
     let run = |args: &[&str]| {
-        let mut command = folder.command(args);
+        let mut command = directory.command(args);
         support::finish(command.env("EVALUATOR_PYTHON", "/no/such/python").spawn().unwrap())
     };
     let ran = run(&["validate", "good"]).exits(3);
@@ -240,7 +240,7 @@ fn a_check_that_cannot_be_done_is_not_green() {
     assert!(ran.stdout.contains("skipped  smoke run"), "{}", ran.stdout);
     assert_eq!(last(&ran), "0 valid, 0 not valid, 1 not wholly checked, 1 in all");
     // What is known to be wrong counts more.
-    folder.file("bad/evaluator.yaml", "name: bad\n");
+    directory.file("bad/evaluator.yaml", "name: bad\n");
     run(&["validate", "good", "bad"]).exits(1);
 }
 
@@ -249,14 +249,14 @@ fn a_missing_sdk_is_no_fault_of_the_evaluator() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     let source = "from agentevals_evaluator_sdk import evaluator\n@evaluator\ndef main(): pass\n";
-    written(&folder, "check", "python", "py", &format!("{source}{GUARD}"));
+    written(&directory, "check", "python", "py", &format!("{source}{GUARD}"));
     // Neither in the interpreter, whatever it is, nor installed.
-    let mut command = folder.command(&["validate", "--no-install", "check"]);
+    let mut command = directory.command(&["validate", "--no-install", "check"]);
     command
         .env("EVALUATOR_PYTHON_SDK", "agentevals-evaluator-sdk>=999")
-        .env("EVALUATOR_CACHE_DIR", folder.path());
+        .env("EVALUATOR_CACHE_DIR", directory.path());
     let ran = support::finish(command.spawn().unwrap()).exits(3);
     assert!(ran.stdout.contains("pip install 'agentevals-evaluator-sdk>=999'"), "{}", ran.stdout);
 }
@@ -266,9 +266,9 @@ fn an_evaluator_that_hangs_is_stopped_once() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    python(&folder, "hangs", "__import__('time').sleep(3600)");
-    let ran = folder.evaluator(&["validate", "hangs", "--timeout", "1"]).exits(1);
+    let directory = Directory::new();
+    python(&directory, "hangs", "__import__('time').sleep(3600)");
+    let ran = directory.evaluator(&["validate", "hangs", "--timeout", "1"]).exits(1);
     // Not with the other documents, too.
     let expected = "one turn with tool calls: timed out after 1s\n";
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
@@ -276,33 +276,33 @@ fn an_evaluator_that_hangs_is_stopped_once() {
 
 #[test]
 fn manifests_are_shown_with_their_mistakes_underlined() {
-    let folder = Folder::new();
-    folder.file("bad/evaluator.yaml", "name: bad\nlangauge: rust\n");
-    let ran = folder.evaluator(&["validate", "bad"]).exits(1);
+    let directory = Directory::new();
+    directory.file("bad/evaluator.yaml", "name: bad\nlangauge: rust\n");
+    let ran = directory.evaluator(&["validate", "bad"]).exits(1);
     assert!(ran.stdout.contains("^^^^^^^^ did you mean `language`?"), "{}", ran.stdout);
     assert!(ran.stdout.contains("the key `entrypoint` is missing"), "{}", ran.stdout);
-    let ran = folder.evaluator(&["validate", "bad", "--output", "json"]).exits(1);
+    let ran = directory.evaluator(&["validate", "bad", "--output", "json"]).exits(1);
     let problems = ran.json()["evaluators"][0]["checks"][0]["problems"].to_string();
     assert!(problems.contains("bad/evaluator.yaml:2:1: unknown key `langauge`"), "{problems}");
 }
 
 #[test]
 fn a_rust_evaluator_is_compiled_and_what_the_compiler_says_is_shown() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let package = |name: &str, source: &str| {
-        folder.file(&format!("{name}/src/main.rs"), source);
-        folder.file(
+        directory.file(&format!("{name}/src/main.rs"), source);
+        directory.file(
             &format!("{name}/Cargo.toml"),
             format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n"),
         );
-        folder.file(
+        directory.file(
             &format!("{name}/evaluator.yaml"),
             format!("name: {name}\ndescription: Tests.\nlanguage: rust\nentrypoint: src/main.rs\n"),
         );
     };
     package("good", r#"fn main() { println!("{{\"score\": 1.0}}"); }"#);
     package("bad", "fn main() { undefined(); }");
-    let ran = folder.evaluator(&["validate", ".", "-o", "json"]).exits(1);
+    let ran = directory.evaluator(&["validate", ".", "-o", "json"]).exits(1);
     let compiled = ["manifest ok", "files ok", "syntax ok", "smoke_run ok", "result_schema ok"];
     assert_eq!(outcomes(&ran, "good"), compiled);
     let failed =
@@ -313,12 +313,12 @@ fn a_rust_evaluator_is_compiled_and_what_the_compiler_says_is_shown() {
 
 #[test]
 fn what_is_no_evaluator_is_a_mistake_of_the_caller() {
-    let folder = Folder::new();
-    folder.file("readme.md", "");
-    folder.evaluator(&["validate"]).exits(2);
-    folder.evaluator(&["validate", "nowhere"]).exits(2).says("no such file");
-    folder.evaluator(&["validate", "readme.md"]).exits(2).says("there is nothing to validate");
-    folder.evaluator(&["validate", ".", "--timeout", "0"]).exits(2);
-    // A folder without a manifest is an evaluator that lacks one.
-    folder.evaluator(&["validate", "."]).exits(1);
+    let directory = Directory::new();
+    directory.file("readme.md", "");
+    directory.evaluator(&["validate"]).exits(2);
+    directory.evaluator(&["validate", "nowhere"]).exits(2).says("no such file");
+    directory.evaluator(&["validate", "readme.md"]).exits(2).says("there is nothing to validate");
+    directory.evaluator(&["validate", ".", "--timeout", "0"]).exits(2);
+    // A directory without a manifest is an evaluator that lacks one.
+    directory.evaluator(&["validate", "."]).exits(1);
 }

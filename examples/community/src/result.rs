@@ -12,6 +12,21 @@ pub fn scored(scores: Vec<Score>, key: &str, issues: Vec<String>) -> EvalResult 
     if issues.is_empty() { result } else { result.detail(key, issues) }
 }
 
+/// Scores 1 for every turn without an issue and 0 for the others, whose issues are explained under `key`.
+#[must_use]
+pub fn without_issues(
+    turns: &[InvocationData],
+    key: &str,
+    issues: Vec<Option<String>>,
+) -> EvalResult {
+    let scores = issues.iter().map(|issue| Score::from(issue.is_none())).collect();
+    let explained = turns.iter().zip(issues).filter_map(|(turn, issue)| {
+        let id = &turn.invocation_id;
+        issue.map(|issue| format!("{id}: {issue}"))
+    });
+    scored(scores, key, explained.collect())
+}
+
 /// Nothing was judged, in none of the turns.
 #[must_use]
 pub fn not_evaluated(turns: &[InvocationData], reason: &str) -> EvalResult {

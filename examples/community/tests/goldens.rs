@@ -90,9 +90,9 @@ fn difference(path: &str, golden: &Value, ours: &Value) -> Vec<String> {
     }
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
+fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
 }
@@ -102,9 +102,10 @@ fn the_programs_answer_as_the_originals_do() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
     let mut seen = 0;
     let mut wrong = Vec::new();
-    for folder in entries(&root) {
-        let evaluator = folder.file_name().unwrap().to_str().unwrap().to_owned();
-        for document in entries(&folder).iter().filter(|path| path.extension().unwrap() == "in") {
+    for directory in entries(&root) {
+        let evaluator = directory.file_name().unwrap().to_str().unwrap().to_owned();
+        for document in entries(&directory).iter().filter(|path| path.extension().unwrap() == "in")
+        {
             let case = format!("{evaluator}/{}", document.file_stem().unwrap().to_str().unwrap());
             let golden = fs::read_to_string(document.with_extension("golden.json")).unwrap();
             let golden: Value = serde_json::from_str(&golden).unwrap();

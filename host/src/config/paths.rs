@@ -87,7 +87,7 @@ impl Paths {
         path
     }
 
-    /// Returns the file of a Python module next to the configuration, or `None` if there is none.
+    /// Returns the file of a Python module next to the configuration, or `None` if it does not exist.
     pub(super) fn python_module(&self, module: &str) -> Option<PathBuf> {
         let path = self.directory.as_ref()?.join(python_file(module));
         path.is_file().then_some(path)

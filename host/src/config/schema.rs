@@ -19,7 +19,8 @@ const LINKED: [&str; 6] = ["name", "threshold", "missing_turns", "timeout", "con
 /// Pattern of a `ref`. The reader also checks the number of segments and the extension.
 const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
 
-/// Returns a JSON Schema (2020-12) of configurations that may name `metrics` and `formats`. Editors use it for completion and first checks.
+/// Returns a JSON Schema (2020-12) of configurations that may name `metrics` and `formats`. Editors use it for completion
+/// and first checks.
 ///
 /// The schema has the keys, their types and their possible values. [`Runner::check`](crate::run::Runner::check) also checks
 /// what a schema cannot express, such as whether files exist and names are unique.

@@ -53,7 +53,7 @@ const MAX_REASON: usize = 400;
 ///
 /// `OTEL_LOGS_EXPORTER` has one effective value, `none`; see [`EventSwitches`](super::EventSwitches). Each
 /// `OTEL_EXPORTER_OTLP_LOGS_..` takes precedence over its `OTEL_EXPORTER_OTLP_..`. The other `OTEL_BLRP_..` configure a queue;
-/// there is none, since everything is exported when the run is over.
+/// this program has no queue, since everything is exported when the run is over.
 #[derive(Debug)]
 pub struct Exporter {
     settings: Settings,

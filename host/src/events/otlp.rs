@@ -4,7 +4,7 @@
 //! The JSON of the crate `opentelemetry-proto` has fields of unfinished versions that strict receivers refuse
 //! (`keyStrindex`), and its answers cannot have 64-bit integers as text, as the specification asks for.
 
-use prost::{Message, Oneof};
+use prost::Message;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -98,18 +98,9 @@ struct KeyValue {
 
 #[derive(Clone, PartialEq, Message, Serialize)]
 struct AnyValue {
-    #[prost(oneof = "AnyKind", tags = "1, 4")]
+    #[prost(oneof = "AttributeValue", tags = "1, 4")]
     #[serde(flatten)]
-    kind: Option<AnyKind>,
-}
-
-#[derive(Clone, PartialEq, Oneof, Serialize)]
-#[serde(rename_all = "camelCase")]
-enum AnyKind {
-    #[prost(string, tag = "1")]
-    StringValue(String),
-    #[prost(double, tag = "4")]
-    DoubleValue(f64),
+    kind: Option<AttributeValue>,
 }
 
 /// `ExportLogsServiceResponse`.
@@ -164,7 +155,7 @@ impl Request {
     ) -> Self {
         let attributes = resource
             .iter()
-            .map(|(key, value)| key_value(key, AnyKind::StringValue(value.clone())))
+            .map(|(key, value)| key_value(key, AttributeValue::Text(value.clone())))
             .collect();
         let scope = Scope { name: SCOPE.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         let log_records =
@@ -186,10 +177,8 @@ impl LogRecord {
             (Some(trace_id), Some(span_id)) => (trace_id, span_id, SAMPLED),
             _ => Default::default(),
         };
-        let attributes = record.attributes.iter().map(|(name, value)| match value {
-            AttributeValue::Text(text) => key_value(name, AnyKind::StringValue(text.clone())),
-            AttributeValue::Number(number) => key_value(name, AnyKind::DoubleValue(*number)),
-        });
+        let attributes = record.attributes.iter();
+        let attributes = attributes.map(|(name, value)| key_value(name, value.clone()));
         Self {
             time_unix_nano,
             severity_number: INFO,
@@ -205,21 +194,16 @@ impl LogRecord {
     }
 }
 
-fn key_value(key: &str, kind: AnyKind) -> KeyValue {
+fn key_value(key: &str, kind: AttributeValue) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { kind: Some(kind) }) }
 }
 
 /// Returns the bytes of a hexadecimal id; `None` if the text is not an id. Short ids, as Jaeger writes them, are padded with
 /// zeros.
 fn id_bytes(id: &str, length: usize) -> Option<Vec<u8>> {
-    let width = length.checked_mul(2)?;
-    let digits = format!("{id:0>width$}");
-    let is_id = digits.len() == width && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let bytes = digits.as_bytes().chunks(2).map(|pair| {
-        let pair = str::from_utf8(pair).ok()?;
-        u8::from_str_radix(pair, 16).ok()
-    });
-    bytes.collect::<Option<Vec<u8>>>().filter(|bytes| is_id && bytes.iter().any(|byte| *byte != 0))
+    let is_id = id.len() <= 2 * length && id.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let number = u128::from_str_radix(id, 16).ok().filter(|number| is_id && *number != 0)?;
+    number.to_be_bytes().get(16 - length..).map(<[u8]>::to_vec)
 }
 
 #[cfg(test)]

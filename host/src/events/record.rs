@@ -26,12 +26,16 @@ pub struct EventRecord {
     pub attributes: Vec<(&'static str, AttributeValue)>,
 }
 
-/// The value of an attribute.
-#[derive(Clone, Debug, PartialEq)]
+/// The value of an attribute, with its names and numbers in OTLP.
+#[derive(Clone, PartialEq, prost::Oneof, serde::Serialize)]
 pub enum AttributeValue {
     /// Text.
+    #[prost(string, tag = "1")]
+    #[serde(rename = "stringValue")]
     Text(String),
     /// A number.
+    #[prost(double, tag = "4")]
+    #[serde(rename = "doubleValue")]
     Number(f64),
 }
 

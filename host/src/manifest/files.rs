@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
+    mem::take,
     path::{Path, PathBuf},
 };
 
@@ -14,51 +15,11 @@ use crate::source::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_file_path, is_plain
 /// A file in an evaluator's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FolderFile {
+pub struct DirectoryFile {
     /// Path in the directory, with `/` as separator.
     pub path: String,
     /// SHA-256 of the content, in lower-case hexadecimal digits.
     pub sha256: String,
-}
-
-/// Problem of a file that cannot be published.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FilesError {
-    /// A file or directory cannot be read.
-    #[error("cannot read {}: {source}", .path.display())]
-    Unreadable {
-        /// Its path.
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// A symbolic link: hosts would fetch the link and not its target.
-    #[error("{} is a symbolic link; put the file itself there", .path.display())]
-    Link {
-        /// Its path.
-        path: PathBuf,
-    },
-    /// A pipe, a device or the like.
-    #[error("{} is neither a file nor a directory; remove it", .path.display())]
-    Special {
-        /// Its path.
-        path: PathBuf,
-    },
-    /// A name that sources do not accept, or a path with too many: hosts would refuse the whole index.
-    #[error("{} has a name that cannot be fetched; use letters and digits of ASCII, `_`, `-`, and dots between them", .path.display())]
-    Name {
-        /// Its path.
-        path: PathBuf,
-    },
-    /// More than hosts fetch for one evaluator.
-    #[error("{} is larger than is fetched of an evaluator: {limit}", .path.display())]
-    TooLarge {
-        /// The file, or the directory of the evaluator.
-        path: PathBuf,
-        /// The limit.
-        limit: String,
-    },
 }
 
 /// Returns the files in an evaluator's directory, sorted by path.
@@ -70,21 +31,24 @@ pub enum FilesError {
 ///
 /// # Errors
 ///
-/// [`FilesError`] for every file that cannot be published.
-pub fn files(folder: &Path, language: Language) -> Result<Vec<FolderFile>, Vec<FilesError>> {
+/// The reason for every file that cannot be published.
+pub fn files(directory: &Path, language: Language) -> Result<Vec<DirectoryFile>, Vec<String>> {
     let mut walk = Walk::default();
-    walk.folder(folder, "");
+    walk.directory(directory, "");
     if language == Language::Rust {
-        walk.limits(folder);
+        walk.limits(directory);
     }
     walk.found.sort_by(|a, b| a.path.cmp(&b.path));
     if walk.errors.is_empty() { Ok(walk.found) } else { Err(walk.errors) }
 }
 
+/// Problem of a name that sources do not accept, or of a path with too many: hosts would refuse the whole index.
+const BAD_NAME: &str = "has a name that cannot be fetched; use letters and digits of ASCII, `_`, `-`, and dots between them";
+
 #[derive(Default)]
 struct Walk {
-    found: Vec<FolderFile>,
-    errors: Vec<FilesError>,
+    found: Vec<DirectoryFile>,
+    errors: Vec<String>,
     /// Size of all files.
     bytes: u64,
     /// Files that are too large.
@@ -93,15 +57,13 @@ struct Walk {
 
 impl Walk {
     /// Adds the files of a directory. `prefix` is its path in the evaluator's directory, empty or with a `/` at its end.
-    fn folder(&mut self, folder: &Path, prefix: &str) {
-        let entries = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
-            Ok(entries) => entries,
-            Err(source) => {
-                self.errors.push(FilesError::Unreadable { path: folder.to_owned(), source });
-                return;
-            }
-        };
-        let is_package = folder.join("Cargo.toml").is_file();
+    fn directory(&mut self, directory: &Path, prefix: &str) {
+        let entries =
+            match fs::read_dir(directory).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+                Ok(entries) => entries,
+                Err(error) => return self.unreadable(directory, &error),
+            };
+        let is_package = directory.join("Cargo.toml").is_file();
         for entry in entries {
             let path = entry.path();
             let name = entry.file_name();
@@ -110,47 +72,57 @@ impl Walk {
                 continue;
             }
             match entry.file_type() {
-                Err(source) => self.errors.push(FilesError::Unreadable { path, source }),
-                Ok(_) if !name.to_str().is_some_and(is_plain) => {
-                    self.errors.push(FilesError::Name { path });
+                Err(error) => self.unreadable(&path, &error),
+                Ok(_) if !name.to_str().is_some_and(is_plain) => self.complain(&path, BAD_NAME),
+                // Hosts would fetch the link and not its target.
+                Ok(kind) if kind.is_symlink() => {
+                    self.complain(&path, "is a symbolic link; put the file itself there");
                 }
-                Ok(kind) if kind.is_symlink() => self.errors.push(FilesError::Link { path }),
-                Ok(kind) if kind.is_dir() => self.folder(&path, &format!("{prefix}{shown}/")),
+                Ok(kind) if kind.is_dir() => self.directory(&path, &format!("{prefix}{shown}/")),
                 Ok(kind) if kind.is_file() => self.file(path, format!("{prefix}{shown}")),
-                Ok(_) => self.errors.push(FilesError::Special { path }),
+                Ok(_) => self.complain(&path, "is neither a file nor a directory; remove it"),
             }
         }
     }
 
     fn file(&mut self, path: PathBuf, name: String) {
         if !is_file_path(&name) {
-            return self.errors.push(FilesError::Name { path });
+            return self.complain(&path, BAD_NAME);
         }
         match sha256(&path) {
             Ok((sha256, bytes)) => {
-                self.found.push(FolderFile { path: name, sha256 });
+                self.found.push(DirectoryFile { path: name, sha256 });
                 self.bytes = self.bytes.saturating_add(bytes);
                 if bytes > MAX_FILE_BYTES {
                     self.large.push(path);
                 }
             }
-            Err(source) => self.errors.push(FilesError::Unreadable { path, source }),
+            Err(error) => self.unreadable(&path, &error),
         }
     }
 
     /// Adds errors for files that exceed the limits of hosts.
-    fn limits(&mut self, folder: &Path) {
-        let mut complain =
-            |path: PathBuf, limit| self.errors.push(FilesError::TooLarge { path, limit });
-        for path in self.large.drain(..) {
-            complain(path, format!("{MAX_FILE_BYTES} bytes a file"));
-        }
+    fn limits(&mut self, directory: &Path) {
+        let large = take(&mut self.large).into_iter();
+        let mut exceeded: Vec<_> =
+            large.map(|path| (path, format!("{MAX_FILE_BYTES} bytes a file"))).collect();
         if self.found.len() > MAX_FILES {
-            complain(folder.to_owned(), format!("{MAX_FILES} files"));
+            exceeded.push((directory.to_owned(), format!("{MAX_FILES} files")));
         }
         if self.bytes > MAX_BYTES {
-            complain(folder.to_owned(), format!("{MAX_BYTES} bytes in all"));
+            exceeded.push((directory.to_owned(), format!("{MAX_BYTES} bytes in all")));
         }
+        for (path, limit) in exceeded {
+            self.complain(&path, &format!("is larger than is fetched of an evaluator: {limit}"));
+        }
+    }
+
+    fn complain(&mut self, path: &Path, problem: &str) {
+        self.errors.push(format!("{} {problem}", path.display()));
+    }
+
+    fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        self.errors.push(format!("cannot read {}: {error}", path.display()));
     }
 }
 
@@ -191,11 +163,11 @@ fn sha256(path: &Path) -> io::Result<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn leftovers_and_hidden_files_do_not_belong_to_it() {
-        let folder = Folder::new("manifest-files");
+        let directory = Directory::new("manifest-files");
         for path in [
             "evaluator.yaml",
             "Cargo.toml",
@@ -214,9 +186,9 @@ mod tests {
             "env/pyvenv.cfg",
             "env/bin/python",
         ] {
-            folder.file(path, "abc");
+            directory.file(path, "abc");
         }
-        let found = files(&folder.path(""), Language::Rust).unwrap();
+        let found = files(&directory.path(""), Language::Rust).unwrap();
         let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
         let expected = [
             "Cargo.toml",
@@ -234,13 +206,13 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn every_file_that_cannot_be_fetched_is_named() {
-        let folder = Folder::new("manifest-files-bad");
-        folder.file("a b.txt", "");
-        folder.file("fine.txt", "");
-        folder.file("über.txt", "");
-        folder.file(&["deep"; 17].join("/"), "");
-        std::os::unix::fs::symlink("/etc/passwd", folder.path("link.txt")).unwrap();
-        let mut errors: Vec<String> = files(&folder.path(""), Language::Rust)
+        let directory = Directory::new("manifest-files-bad");
+        directory.file("a b.txt", "");
+        directory.file("fine.txt", "");
+        directory.file("über.txt", "");
+        directory.file(&["deep"; 17].join("/"), "");
+        std::os::unix::fs::symlink("/etc/passwd", directory.path("link.txt")).unwrap();
+        let mut errors: Vec<String> = files(&directory.path(""), Language::Rust)
             .unwrap_err()
             .iter()
             .map(ToString::to_string)
@@ -260,14 +232,14 @@ mod tests {
 
     #[test]
     fn what_is_fetched_whole_has_limits() {
-        let folder = Folder::new("manifest-files-large");
+        let directory = Directory::new("manifest-files-large");
         for number in 0..4 {
-            let file = File::create(folder.path(format!("{number}.bin"))).unwrap();
+            let file = File::create(directory.path(format!("{number}.bin"))).unwrap();
             file.set_len(MAX_FILE_BYTES).unwrap();
         }
-        assert!(files(&folder.path(""), Language::Rust).is_ok());
-        File::create(folder.path("5.bin")).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
-        let errors: Vec<String> = files(&folder.path(""), Language::Rust)
+        assert!(files(&directory.path(""), Language::Rust).is_ok());
+        File::create(directory.path("5.bin")).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        let errors: Vec<String> = files(&directory.path(""), Language::Rust)
             .unwrap_err()
             .iter()
             .map(ToString::to_string)
@@ -275,6 +247,6 @@ mod tests {
         assert!(errors[0].contains("5.bin is larger than is fetched"), "{errors:?}");
         assert!(errors[1].contains("33554432 bytes in all"), "{errors:?}");
         // Of the others, only the file that runs is fetched.
-        assert!(files(&folder.path(""), Language::Python).is_ok());
+        assert!(files(&directory.path(""), Language::Python).is_ok());
     }
 }

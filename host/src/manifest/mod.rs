@@ -5,7 +5,7 @@
 mod files;
 mod read;
 
-pub use files::{FilesError, FolderFile, files};
+pub use files::{DirectoryFile, files};
 pub use read::{
     Discovered, EVALUATORS, FILE_NAME, Language, LoadedManifest, discover, has_manifest, home,
 };

@@ -24,7 +24,7 @@ pub struct LoadedManifest {
     /// Its language.
     pub language: Language,
     /// Directory of the evaluator, as it was given.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Text of the manifest, for messages that quote it.
     pub source_text: String,
     /// Position of the name.
@@ -32,17 +32,17 @@ pub struct LoadedManifest {
 }
 
 impl LoadedManifest {
-    /// Reads and checks the manifest of the evaluator in `folder`: its keys, that its name is that of the directory, and that its
+    /// Reads and checks the manifest of the evaluator in `directory`: its keys, that its name is that of the directory, and that its
     /// entrypoint exists in the directory and has the extension of the language. Runs nothing.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] with the position of every problem.
-    pub fn load(folder: &Path) -> Result<Self, ConfigError> {
-        let file = folder.join(FILE_NAME);
+    pub fn load(directory: &Path) -> Result<Self, ConfigError> {
+        let file = directory.join(FILE_NAME);
         let wrong = |message: &str, hint| ConfigError::new(&file, message.to_owned(), hint);
-        if !has_manifest(folder) {
-            let misnamed = misnamed(folder).ok().flatten();
+        if !has_manifest(directory) {
+            let misnamed = misnamed(directory).ok().flatten();
             let hint = misnamed.map(|other| format!("rename {}", other.display()));
             return Err(wrong("there is no such file", hint));
         }
@@ -52,28 +52,28 @@ impl LoadedManifest {
         }
         let source_text = document::load(&file, "manifest")?;
         let (manifest, language, name) =
-            document::parse(&source_text, &file, |root, problems| read(root, folder, problems))?;
+            document::parse(&source_text, &file, |root, problems| read(root, directory, problems))?;
         let name_place = Place::new(&source_text, name);
-        Ok(Self { manifest, language, folder: folder.to_owned(), source_text, name_place })
+        Ok(Self { manifest, language, directory: directory.to_owned(), source_text, name_place })
     }
 
     /// Returns the path of the manifest.
     #[must_use]
     pub fn file(&self) -> PathBuf {
-        self.folder.join(FILE_NAME)
+        self.directory.join(FILE_NAME)
     }
 
     /// Returns the path of the entrypoint.
     #[must_use]
     pub fn entrypoint(&self) -> PathBuf {
-        self.folder.join(&self.manifest.entrypoint)
+        self.directory.join(&self.manifest.entrypoint)
     }
 }
 
 /// Reads a manifest. Returns `None` if there are problems.
 fn read(
     root: Option<&Node>,
-    folder: &Path,
+    directory: &Path,
     problems: &Problems<'_>,
 ) -> Option<(Manifest, Language, Span)> {
     let Some(node @ Node { kind: NodeKind::Mapping(_), span }) = root else {
@@ -105,16 +105,13 @@ fn read(
     fields.finish();
 
     if let Some((name, field)) = name {
-        check_name(name, field, folder);
+        check_name(name, field, directory);
     }
     if let Some((path, field)) = entrypoint {
-        let language = language.map(|(language, _)| language);
-        if let Err(complaint) = check_entrypoint(folder, path, language) {
-            field.add(complaint.message).maybe_hint(complaint.hint);
-        }
+        check_entrypoint(field, directory, path, language.map(|(language, _)| language));
     }
     if let Some((Language::Rust, field)) = language {
-        check_package(field, folder);
+        check_package(field, directory);
     }
 
     let (name, name_field) = name?;
@@ -129,24 +126,25 @@ fn read(
     Some((manifest, language, name_field.node.span))
 }
 
-fn check_package(field: Field<'_>, folder: &Path) {
-    if !folder.join("Cargo.toml").is_file() {
-        let message = format!("there is no Cargo.toml in {}", folder.display());
+fn check_package(field: Field<'_>, directory: &Path) {
+    if !directory.join("Cargo.toml").is_file() {
+        let message = format!("there is no Cargo.toml in {}", directory.display());
         let hint = "`cargo init` makes one; an evaluator in Rust is fetched as a package";
         field.add(message).hint(hint);
     }
 }
 
-fn check_name(name: &str, field: Field<'_>, folder: &Path) {
+fn check_name(name: &str, field: Field<'_>, directory: &Path) {
     if !is_plain(name) {
         let message =
-            format!("`name` cannot be `{name}`: hosts would not fetch a folder of that name");
+            format!("`name` cannot be `{name}`: hosts would not fetch a directory of that name");
         field.add(message).hint("use letters, digits, `_`, `-`, and dots between them");
         return;
     }
-    match name_of(folder) {
-        Some(folder_name) if folder_name != name => {
-            let message = format!("`name` is `{name}`, but the folder is called `{folder_name}`");
+    match name_of(directory) {
+        Some(directory_name) if directory_name != name => {
+            let message =
+                format!("`name` is `{name}`, but the directory is called `{directory_name}`");
             field.add(message).hint("give both the same name");
         }
         // The root of a file system has no name to compare with.
@@ -155,10 +153,10 @@ fn check_name(name: &str, field: Field<'_>, folder: &Path) {
 }
 
 /// Returns the name of a directory, however its path is written.
-fn name_of(folder: &Path) -> Option<String> {
-    let written = match folder.components().next_back() {
+fn name_of(directory: &Path) -> Option<String> {
+    let written = match directory.components().next_back() {
         Some(Component::Normal(name)) => Some(name.to_owned()),
-        _ => folder.canonicalize().ok()?.file_name().map(ToOwned::to_owned),
+        _ => directory.canonicalize().ok()?.file_name().map(ToOwned::to_owned),
     };
     Some(written?.to_string_lossy().into_owned())
 }
@@ -180,96 +178,82 @@ fn author(field: Field<'_>) -> String {
     }
 }
 
-/// Problem of an entrypoint, and what to do.
-struct Wrong {
-    message: String,
-    hint: Option<String>,
-}
-
-impl Wrong {
-    fn new(message: impl Into<String>, hint: Option<&str>) -> Self {
-        Self { message: message.into(), hint: hint.map(str::to_owned) }
-    }
-}
-
-/// Checks that an entrypoint is a file in the directory, with the extension of the language.
+/// Checks that an entrypoint is a file in the directory, with the extension of the language. Returns `None` if it is not.
 fn check_entrypoint(
-    folder: &Path,
+    field: Field<'_>,
+    directory: &Path,
     entrypoint: &str,
     language: Option<Language>,
-) -> Result<(), Wrong> {
-    inside(entrypoint)?;
+) -> Option<()> {
+    check_inside(field, entrypoint)?;
     if let Some(language) = language {
-        of_language(entrypoint, language)?;
+        check_extension(field, entrypoint, language)?;
     }
-    let path = folder.join(entrypoint);
-    let gone = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Wrong::new(
-            format!("`entrypoint` names a file that does not exist: `{entrypoint}`"),
-            None,
-        ),
-        _ => Wrong::new(format!("`entrypoint` cannot be opened: {error}"), None),
+    let resolved = match directory.join(entrypoint).canonicalize() {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let problem = match error.kind() {
+                io::ErrorKind::NotFound => {
+                    format!("`entrypoint` names a file that does not exist: `{entrypoint}`")
+                }
+                _ => format!("`entrypoint` cannot be opened: {error}"),
+            };
+            return field.add(problem).none();
+        }
     };
-    let resolved = path.canonicalize().map_err(gone)?;
-    if !folder.canonicalize().is_ok_and(|folder| resolved.starts_with(folder)) {
-        return Err(Wrong::new(
-            format!(
-                "`entrypoint` leaves the folder of the evaluator: `{entrypoint}` leads to {}",
-                resolved.display()
-            ),
-            Some("put the file itself there instead of the link"),
-        ));
+    if !directory.canonicalize().is_ok_and(|directory| resolved.starts_with(directory)) {
+        let problem = format!(
+            "`entrypoint` leaves the directory of the evaluator: `{entrypoint}` leads to {}",
+            resolved.display()
+        );
+        return field.add(problem).hint("put the file itself there instead of the link").none();
     }
     if !resolved.is_file() {
-        return Err(Wrong::new(format!("`entrypoint` is not a file: `{entrypoint}`"), None));
+        return field.add(format!("`entrypoint` is not a file: `{entrypoint}`")).none();
     }
-    Ok(())
+    Some(())
 }
 
 /// Checks that the text is a path below a directory, in the form that every host accepts.
-fn inside(entrypoint: &str) -> Result<(), Wrong> {
+fn check_inside(field: Field<'_>, entrypoint: &str) -> Option<()> {
+    let wrong = |problem: &str, hint: &str| field.add(problem.to_owned()).hint(hint).none();
     if entrypoint.contains('\\') {
-        return Err(Wrong::new("`entrypoint` has a backslash", Some("write `/` between folders")));
+        return wrong("`entrypoint` has a backslash", "write `/` between directories");
     }
     if entrypoint.starts_with('/') || Path::new(entrypoint).is_absolute() {
-        let hint = "write it relative to the folder of the manifest";
-        return Err(Wrong::new("`entrypoint` is an absolute path", Some(hint)));
+        let hint = "write it relative to the directory of the manifest";
+        return wrong("`entrypoint` is an absolute path", hint);
     }
     let parts: Vec<&str> = entrypoint.split('/').collect();
     if parts.contains(&"..") {
-        let hint = "an evaluator is fetched as one folder; nothing outside of it is there";
-        return Err(Wrong::new("`entrypoint` leaves the folder of the evaluator", Some(hint)));
+        let hint = "an evaluator is fetched as one directory; nothing outside of it is there";
+        return wrong("`entrypoint` leaves the directory of the evaluator", hint);
     }
     if parts.iter().any(|part| part.is_empty() || *part == ".") {
         let plain: Vec<&str> =
             parts.into_iter().filter(|part| !part.is_empty() && *part != ".").collect();
-        let hint = format!("write `{}`", plain.join("/"));
-        return Err(Wrong::new("`entrypoint` is not a plain path", Some(&hint)));
+        return wrong("`entrypoint` is not a plain path", &format!("write `{}`", plain.join("/")));
     }
-    match parts.iter().find(|part| !is_plain(part)) {
-        Some(part) => Err(Wrong::new(
-            format!("`entrypoint` has a name that hosts do not fetch: `{part}`"),
-            Some("use letters, digits, `_`, `-`, and dots between them"),
-        )),
-        None => Ok(()),
-    }
+    let Some(part) = parts.iter().find(|part| !is_plain(part)) else { return Some(()) };
+    wrong(
+        &format!("`entrypoint` has a name that hosts do not fetch: `{part}`"),
+        "use letters, digits, `_`, `-`, and dots between them",
+    )
 }
 
-fn of_language(entrypoint: &str, language: Language) -> Result<(), Wrong> {
+fn check_extension(field: Field<'_>, entrypoint: &str, language: Language) -> Option<()> {
     if entrypoint.ends_with(language.extension()) {
-        return Ok(());
+        return Some(());
     }
     let other = Language::NAMED
         .into_iter()
         .find(|(_, other)| entrypoint.ends_with(other.extension()))
         .map(|(name, _)| format!("a file like this is `language: {name}`"));
-    Err(Wrong {
-        message: format!(
-            "`entrypoint` must end in {} where `language` is {language}: `{entrypoint}`",
-            language.extension()
-        ),
-        hint: other,
-    })
+    let problem = format!(
+        "`entrypoint` must end in {} where `language` is {language}: `{entrypoint}`",
+        language.extension()
+    );
+    field.add(problem).maybe_hint(other).none()
 }
 
 /// Language of an evaluator.
@@ -331,15 +315,15 @@ pub struct Discovered {
     pub misnamed: Vec<PathBuf>,
 }
 
-/// Finds directories with a manifest directly in `folder`, except hidden ones.
+/// Finds directories with a manifest directly in `directory`, except hidden ones.
 ///
 /// # Errors
 ///
 /// A directory cannot be listed.
-pub fn discover(folder: &Path) -> io::Result<Discovered> {
+pub fn discover(directory: &Path) -> io::Result<Discovered> {
     let mut found = Discovered::default();
-    for name in names(folder)? {
-        let path = folder.join(&name);
+    for name in names(directory)? {
+        let path = directory.join(&name);
         if name.starts_with('.') || !path.is_dir() {
             continue;
         }
@@ -353,34 +337,34 @@ pub fn discover(folder: &Path) -> io::Result<Discovered> {
     Ok(found)
 }
 
-/// Returns the directory of evaluators that `folder` stands for: itself, or its subdirectory `evaluators`.
+/// Returns the directory of evaluators that `directory` stands for: itself, or its subdirectory `evaluators`.
 #[must_use]
-pub fn home(folder: &Path) -> PathBuf {
-    let inner = folder.join(EVALUATORS);
+pub fn home(directory: &Path) -> PathBuf {
+    let inner = directory.join(EVALUATORS);
     let has_evaluators =
-        |folder: &Path| discover(folder).is_ok_and(|found| !found.evaluators.is_empty());
-    if !has_evaluators(folder) && has_evaluators(&inner) { inner } else { folder.to_owned() }
+        |directory: &Path| discover(directory).is_ok_and(|found| !found.evaluators.is_empty());
+    if !has_evaluators(directory) && has_evaluators(&inner) { inner } else { directory.to_owned() }
 }
 
 /// Returns true if the directory has a manifest, readable or not.
 #[must_use]
-pub fn has_manifest(folder: &Path) -> bool {
-    fs::symlink_metadata(folder.join(FILE_NAME)).is_ok()
+pub fn has_manifest(directory: &Path) -> bool {
+    fs::symlink_metadata(directory.join(FILE_NAME)).is_ok()
 }
 
-/// Returns a file in `folder` with almost the name of a manifest.
-fn misnamed(folder: &Path) -> io::Result<Option<PathBuf>> {
+/// Returns a file in `directory` with almost the name of a manifest.
+fn misnamed(directory: &Path) -> io::Result<Option<PathBuf>> {
     let near = |name: &String| {
         let name = name.to_lowercase();
         strsim::damerau_levenshtein(&name, FILE_NAME) <= NEAR
     };
-    Ok(names(folder)?.into_iter().find(near).map(|name| folder.join(name)))
+    Ok(names(directory)?.into_iter().find(near).map(|name| directory.join(name)))
 }
 
 /// Returns the names in a directory, sorted, except those that are not Unicode.
-fn names(folder: &Path) -> io::Result<Vec<String>> {
+fn names(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(directory)? {
         names.extend(entry?.file_name().into_string());
     }
     names.sort();

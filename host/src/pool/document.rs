@@ -35,14 +35,8 @@ impl Document {
     }
 }
 
-impl From<&[u8]> for Document {
-    fn from(text: &[u8]) -> Self {
-        Self::new(text, Arc::default())
-    }
-}
-
-impl<const N: usize> From<&[u8; N]> for Document {
-    fn from(text: &[u8; N]) -> Self {
-        Self::from(text.as_slice())
+impl<T: AsRef<[u8]> + ?Sized> From<&T> for Document {
+    fn from(text: &T) -> Self {
+        Self::new(text.as_ref(), Arc::default())
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Sent {
 }
 
 /// All unanswered documents, in order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct InFlight {
     /// True if the worker numbers its lines.
     numbered: bool,
@@ -86,17 +86,7 @@ pub(super) struct Lost {
 
 impl InFlight {
     pub(super) fn new(numbered: bool, expected: Expected) -> Self {
-        let documents = VecDeque::new();
-        Self {
-            numbered,
-            expected,
-            documents,
-            bytes: 0,
-            sent: 0,
-            defect: None,
-            settling: None,
-            surplus: false,
-        }
+        Self { numbered, expected, ..Self::default() }
     }
 
     /// The number of the next document.

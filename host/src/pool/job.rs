@@ -32,17 +32,8 @@ impl Job {
         timeout: Duration,
     ) -> (Self, oneshot::Receiver<Evaluation>) {
         let (answer, evaluation) = oneshot::channel();
-        (
-            Self {
-                document,
-                timeout,
-                started: Instant::now(),
-                answer,
-                attempts: 0,
-                suspected: None,
-            },
-            evaluation,
-        )
+        let started = Instant::now();
+        (Self { document, timeout, started, answer, attempts: 0, suspected: None }, evaluation)
     }
 
     /// Sends the evaluation to the caller, who may be gone.
@@ -72,7 +63,7 @@ impl Job {
         self.answer.is_closed()
     }
 
-    /// PreparedEvaluator when the caller has dropped the evaluation.
+    /// Ready when the caller has dropped the evaluation.
     pub(super) fn poll_given_up(
         &mut self,
         context: &mut std::task::Context<'_>,

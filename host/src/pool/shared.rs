@@ -84,22 +84,23 @@ struct WorkerSlot {
 pub(super) enum SlotState {
     /// It has no process yet.
     Starting,
-    /// It has no document.
-    Idle,
     /// It holds this many documents and can take another one.
     Accepting(usize),
     /// It takes no document for now.
     Busy,
 }
 
+/// The worker has no document.
+const IDLE: SlotState = SlotState::Accepting(0);
+
 /// Answer to a worker that asks for a document.
 pub(super) enum Offer {
     Job(Job),
     /// No document for this worker at the moment.
     Nothing,
-    /// The next document needs a worker of its own, and this worker has processed others.
-    NeedsFreshWorker,
-    Closed,
+    /// No further document for this worker: the pool is closed, or the next document needs a worker of its own, and this
+    /// one has processed others.
+    NoMore,
 }
 
 impl Shared {
@@ -171,7 +172,6 @@ impl Shared {
     /// Wakes the worker with the fewest documents. If none can take more, another worker may have to start.
     fn wake_one(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let load = |slot: &WorkerSlot| match slot.slot_state {
-            SlotState::Idle => Some(0),
             SlotState::Accepting(documents) => Some(documents),
             SlotState::Starting | SlotState::Busy => None,
         };
@@ -255,26 +255,23 @@ impl Shared {
     }
 
     /// Takes the next document for a worker that holds `documents` unanswered ones; `fresh` if it has not received any
-    /// yet. If there is none, the worker will be woken.
+    /// yet. If the queue is empty, the worker will be woken.
     pub(super) fn offer(&self, id: u64, documents: usize, fresh: bool) -> Offer {
         let mut state = self.state();
         if let Some(slot) = state.slot(id) {
-            slot.slot_state = match documents {
-                0 => SlotState::Idle,
-                documents => SlotState::Accepting(documents),
-            };
+            slot.slot_state = SlotState::Accepting(documents);
         }
         if state.closed.is_some() {
-            return Offer::Closed;
+            return Offer::NoMore;
         }
         while state.queue.front().is_some_and(Job::is_given_up) {
             state.queue.pop_front();
         }
         let another_is_idle =
-            || state.slots.iter().any(|slot| slot.id != id && slot.slot_state == SlotState::Idle);
+            || state.slots.iter().any(|slot| slot.id != id && slot.slot_state == IDLE);
         let offer = match state.queue.front() {
             None => Offer::Nothing,
-            Some(job) if job.needs_own_worker() && !fresh => Offer::NeedsFreshWorker,
+            Some(job) if job.needs_own_worker() && !fresh => Offer::NoMore,
             // The idle worker was woken and takes it.
             Some(_) if documents > 0 && another_is_idle() => Offer::Nothing,
             Some(_) => state.queue.pop_front().map_or(Offer::Nothing, Offer::Job),
@@ -297,7 +294,7 @@ impl Shared {
         self.state().mean = Some(mean);
     }
 
-    /// PreparedEvaluator when the worker was woken since the last call.
+    /// Ready when the worker was woken since the last call.
     pub(super) fn poll_woken(&self, id: u64, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
         let Some(slot) = state.slot(id) else { return Poll::Pending };

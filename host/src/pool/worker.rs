@@ -40,7 +40,7 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
     while let Some(permit) = permit(&guard).await {
         let job = match shared.offer(id, 0, true) {
             Offer::Job(job) => job,
-            Offer::Nothing | Offer::NeedsFreshWorker | Offer::Closed => {
+            Offer::Nothing | Offer::NoMore => {
                 // Another worker took the document.
                 drop(permit);
                 if shared.release_slot(id) {
@@ -62,15 +62,10 @@ pub(super) async fn work(shared: Arc<Shared>, id: u64) {
 
 /// Starts a process, if its program is still the one that the run started with.
 async fn start(shared: &Shared) -> Result<Session, Verdict> {
-    if let Some(verdict) = shared.start_error() {
-        return Err(verdict);
-    }
+    shared.start_error().map_or(Ok(()), Err)?;
     let session = Session::start(&shared.command, &shared.limits, shared.numbered).await?;
     // A file that has changed just now may have changed before the system read it.
-    match shared.start_error() {
-        None => Ok(session),
-        Some(verdict) => Err(verdict),
-    }
+    shared.start_error().map_or(Ok(session), Err)
 }
 
 /// Checks regularly whether another worker pays.
@@ -297,7 +292,7 @@ impl SessionDriver for WorkerDriver<'_> {
 enum NextDocument {
     /// A document was sent, or refused.
     Sent,
-    /// There is none. The worker will be woken.
+    /// The queue is empty. The worker will be woken.
     Nothing,
     /// The worker looks again after its next answer or with a permit.
     Busy,
@@ -353,8 +348,8 @@ impl<'a> WorkerDriver<'a> {
         let job = match self.shared.offer(self.id, self.in_flight.len(), fresh) {
             Offer::Job(job) => job,
             Offer::Nothing => return NextDocument::Nothing,
-            Offer::NeedsFreshWorker | Offer::Closed if is_empty => return NextDocument::Stop,
-            Offer::NeedsFreshWorker | Offer::Closed => return NextDocument::Busy,
+            Offer::NoMore if is_empty => return NextDocument::Stop,
+            Offer::NoMore => return NextDocument::Busy,
         };
         if self.shared.permits.is_closed() {
             // The run starts no evaluation any more.
@@ -396,7 +391,7 @@ impl<'a> WorkerDriver<'a> {
 
 /// When a document times out.
 fn deadline(head: &Sent) -> Option<tokio::time::Instant> {
-    // A limit beyond the range of the clock is no limit.
+    // A limit beyond the range of the clock does not apply.
     head.since.checked_add(head.job.timeout).map(Into::into)
 }
 

@@ -2,14 +2,13 @@
 
 use std::{
     fmt, io,
-    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
 use super::{
     ConversationReport, Partial,
-    run_file::{Reader, Span, Store, add_conversation, read_conversation},
-    totals::{NotEvaluated, Reasons, Totals},
+    run_file::{ConversationRecord, Reader, Span, Store, kind},
+    totals::{NotEvaluated, Totals},
 };
 use crate::{conversation::RunPerformance, verdict::Tally};
 
@@ -29,8 +28,6 @@ pub struct Conversations(Arc<Inner>);
 #[derive(Debug)]
 pub struct Collector {
     inner: Inner,
-    /// Directory of the temporary file, if not the usual one.
-    directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +44,7 @@ struct Inner {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     start: u64,
-    /// 0 if there is none.
+    /// 0 if it was not handed in.
     length: u32,
     store: u32,
 }
@@ -61,13 +58,7 @@ impl Collector {
     pub fn new(memory: usize, conversations: usize) -> Self {
         let stores = vec![Store::new(memory)];
         let entries = vec![MISSING; conversations];
-        Self { inner: Inner { stores, entries, ..Inner::default() }, directory: None }
-    }
-
-    /// Creates the temporary file in this directory, instead of the usual one (`TMPDIR` on Unix).
-    #[must_use]
-    pub fn in_directory(self, directory: impl Into<PathBuf>) -> Self {
-        Self { directory: Some(directory.into()), ..self }
+        Self { inner: Inner { stores, entries, ..Inner::default() } }
     }
 
     /// Adds the report of the conversation with this number. Each is to be added once.
@@ -76,8 +67,16 @@ impl Collector {
     ///
     /// The report cannot be serialized.
     pub fn put(&mut self, number: usize, report: &ConversationReport) -> io::Result<()> {
-        let line = add_conversation(self.store(), number, report)?;
-        self.index(number, line, report)
+        let record = ConversationRecord { number, conversation: report };
+        let line = self.store().add(kind::CONVERSATION, &record)?;
+        let entry = self.entry(line)?;
+        self.count(number, report);
+        let entries = &mut self.inner.entries;
+        if number >= entries.len() {
+            entries.resize(number + 1, MISSING);
+        }
+        entries[number] = entry;
+        Ok(())
     }
 
     /// Writes what was added to a temporary file, if there is more of it than memory may hold.
@@ -86,8 +85,7 @@ impl Collector {
     ///
     /// The temporary file cannot be written. Nothing is lost: everything stays in memory from then on. Reported once.
     pub fn flush(&mut self) -> io::Result<()> {
-        let Self { inner, directory } = self;
-        inner.stores.last_mut().map_or(Ok(()), |store| store.flush(directory.as_deref()))
+        self.store().flush()
     }
 
     /// The conversations. Those that were not added cannot be read.
@@ -115,34 +113,26 @@ impl Collector {
 
     /// The store that is added to.
     pub(super) fn store(&mut self) -> &mut Store {
-        if self.inner.stores.is_empty() {
-            self.inner.stores.push(Store::new(REPORT_MEMORY));
-        }
         let last = self.inner.stores.len() - 1;
         &mut self.inner.stores[last]
     }
 
-    /// Notes that the conversation with this number is on this line of the last store.
-    pub(super) fn index(
-        &mut self,
-        number: usize,
-        line: Span,
-        report: &ConversationReport,
-    ) -> io::Result<()> {
-        let Inner { stores, entries, totals, .. } = &mut self.inner;
-        if number >= entries.len() {
-            entries.resize(number + 1, MISSING);
-        }
-        let length = u32::try_from(line.length).map_err(io::Error::other)?;
-        let store = u32::try_from(stores.len() - 1).map_err(io::Error::other)?;
-        entries[number] = Entry { start: line.start, length, store };
-        totals.count(number, report);
+    /// Counts a conversation. The number decides the order of evaluators and reasons only.
+    pub(super) fn count(&mut self, number: usize, report: &ConversationReport) {
+        self.inner.totals.count(number, report);
+    }
+
+    /// Adds the conversation on this line of the last store, behind all others, without counting it.
+    pub(super) fn push(&mut self, line: Span) -> io::Result<()> {
+        let entry = self.entry(line)?;
+        self.inner.entries.push(entry);
         Ok(())
     }
 
-    /// Drops the numbers of conversations that were not added.
-    pub(super) fn skip_missing(&mut self) {
-        self.inner.entries.retain(|entry| entry.length > 0);
+    fn entry(&self, line: Span) -> io::Result<Entry> {
+        let length = u32::try_from(line.length).map_err(io::Error::other)?;
+        let store = u32::try_from(self.inner.stores.len() - 1).map_err(io::Error::other)?;
+        Ok(Entry { start: line.start, length, store })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -184,7 +174,7 @@ impl Conversations {
         ConversationReports { inner: &self.0, reader: None, next }
     }
 
-    /// The report of the conversation with this number, from 0; `None` if there are not so many.
+    /// The report of the conversation with this number, from 0; `None` beyond the last one.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<io::Result<ConversationReport>> {
         self.iter_from(number).next()
@@ -208,12 +198,6 @@ impl Conversations {
         self.0.totals.asked
     }
 
-    /// Returns true if an evaluation was [cancelled](crate::verdict::Verdict::Cancelled).
-    #[must_use]
-    pub fn any_cancelled(&self) -> bool {
-        self.0.totals.cancelled
-    }
-
     /// Evaluators that were asked and scored no conversation, in the order of the configuration.
     pub fn evaluators_without_score(&self) -> impl Iterator<Item = &str> {
         self.0.totals.without_score()
@@ -231,17 +215,14 @@ impl Conversations {
     ///
     /// A conversation cannot be read.
     pub fn not_evaluated(&self) -> io::Result<Vec<NotEvaluated>> {
-        let counted = &self.0.totals.reasons;
-        if counted.are_all_kept() {
-            return Ok(counted.clone().finish());
+        if self.0.totals.has_all_reasons() {
+            return Ok(self.0.totals.not_evaluated());
         }
-        let mut reasons = Reasons::default();
+        let mut totals = Totals::default();
         for (number, conversation) in self.iter().enumerate() {
-            for (column, evaluation) in conversation?.evaluations.iter().enumerate() {
-                reasons.count((number, column), evaluation);
-            }
+            totals.count(number, &conversation?);
         }
-        Ok(reasons.finish())
+        Ok(totals.not_evaluated())
     }
 
     /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
@@ -278,7 +259,9 @@ impl<'c> ConversationReports<'c> {
                 &mut other.insert((entry.store, Reader::new(&inner.stores[entry.store as usize]))).1
             }
         };
-        read_conversation(reader, Span { start: entry.start, length: entry.length.into() })
+        let line = reader.line(Span { start: entry.start, length: entry.length.into() })?;
+        let record: ConversationRecord<ConversationReport> = serde_json::from_slice(line)?;
+        Ok(record.conversation)
     }
 }
 
@@ -294,14 +277,7 @@ impl Iterator for ConversationReports<'_> {
             io::Error::other(error)
         }))
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.inner.entries.len().saturating_sub(self.next);
-        (left, Some(left))
-    }
 }
-
-impl ExactSizeIterator for ConversationReports<'_> {}
 
 impl<'c> IntoIterator for &'c Conversations {
     type Item = io::Result<ConversationReport>;
@@ -317,7 +293,6 @@ impl FromIterator<ConversationReport> for Conversations {
     fn from_iter<I: IntoIterator<Item = ConversationReport>>(reports: I) -> Self {
         let mut collector = Collector::new(REPORT_MEMORY, 0);
         for (number, report) in reports.into_iter().enumerate() {
-            collector.expect(number + 1);
             let _ = collector.put(number, &report);
             // It fails only by using memory.
             let _ = collector.flush();

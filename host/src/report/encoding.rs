@@ -1,5 +1,9 @@
 //! How values without a JSON form of their own are written to run files.
 
+use serde::{Deserialize, Deserializer};
+
+use crate::verdict::ERROR_TYPES;
+
 /// Durations as nanoseconds.
 pub(super) mod nanoseconds {
     use std::time::Duration;
@@ -22,26 +26,12 @@ pub(super) mod nanoseconds {
     }
 }
 
-/// Kinds of errors by their names.
-pub(super) mod error_type {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::verdict::ERROR_TYPES;
-
-    pub(in crate::report) fn serialize<S: Serializer>(
-        error_type: &Option<&'static str>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        error_type.serialize(serializer)
-    }
-
-    /// A kind that only a later version knows is `_OTHER`, as in evaluation events.
-    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<&'static str>, D::Error> {
-        let known = |name: String| ERROR_TYPES.into_iter().find(|known| *known == name);
-        Ok(Option::<String>::deserialize(deserializer)?.map(|it| known(it).unwrap_or("_OTHER")))
-    }
+/// Reads a kind of error by its name. One that only a later version knows is `_OTHER`, as in evaluation events.
+pub(super) fn error_type<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'static str>, D::Error> {
+    let known = |name: String| ERROR_TYPES.into_iter().find(|known| *known == name);
+    Ok(Option::<String>::deserialize(deserializer)?.map(|it| known(it).unwrap_or("_OTHER")))
 }
 
 /// Details of an evaluator as an object with all digits of its integers. Numbers that JSON does not have are strings, as in

@@ -14,8 +14,10 @@ use std::{
     thread,
 };
 
+use serde::Serialize;
+
 use crate::{
-    json::{Object, Value, to_pretty_inside},
+    json::{Value, to_pretty_inside},
     report::{ConversationReport, EvaluationReport, Report},
 };
 
@@ -44,60 +46,45 @@ impl Report {
         out.write_all(b"{\n  \"traces\": [")?;
         self.write_conversations(out)?;
         out.write_all(if self.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
-        write!(out, ",\n  \"errors\": {}", to_pretty_inside(&texts(self.errors.clone()), 1))?;
-        if !self.left_out.is_empty() {
-            let counts = self.left_out.counts();
-            let counts = counts.map(|(part, count)| (part.to_owned(), Value::Int(count as i64)));
-            let counts = to_pretty_inside(&Value::Object(counts.collect()), 1);
-            write!(out, ",\n  \"left_out\": {counts}")?;
-        }
-        if let Some(grouping) = self.grouping {
-            let text = |text: String| Value::String(text);
-            let grouping = Object::from_iter([
-                ("by".to_owned(), text(grouping.name().to_owned())),
-                ("reason".to_owned(), text(grouping.to_string())),
-                (
-                    "attributes".to_owned(),
-                    Value::Array(grouping.attributes().map(|name| text(name.to_owned())).collect()),
-                ),
-            ]);
-            let grouping = to_pretty_inside(&Value::Object(grouping), 1);
-            write!(out, ",\n  \"grouping\": {grouping}")?;
-        }
-        if let Some(performance) = &self.performance {
-            let performance = Value::from(serde_json::to_value(performance)?);
-            write!(out, ",\n  \"performance_metrics\": {}", to_pretty_inside(&performance, 1))?;
-        }
-        let balance = self.balance();
-        let counts = balance
-            .tally
-            .named()
-            .into_iter()
-            .filter(|(key, count)| *key != "not_run" || *count > 0);
-        let counts =
-            counts.map(|(key, count)| (key.to_owned(), Value::Int(count as i64))).collect();
-        write!(out, ",\n  \"summary\": {}", to_pretty_inside(&Value::Object(counts), 1))?;
-        for (key, list) in
-            [("warnings", &self.warnings), ("unrecorded_cases", &self.unrecorded_cases)]
-        {
-            if !list.is_empty() {
-                write!(out, ",\n  \"{key}\": {}", to_pretty_inside(&texts(list.clone()), 1))?;
-            }
-        }
-        if self.require_evaluated {
-            let missing = self.missing_scores().into_iter().map(str::to_owned).collect();
-            write!(out, ",\n  \"missing_scores\": {}", to_pretty_inside(&texts(missing), 1))?;
-        }
-        if self.max_error_rate > 0.0 {
-            let tolerated = balance.tolerates_errors();
-            let rate = to_pretty_inside(&Value::Float(self.max_error_rate), 1);
-            write!(out, ",\n  \"max_error_rate\": {rate},\n  \"errors_tolerated\": {tolerated}")?;
-        }
-        if let Some(partial) = self.partial {
-            let reason = to_pretty_inside(&Value::String(partial.to_string()), 1);
-            write!(out, ",\n  \"partial\": true,\n  \"partial_reason\": {reason}")?;
+        let Value::Object(members) = self.members()? else { return Ok(()) };
+        for (key, value) in &members {
+            write!(out, ",\n  \"{key}\": {}", to_pretty_inside(value, 1))?;
         }
         out.write_all(b"\n}")
+    }
+
+    /// Returns everything but the conversations, which have to be read before: results that cannot be read are counted.
+    fn members(&self) -> io::Result<Value> {
+        let balance = self.balance();
+        let tally = balance.tally.named().into_iter();
+        let tally = tally.filter(|(key, count)| *key != "not_run" || *count > 0);
+        let tolerance = Some(self.max_error_rate).filter(|rate| *rate > 0.0);
+        let missing = self.missing_scores().into_iter().map(str::to_owned).collect();
+        Ok(object([
+            ("errors", Some(texts(self.errors.clone()))),
+            ("left_out", (!self.left_out.is_empty()).then(|| counts(self.left_out.counts()))),
+            (
+                "grouping",
+                self.grouping.map(|grouping| {
+                    let reason = Value::from(grouping.to_string());
+                    let attributes = grouping.attributes().map(Value::from).collect();
+                    object([
+                        ("by", Some(grouping.name().into())),
+                        ("reason", Some(reason)),
+                        ("attributes", Some(Value::Array(attributes))),
+                    ])
+                }),
+            ),
+            ("performance_metrics", performance(self.conversations.performance())?),
+            ("summary", Some(counts(tally))),
+            ("warnings", some(self.warnings.clone())),
+            ("unrecorded_cases", some(self.unrecorded_cases.clone())),
+            ("missing_scores", self.require_evaluated.then(|| texts(missing))),
+            ("max_error_rate", tolerance.map(Value::Float)),
+            ("errors_tolerated", tolerance.map(|_| Value::Bool(balance.tolerates_errors()))),
+            ("partial", self.partial.map(|_| Value::Bool(true))),
+            ("partial_reason", self.partial.map(|partial| partial.to_string().into())),
+        ]))
     }
 
     /// Writes the conversations. One thread per processor serializes batches, in turn.
@@ -146,66 +133,69 @@ impl Report {
     }
 }
 
-fn conversation(conversation: ConversationReport) -> Result<Value, serde_json::Error> {
-    let mut object = Object::default();
-    object.insert("trace_id".to_owned(), Value::String(conversation.trace_id.to_string()));
-    object.insert("num_invocations".to_owned(), Value::Int(conversation.turns as i64));
-    object.insert("conversion_warnings".to_owned(), texts(conversation.warnings));
-    object.insert(
-        "metrics".to_owned(),
-        Value::Array(conversation.evaluations.into_iter().map(evaluation).collect()),
-    );
-    if let Some(performance) = &conversation.performance {
-        object.insert(
-            "performance_metrics".to_owned(),
-            Value::from(serde_json::to_value(performance)?),
-        );
-    }
-    Ok(Value::Object(object))
+fn conversation(conversation: ConversationReport) -> io::Result<Value> {
+    let evaluations = conversation.evaluations.into_iter().map(evaluation).collect();
+    Ok(object([
+        ("trace_id", Some(conversation.trace_id.to_string().into())),
+        ("num_invocations", Some(Value::Int(conversation.turns as i64))),
+        ("conversion_warnings", Some(texts(conversation.warnings))),
+        ("metrics", Some(Value::Array(evaluations))),
+        ("performance_metrics", performance(conversation.performance.as_ref())?),
+    ]))
 }
 
 fn evaluation(evaluation: EvaluationReport) -> Value {
-    let mut object = Object::default();
-    let outcome = evaluation.outcome();
     let number = |value: Option<f64>| value.map_or(Value::Null, Value::Float);
     let text = |value: Option<String>| value.map_or(Value::Null, Value::String);
-    object.insert("metric_name".to_owned(), Value::String(evaluation.name));
-    object.insert("score".to_owned(), number(evaluation.score));
-    object.insert("eval_status".to_owned(), Value::String(evaluation.status.as_str().to_owned()));
+    let outcome = evaluation.outcome();
     let scores = evaluation.per_invocation_scores.into_iter().map(number).collect();
-    object.insert("per_invocation_scores".to_owned(), Value::Array(scores));
     let milliseconds = evaluation.duration.map(|duration| duration.as_secs_f64() * 1000.0);
-    object.insert("duration_ms".to_owned(), number(milliseconds));
-    object.insert("error".to_owned(), text(evaluation.error));
-    object.insert("error_type".to_owned(), text(evaluation.error_type.map(str::to_owned)));
-    object.insert("outcome".to_owned(), Value::String(outcome.as_str().to_owned()));
-    if let Some(reason) = evaluation.failure_reason {
-        object.insert("failure_reason".to_owned(), Value::String(reason));
-    }
-    if let Some(stderr) = evaluation.stderr {
-        object.insert("stderr".to_owned(), Value::String(stderr));
-    }
-    if evaluation.attempts > 1 {
-        object.insert("attempts".to_owned(), Value::Int(evaluation.attempts.into()));
-    }
-    if !evaluation.warnings.is_empty() {
-        object.insert("warnings".to_owned(), texts(evaluation.warnings));
-    }
-    if let Some(details) = evaluation.details.filter(|details| !details.is_empty()) {
-        object.insert("details".to_owned(), Value::Object(details));
-    }
-    Value::Object(object)
+    let attempts = (evaluation.attempts > 1).then(|| Value::Int(evaluation.attempts.into()));
+    let details = evaluation.details.filter(|details| !details.is_empty());
+    object([
+        ("metric_name", Some(evaluation.name.into())),
+        ("score", Some(number(evaluation.score))),
+        ("eval_status", Some(evaluation.status.as_str().into())),
+        ("per_invocation_scores", Some(Value::Array(scores))),
+        ("duration_ms", Some(number(milliseconds))),
+        ("error", Some(text(evaluation.error))),
+        ("error_type", Some(text(evaluation.error_type.map(str::to_owned)))),
+        ("outcome", Some(outcome.as_str().into())),
+        ("failure_reason", evaluation.failure_reason.map(Value::String)),
+        ("stderr", evaluation.stderr.map(Value::String)),
+        ("attempts", attempts),
+        ("warnings", some(evaluation.warnings)),
+        ("details", details.map(Value::Object)),
+    ])
+}
+
+/// Returns an object of the members that have a value.
+fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+    let members = members.into_iter();
+    Value::Object(members.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+}
+
+fn counts<'k>(counts: impl Iterator<Item = (&'k str, u64)>) -> Value {
+    Value::Object(counts.map(|(key, count)| (key.to_owned(), Value::Int(count as i64))).collect())
+}
+
+fn performance(metrics: Option<&impl Serialize>) -> io::Result<Option<Value>> {
+    Ok(metrics.map(serde_json::to_value).transpose()?.map(Value::from))
 }
 
 fn texts(texts: Vec<String>) -> Value {
     Value::Array(texts.into_iter().map(Value::String).collect())
 }
 
+fn some(list: Vec<String>) -> Option<Value> {
+    (!list.is_empty()).then(|| texts(list))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        json::{parse_python, to_pretty},
+        json::{Object, parse_python, to_pretty},
         report::Partial,
         verdict::Status,
     };
@@ -249,7 +239,6 @@ mod tests {
             report.require_evaluated = true;
             report.max_error_rate = 0.25;
             report.partial = Some(Partial::Cancelled);
-            report.performance = Some(Default::default());
         }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Conversations, EventContext, encoding};
 use crate::{
-    conversation::{GroupedBy, PerformanceMetrics, RunPerformance},
+    conversation::{GroupedBy, PerformanceMetrics},
     json::Object,
     trace::UnusableParts,
     verdict::{Balance, NOT_RUN, Standing, Status, Tally},
@@ -52,9 +52,6 @@ pub struct Report {
     pub max_error_rate: f64,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
-    /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
-    #[serde(skip)]
-    pub performance: Option<RunPerformance>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
 }
@@ -132,7 +129,11 @@ pub struct EvaluationReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
     /// Stable name of the kind of error, e.g. `timed_out`.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::error_type")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "encoding::error_type"
+    )]
     pub error_type: Option<ErrorType>,
     /// End of its standard error, if there is an error and standard error is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,9 +179,8 @@ impl Report {
     /// failed evaluator: the content of the file was not evaluated.
     #[must_use]
     pub fn balance(&self) -> Balance {
-        let others =
-            usize::from(self.unusable_eval_set) + usize::from(self.unsaved) + self.unreliable;
-        let unusable = self.errors.len().saturating_sub(others);
+        let others = usize::from(self.unusable_eval_set) + usize::from(self.unsaved);
+        let unusable = self.errors.len().saturating_sub(self.unreliable).saturating_sub(others);
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_counts_as_one_whatever_status_stands_beside_it() {
+    fn an_error_counts_as_one_whatever_status_is_next_to_it() {
         let broken = report(vec![
             evaluation(Status::Passed, None),
             evaluation(Status::NotEvaluated, None),
@@ -323,14 +323,14 @@ mod tests {
             (required.missing_scores(), required.standing()),
             (vec!["never"], Standing::Failed)
         );
-        // What broke weighs more, and what nobody was asked about is nobody's.
+        // Errors weigh more, and an entry without a threshold belongs to no evaluator.
         let broken = of("broken", Status::NotEvaluated, Some("x"));
         required.conversations = report([evaluations, vec![broken]].concat()).conversations;
         assert_eq!(required.missing_scores(), ["never", "broken"]);
         assert_eq!(required.standing(), Standing::Errored);
-        let nobody =
+        let not_asked =
             EvaluationReport { threshold: None, ..of("(all)", Status::NotEvaluated, Some("x")) };
-        let mut nothing = report(vec![nobody]);
+        let mut nothing = report(vec![not_asked]);
         nothing.require_evaluated = true;
         assert_eq!(nothing.missing_scores(), Vec::<&str>::new());
     }
@@ -344,7 +344,7 @@ mod tests {
         tolerant.max_error_rate = 0.25;
         assert_eq!(tolerant.standing(), Standing::Passed);
         let file = Report { errors: vec!["Failed to load".to_owned()], ..tolerant.clone() };
-        assert_eq!(file.standing(), Standing::Errored, "a file is not one of so many");
+        assert_eq!(file.standing(), Standing::Errored, "a file is not one of many evaluations");
         tolerant.unusable_eval_set = true;
         tolerant.errors.push("Failed to load".to_owned());
         assert_eq!(tolerant.standing(), Standing::Errored, "nothing was compared as it should be");
@@ -354,10 +354,10 @@ mod tests {
         let unjudged = || of("never", evaluation(Status::NotEvaluated, None));
         for bad in [vec![never()], vec![never(), never()], vec![never(), unjudged()]] {
             let good = (0..9).map(|_| passed());
-            let mut beside = report(good.clone().chain(bad.clone()).collect());
-            beside.max_error_rate = 0.5;
-            assert_eq!(beside.balance().never_worked, 1);
-            assert_eq!(beside.standing(), Standing::Errored);
+            let mut both = report(good.clone().chain(bad.clone()).collect());
+            both.max_error_rate = 0.5;
+            assert_eq!(both.balance().never_worked, 1);
+            assert_eq!(both.standing(), Standing::Errored);
             let worked_once = of("never", evaluation(Status::Failed, None));
             let mut chance = report(good.chain(bad).chain([worked_once]).collect());
             chance.max_error_rate = 0.5;

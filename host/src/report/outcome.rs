@@ -1,7 +1,5 @@
 //! The outcome of one evaluation, as every form of the report shows it.
 
-use std::fmt;
-
 use super::EvaluationReport;
 use crate::verdict::Status;
 
@@ -23,10 +21,6 @@ pub enum EvaluationOutcome {
 }
 
 impl EvaluationOutcome {
-    /// All outcomes.
-    pub const ALL: [Self; 5] =
-        [Self::Passed, Self::Failed, Self::NotEvaluated, Self::Error, Self::NotRun];
-
     /// Name in the JSON report, e.g. `not_evaluated`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -60,12 +54,6 @@ impl EvaluationOutcome {
             Self::NotEvaluated | Self::NotRun => "[----]",
             Self::Error => "[ERR ]",
         }
-    }
-}
-
-impl fmt::Display for EvaluationOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -12,7 +12,8 @@ use crate::{
 /// Number of reasons that are kept for each evaluator.
 const REASONS: usize = 10;
 
-/// Counts of all evaluations. The order in which conversations are counted changes none of them.
+/// Counts of all evaluations. Only [reasons](Totals::not_evaluated) may depend on the order in which conversations are
+/// counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     pub(super) tally: Tally,
@@ -22,14 +23,13 @@ pub(super) struct Totals {
     pub(super) asked: usize,
     /// True if an evaluation was cancelled.
     pub(super) cancelled: bool,
-    pub(super) reasons: Reasons,
-    evaluators: Vec<Asked>,
+    evaluators: Vec<Evaluator>,
     performance: RunSums,
 }
 
 /// An evaluator that was asked.
-#[derive(Clone, Debug)]
-struct Asked {
+#[derive(Clone, Debug, Default)]
+struct Evaluator {
     name: String,
     /// First position: conversation and column.
     first: (usize, usize),
@@ -37,62 +37,18 @@ struct Asked {
     scored: bool,
     /// True if it has an error.
     broke: bool,
+    /// Reasons why it did not evaluate conversations.
+    reasons: Vec<Reason>,
+    /// Number of conversations with other reasons.
+    others: u64,
 }
 
-impl Totals {
-    /// Counts the conversation with this number.
-    pub(super) fn count(&mut self, number: usize, conversation: &ConversationReport) {
-        self.performance.add(conversation.performance.as_ref());
-        for (column, evaluation) in conversation.evaluations.iter().enumerate() {
-            evaluation.count_in(&mut self.tally);
-            self.warnings += evaluation.warnings.len() as u64;
-            self.cancelled |= evaluation.error_type == Verdict::Cancelled.error_type();
-            self.reasons.count((number, column), evaluation);
-            // Without a threshold no evaluator was asked.
-            if evaluation.threshold.is_some() {
-                self.asked += 1;
-                self.count_score((number, column), evaluation);
-            }
-        }
-    }
-
-    fn count_score(&mut self, first: (usize, usize), evaluation: &EvaluationReport) {
-        let outcome = evaluation.outcome();
-        let scored = matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
-        let broke = outcome == EvaluationOutcome::Error;
-        let is_it = |asked: &Asked| asked.name == evaluation.name;
-        // Conversations have the same evaluators in the same order.
-        let likely = Some(first.1).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
-        match likely.or_else(|| self.evaluators.iter().position(is_it)) {
-            Some(place) => {
-                let asked = &mut self.evaluators[place];
-                asked.scored |= scored;
-                asked.broke |= broke;
-                asked.first = asked.first.min(first);
-            }
-            None => {
-                let name = evaluation.name.clone();
-                self.evaluators.push(Asked { name, first, scored, broke });
-            }
-        }
-    }
-
-    /// Finishes counting. Returns latencies, tokens and counts of all conversations, if one has them.
-    pub(super) fn finish(&mut self) -> Option<RunPerformance> {
-        self.evaluators.sort_by_key(|asked| asked.first);
-        mem::take(&mut self.performance).finish()
-    }
-
-    /// Returns the evaluators that were asked and have no score, in the order of the report.
-    pub(super) fn without_score(&self) -> impl Iterator<Item = &str> {
-        self.evaluators.iter().filter(|asked| !asked.scored).map(|asked| asked.name.as_str())
-    }
-
-    /// Returns the evaluators that have errors and no score, in the order of the report.
-    pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
-        let never = self.evaluators.iter().filter(|asked| asked.broke && !asked.scored);
-        never.map(|asked| asked.name.as_str())
-    }
+#[derive(Clone, Debug)]
+struct Reason {
+    text: String,
+    count: u64,
+    /// First conversation and column with it.
+    first: (usize, usize),
 }
 
 /// Reasons why an evaluator did not evaluate conversations.
@@ -107,70 +63,98 @@ pub struct NotEvaluated {
     pub others: u64,
 }
 
-/// [`NotEvaluated`] of all evaluators, while conversations are counted.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Reasons(Vec<Evaluator>);
-
-#[derive(Clone, Debug)]
-struct Evaluator {
-    name: String,
-    reasons: Vec<Reason>,
-    others: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Reason {
-    text: String,
-    count: u64,
-    /// First conversation and column with it.
-    first: (usize, usize),
-}
-
-impl Reasons {
-    /// Counts the reason of the evaluation at this conversation and column, if it has one.
-    pub(super) fn count(&mut self, place: (usize, usize), evaluation: &EvaluationReport) {
-        let details = evaluation
-            .details
-            .as_ref()
-            .filter(|_| evaluation.outcome() == EvaluationOutcome::NotEvaluated);
-        let Some(text) = details.and_then(|it| it.get("reason")).and_then(Value::as_str) else {
-            return;
-        };
-        let known = self.0.iter().position(|it| it.name == evaluation.name).unwrap_or_else(|| {
-            let name = evaluation.name.clone();
-            self.0.push(Evaluator { name, reasons: Vec::new(), others: 0 });
-            self.0.len() - 1
-        });
-        let Evaluator { reasons, others, .. } = &mut self.0[known];
-        let has_room = reasons.len() < REASONS;
-        match reasons.iter_mut().find(|reason| reason.text == text) {
-            Some(reason) => {
-                reason.count += 1;
-                reason.first = reason.first.min(place);
+impl Totals {
+    /// Counts the conversation with this number.
+    pub(super) fn count(&mut self, number: usize, conversation: &ConversationReport) {
+        self.performance.add(conversation.performance.as_ref());
+        for (column, evaluation) in conversation.evaluations.iter().enumerate() {
+            evaluation.count_in(&mut self.tally);
+            self.warnings += evaluation.warnings.len() as u64;
+            self.cancelled |= evaluation.error_type == Verdict::Cancelled.error_type();
+            // Without a threshold no evaluator was asked.
+            if evaluation.threshold.is_some() {
+                self.asked += 1;
+                self.evaluator((number, column), &evaluation.name)
+                    .count((number, column), evaluation);
             }
-            None if has_room => {
-                reasons.push(Reason { text: text.to_owned(), count: 1, first: place });
-            }
-            None => *others += 1,
         }
     }
 
-    /// Returns true if the result is the same in whatever order conversations are counted.
-    pub(super) fn are_all_kept(&self) -> bool {
-        self.0.iter().all(|evaluator| evaluator.others == 0)
+    fn evaluator(&mut self, first: (usize, usize), name: &str) -> &mut Evaluator {
+        let is_it = |evaluator: &Evaluator| evaluator.name == name;
+        // Conversations have the same evaluators in the same order.
+        let likely = Some(first.1).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
+        let known = likely.or_else(|| self.evaluators.iter().position(is_it));
+        let index = known.unwrap_or_else(|| {
+            self.evaluators.push(Evaluator {
+                name: name.to_owned(),
+                first,
+                ..Evaluator::default()
+            });
+            self.evaluators.len() - 1
+        });
+        &mut self.evaluators[index]
     }
 
-    /// The reasons of each evaluator, in the order of the report.
-    pub(super) fn finish(mut self) -> Vec<NotEvaluated> {
-        for evaluator in &mut self.0 {
+    /// Finishes counting. Returns latencies, tokens and counts of all conversations, if one has them.
+    pub(super) fn finish(&mut self) -> Option<RunPerformance> {
+        self.evaluators.sort_by_key(|evaluator| evaluator.first);
+        mem::take(&mut self.performance).finish()
+    }
+
+    /// Returns the evaluators that were asked and have no score, in the order of the report.
+    pub(super) fn without_score(&self) -> impl Iterator<Item = &str> {
+        self.evaluators.iter().filter(|it| !it.scored).map(|it| it.name.as_str())
+    }
+
+    /// Returns the evaluators that have errors and no score, in the order of the report.
+    pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
+        self.evaluators.iter().filter(|it| it.broke && !it.scored).map(|it| it.name.as_str())
+    }
+
+    /// Returns true if [`not_evaluated`](Self::not_evaluated) is the same in whatever order conversations are counted.
+    pub(super) fn has_all_reasons(&self) -> bool {
+        self.evaluators.iter().all(|evaluator| evaluator.others == 0)
+    }
+
+    /// Returns the reasons of each evaluator that has some, in the order of the report.
+    pub(super) fn not_evaluated(&self) -> Vec<NotEvaluated> {
+        let mut evaluators = self.evaluators.clone();
+        evaluators.retain(|evaluator| !evaluator.reasons.is_empty());
+        for evaluator in &mut evaluators {
             evaluator.reasons.sort_by_key(|reason| reason.first);
         }
-        self.0.sort_by_key(|evaluator| evaluator.reasons.first().map(|reason| reason.first));
-        let finished = |Evaluator { name, reasons, others }| {
+        evaluators.sort_by_key(|evaluator| evaluator.reasons[0].first);
+        let finished = |Evaluator { name, reasons, others, .. }| {
             let reasons = reasons.into_iter().map(|Reason { text, count, .. }| (text, count));
             NotEvaluated { evaluator: name, reasons: reasons.collect(), others }
         };
-        self.0.into_iter().map(finished).collect()
+        evaluators.into_iter().map(finished).collect()
+    }
+}
+
+impl Evaluator {
+    fn count(&mut self, position: (usize, usize), evaluation: &EvaluationReport) {
+        let outcome = evaluation.outcome();
+        self.first = self.first.min(position);
+        self.scored |= matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
+        self.broke |= outcome == EvaluationOutcome::Error;
+        let details = evaluation.details.as_ref();
+        let details = details.filter(|_| outcome == EvaluationOutcome::NotEvaluated);
+        let Some(text) = details.and_then(|it| it.get("reason")).and_then(Value::as_str) else {
+            return;
+        };
+        let has_room = self.reasons.len() < REASONS;
+        match self.reasons.iter_mut().find(|reason| reason.text == text) {
+            Some(reason) => {
+                reason.count += 1;
+                reason.first = reason.first.min(position);
+            }
+            None if has_room => {
+                self.reasons.push(Reason { text: text.to_owned(), count: 1, first: position });
+            }
+            None => self.others += 1,
+        }
     }
 }
 
@@ -184,6 +168,7 @@ mod tests {
             let mut evaluation = EvaluationReport::new(name);
             let reason = ("reason".to_owned(), Value::String(reason));
             evaluation.details = Some(Object::from_iter([reason]));
+            evaluation.threshold = Some(0.5);
             evaluation
         };
         let conversation = |number| {

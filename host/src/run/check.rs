@@ -65,7 +65,7 @@ impl Runner {
     }
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
-        self.executors.get(&remote.program.executor).map_err(|error| error.to_string())?;
+        self.executors.get(&remote.program.executor)?;
         working_directory(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
@@ -93,7 +93,7 @@ impl Runner {
     }
 
     fn check_program(&self, code: &CodeConfig) -> Result<String, String> {
-        self.executors.get(&code.executor).map_err(|error| error.to_string())?;
+        self.executors.get(&code.executor)?;
         working_directory(code.process.cwd.as_deref())?;
         let path = program_file(code);
         let entrypoint = Entrypoint { path, fetched: code.fetched };

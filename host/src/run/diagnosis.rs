@@ -30,7 +30,7 @@ pub(super) enum ExpectedContent {
     EvalSet,
 }
 
-/// Keys of the top level by which files are told from each other, and what to say of one that is in the wrong place.
+/// Keys of the top level that distinguish files, and the message about a file in the place of another.
 const KNOWN_KEYS: [(&str, Option<ExpectedContent>, &str); 5] = [
     ("resourceSpans", Some(ExpectedContent::Traces), "this is a trace file"),
     ("data", Some(ExpectedContent::Traces), "this may be a trace file"),
@@ -44,7 +44,7 @@ pub(super) fn hint(path: &Path, expected: ExpectedContent) -> Option<String> {
     if path.is_dir() && expected == ExpectedContent::EvalSet {
         return Some("this is a directory; name the file in it".to_owned());
     }
-    // What is no file, such as a pipe, has been read and has nothing left to say, or is waited for without end.
+    // Anything but a regular file, such as a pipe, has been read already, or may block forever.
     if !path.is_file() || expected == ExpectedContent::UsedTraces {
         return None;
     }

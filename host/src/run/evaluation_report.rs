@@ -5,7 +5,7 @@ use crate::{
     hosts::missing_key_hint,
     json::{self, NonFinite, Value},
     report::EvaluationReport,
-    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, WAS_NOT_RUN},
+    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict},
 };
 
 impl PreparedEvaluator {
@@ -53,10 +53,9 @@ impl PreparedEvaluator {
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
         let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
-            Verdict::Cancelled if is_metric => {
-                Some(format!("{name} was not computed, because the run was cancelled"))
+            verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
+                verdict.describe(name, "").map(|what| format!("{name} {what}"))
             }
-            Verdict::NotRun if is_metric => Some(format!("{name} {WAS_NOT_RUN}")),
             verdict => verdict.explain(name, &stderr),
         };
         let in_full =
@@ -143,7 +142,7 @@ impl PreparedEvaluator {
         }
     }
 
-    /// Returns a hint about a variable that an evaluator did not see and mentions beside its answer: the answer may depend on
+    /// Returns a hint about a variable that an evaluator did not see and mentions next to its answer: the answer may depend on
     /// it.
     fn variable_hint(&self, answer: &Answer, stderr: &str) -> Option<String> {
         let Work::Program(program) = &self.evaluator.work else { return None };
@@ -162,7 +161,7 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
     let last = evaluation.stderr_tail.lines().rfind(|line| !line.trim().is_empty())?;
     let module = last.strip_prefix("ModuleNotFoundError: No module named ")?.trim();
     Some(format!(
-        "name the package of {module} in requirements.txt beside the file or in a `# /// script` block, or point \
+        "name the package of {module} in requirements.txt next to the file or in a `# /// script` block, or point \
          EVALUATOR_PYTHON at an interpreter that has it"
     ))
 }

@@ -49,13 +49,18 @@ impl Runner {
             .collect();
         let entrypoints: Vec<Entrypoint> = programs.iter().map(|it| it.2.clone()).collect();
         let mut examination = Examination::default();
-        let launches = if build {
+        let launches: Vec<_> = if build {
             let mut on_event = |event| on_event(RunEvent::Prepare(event));
             let launches =
                 self.runtimes.prepare_all(&entrypoints, &self.cancellation, &mut on_event);
             launches.into_iter().map(built).collect()
         } else {
-            self.built(&entrypoints)
+            // `check` reports unusable files.
+            let built = |entrypoint: &Entrypoint| match self.runtimes.for_path(&entrypoint.path) {
+                Ok(runtime) => Ok(runtime.built(entrypoint)),
+                Err(_) => Ok(Built::Unknown),
+            };
+            entrypoints.iter().map(built).collect()
         };
         for ((name, code, _), launch) in programs.into_iter().zip(launches) {
             let problem = match launch {
@@ -73,15 +78,6 @@ impl Runner {
             }
         }
         examination
-    }
-
-    /// Returns the programs that are built. [`check`](Self::check) reports unusable files.
-    fn built(&self, entrypoints: &[Entrypoint]) -> Vec<Result<Built, String>> {
-        let built = |entrypoint: &Entrypoint| match self.runtimes.for_path(&entrypoint.path) {
-            Ok(runtime) => runtime.built(entrypoint),
-            Err(_) => Built::Unknown,
-        };
-        entrypoints.iter().map(|entrypoint| Ok(built(entrypoint))).collect()
     }
 
     /// Compares an entry with the description of its program, if it has one.

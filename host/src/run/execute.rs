@@ -45,12 +45,11 @@ pub(super) struct Executed {
     pub(super) recorded: HashSet<usize>,
     /// Warnings about the run as a whole.
     pub(super) warnings: Vec<String>,
-    pub(super) copies: Copies,
 }
 
 /// Spans that were dropped because they are copies of others.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+struct Copies {
     spans: usize,
     conversations: usize,
     /// The first conversation with some.
@@ -67,7 +66,7 @@ impl Copies {
     }
 
     /// Returns the warning of the run; `None` if there are no copies.
-    pub(super) fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<String> {
         let first = self.first.as_ref()?;
         let counted = |count: usize, noun: &str| {
             format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
@@ -120,9 +119,10 @@ pub(super) async fn all(
     };
     execution.run().await;
     execution.loaders.end();
-    let Execution { recorded, warnings, copies, .. } = execution;
+    let Execution { recorded, mut warnings, copies, .. } = execution;
+    warnings.extend(copies.warning());
     let unreliable = close(evaluators, writer).await;
-    Executed { unreliable, recorded, warnings, copies }
+    Executed { unreliable, recorded, warnings }
 }
 
 /// Ends the processes of all evaluators concurrently. Returns the reasons why results are unreliable; a later run does not

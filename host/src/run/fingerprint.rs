@@ -97,9 +97,13 @@ pub(super) fn of_this_program(
                 .json("settings", settings);
             Some(Fingerprint::of_settings(digester))
         }
-        // Its code is somewhere in this program. Threshold and settings are in the document.
-        Work::Linked { timeout, .. } => {
-            let digester = new("linked").json("timeout", timeout);
+        // Its code is somewhere in this program.
+        Work::Linked { timeout, config, contract, .. } => {
+            let digester = new("linked")
+                .json("threshold", &evaluator.threshold)
+                .json("timeout", timeout)
+                .json("config", config)
+                .json("contract", &contract.map(|contract| contract.name()));
             let files = [running_program()].into();
             let inputs = Inputs { files, ..Inputs::default() };
             of_program(&evaluator.name, &inputs, digester, on_event)
@@ -205,12 +209,12 @@ fn dynamic_code(candidate: &Candidate, inputs: &Inputs, launch: &Launch) -> Opti
         return inputs.dynamic_code.clone();
     }
     let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
-    let folders = match own.and_then(|(_, value)| value.clone()) {
+    let directories = match own.and_then(|(_, value)| value.clone()) {
         Some(value) => value.into(),
         None => launch.one_shot.variable("PYTHONPATH")?,
     };
-    let folders: Vec<PathBuf> = env::split_paths(&folders).collect();
-    let module = imported_from(&inputs.files, &folders)?;
+    let directories: Vec<PathBuf> = env::split_paths(&directories).collect();
+    let module = imported_from(&inputs.files, &directories)?;
     Some(format!("{}, found by PYTHONPATH", module.display()))
 }
 

@@ -19,7 +19,7 @@ pub(super) struct ForeignAdapter {
 }
 
 impl ForeignAdapter {
-    /// Returns the terms of an entry; `None` for the default contract.
+    /// Returns the adapter of an entry; `None` for the default contract.
     pub(super) fn new(
         contract: Option<Contract>,
         metric_name: &str,

@@ -131,21 +131,21 @@ impl Plan {
             let work = match &entry.kind {
                 EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner),
                 EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
-                EvaluatorKind::Code(code) => match runner.executors.get(&code.executor) {
+                EvaluatorKind::Code(code) => broken(match runner.executors.get(&code.executor) {
                     Ok(executor) => {
                         programs.push(Candidate { index, code: code.clone(), executor, pin: None });
-                        broken(format!("no runtime answered for {}", code.path.display()))
+                        format!("no runtime answered for {}", code.path.display())
                     }
-                    Err(error) => broken(error.to_string()),
-                },
-                EvaluatorKind::Remote(remote) => {
-                    match runner.executors.get(&remote.program.executor) {
+                    Err(error) => error,
+                }),
+                EvaluatorKind::Remote(entry) => {
+                    broken(match runner.executors.get(&entry.program.executor) {
                         Ok(executor) => {
-                            remotes.push(Remote { index, entry: remote, executor });
-                            broken(format!("no source answered for {}", remote.wanted))
+                            remotes.push(Remote { index, entry, executor });
+                            format!("no source answered for {}", entry.wanted)
                         }
-                        Err(error) => broken(error.to_string()),
-                    }
+                        Err(error) => error,
+                    })
                 }
                 EvaluatorKind::OpenAiEval(_) => broken(NO_OPENAI_EVAL.to_owned()),
             };

@@ -82,7 +82,7 @@ pub(super) struct PreparedEvaluator {
     has_answered: AtomicBool,
     /// Start of all documents of the evaluator.
     settings: Option<Settings>,
-    /// The contract of another host, in whose foreign it is asked about conversations.
+    /// The contract of another host, if conversations are given to it as documents of that contract.
     foreign: Option<ForeignAdapter>,
     /// Form of its answers.
     expected: Expected,
@@ -141,7 +141,11 @@ impl PreparedEvaluator {
                     None => settings.digest(recording.turns()),
                     Some(foreign) => {
                         let document = recording.foreign_document(foreign);
-                        Digester::new("foreign document").bytes("text", &document.text()).finish()
+                        // The document need not contain all turns that the answer is judged by.
+                        Digester::new("foreign document")
+                            .bytes("text", &document.text())
+                            .json("turns", &recording.turn_counts())
+                            .finish()
                     }
                 };
                 Some(fingerprint.key(&digest))
@@ -420,6 +424,16 @@ impl PreparedEvaluator {
             Work::Program(program) => program.timeout,
             Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => SHUTDOWN_LIMIT,
         };
+        self.end(patience).await
+    }
+
+    /// Ends its processes without waiting long.
+    pub(super) async fn stop(self) {
+        // Only programs that number their answers have workers, and those cannot be desynchronized.
+        let _ = self.end(SHUTDOWN_LIMIT).await;
+    }
+
+    async fn end(self, patience: Duration) -> Result<(), WorkerFault> {
         let answered = match self.pool.into_inner().flatten() {
             Some(pool) => pool.shutdown(patience).await,
             None => Ok(()),
@@ -429,17 +443,6 @@ impl PreparedEvaluator {
             shared.close(SHUTDOWN_LIMIT).await;
         }
         answered
-    }
-
-    /// Ends its processes without waiting long.
-    pub(super) async fn stop(self) {
-        if let Some(pool) = self.pool.into_inner().flatten() {
-            // Only programs that number their answers have workers, and those cannot be desynchronized.
-            let _ = pool.shutdown(SHUTDOWN_LIMIT).await;
-        }
-        if let Some(shared) = self.shared {
-            shared.close(SHUTDOWN_LIMIT).await;
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 /// A conversation with its golden case, and the texts and digests that evaluators share.
 pub(super) struct Recording {
     pub(super) conversation: Conversation,
-    /// The golden case, or the reason why there is none.
+    /// The golden case, or the reason why it is missing.
     pub(super) golden: Result<EvalCase, Unmatched>,
     turns: OnceLock<Turns>,
     metric_digest: OnceLock<Digest>,
@@ -31,9 +31,14 @@ impl Recording {
         self.golden.as_ref().ok()
     }
 
+    /// Returns the numbers of recorded and of golden turns.
+    pub(super) fn turn_counts(&self) -> (usize, usize) {
+        (self.conversation.turns.len(), self.case().map_or(0, |case| case.turns.len()))
+    }
+
     /// Returns the numbers of golden turns that are not recorded and of all golden turns; `None` if none is missing.
     pub(super) fn missing_turns(&self) -> Option<(usize, usize)> {
-        let (recorded, golden) = (self.conversation.turns.len(), self.case()?.turns.len());
+        let (recorded, golden) = self.turn_counts();
         (recorded < golden).then(|| (golden - recorded, golden))
     }
 

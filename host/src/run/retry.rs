@@ -61,10 +61,8 @@ fn was_not_started(evaluation: &Evaluation) -> bool {
 
 /// Returns the pause before the next retry, after `retried` retries.
 fn pause(retried: usize) -> Duration {
-    let factor = 1u32.checked_shl(u32::try_from(retried).unwrap_or(u32::MAX));
-    factor
-        .and_then(|factor| FIRST_PAUSE.checked_mul(factor))
-        .map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
+    let factor = 2u32.saturating_pow(u32::try_from(retried).unwrap_or(u32::MAX));
+    FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
 }
 
 /// Returns the number of attempts, at least 1.

@@ -208,9 +208,9 @@ impl Runner {
             ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
         });
         let work = (Arc::new(conversations), &cases);
-        let Executed { unreliable, recorded, warnings, copies } =
+        let Executed { unreliable, recorded, warnings } =
             execute::all(self, plan, work, permits, request.events, writer, on_event).await;
-        report.warnings.extend(warnings.into_iter().chain(copies.warning()));
+        report.warnings.extend(warnings);
         report.unreliable = unreliable.len();
         for message in unreliable {
             on_event(RunEvent::Unreliable { message: message.clone() });

@@ -8,7 +8,7 @@ use crate::{
     metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
     report::{ConversationReport, Partial, Report, run_file::RunFile},
-    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Folder},
+    runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Directory},
 };
 
 const TRACE: &str =
@@ -102,7 +102,7 @@ async fn what_was_finished_when_a_run_is_cancelled_is_kept() {
             (
                 "panics",
                 Some("cancelled"),
-                Some("panics was not computed, because the run was cancelled"),
+                Some("panics was not finished, because the run was cancelled"),
             ),
         ],
     );
@@ -135,8 +135,8 @@ impl Runtime for Slow {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         on_event(PrepareEvent::Started { what: "waiting".to_owned() });
-        let begun = std::time::Instant::now();
-        while begun.elapsed() < Duration::from_secs(20)
+        let started = std::time::Instant::now();
+        while started.elapsed() < Duration::from_secs(20)
             && (self.deaf || !cancellation.is_cancelled())
         {
             std::thread::sleep(Duration::from_millis(5));
@@ -184,10 +184,10 @@ async fn a_run_can_be_cancelled_while_evaluators_are_made_ready() {
 fn a_runtime_that_does_not_stop_is_left_behind() {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     runtime.block_on(cancelled_while_preparing(true));
     runtime.shutdown_background();
-    assert!(begun.elapsed() < Duration::from_secs(15), "it was waited for");
+    assert!(started.elapsed() < Duration::from_secs(15), "it was waited for");
 }
 
 #[tokio::test]
@@ -211,9 +211,9 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
 
 #[tokio::test]
 async fn a_file_without_spans_is_an_error_and_the_others_are_evaluated() {
-    let folder = Folder::new("no-spans");
+    let directory = Directory::new("no-spans");
     let empty =
-        folder.file("empty.json", r#"{"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}"#);
+        directory.file("empty.json", r#"{"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}"#);
     let config =
         Config { evaluators: vec![EvaluatorConfig::builtin("passes")], ..Config::default() };
     let request = Request::new([empty.clone(), TRACE.into()], config);
@@ -226,8 +226,8 @@ async fn a_file_without_spans_is_an_error_and_the_others_are_evaluated() {
     assert_eq!(report.tally().passed, 1, "{report:?}");
 }
 
-/// A file of traces: so many with a conversation of one turn, and one without turns at the end.
-struct Traces(Folder);
+/// A file of traces: this number with a conversation of one turn, and one without turns at the end.
+struct Traces(Directory);
 
 impl Traces {
     fn new(name: &str, conversations: usize) -> Self {
@@ -239,9 +239,9 @@ impl Traces {
         let mut lines: Vec<String> =
             (0..conversations).map(|number| span(number, "chat")).collect();
         lines.push(span(conversations, "other"));
-        let folder = Folder::new(name);
-        folder.file("traces.jsonl", &lines.join("\n"));
-        Self(folder)
+        let directory = Directory::new(name);
+        directory.file("traces.jsonl", &lines.join("\n"));
+        Self(directory)
     }
 
     async fn run(
@@ -381,8 +381,8 @@ impl Metric for Versioned {
 
 #[tokio::test]
 async fn a_metric_is_reused_only_in_the_revision_that_was_saved() {
-    let folder = Folder::new("run-revision");
-    let file = folder.path("r.evalrun");
+    let directory = Directory::new("run-revision");
+    let file = directory.path("r.evalrun");
     for (revision, expected) in
         [(None, 0), (None, 0), (Some("1"), 0), (Some("1"), 1), (Some("2"), 0), (Some("1"), 1)]
     {

@@ -52,31 +52,21 @@ pub struct Token {
 
 /// Error of a text that cannot be a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BadToken {
-    /// The text is empty.
-    #[error("the token is empty")]
-    Empty,
-    /// The text has characters that a header cannot have.
-    #[error(
-        "the token has characters that a header cannot have; use letters, digits and punctuation"
-    )]
-    Unprintable,
-}
+#[error(
+    "the token is empty or has characters that a header cannot have; use letters, digits and punctuation"
+)]
+pub struct BadToken;
 
 impl Token {
     /// Creates a token; white space around it is removed.
     ///
     /// # Errors
     ///
-    /// [`BadToken`] if a header cannot contain the text.
+    /// [`BadToken`] if the text is empty, or a header cannot contain it.
     pub fn new(text: &str) -> Result<Self, BadToken> {
         let text = text.trim();
-        if text.is_empty() {
-            return Err(BadToken::Empty);
-        }
-        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(BadToken::Unprintable);
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BadToken);
         }
         Ok(Self { hash: hash(text.as_bytes()) })
     }
@@ -123,8 +113,8 @@ fn page_refusal(uri: &Uri, headers: &HeaderMap, hosts: &[String]) -> Option<Faul
 /// Domains that have no public names.
 const PRIVATE: [&str; 2] = [".localhost", ".internal"];
 
-/// Returns true if nobody else can let the authority of a URL resolve to this machine: an address, a name that cannot be
-/// public, or a known name.
+/// Returns true if the authority of a URL cannot be a name that a web page lets resolve to this machine: it is an address, a
+/// name that cannot be public, or a known name.
 fn is_ours(authority: &[u8], hosts: &[String]) -> bool {
     let Ok(authority) = Authority::try_from(authority) else {
         // An empty `Host` names no server.
@@ -168,13 +158,8 @@ mod tests {
 
     #[test]
     fn what_no_header_can_hold_is_no_token() {
-        for (text, expected) in [
-            ("", BadToken::Empty),
-            (" \n", BadToken::Empty),
-            ("a b", BadToken::Unprintable),
-            ("é", BadToken::Unprintable),
-        ] {
-            assert_eq!(Token::new(text).unwrap_err(), expected, "{text:?}");
+        for text in ["", " \n", "a b", "é"] {
+            assert_eq!(Token::new(text).unwrap_err(), BadToken, "{text:?}");
         }
     }
 

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{BasePath, Settings};
-use crate::run::{Offered, Service};
+use crate::{
+    hosts::export::path_segment,
+    run::{Offered, Service},
+};
 
 /// Returns the descriptions of all evaluators as JSON, in their order.
 pub(super) fn all(service: &Service) -> String {
@@ -30,15 +33,7 @@ fn entry(offered: &Offered) -> Value {
 
 /// Returns the path to which documents for an evaluator are sent.
 fn path(name: &str) -> String {
-    let mut path = "/evaluators/".to_owned();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            path.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    path
+    format!("/evaluators/{}", path_segment(name))
 }
 
 /// The document of a server that requires a token and also refuses web pages. Its path with `{name}` stands for each

@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File},
-    io::{Read, Seek, SeekFrom, Write},
+    io::{Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -77,7 +77,7 @@ impl Cache {
             path,
             file,
             known,
-            folder: disk::private_directory(&root, source)?,
+            directory: disk::private_directory(&root, source)?,
             // Evaluators may share a directory.
             shared: records.join(source),
             reference: reference.clone(),
@@ -133,7 +133,7 @@ impl Cached {
     /// Returns the name of the evaluator in messages.
     pub(super) fn whole(&self) -> String {
         match &self.package {
-            Some(folder) => format!("the package in {}", folder.display()),
+            Some(directory) => format!("the package in {}", directory.display()),
             None => self.path.display().to_string(),
         }
     }
@@ -147,7 +147,7 @@ pub(super) struct Held {
     file: File,
     known: Option<Known>,
     /// Directory of the source.
-    folder: PathBuf,
+    directory: PathBuf,
     /// Lock of the source.
     shared: PathBuf,
     reference: Reference,
@@ -162,11 +162,11 @@ impl Held {
     /// Writes the record.
     pub(super) fn record(&mut self, known: Known) -> Result<(), SourceError> {
         let text = known.to_text();
+        // The file is open for appending.
         let written = self
             .file
             .set_len(0)
-            .and_then(|()| self.file.seek(SeekFrom::Start(0)))
-            .and_then(|_| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.write_all(text.as_bytes()))
             .and_then(|()| self.file.sync_all());
         written.map_err(|error| SourceError::disk("write", &self.path, &error))?;
         self.known = Some(known);
@@ -176,7 +176,7 @@ impl Held {
     /// Returns the cached evaluator.
     pub(super) fn read(&self) -> Result<Option<Cached>, SourceError> {
         let _lock = disk::lock(&self.shared)?;
-        read(&self.folder, &self.reference)
+        read(&self.directory, &self.reference)
     }
 
     /// Installs fetched files. Equal files are not touched, so that they are not built again.
@@ -187,11 +187,11 @@ impl Held {
     ) -> Result<Cached, SourceError> {
         let wanted = ContentHash::of(&fetched.files);
         let lock = disk::lock(&self.shared)?;
-        let there = read(&self.folder, &self.reference).ok().flatten();
+        let there = read(&self.directory, &self.reference).ok().flatten();
         if there.is_none_or(|cached| cached.hash != wanted) {
             self.write(fetched)?;
         }
-        let cached = read(&self.folder, &self.reference)?;
+        let cached = read(&self.directory, &self.reference)?;
         drop(lock);
         let cached = cached.filter(|cached| cached.hash == wanted).ok_or_else(|| {
             let reason = "the files changed while they were written".to_owned();
@@ -202,26 +202,27 @@ impl Held {
     }
 
     fn write(&self, fetched: &Fetched) -> Result<(), SourceError> {
-        if fetched.whole_folder {
-            let (above, name) = fetched.folder.rsplit_once('/').unwrap_or(("", &fetched.folder));
-            let folder = disk::private_directory(&self.folder, above)?.join(name);
-            disk::refuse_links(&self.folder, &fetched.folder)?;
+        if fetched.whole_directory {
+            let (above, name) =
+                fetched.directory.rsplit_once('/').unwrap_or(("", &fetched.directory));
+            let directory = disk::private_directory(&self.directory, above)?.join(name);
+            disk::refuse_links(&self.directory, &fetched.directory)?;
             let mut files = fetched.files.clone();
             let list: String = files.iter().map(|file| format!("{}\n", file.path)).collect();
             files.push(SourceFile { path: FILES.to_owned(), bytes: list.into_bytes() });
-            return disk::write_folder(&folder, &files);
+            return disk::write_directory(&directory, &files);
         }
-        let folder = disk::private_directory(&self.folder, &fetched.folder)?;
+        let directory = disk::private_directory(&self.directory, &fetched.directory)?;
         // The entrypoint comes last: without it, the evaluator counts as absent.
-        let main = folder.join(self.reference.file_name());
+        let main = directory.join(self.reference.file_name());
         remove(&main)?;
         let is_main = |file: &&SourceFile| file.path == self.reference.file_name();
         for file in fetched.files.iter().filter(|file| !is_main(file)) {
-            disk::write(&folder.join(&file.path), &file.bytes)?;
+            disk::write(&directory.join(&file.path), &file.bytes)?;
         }
         if !fetched.files.iter().any(|file| file.path == REQUIREMENTS) && !self.reference.is_rust()
         {
-            remove(&folder.join(REQUIREMENTS))?;
+            remove(&directory.join(REQUIREMENTS))?;
         }
         fetched.files.iter().find(is_main).map_or(Ok(()), |file| disk::write(&main, &file.bytes))
     }
@@ -237,17 +238,17 @@ fn remove(path: &Path) -> Result<(), SourceError> {
 }
 
 /// Reads an evaluator from the directory of its source.
-fn read(folder: &Path, reference: &Reference) -> Result<Option<Cached>, SourceError> {
-    disk::refuse_links(folder, reference.as_str())?;
-    let path = folder.join(reference.as_str());
-    let (package, files) = match package(folder, reference)? {
+fn read(directory: &Path, reference: &Reference) -> Result<Option<Cached>, SourceError> {
+    disk::refuse_links(directory, reference.as_str())?;
+    let path = directory.join(reference.as_str());
+    let (package, files) = match package(directory, reference)? {
         Some((package, files)) => (Some(package), files),
         None => {
             let Some(bytes) = disk::read(&path, MAX_FILE_BYTES)? else { return Ok(None) };
             let mut files = vec![SourceFile { path: reference.file_name().to_owned(), bytes }];
             if !reference.is_rust() {
-                let beside = path.with_file_name(REQUIREMENTS);
-                if let Some(bytes) = disk::read(&beside, MAX_FILE_BYTES)? {
+                let requirements = path.with_file_name(REQUIREMENTS);
+                if let Some(bytes) = disk::read(&requirements, MAX_FILE_BYTES)? {
                     files.push(SourceFile { path: REQUIREMENTS.to_owned(), bytes });
                 }
             }
@@ -262,14 +263,14 @@ fn read(folder: &Path, reference: &Reference) -> Result<Option<Cached>, SourceEr
 
 /// Returns directory and files of a Rust source's package, if it was fetched as one.
 fn package(
-    folder: &Path,
+    directory: &Path,
     reference: &Reference,
 ) -> Result<Option<(PathBuf, Vec<SourceFile>)>, SourceError> {
     if !reference.is_rust() {
         return Ok(None);
     }
-    for above in reference.folders() {
-        let root = folder.join(above);
+    for above in reference.directories() {
+        let root = directory.join(above);
         let Some(list) = disk::read(&root.join(FILES), MAX_FILE_BYTES)? else { continue };
         let list = String::from_utf8_lossy(&list);
         let is_listed = |path: &str| list.lines().any(|line| line == path);
@@ -310,14 +311,18 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
-    fn fetched(folder: &str, whole_folder: bool, files: &[(&str, &str)]) -> Fetched {
+    fn fetched(directory: &str, whole_directory: bool, files: &[(&str, &str)]) -> Fetched {
         let file = |(path, text): &(&str, &str)| SourceFile {
             path: (*path).to_owned(),
             bytes: text.as_bytes().to_owned(),
         };
-        Fetched { folder: folder.to_owned(), whole_folder, files: files.iter().map(file).collect() }
+        Fetched {
+            directory: directory.to_owned(),
+            whole_directory,
+            files: files.iter().map(file).collect(),
+        }
     }
 
     fn reference(text: &str) -> Reference {
@@ -326,18 +331,18 @@ mod tests {
 
     #[test]
     fn a_cache_that_agentevals_filled_is_used() {
-        let folder = Folder::new("source");
-        folder.file("c/github/e/a.py", "print()");
-        let held = Cache::at(folder.path("c")).hold("github", &reference("e/a.py")).unwrap();
+        let directory = Directory::new("source");
+        directory.file("c/github/e/a.py", "print()");
+        let held = Cache::at(directory.path("c")).hold("github", &reference("e/a.py")).unwrap();
         let cached = held.read().unwrap().unwrap();
-        assert_eq!(cached.path, folder.path("c/github/e/a.py"));
+        assert_eq!(cached.path, directory.path("c/github/e/a.py"));
         assert_eq!(held.known(), None);
     }
 
     #[test]
     fn what_replaces_a_file_brings_and_takes_its_requirements() {
-        let folder = Folder::new("source");
-        let mut held = Cache::at(folder.path("c")).hold("s", &reference("e/a.py")).unwrap();
+        let directory = Directory::new("source");
+        let mut held = Cache::at(directory.path("c")).hold("s", &reference("e/a.py")).unwrap();
         assert_eq!(held.read().unwrap(), None);
         let both = fetched("e", false, &[("a.py", "1"), ("requirements.txt", "x")]);
         let cached = held.install(&both, "o".to_owned()).unwrap();
@@ -346,59 +351,59 @@ mod tests {
         let one = fetched("e", false, &[("a.py", "2")]);
         let cached = held.install(&one, "o".to_owned()).unwrap();
         assert_eq!(cached.hash, ContentHash::of(&one.files));
-        assert!(!folder.path("c/s/e/requirements.txt").exists());
+        assert!(!directory.path("c/s/e/requirements.txt").exists());
     }
 
     #[test]
     fn builds_do_not_change_what_a_package_is() {
-        let folder = Folder::new("source");
+        let directory = Directory::new("source");
         let main = reference("e/a/src/main.rs");
-        let mut held = Cache::at(folder.path("c")).hold("s", &main).unwrap();
+        let mut held = Cache::at(directory.path("c")).hold("s", &main).unwrap();
         let files = fetched("e/a", true, &[("Cargo.toml", ""), ("src/main.rs", "")]);
         let cached = held.install(&files, String::new()).unwrap();
         assert_eq!(cached.hash, ContentHash::of(&files.files));
-        folder.file("c/s/e/a/Cargo.lock", "made by cargo");
-        folder.file("c/s/e/a/target/evaluator/debug/a", "a program");
+        directory.file("c/s/e/a/Cargo.lock", "made by cargo");
+        directory.file("c/s/e/a/target/evaluator/debug/a", "a program");
         assert_eq!(held.read().unwrap(), Some(cached.clone()));
         // Cargo would run this.
-        folder.file("c/s/e/a/build.rs", "evil");
+        directory.file("c/s/e/a/build.rs", "evil");
         assert_ne!(held.read().unwrap().unwrap().hash, cached.hash);
 
         let locked =
             fetched("e/a", true, &[("Cargo.lock", "1"), ("Cargo.toml", ""), ("src/main.rs", "")]);
         let cached = held.install(&locked, String::new()).unwrap();
-        folder.file("c/s/e/a/Cargo.lock", "2");
+        directory.file("c/s/e/a/Cargo.lock", "2");
         assert_ne!(held.read().unwrap().unwrap().hash, cached.hash);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_in_the_cache_are_refused() {
-        let folder = Folder::new("source");
-        folder.file("elsewhere/a.py", "");
-        fs::create_dir_all(folder.path("c/s")).unwrap();
-        std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("c/s/e")).unwrap();
-        let mut held = Cache::at(folder.path("c")).hold("s", &reference("e/a.py")).unwrap();
+        let directory = Directory::new("source");
+        directory.file("elsewhere/a.py", "");
+        fs::create_dir_all(directory.path("c/s")).unwrap();
+        std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("c/s/e")).unwrap();
+        let mut held = Cache::at(directory.path("c")).hold("s", &reference("e/a.py")).unwrap();
         assert!(matches!(held.read(), Err(SourceError::Unsafe { .. })));
         let files = fetched("e", false, &[("a.py", "1")]);
         assert!(held.install(&files, String::new()).is_err());
-        assert_eq!(fs::read(folder.path("elsewhere/a.py")).unwrap(), b"");
-        std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("c/t")).unwrap();
-        let error = Cache::at(folder.path("c")).hold("t", &reference("a.py")).unwrap_err();
+        assert_eq!(fs::read(directory.path("elsewhere/a.py")).unwrap(), b"");
+        std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("c/t")).unwrap();
+        let error = Cache::at(directory.path("c")).hold("t", &reference("a.py")).unwrap_err();
         assert!(matches!(error, SourceError::Unsafe { .. }), "{error}");
     }
 
     #[test]
     fn records_are_read_back_and_invalid_ones_are_none() {
-        let folder = Folder::new("source");
-        let (cache, reference) = (Cache::at(folder.path("")), reference("a.py"));
+        let directory = Directory::new("source");
+        let (cache, reference) = (Cache::at(directory.path("")), reference("a.py"));
         for origin in [Some("https://a.example/x".to_owned()), None] {
             let known = Known { hash: ContentHash::of(&[]), origin };
             cache.hold("s", &reference).unwrap().record(known.clone()).unwrap();
             assert_eq!(cache.hold("s", &reference).unwrap().known(), Some(&known));
             assert_eq!(cache.known("s", &reference), Some(known));
         }
-        folder.file(&format!("{RECORDS}/{}", record_name("s", &reference)), "sha256:no\n");
+        directory.file(&format!("{RECORDS}/{}", record_name("s", &reference)), "sha256:no\n");
         assert_eq!(cache.hold("s", &reference).unwrap().known(), None);
     }
 }

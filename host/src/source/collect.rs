@@ -2,7 +2,7 @@
 
 use super::{
     Fetched, Reference, SourceError, SourceFile,
-    index::{Index, IndexedFile, IndexedFolder},
+    index::{Index, IndexedDirectory, IndexedFile},
     model::sha256,
     reference::{is_file_path, join},
 };
@@ -31,7 +31,7 @@ pub(super) trait Tree {
 /// A Rust package inside a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Package {
-    pub(super) folder: String,
+    pub(super) directory: String,
     pub(super) files: Vec<String>,
 }
 
@@ -43,28 +43,28 @@ pub(super) fn collect(
     reference: &Reference,
     cancellation: &Cancellation,
 ) -> Result<Fetched, SourceError> {
-    let indexed = index.folder_of(reference.as_str());
+    let indexed = index.directory_of(reference.as_str());
     let listed = |path: &str| {
         let indexed = indexed.as_ref()?;
-        let inside = path.strip_prefix(&join(indexed.folder, ""))?;
+        let inside = path.strip_prefix(&join(indexed.directory, ""))?;
         indexed.files.iter().find(|file| file.path == inside)
     };
     let package = package(tree, indexed.as_ref(), reference)?;
-    let whole_folder = package.is_some();
-    let Package { folder, files: paths } = package.unwrap_or_else(|| Package {
-        folder: reference.folder().to_owned(),
+    let whole_directory = package.is_some();
+    let Package { directory, files: paths } = package.unwrap_or_else(|| Package {
+        directory: reference.directory().to_owned(),
         files: vec![reference.file_name().to_owned()],
     });
-    if !paths.iter().any(|path| join(&folder, path) == reference.as_str()) {
+    if !paths.iter().any(|path| join(&directory, path) == reference.as_str()) {
         let place = format!("{reference} in the source");
         return Err(SourceError::NotFound { what: "file".to_owned(), place });
     }
-    let mut budget = Budget::new(&folder);
+    let mut budget = Budget::new(&directory);
     let mut read = |path: String| {
         if cancellation.is_cancelled() {
             return Err(SourceError::Cancelled);
         }
-        let whole = join(&folder, &path);
+        let whole = join(&directory, &path);
         if !is_file_path(&path) {
             let reason = format!("`{whole}` has a name that no file of an evaluator may have");
             return Err(SourceError::Unsafe { reason });
@@ -75,21 +75,21 @@ pub(super) fn collect(
         Ok(SourceFile { path, bytes })
     };
     let mut files = paths.into_iter().map(&mut read).collect::<Result<Vec<_>, _>>()?;
-    if !whole_folder && !reference.is_rust() {
+    if !whole_directory && !reference.is_rust() {
         match read(REQUIREMENTS.to_owned()) {
             Ok(file) => files.push(file),
             Err(error)
-                if error.is_not_found() && listed(&join(&folder, REQUIREMENTS)).is_none() => {}
+                if error.is_not_found() && listed(&join(&directory, REQUIREMENTS)).is_none() => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(Fetched { folder, whole_folder, files })
+    Ok(Fetched { directory, whole_directory, files })
 }
 
 /// Returns the package of a Rust source: the directory in the index if it is listed there, or else the one in the tree.
 fn package(
     tree: &dyn Tree,
-    indexed: Option<&IndexedFolder<'_>>,
+    indexed: Option<&IndexedDirectory<'_>>,
     reference: &Reference,
 ) -> Result<Option<Package>, SourceError> {
     if !reference.is_rust() {
@@ -98,12 +98,12 @@ fn package(
     let package = match indexed {
         Some(indexed) if indexed.files.iter().any(|file| file.path == CARGO_MANIFEST) => {
             let files = indexed.files.iter().map(|file| file.path.clone()).collect();
-            Some(Package { folder: indexed.folder.to_owned(), files })
+            Some(Package { directory: indexed.directory.to_owned(), files })
         }
         Some(_) => None,
         None => tree.package(reference)?,
     };
-    if package.as_ref().is_some_and(|package| package.folder.is_empty()) {
+    if package.as_ref().is_some_and(|package| package.directory.is_empty()) {
         let reason = format!(
             "the package of {reference} is the whole source; a package must be in a directory of its own"
         );
@@ -187,7 +187,7 @@ mod tests {
         let reference = Reference::parse(reference).unwrap();
         collect(&tree, &index, &reference, &Cancellation::new())
             .map(|fetched| {
-                fetched.files.iter().map(|file| join(&fetched.folder, &file.path)).collect()
+                fetched.files.iter().map(|file| join(&fetched.directory, &file.path)).collect()
             })
             .map_err(|error| error.to_string())
     }

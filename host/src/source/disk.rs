@@ -4,7 +4,6 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
 };
 
 use super::{SourceError, SourceFile};
@@ -34,22 +33,22 @@ fn is_absent(error: &io::Error) -> bool {
 
 /// Creates the directory `below` of `root` and makes all directories on the way private; links are refused.
 pub(super) fn private_directory(root: &Path, below: &str) -> Result<PathBuf, SourceError> {
-    let mut folder = root.to_owned();
+    let mut directory = root.to_owned();
     for segment in below.split('/').filter(|segment| !segment.is_empty()) {
-        folder.push(segment);
-        if kind(&folder)?.is_some_and(|kind| kind.is_symlink()) {
-            return Err(linked(&folder));
+        directory.push(segment);
+        if kind(&directory)?.is_some_and(|kind| kind.is_symlink()) {
+            return Err(linked(&directory));
         }
-        make_private(&folder)?;
+        make_private(&directory)?;
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 /// Creates a directory if it is absent, and makes it private to the user.
-pub(super) fn make_private(folder: &Path) -> Result<(), SourceError> {
-    let failed = |error: io::Error| SourceError::disk("create", folder, &error);
-    fs::create_dir_all(folder).map_err(failed)?;
-    set_mode(folder, 0o700).map_err(failed)
+pub(super) fn make_private(directory: &Path) -> Result<(), SourceError> {
+    let failed = |error: io::Error| SourceError::disk("create", directory, &error);
+    fs::create_dir_all(directory).map_err(failed)?;
+    set_mode(directory, 0o700).map_err(failed)
 }
 
 /// Refuses links between `root` and `root/below`, which need not exist.
@@ -120,51 +119,33 @@ fn write_with(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), So
 }
 
 /// Writes a directory with these files and replaces an existing one by renaming.
-pub(super) fn write_folder(folder: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
-    let (beside, old) = (beside(folder), beside(folder));
-    clear(&beside);
-    clear(&old);
+pub(super) fn write_directory(directory: &Path, files: &[SourceFile]) -> Result<(), SourceError> {
+    let parent = directory.parent().unwrap_or(directory);
     let fill = || -> io::Result<()> {
+        // Removed at the end, with the old files.
+        let scratch = tempfile::Builder::new().prefix(".part-").tempdir_in(parent)?;
+        let (new, old) = (scratch.path().join("new"), scratch.path().join("old"));
         for file in files {
-            let path = beside.join(&file.path);
-            fs::create_dir_all(path.parent().unwrap_or(&beside))?;
+            let path = new.join(&file.path);
+            fs::create_dir_all(path.parent().unwrap_or(&new))?;
             let options = WriteOptions { private: true, durable: true };
             atomic_write(&path, options, |out| out.write_all(&file.bytes))?;
         }
-        set_mode(&beside, 0o700)?;
-        match fs::rename(folder, &old) {
+        set_mode(&new, 0o700)?;
+        match fs::rename(directory, &old) {
             Err(error) if !is_absent(&error) => return Err(error),
             _ => {}
         }
-        fs::rename(&beside, folder)?;
-        sync_directory(folder.parent().unwrap_or(folder))
+        fs::rename(&new, directory)?;
+        sync_directory(parent)
     };
-    let filled = fill();
-    // Both may be absent.
-    let _ = fs::remove_dir_all(&old);
-    let _ = fs::remove_dir_all(&beside);
-    filled.map_err(|error| SourceError::disk("write", folder, &error))
-}
-
-/// Returns an unused name in the same directory.
-fn beside(path: &Path) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{number}.part", std::process::id()))
-}
-
-/// Removes leftovers of a killed process with the same process id, as is usual in containers.
-fn clear(beside: &Path) {
-    // Usually absent.
-    let _ = fs::remove_file(beside);
-    let _ = fs::remove_dir_all(beside);
+    fill().map_err(|error| SourceError::disk("write", directory, &error))
 }
 
 #[cfg(unix)]
-fn set_mode(folder: &Path, mode: u32) -> io::Result<()> {
+fn set_mode(directory: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(folder, fs::Permissions::from_mode(mode))
+    fs::set_permissions(directory, fs::Permissions::from_mode(mode))
 }
 
 /// Directories in a user's profile are private.
@@ -195,60 +176,52 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777
     }
 
     #[test]
-    fn folders_are_private_also_when_they_were_there() {
-        let folder = Folder::new("source");
-        fs::create_dir(folder.path("a")).unwrap();
-        fs::set_permissions(folder.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
-        let made = private_directory(&folder.path(""), "a/b").unwrap();
-        assert_eq!((mode(&folder.path("a")), mode(&made)), (0o700, 0o700));
+    fn directories_are_private_also_when_they_were_there() {
+        let directory = Directory::new("source");
+        fs::create_dir(directory.path("a")).unwrap();
+        fs::set_permissions(directory.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
+        let made = private_directory(&directory.path(""), "a/b").unwrap();
+        assert_eq!((mode(&directory.path("a")), mode(&made)), (0o700, 0o700));
     }
 
     #[test]
     fn links_are_refused_on_the_way_and_at_the_end() {
-        let folder = Folder::new("source");
-        folder.file("elsewhere/x.py", "x");
-        std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("link")).unwrap();
-        let root = folder.path("");
+        let directory = Directory::new("source");
+        directory.file("elsewhere/x.py", "x");
+        std::os::unix::fs::symlink(directory.path("elsewhere"), directory.path("link")).unwrap();
+        let root = directory.path("");
         assert!(matches!(private_directory(&root, "link/b"), Err(SourceError::Unsafe { .. })));
         assert!(matches!(refuse_links(&root, "link/x.py"), Err(SourceError::Unsafe { .. })));
-        std::os::unix::fs::symlink(folder.path("elsewhere/x.py"), folder.path("x.py")).unwrap();
-        assert!(matches!(read(&folder.path("x.py"), 9), Err(SourceError::Unsafe { .. })));
-        assert!(matches!(write(&folder.path("x.py"), b"y"), Err(SourceError::Unsafe { .. })));
-        assert_eq!(fs::read(folder.path("elsewhere/x.py")).unwrap(), b"x");
-        assert!(!folder.path("elsewhere/b").exists());
+        std::os::unix::fs::symlink(directory.path("elsewhere/x.py"), directory.path("x.py"))
+            .unwrap();
+        assert!(matches!(read(&directory.path("x.py"), 9), Err(SourceError::Unsafe { .. })));
+        assert!(matches!(write(&directory.path("x.py"), b"y"), Err(SourceError::Unsafe { .. })));
+        assert_eq!(fs::read(directory.path("elsewhere/x.py")).unwrap(), b"x");
+        assert!(!directory.path("elsewhere/b").exists());
     }
 
     #[test]
-    fn what_is_written_replaces_what_was_there_and_leaves_nothing_beside_it() {
-        let folder = Folder::new("source");
-        let path = folder.path("a.py");
+    fn what_is_written_replaces_what_was_there_and_leaves_nothing_else() {
+        let directory = Directory::new("source");
+        let path = directory.path("a.py");
         write(&path, b"1").unwrap();
         write(&path, b"2").unwrap();
         assert_eq!(read(&path, 1).unwrap(), Some(b"2".to_vec()));
         assert!(matches!(read(&path, 0), Err(SourceError::TooLarge { .. })));
         let file = |path: &str| SourceFile { path: path.to_owned(), bytes: path.into() };
-        write_folder(&folder.path("p"), &[file("old")]).unwrap();
-        write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
-        assert!(!folder.path("p/old").exists() && folder.path("p/src/new").is_file());
-        // A killed program may have had the number of this process.
-        let next = beside(&folder.path("p")).display().to_string();
-        let (start, number) = next.rsplit_once('-').unwrap();
-        let number: u32 = number.trim_end_matches(".part").parse().unwrap();
-        let left: Vec<String> =
-            (number + 1..number + 200).map(|number| format!("{start}-{number}.part")).collect();
-        left.iter().for_each(|left| fs::write(left, "half").unwrap());
-        write_folder(&folder.path("p"), &[file("src/new")]).unwrap();
-        left.iter().for_each(|left| drop(fs::remove_file(left)));
+        write_directory(&directory.path("p"), &[file("old")]).unwrap();
+        write_directory(&directory.path("p"), &[file("src/new")]).unwrap();
+        assert!(!directory.path("p/old").exists() && directory.path("p/src/new").is_file());
         let names: Vec<_> =
-            fs::read_dir(folder.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+            fs::read_dir(directory.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
-        assert_eq!((mode(&path), mode(&folder.path("p"))), (0o600, 0o700));
+        assert_eq!((mode(&path), mode(&directory.path("p"))), (0o600, 0o700));
     }
 }

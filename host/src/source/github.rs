@@ -220,13 +220,15 @@ impl List {
     fn package(&self, reference: &Reference, place: &str) -> Result<Option<Package>, SourceError> {
         let is_file =
             |path: &str| self.tree.iter().any(|item| item.kind == "blob" && item.path == path);
-        let manifest = |folder: &&str| is_file(&join(folder, CARGO_MANIFEST));
+        let manifest = |directory: &&str| is_file(&join(directory, CARGO_MANIFEST));
         let too_large = |limit: String| SourceError::TooLarge { what: place.to_owned(), limit };
         if self.truncated {
             return Err(too_large("the API lists only a part of it".to_owned()));
         }
-        let Some(folder) = reference.folders().chain([""]).find(manifest) else { return Ok(None) };
-        let prefix = join(folder, "");
+        let Some(directory) = reference.directories().chain([""]).find(manifest) else {
+            return Ok(None);
+        };
+        let prefix = join(directory, "");
         let mut files = Vec::new();
         for item in &self.tree {
             let Some(path) = item.path.strip_prefix(&prefix) else { continue };
@@ -247,10 +249,10 @@ impl List {
             files.push(path.to_owned());
         }
         if files.len() > MAX_FILES {
-            return Err(too_large(format!("{folder} has more than {MAX_FILES} files")));
+            return Err(too_large(format!("{directory} has more than {MAX_FILES} files")));
         }
         files.sort();
-        Ok(Some(Package { folder: folder.to_owned(), files }))
+        Ok(Some(Package { directory: directory.to_owned(), files }))
     }
 }
 
@@ -281,8 +283,8 @@ impl IndexCache {
 
     /// Writes the index. If that fails, the index is fetched again next time.
     fn keep(&self, bytes: &[u8]) {
-        if let Some(folder) = self.path.parent() {
-            let _ = disk::make_private(folder).and_then(|()| disk::write(&self.path, bytes));
+        if let Some(directory) = self.path.parent() {
+            let _ = disk::make_private(directory).and_then(|()| disk::write(&self.path, bytes));
         }
     }
 }
@@ -315,7 +317,7 @@ mod tests {
         let files = ["Cargo.toml", "src/main.rs"].map(str::to_owned).into();
         assert_eq!(
             package(&list, "e/a/src/main.rs").unwrap(),
-            Some(Package { folder: "e/a".to_owned(), files })
+            Some(Package { directory: "e/a".to_owned(), files })
         );
         assert_eq!(package(&list, "e/lone.rs").unwrap(), None);
         assert!(matches!(package(&list, "e/linked/src/main.rs"), Err(SourceError::Unsafe { .. })));

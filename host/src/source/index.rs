@@ -39,9 +39,9 @@ pub(super) struct IndexedFile {
 
 /// Directory of an evaluator with all its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct IndexedFolder<'a> {
+pub(super) struct IndexedDirectory<'a> {
     /// Path inside the source.
-    pub(super) folder: &'a str,
+    pub(super) directory: &'a str,
     pub(super) files: &'a [IndexedFile],
 }
 
@@ -80,17 +80,18 @@ impl Index {
     ///
     /// An entry has the path of the entrypoint only. The directory is that path without the path that the entrypoint has
     /// among the files.
-    pub(super) fn folder_of<'a>(&'a self, reference: &'a str) -> Option<IndexedFolder<'a>> {
+    pub(super) fn directory_of<'a>(&'a self, reference: &'a str) -> Option<IndexedDirectory<'a>> {
         let indexed =
             self.entries.iter().find(|it| it.entry.reference.as_deref() == Some(reference))?;
         let files = indexed.files.as_deref()?;
-        let folder_by = |file: &IndexedFile| match reference.strip_suffix(file.path.as_str()) {
+        let directory_by = |file: &IndexedFile| match reference.strip_suffix(file.path.as_str()) {
             Some("") => Some(""),
             Some(rest) => rest.strip_suffix('/'),
             None => None,
         };
-        let folder = files.iter().filter_map(folder_by).min_by_key(|folder| folder.len())?;
-        Some(IndexedFolder { folder, files })
+        let directory =
+            files.iter().filter_map(directory_by).min_by_key(|directory| directory.len())?;
+        Some(IndexedDirectory { directory, files })
     }
 }
 
@@ -137,14 +138,18 @@ pub(super) const MANIFEST_FILE: &str = "evaluator.yaml";
 /// Maximum size of the file in bytes.
 pub(super) const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Reads a manifest; `folder` is the directory of the evaluator, as a path inside the source.
-pub(super) fn read_manifest(bytes: &[u8], place: &str, folder: &str) -> Result<Entry, SourceError> {
+/// Reads a manifest; `directory` is the directory of the evaluator, as a path inside the source.
+pub(super) fn read_manifest(
+    bytes: &[u8],
+    place: &str,
+    directory: &str,
+) -> Result<Entry, SourceError> {
     read(bytes, place, |root| {
         let mut fields =
             mapping(root, "this manifest", "a manifest is a mapping with `name` and `entrypoint`")?;
         let mut entry = entry_fields(&mut fields)?;
         let entrypoint = fields.require("entrypoint")?;
-        let path = join(folder, text(entrypoint)?);
+        let path = join(directory, text(entrypoint)?);
         if let Err(error) = Reference::parse(&path) {
             return entrypoint.add(format!("the path of its file {error}: `{path}`")).none();
         }
@@ -232,12 +237,12 @@ mod tests {
         assert_eq!(entries[0].description, "Is it \"polite\"?");
         assert_eq!(entries[0].tags, ["tone", "en"]);
         assert_eq!(entries[1].reference.as_deref(), Some("evaluators/bare/bare.js"));
-        assert_eq!(index.folder_of("evaluators/bare/bare.js"), None);
+        assert_eq!(index.directory_of("evaluators/bare/bare.js"), None);
         assert_eq!(parse("evaluators:\n").unwrap(), Index::default());
     }
 
     #[test]
-    fn the_folder_of_an_evaluator_follows_from_its_files() {
+    fn the_directory_of_an_evaluator_follows_from_its_files() {
         let hash = "0".repeat(64);
         let text = format!(
             "evaluators:\n- name: a\n  path: e/a/src/main.rs\n  files:\n  - {{path: Cargo.toml, sha256: {hash}}}\n  - {{path: src/main.rs, sha256: '{hash}'}}\n  \
@@ -246,9 +251,9 @@ mod tests {
         // A number of zeros only is a number in YAML, too.
         .replace(&format!("sha256: {hash}"), &format!("sha256: '{hash}'"));
         let index = parse(&text).unwrap();
-        let folder = index.folder_of("e/a/src/main.rs").unwrap();
-        assert_eq!((folder.folder, folder.files.len()), ("e/a", 3));
-        assert_eq!(index.folder_of("e/a/src/other.rs"), None);
+        let found = index.directory_of("e/a/src/main.rs").unwrap();
+        assert_eq!((found.directory, found.files.len()), ("e/a", 3));
+        assert_eq!(index.directory_of("e/a/src/other.rs"), None);
     }
 
     #[test]

@@ -20,28 +20,28 @@ const DIRECTORY_VARIABLE: &str = "AGENTEVALS_EVALUATOR_DIR";
 /// that directory.
 #[derive(Clone, Debug)]
 pub struct Local {
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
 }
 
 impl Local {
     /// Creates the source of a directory.
     #[must_use]
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(folder.into()) }
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: Some(directory.into()) }
     }
 
     /// Creates the source of the directory in `AGENTEVALS_EVALUATOR_DIR`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
-        Self { folder: environment.get(DIRECTORY_VARIABLE).map(PathBuf::from) }
+        Self { directory: environment.get(DIRECTORY_VARIABLE).map(PathBuf::from) }
     }
 
-    fn tree(&self) -> Result<FolderTree, SourceError> {
-        let folder = self.folder.as_deref().ok_or_else(|| SourceError::NotSetUp {
+    fn tree(&self) -> Result<DirectoryTree, SourceError> {
+        let directory = self.directory.as_deref().ok_or_else(|| SourceError::NotSetUp {
             name: self.name().to_owned(),
             hint: format!("name its directory in {DIRECTORY_VARIABLE} or as `sources: {{local: PATH}}` in the configuration"),
         })?;
-        FolderTree::new(folder)
+        DirectoryTree::new(directory)
     }
 }
 
@@ -51,7 +51,7 @@ impl EvaluatorSource for Local {
     }
 
     fn origin(&self) -> Result<String, SourceError> {
-        Ok(self.tree()?.root().display().to_string())
+        Ok(self.tree()?.root.display().to_string())
     }
 
     fn is_near(&self) -> bool {
@@ -60,22 +60,22 @@ impl EvaluatorSource for Local {
 
     fn list(&self, _: Freshness) -> Result<Listing, SourceError> {
         let tree = self.tree()?;
-        let failed = |error: std::io::Error| SourceError::disk("list", tree.root(), &error);
-        let mut folders = Vec::new();
-        for entry in fs::read_dir(tree.root()).map_err(failed)? {
+        let failed = |error: std::io::Error| SourceError::disk("list", &tree.root, &error);
+        let mut directories = Vec::new();
+        for entry in fs::read_dir(&tree.root).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if entry.path().join(index::MANIFEST_FILE).is_file() {
-                folders.push(entry.file_name().to_string_lossy().into_owned());
+                directories.push(entry.file_name().to_string_lossy().into_owned());
             }
         }
-        folders.sort();
+        directories.sort();
         let mut listing = Listing::default();
-        for folder in folders {
-            let path = format!("{folder}/{}", index::MANIFEST_FILE);
-            let place = tree.root().join(&path).display().to_string();
+        for directory in directories {
+            let path = format!("{directory}/{}", index::MANIFEST_FILE);
+            let place = tree.root.join(&path).display().to_string();
             let entry = tree
                 .read(&path, index::MAX_MANIFEST_BYTES)
-                .and_then(|bytes| index::read_manifest(&bytes, &place, &folder));
+                .and_then(|bytes| index::read_manifest(&bytes, &place, &directory));
             match entry {
                 Ok(entry) => listing.entries.push(entry),
                 Err(error) => listing.warnings.push(error.to_string()),
@@ -127,11 +127,11 @@ impl File {
         path.canonicalize().map_err(|_| not_there(&path))
     }
 
-    fn read(&self) -> Result<(Index, FolderTree), SourceError> {
+    fn read(&self) -> Result<(Index, DirectoryTree), SourceError> {
         let path = self.index()?;
         let bytes = disk::read(&path, index::MAX_BYTES)?.ok_or_else(|| not_there(&path))?;
         let index = Index::parse(&bytes, &path.display().to_string())?;
-        Ok((index, FolderTree::new(path.parent().unwrap_or(Path::new("/")))?))
+        Ok((index, DirectoryTree::new(path.parent().unwrap_or(Path::new("/")))?))
     }
 }
 
@@ -172,26 +172,22 @@ const BUILDS: &str = "target";
 
 /// Files of a source in a directory.
 #[derive(Clone, Debug)]
-pub(super) struct FolderTree {
+pub(super) struct DirectoryTree {
     root: PathBuf,
 }
 
-impl FolderTree {
+impl DirectoryTree {
     /// Resolves links in `root`; links below it are refused.
     pub(super) fn new(root: &Path) -> Result<Self, SourceError> {
         let root = root.canonicalize().map_err(|_| SourceError::NotFound {
-            what: "folder".to_owned(),
+            what: "directory".to_owned(),
             place: root.display().to_string(),
         })?;
         Ok(Self { root })
     }
-
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
 }
 
-impl Tree for FolderTree {
+impl Tree for DirectoryTree {
     fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, SourceError> {
         disk::refuse_links(&self.root, path)?;
         let path = self.root.join(path);
@@ -202,11 +198,11 @@ impl Tree for FolderTree {
     }
 
     fn package(&self, reference: &Reference) -> Result<Option<Package>, SourceError> {
-        for folder in reference.folders().chain([""]) {
-            let path = self.root.join(folder);
+        for directory in reference.directories().chain([""]) {
+            let path = self.root.join(directory);
             if path.join(CARGO_MANIFEST).is_file() {
-                disk::refuse_links(&self.root, folder)?;
-                return Ok(Some(Package { folder: folder.to_owned(), files: paths(&path)? }));
+                disk::refuse_links(&self.root, directory)?;
+                return Ok(Some(Package { directory: directory.to_owned(), files: paths(&path)? }));
             }
         }
         Ok(None)
@@ -214,13 +210,13 @@ impl Tree for FolderTree {
 }
 
 /// Reads the files of a package, sorted by path.
-pub(super) fn read_package(folder: &Path) -> Result<Vec<SourceFile>, SourceError> {
-    let what = folder.display().to_string();
+pub(super) fn read_package(directory: &Path) -> Result<Vec<SourceFile>, SourceError> {
+    let what = directory.display().to_string();
     let mut budget = Budget::new(&what);
     let mut files = Vec::new();
-    for path in paths(folder)? {
+    for path in paths(directory)? {
         // The file may have been deleted since it was listed.
-        let Some(bytes) = disk::read(&folder.join(&path), budget.most())? else { continue };
+        let Some(bytes) = disk::read(&directory.join(&path), budget.most())? else { continue };
         budget.take(bytes.len())?;
         files.push(SourceFile { path, bytes });
     }
@@ -228,16 +224,16 @@ pub(super) fn read_package(folder: &Path) -> Result<Vec<SourceFile>, SourceError
 }
 
 /// Returns the sorted paths of all files below a directory, with `/` as separator.
-fn paths(folder: &Path) -> Result<Vec<String>, SourceError> {
+fn paths(directory: &Path) -> Result<Vec<String>, SourceError> {
     let mut found = Vec::new();
-    walk(folder, "", &mut found)?;
+    walk(directory, "", &mut found)?;
     found.sort();
     Ok(found)
 }
 
-fn walk(folder: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), SourceError> {
-    let failed = |error: std::io::Error| SourceError::disk("list", folder, &error);
-    for entry in fs::read_dir(folder).map_err(failed)? {
+fn walk(directory: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), SourceError> {
+    let failed = |error: std::io::Error| SourceError::disk("list", directory, &error);
+    for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
         let name = entry.file_name();
@@ -262,7 +258,7 @@ fn walk(folder: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), Sour
             return Err(SourceError::Unsafe { reason });
         }
         if found.len() > MAX_FILES {
-            let what = folder.display().to_string();
+            let what = directory.display().to_string();
             return Err(SourceError::TooLarge { what, limit: format!("{MAX_FILES} files") });
         }
     }
@@ -272,16 +268,16 @@ fn walk(folder: &Path, inside: &str, found: &mut Vec<String>) -> Result<(), Sour
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
-    fn folders_with_a_manifest_are_listed_and_a_broken_one_is_a_warning() {
-        let folder = Folder::new("source");
-        folder.file("b/evaluator.yaml", "name: bee\nentrypoint: b.py\n");
-        folder.file("a/evaluator.yaml", "name: ay\nentrypoint: src/main.rs\n");
-        folder.file("broken/evaluator.yaml", "name: [x]\n");
-        folder.file("other/readme.md", "");
-        let listing = Local::new(folder.path("")).list(Freshness::Fresh).unwrap();
+    fn directories_with_a_manifest_are_listed_and_a_broken_one_is_a_warning() {
+        let directory = Directory::new("source");
+        directory.file("b/evaluator.yaml", "name: bee\nentrypoint: b.py\n");
+        directory.file("a/evaluator.yaml", "name: ay\nentrypoint: src/main.rs\n");
+        directory.file("broken/evaluator.yaml", "name: [x]\n");
+        directory.file("other/readme.md", "");
+        let listing = Local::new(directory.path("")).list(Freshness::Fresh).unwrap();
         let found: Vec<_> = listing
             .entries
             .iter()
@@ -296,19 +292,19 @@ mod tests {
     }
 
     #[test]
-    fn without_a_folder_it_says_what_to_set() {
+    fn without_a_directory_it_says_what_to_set() {
         let error = Local::in_environment(&Environment::default()).origin().unwrap_err();
         assert!(error.to_string().contains(DIRECTORY_VARIABLE), "{error}");
     }
 
-    fn package(folder: &Folder, reference: &str) -> Option<Package> {
-        let tree = FolderTree::new(&folder.path("")).unwrap();
+    fn package(directory: &Directory, reference: &str) -> Option<Package> {
+        let tree = DirectoryTree::new(&directory.path("")).unwrap();
         tree.package(&Reference::parse(reference).unwrap()).unwrap()
     }
 
     #[test]
     fn a_package_is_all_files_but_builds_and_history() {
-        let folder = Folder::new("source");
+        let directory = Directory::new("source");
         for path in [
             "e/a/Cargo.toml",
             "e/a/src/main.rs",
@@ -317,24 +313,25 @@ mod tests {
             "e/a/.git/HEAD",
             "e/b.rs",
         ] {
-            folder.file(path, "");
+            directory.file(path, "");
         }
         let files = ["Cargo.toml", "src/main.rs", "src/target/mod.rs"].map(str::to_owned).into();
         assert_eq!(
-            package(&folder, "e/a/src/main.rs"),
-            Some(Package { folder: "e/a".to_owned(), files })
+            package(&directory, "e/a/src/main.rs"),
+            Some(Package { directory: "e/a".to_owned(), files })
         );
-        assert_eq!(package(&folder, "e/b.rs"), None);
+        assert_eq!(package(&directory, "e/b.rs"), None);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_do_not_lead_out() {
-        let folder = Folder::new("source");
-        folder.file("secret.py", "s");
-        folder.file("s/a/Cargo.toml", "");
-        std::os::unix::fs::symlink(folder.path("secret.py"), folder.path("s/a/x.py")).unwrap();
-        let tree = FolderTree::new(&folder.path("s")).unwrap();
+        let directory = Directory::new("source");
+        directory.file("secret.py", "s");
+        directory.file("s/a/Cargo.toml", "");
+        std::os::unix::fs::symlink(directory.path("secret.py"), directory.path("s/a/x.py"))
+            .unwrap();
+        let tree = DirectoryTree::new(&directory.path("s")).unwrap();
         assert!(matches!(tree.read("a/x.py", 9), Err(SourceError::Unsafe { .. })));
         assert!(tree.package(&Reference::parse("a/main.rs").unwrap()).is_err());
     }

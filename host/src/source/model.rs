@@ -90,9 +90,9 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
     /// Directory of the files, as a path inside the source; empty for its root.
-    pub folder: String,
+    pub directory: String,
     /// Whether the files are the whole directory (a package), or a file and its requirements.
-    pub whole_folder: bool,
+    pub whole_directory: bool,
     /// The files.
     pub files: Vec<SourceFile>,
 }
@@ -100,7 +100,7 @@ pub struct Fetched {
 /// A file of an evaluator.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Path inside [`Fetched::folder`], with forward slashes.
+    /// Path inside [`Fetched::directory`], with forward slashes.
     pub path: String,
     /// Content.
     pub bytes: Vec<u8>,
@@ -334,13 +334,13 @@ impl Sources {
 
     /// Returns these sources with other locations of `file` and `local`, if given.
     #[must_use]
-    pub fn located(&self, index: Option<&Path>, folder: Option<&Path>) -> Self {
+    pub fn located(&self, index: Option<&Path>, directory: Option<&Path>) -> Self {
         let mut sources = self.clone();
         if let Some(index) = index {
             sources.register_source(File::new(index));
         }
-        if let Some(folder) = folder {
-            sources.register_source(Local::new(folder));
+        if let Some(directory) = directory {
+            sources.register_source(Local::new(directory));
         }
         sources
     }
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_plain_folder_is_never_used() {
+    fn a_name_that_is_no_plain_directory_is_never_used() {
         let mut sources = Sources::in_environment(&Environment::default());
         for name in ["..", "a/b", ".locks", ""] {
             sources.register_source(Named(name));

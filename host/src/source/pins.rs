@@ -46,8 +46,8 @@ impl Pins {
     /// Returns the lock file of a configuration: next to its file, or in the working directory.
     #[must_use]
     pub fn file_of(config: Option<&Path>) -> PathBuf {
-        let folder = config.and_then(Path::parent).unwrap_or(Path::new(""));
-        folder.join(LOCK_FILE)
+        let directory = config.and_then(Path::parent).unwrap_or(Path::new(""));
+        directory.join(LOCK_FILE)
     }
 
     /// Reads a lock file; an absent one has no pins.

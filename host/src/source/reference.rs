@@ -56,8 +56,8 @@ impl Reference {
 
     /// Returns the directory; empty for the root of the source.
     #[must_use]
-    pub fn folder(&self) -> &str {
-        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+    pub fn directory(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(directory, _)| directory)
     }
 
     /// Returns the file name.
@@ -66,7 +66,7 @@ impl Reference {
         self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
     }
 
-    /// Returns the extension with its dot, in lower case; empty if there is none.
+    /// Returns the extension with its dot, in lower case; empty if the name has no extension.
     #[must_use]
     pub fn extension(&self) -> String {
         let name = self.file_name();
@@ -80,10 +80,12 @@ impl Reference {
     }
 
     /// Returns the directories above the file, nearest first, without the root of the source.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn directories(&self) -> impl Iterator<Item = &str> {
         let parent = |path: &str| path.rfind('/').unwrap_or_default();
-        std::iter::successors(Some(self.folder()), move |folder| Some(&folder[..parent(folder)]))
-            .take_while(|folder| !folder.is_empty())
+        std::iter::successors(Some(self.directory()), move |directory| {
+            Some(&directory[..parent(directory)])
+        })
+        .take_while(|directory| !directory.is_empty())
     }
 }
 
@@ -112,8 +114,8 @@ pub(crate) fn is_file_path(path: &str) -> bool {
 }
 
 /// Joins two paths inside a source.
-pub(super) fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+pub(super) fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 #[cfg(test)]
@@ -129,11 +131,11 @@ mod tests {
         }
         let reference = Reference::parse("a/b/c.d.PY").unwrap();
         assert_eq!(
-            (reference.folder(), reference.file_name(), reference.extension().as_str()),
+            (reference.directory(), reference.file_name(), reference.extension().as_str()),
             ("a/b", "c.d.PY", ".py")
         );
-        assert_eq!(reference.folders().collect::<Vec<_>>(), ["a/b", "a"]);
-        assert_eq!(Reference::parse("a.py").unwrap().folders().count(), 0);
+        assert_eq!(reference.directories().collect::<Vec<_>>(), ["a/b", "a"]);
+        assert_eq!(Reference::parse("a.py").unwrap().directories().count(), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Resolves references to files that may run, and moves pins.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -75,15 +75,18 @@ pub fn resolve(
         Ok(pins) => pins,
         Err(error) => return wanted.iter().map(|_| Err(error.clone())).collect(),
     };
-    let mut distinct: Vec<&Wanted> = wanted.iter().collect();
-    distinct.sort();
-    distinct.dedup();
+    let distinct = distinct(wanted);
     let found = in_parallel(&distinct, on_event, |wanted, say| {
         Evaluator::new(wanted, context)?.resolve(pins.get(wanted), say)
     });
     let found = pin_new(found, &distinct, context);
     let found: BTreeMap<&Wanted, _> = distinct.into_iter().zip(found).collect();
     wanted.iter().map(|one| found[one].clone()).collect()
+}
+
+/// Returns the evaluators, sorted, each once.
+fn distinct(wanted: &[Wanted]) -> Vec<&Wanted> {
+    BTreeSet::from_iter(wanted).into_iter().collect()
 }
 
 /// A cached evaluator, and its new pin if it had none.
@@ -113,21 +116,22 @@ fn pin_new(
         Ok(resolved(cached, true))
     };
     let has_new = found.iter().flatten().any(|(_, pin)| pin.is_some());
-    let written = if has_new {
+    let written = has_new.then(|| {
         change_pins(context, |pins| {
             let each = wanted.iter().zip(found.clone());
             each.map(|(one, found)| pinned(pins, one, found)).collect()
         })
-    } else {
-        Ok(found.iter().cloned().map(|it| it.map(|(cached, _)| resolved(cached, false))).collect())
-    };
-    written.unwrap_or_else(|error| {
-        let each = found.into_iter().map(|found| match found? {
-            (cached, None) => Ok(resolved(cached, false)),
-            (_, Some(_)) => Err(error.clone()),
-        });
-        each.collect()
-    })
+    });
+    match written {
+        Some(Ok(resolved)) => resolved,
+        failed => {
+            let each = found.into_iter().map(|found| match (found?, &failed) {
+                ((_, Some(_)), Some(Err(error))) => Err(error.clone()),
+                ((cached, _), _) => Ok(resolved(cached, false)),
+            });
+            each.collect()
+        }
+    }
 }
 
 /// Changes the lock file under its lock.
@@ -198,7 +202,9 @@ impl<'a> Evaluator<'a> {
                 })?;
                 self.install_pinned(&mut held, &fetched, pin)
             }
-            (Decision::Fetch | Decision::Replace { .. }, None) => self.install(&mut held, say),
+            (Decision::Fetch | Decision::Replace { .. }, None) => {
+                self.install(&mut held, say).map(|(cached, pin)| (cached, Some(pin)))
+            }
         }
     }
 
@@ -252,12 +258,12 @@ impl<'a> Evaluator<'a> {
         say(self.wanted.to_string());
         let fetched = self.source.fetch(&self.wanted.reference, self.context.cancellation)?;
         // Registered sources are not trusted: paths must stay in the cache, and the entrypoint must be among the files.
-        let whole = |path: &str| join(&fetched.folder, path);
+        let whole = |path: &str| join(&fetched.directory, path);
         let is_safe = |path: &str| is_file_path(&whole(path));
         let main = self.wanted.reference.as_str();
         if !fetched.files.iter().all(|file| is_safe(&file.path))
             || !fetched.files.iter().any(|file| whole(&file.path) == main)
-            || (fetched.whole_folder && fetched.folder.is_empty())
+            || (fetched.whole_directory && fetched.directory.is_empty())
         {
             return Err(SourceError::Unsafe {
                 reason: format!("the source `{}` gave other files than {main}", self.wanted.source),
@@ -266,12 +272,13 @@ impl<'a> Evaluator<'a> {
         Ok(fetched)
     }
 
-    fn install(&self, held: &mut Held, say: Say<'_>) -> Result<Found, SourceError> {
+    /// Fetches the evaluator, and returns it with its pin.
+    fn install(&self, held: &mut Held, say: Say<'_>) -> Result<(Cached, Pin), SourceError> {
         let fetched = self.fetch(say)?;
         let origin = self.source.origin()?;
         let cached = held.install(&fetched, origin.clone())?;
         let pin = self.pin(&cached.hash, Some(origin));
-        Ok((cached, Some(pin)))
+        Ok((cached, pin))
     }
 
     fn install_pinned(
@@ -290,13 +297,14 @@ impl<'a> Evaluator<'a> {
     /// Returns the pin of a content.
     fn pin(&self, hash: &ContentHash, origin: Option<String>) -> Pin {
         // Paths below the project are written relative to it, so that they are the same on every machine.
-        let folder = self.context.lock_file.parent().and_then(|folder| {
+        let directory = self.context.lock_file.parent().and_then(|directory| {
             let here = Path::new(".");
-            if folder.as_os_str().is_empty() { here } else { folder }.canonicalize().ok()
+            if directory.as_os_str().is_empty() { here } else { directory }.canonicalize().ok()
         });
         let portable = |origin: String| {
-            let inside =
-                folder.as_ref().and_then(|folder| Path::new(&origin).strip_prefix(folder).ok());
+            let inside = directory
+                .as_ref()
+                .and_then(|directory| Path::new(&origin).strip_prefix(directory).ok());
             inside.map_or(origin.clone(), |inside| inside.display().to_string().replace('\\', "/"))
         };
         Pin { hash: hash.clone(), origin: origin.map(portable) }
@@ -387,16 +395,11 @@ pub fn update(
 ) -> Result<Vec<Updated>, SourceError> {
     // Before anything is fetched: a lock file that cannot be read is not written over.
     let pinned = change_pins(context, |pins| pins.clone())?;
-    let mut distinct: Vec<&Wanted> = wanted.iter().collect();
-    distinct.sort();
-    distinct.dedup();
+    let distinct = distinct(wanted);
     let moved = in_parallel(&distinct, on_event, |wanted, say| {
         let evaluator = Evaluator::new(wanted, context)?;
         let mut held = evaluator.hold()?;
-        let fetched = evaluator.fetch(say)?;
-        let origin = evaluator.source.origin()?;
-        let cached = held.install(&fetched, origin.clone())?;
-        let pin = evaluator.pin(&cached.hash, Some(origin));
+        let (cached, pin) = evaluator.install(&mut held, say)?;
         // Not for all at the end: the old content is no longer in the cache, so that an interrupted update would leave
         // evaluators that cannot run.
         let before = change_pins(context, |pins| {

@@ -1,6 +1,9 @@
 //! Reports of validations.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
 
@@ -13,7 +16,7 @@ pub struct Validation {
     /// Name in its manifest; the name of its directory if the manifest cannot be read.
     pub name: String,
     /// Its directory, as it was given.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Problems of its manifest, with its text; the first check has the same problems as lines.
     pub manifest_error: Option<ConfigError>,
     /// Checks in order of their dependencies.
@@ -86,18 +89,10 @@ pub enum Standing {
     Incomplete,
 }
 
-impl CheckKind {
-    /// Returns a stable name, e.g. `smoke_run`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Manifest => "manifest",
-            Self::Files => "files",
-            Self::Structure => "structure",
-            Self::Syntax => "syntax",
-            Self::SmokeRun => "smoke_run",
-            Self::ResultSchema => "result_schema",
-        }
+impl fmt::Display for CheckKind {
+    /// Writes the name in reports, e.g. `smoke_run`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -116,9 +111,9 @@ impl Finding {
 }
 
 impl Validation {
-    pub(super) fn new(name: String, folder: &Path) -> Self {
-        let folder = folder.to_owned();
-        Self { name, folder, manifest_error: None, checks: Vec::new(), notes: Vec::new() }
+    pub(super) fn new(name: String, directory: &Path) -> Self {
+        let directory = directory.to_owned();
+        Self { name, directory, manifest_error: None, checks: Vec::new(), notes: Vec::new() }
     }
 
     /// Returns the result of all checks.

@@ -17,5 +17,5 @@ mod targets;
 mod validator;
 
 pub use findings::{Check, CheckKind, Finding, Standing, Validation};
-pub use targets::{TargetError, Targets, targets};
+pub use targets::{Targets, targets};
 pub use validator::Validator;

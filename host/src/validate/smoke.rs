@@ -42,17 +42,10 @@ pub(super) async fn run(
     if let (true, Some(alone)) = (is_ok(&ran) && is_ok(&answered), &ready.alone) {
         match Runs::new(name, &alone.launch, &inputs, timeout, cancellation).await {
             Ok(runs) => {
-                let differences = [runs.broke, runs.complaints].map(|found| {
-                    match found.finding(inputs.len(), "document") {
-                        Finding::Failed { problems } => problems,
-                        Finding::Ok { .. } | Finding::Skipped { .. } => Vec::new(),
-                    }
-                });
-                let problems: Vec<String> = differences
-                    .concat()
-                    .iter()
-                    .map(|problem| format!("{ALONE}: {problem}"))
-                    .collect();
+                let differences =
+                    [runs.broke, runs.complaints].map(|found| found.lines(inputs.len()));
+                let problems: Vec<String> =
+                    differences.iter().flatten().map(|it| format!("{ALONE}: {it}")).collect();
                 if !problems.is_empty() {
                     ran = Finding::Failed { problems };
                 }
@@ -64,7 +57,7 @@ pub(super) async fn run(
 }
 
 /// Prefix of the problems of an evaluator that needs more files than hosts fetch.
-const ALONE: &str = "without the other files of its folder, which hosts do not fetch";
+const ALONE: &str = "without the other files of its directory, which hosts do not fetch";
 
 /// Results of runs with all documents.
 struct Runs {
@@ -124,11 +117,16 @@ impl Problems {
         if self.0.is_empty() {
             return Finding::ok(counted(count, noun));
         }
+        Finding::Failed { problems: self.lines(count) }
+    }
+
+    /// Returns each problem with the names of its documents, of which there are `count`.
+    fn lines(self, count: usize) -> Vec<String> {
         let shown = |(problem, inputs): (String, Vec<String>)| match inputs.len() {
             all if all == count && all > 1 => format!("with every document: {problem}"),
             _ => format!("{}: {problem}", inputs.join(", ")),
         };
-        Finding::Failed { problems: self.0.into_iter().map(shown).collect() }
+        self.0.into_iter().map(shown).collect()
     }
 }
 

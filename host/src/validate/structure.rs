@@ -94,7 +94,7 @@ pub(super) fn package_problems(loaded: &LoadedManifest) -> Vec<String> {
     if loaded.language != Language::Rust {
         return Vec::new();
     }
-    let file = loaded.folder.join(MANIFEST);
+    let file = loaded.directory.join(MANIFEST);
     let text = fs::read_to_string(&file).unwrap_or_default();
     let Ok(document) = Document::parse(&text) else { return Vec::new() };
     let mut found = Found { text: &text, file: &file, problems: Vec::new() };
@@ -114,11 +114,11 @@ impl Found<'_> {
             match (key, item.as_str(), item.as_bool()) {
                 ("path" | "workspace", Some(path), _) if leaves(path) => self.add(
                     item,
-                    &format!("`{key}` leads to `{path}`, outside of the folder, which is all that hosts fetch"),
+                    &format!("`{key}` leads to `{path}`, outside of the directory, which is all that hosts fetch"),
                 ),
                 ("workspace", _, Some(true)) if !is_workspace => self.add(
                     item,
-                    "this is inherited from a workspace, and hosts fetch only the folder of the package; write it out here",
+                    "this is inherited from a workspace, and hosts fetch only the directory of the package; write it out here",
                 ),
                 // Settings of other tools.
                 ("metadata", ..) => continue,
@@ -161,7 +161,7 @@ fn leaves(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn guards_are_known_however_they_are_written() {
@@ -182,9 +182,9 @@ mod tests {
 
     #[test]
     fn the_form_of_a_source() {
-        let folder = Folder::new("validate-python");
+        let directory = Directory::new("validate-python");
         let found = |source: &str| {
-            let (problems, notes) = python_problems(&folder.file("a.py", source));
+            let (problems, notes) = python_problems(&directory.file("a.py", source));
             (problems.len(), notes.len())
         };
         let main = "if __name__ == '__main__':\n    x.run()\n";
@@ -194,11 +194,11 @@ mod tests {
         assert_eq!(found(&format!("{sdk}# @evaluator\n# {main}")), (2, 0), "comments are no code");
         assert_eq!(found(main), (0, 1));
         assert_eq!(found("print(1)\n"), (1, 1));
-        folder.file("requirements.txt", "# none\n\n");
+        directory.file("requirements.txt", "# none\n\n");
         assert_eq!(found(main), (1, 1));
-        folder.file("requirements.txt", "numpy\n");
+        directory.file("requirements.txt", "numpy\n");
         assert_eq!(found(main), (0, 1));
-        folder.file("requirements.txt", "numpy\n-e .\n");
+        directory.file("requirements.txt", "numpy\n-e .\n");
         assert_eq!(found(main), (1, 1));
     }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_of_the_folder_is_found_wherever_it_stands() {
+    fn what_leads_out_of_the_directory_is_found_wherever_it_stands() {
         for (text, place) in [
             ("[dependencies]\nshared = { path = \"../shared\" }\n", "2:19"),
             ("[dependencies.shared]\npath = \"a/../../b\"\n", "2:8"),

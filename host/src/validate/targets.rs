@@ -13,28 +13,9 @@ use crate::manifest;
 #[non_exhaustive]
 pub struct Targets {
     /// Directories of one evaluator each, without duplicates.
-    pub folders: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
     /// Paths that were ignored, with the reason.
     pub passed_over: Vec<(PathBuf, &'static str)>,
-}
-
-/// Error of paths that stand for no evaluator.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TargetError {
-    /// A path cannot be read.
-    #[error("cannot read {}: {source}", .path.display())]
-    Unreadable {
-        /// The path.
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// None of the paths is a directory.
-    #[error(
-        "there is nothing to validate; name the directory of an evaluator, or a directory of such directories"
-    )]
-    Nothing,
 }
 
 /// Finds evaluators: a path is the directory of an evaluator, or a directory of such directories.
@@ -43,20 +24,20 @@ pub enum TargetError {
 ///
 /// # Errors
 ///
-/// [`TargetError`].
-pub fn targets(paths: &[PathBuf]) -> Result<Targets, TargetError> {
+/// A path cannot be read, or none of the paths is a directory.
+pub fn targets(paths: &[PathBuf]) -> Result<Targets, String> {
     let mut found = Targets::default();
     let mut seen = HashSet::new();
     for path in paths {
-        let unreadable = |source| TargetError::Unreadable { path: path.clone(), source };
-        let mut add = |folder: PathBuf| {
-            if seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
-                found.folders.push(folder);
+        let unreadable = |error: io::Error| format!("cannot read {}: {error}", path.display());
+        let mut add = |directory: PathBuf| {
+            if seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())) {
+                found.directories.push(directory);
             }
         };
         if !path.metadata().map_err(unreadable)?.is_dir() {
             match path.parent() {
-                Some(folder) if path.ends_with(manifest::FILE_NAME) => add(named(folder)),
+                Some(directory) if path.ends_with(manifest::FILE_NAME) => add(named(directory)),
                 _ => found.passed_over.push((path.clone(), "it is not a directory")),
             }
         } else if manifest::has_manifest(path) {
@@ -69,20 +50,25 @@ pub fn targets(paths: &[PathBuf]) -> Result<Targets, TargetError> {
             }
             let misnamed: Vec<&Path> =
                 inner.misnamed.iter().filter_map(|file| file.parent()).collect();
-            let (broken, others): (Vec<_>, Vec<_>) =
-                inner.others.into_iter().partition(|folder| misnamed.contains(&folder.as_path()));
-            let mut folders = [inner.evaluators, broken].concat();
-            folders.sort();
-            folders.into_iter().for_each(add);
-            found
-                .passed_over
-                .extend(others.into_iter().map(|folder| (folder, "it has no evaluator.yaml")));
+            let (broken, others): (Vec<_>, Vec<_>) = inner
+                .others
+                .into_iter()
+                .partition(|directory| misnamed.contains(&directory.as_path()));
+            let mut directories = [inner.evaluators, broken].concat();
+            directories.sort();
+            directories.into_iter().for_each(add);
+            found.passed_over.extend(
+                others.into_iter().map(|directory| (directory, "it has no evaluator.yaml")),
+            );
         }
     }
-    if found.folders.is_empty() { Err(TargetError::Nothing) } else { Ok(found) }
+    if found.directories.is_empty() {
+        return Err("there is nothing to validate; name the directory of an evaluator, or a directory of such directories".to_owned());
+    }
+    Ok(found)
 }
 
 /// Returns the directory, `.` if its path is empty.
-fn named(folder: &Path) -> PathBuf {
-    if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() }
+fn named(directory: &Path) -> PathBuf {
+    if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory.to_owned() }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     hosts::conform::{prepare_on_thread, run_concurrently},
-    manifest::{self, FolderFile, Language, LoadedManifest},
+    manifest::{self, DirectoryFile, Language, LoadedManifest},
     process::Cancellation,
     runtime::{
         Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError, PrepareEvent,
@@ -52,10 +52,10 @@ impl Validator {
     /// Must be called inside a tokio runtime with time and I/O enabled.
     pub async fn validate(
         &self,
-        folders: &[PathBuf],
+        directories: &[PathBuf],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Validation> {
-        let mut examined = self.examine(folders, on_event).await;
+        let mut examined = self.examine(directories, on_event).await;
         let ready = examined.iter().filter(|one| matches!(one.next, Next::Run(_))).count();
         if ready > 0 {
             let what = format!("running {}", counted(ready, "evaluator"));
@@ -69,24 +69,24 @@ impl Validator {
     /// Does everything before the evaluators are run.
     async fn examine(
         &self,
-        folders: &[PathBuf],
+        directories: &[PathBuf],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Examined> {
-        let (validator, folders) = (self.clone(), folders.to_vec());
+        let (validator, directories) = (self.clone(), directories.to_vec());
         let work = move |on_event: &mut dyn FnMut(PrepareEvent)| {
-            validator.examine_blocking(&folders, on_event)
+            validator.examine_blocking(&directories, on_event)
         };
         prepare_on_thread(work, on_event).await.unwrap_or_default()
     }
 
     fn examine_blocking(
         &self,
-        folders: &[PathBuf],
+        directories: &[PathBuf],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Examined> {
-        let mut all: Vec<Examined> = folders
+        let mut all: Vec<Examined> = directories
             .iter()
-            .map(|folder| Examined::new(folder, &self.runtimes, &self.cancellation))
+            .map(|directory| Examined::new(directory, &self.runtimes, &self.cancellation))
             .collect();
         let (waiting, entrypoints): (Vec<_>, Vec<_>) = all
             .iter()
@@ -141,23 +141,27 @@ impl Validator {
     }
 
     async fn run(&self, examined: &mut [Examined]) {
-        let mut indexes = Vec::new();
-        let mut tasks = Vec::new();
-        for (index, one) in examined.iter_mut().enumerate() {
-            let Next::Run(ready) = std::mem::replace(&mut one.next, Next::Done) else { continue };
-            let (name, timeout) = (one.validation.name.clone(), self.timeout);
-            let cancellation = self.cancellation.clone();
-            indexes.push(index);
-            tasks.push(async move { smoke::run(&name, &ready, timeout, &cancellation).await });
-        }
-        let results = run_concurrently(self.jobs, tasks).await;
-        for (index, (ran, answered)) in indexes.into_iter().zip(results) {
-            let validation = &mut examined[index].validation;
+        let tasks: Vec<_> = examined
+            .iter_mut()
+            .filter_map(|one| match std::mem::replace(&mut one.next, Next::Done) {
+                Next::Run(ready) => Some((&mut one.validation, ready)),
+                Next::Prepare { .. } | Next::Done => None,
+            })
+            .map(async |(validation, ready)| {
+                let Self { timeout, cancellation, .. } = self;
+                let found = smoke::run(&validation.name, &ready, *timeout, cancellation).await;
+                (validation, found)
+            })
+            .collect();
+        for (validation, (ran, answered)) in run_concurrently(self.jobs, tasks).await {
             validation.add(CheckKind::SmokeRun, ran);
             validation.add(CheckKind::ResultSchema, answered);
         }
     }
 }
+
+/// The checks after the syntax, for which the evaluator is run.
+const LATER: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
 
 /// An evaluator before it is run.
 pub(super) struct Examined {
@@ -179,11 +183,11 @@ pub(super) enum Next {
 
 impl Examined {
     /// Checks the manifest and the files. Starts interpreters, but not the evaluator.
-    pub(super) fn new(folder: &Path, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
-        match LoadedManifest::load(folder) {
+    pub(super) fn new(directory: &Path, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
+        match LoadedManifest::load(directory) {
             Ok(loaded) => Self::look(&loaded, runtimes, cancellation),
             Err(error) => {
-                let mut validation = Validation::new(name_of(folder), folder);
+                let mut validation = Validation::new(name_of(directory), directory);
                 validation.manifest_error = Some(error.clone());
                 let mut examined = Self { validation, next: Next::Done, try_alone: None };
                 let problems = error.to_string().lines().map(str::to_owned).collect();
@@ -205,15 +209,15 @@ impl Examined {
     fn look(loaded: &LoadedManifest, runtimes: &Runtimes, cancellation: &Cancellation) -> Self {
         let manifest = &loaded.manifest;
         let entrypoint = loaded.entrypoint();
-        let mut validation = Validation::new(manifest.name.clone(), &loaded.folder);
+        let mut validation = Validation::new(manifest.name.clone(), &loaded.directory);
         let detail = format!("{}, {}", manifest.language, manifest.entrypoint);
         validation.add(CheckKind::Manifest, Finding::ok(detail));
 
         let mut sources = vec![entrypoint.clone()];
         let mut try_alone = None;
-        let files = match manifest::files(&loaded.folder, loaded.language) {
+        let files = match manifest::files(&loaded.directory, loaded.language) {
             Ok(files) => {
-                sources.extend(files.iter().map(|file| loaded.folder.join(&file.path)));
+                sources.extend(files.iter().map(|file| loaded.directory.join(&file.path)));
                 if has_companions(loaded.language, &manifest.entrypoint, &files) {
                     try_alone = Some(entrypoint.clone());
                 }
@@ -222,9 +226,7 @@ impl Examined {
                     problems => Finding::Failed { problems },
                 }
             }
-            Err(errors) => {
-                Finding::Failed { problems: errors.iter().map(ToString::to_string).collect() }
-            }
+            Err(problems) => Finding::Failed { problems },
         };
         validation.add(CheckKind::Files, files);
         if loaded.language == Language::Python {
@@ -248,7 +250,6 @@ impl Examined {
         runtimes: &Runtimes,
         cancellation: &Cancellation,
     ) {
-        const LATER: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
         let runtime = match runtimes.for_path(&entrypoint) {
             Ok(runtime) => runtime,
             Err(error) => {
@@ -297,7 +298,6 @@ impl Examined {
         launch: Result<Launch, PrepareError>,
         cancellation: &Cancellation,
     ) {
-        const RUN: &[CheckKind] = &[CheckKind::SmokeRun, CheckKind::ResultSchema];
         let kind = if syntax_is_open { CheckKind::Syntax } else { CheckKind::SmokeRun };
         self.next = Next::Done;
         let finding = match launch {
@@ -319,15 +319,15 @@ impl Examined {
             Err(error) => Finding::failed(error.to_string()),
         };
         self.validation.add(kind, finding);
-        let rest = if syntax_is_open { RUN } else { &RUN[1..] };
-        self.give_up(rest, "it could not be made ready");
+        let rest = if syntax_is_open { LATER } else { &LATER[1..] };
+        self.give_up(rest, "it could not be prepared");
     }
 
     /// Skips the run: the evaluator cannot be tested without the other files of its directory.
     pub(super) fn never_alone(&mut self, reason: &str) {
         let reason = format!("it could not be tried as hosts fetch it: {reason}");
         self.validation.add(CheckKind::SmokeRun, Finding::skipped(reason));
-        self.give_up(&[CheckKind::ResultSchema], "it could not be made ready");
+        self.give_up(&[CheckKind::ResultSchema], "it could not be prepared");
     }
 
     fn give_up(&mut self, checks: &[CheckKind], reason: &str) {
@@ -338,10 +338,10 @@ impl Examined {
     }
 }
 
-fn name_of(folder: &Path) -> String {
-    let resolved = folder.canonicalize();
-    let folder = resolved.as_deref().unwrap_or(folder);
-    folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
+fn name_of(directory: &Path) -> String {
+    let resolved = directory.canonicalize();
+    let directory = resolved.as_deref().unwrap_or(directory);
+    directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// Returns a number with its noun.
@@ -365,9 +365,13 @@ pub(super) struct Alone {
 /// Returns true if the directory has files that hosts do not fetch.
 ///
 /// Hosts fetch whole packages, but of other evaluators only the entrypoint and the requirements next to it.
-pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[FolderFile]) -> bool {
+pub(super) fn has_companions(
+    language: Language,
+    entrypoint: &str,
+    files: &[DirectoryFile],
+) -> bool {
     let requirements = match entrypoint.rsplit_once('/') {
-        Some((folder, _)) => format!("{folder}/{REQUIREMENTS}"),
+        Some((directory, _)) => format!("{directory}/{REQUIREMENTS}"),
         None => REQUIREMENTS.to_owned(),
     };
     let fetched = [entrypoint, &requirements, manifest::FILE_NAME];
@@ -377,16 +381,16 @@ pub(super) fn has_companions(language: Language, entrypoint: &str, files: &[Fold
 /// Copy of the files that hosts fetch, in a directory that is removed afterwards.
 pub(super) struct Copy {
     /// Removed when this is dropped.
-    _folder: PrivateDirectory,
+    _directory: PrivateDirectory,
     pub(super) entrypoint: PathBuf,
 }
 
 impl Copy {
     pub(super) fn new(entrypoint: &Path) -> io::Result<Self> {
         let name = entrypoint.file_name().unwrap_or_default();
-        let folder = PrivateDirectory::new("alone")?;
-        let requirements = folder.path().join(REQUIREMENTS);
-        let copy = Self { entrypoint: folder.path().join(name), _folder: folder };
+        let directory = PrivateDirectory::new("alone")?;
+        let requirements = directory.path().join(REQUIREMENTS);
+        let copy = Self { entrypoint: directory.path().join(name), _directory: directory };
         fs::copy(entrypoint, &copy.entrypoint)?;
         match fs::copy(entrypoint.with_file_name(REQUIREMENTS), requirements) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -1,6 +1,12 @@
 //! Error messages for text reports. `explain` has the messages that other hosts compare.
 
-use super::{BadAnswer, Verdict, explain::seconds};
+use std::time::Duration;
+
+use super::{BadAnswer, Verdict};
+
+/// Reason of evaluations that were not run, as a clause that follows a name.
+const WAS_NOT_RUN: &str =
+    "was not run, because the run had stopped at an earlier failure or error (fail-fast)";
 
 impl Verdict {
     /// Returns the error as a clause that follows the name of the evaluator; `None` for an answer.
@@ -36,7 +42,7 @@ impl Verdict {
                 format!("wrote more than {limit} bytes to stdout")
             }
             Self::Cancelled => "was not finished, because the run was cancelled".to_owned(),
-            Self::NotRun => super::WAS_NOT_RUN.to_owned(),
+            Self::NotRun => WAS_NOT_RUN.to_owned(),
             Self::Lost { reason } => {
                 with_message(format!("exited, but its exit status is not available: {reason}"))
             }
@@ -48,6 +54,14 @@ impl Verdict {
             }
             Self::Reported { kind, message } => format!("reported an error ({kind}): {message}"),
         })
+    }
+}
+
+/// Formats a duration in seconds, e.g. `30s` or `1.5s`.
+fn seconds(duration: Duration) -> String {
+    match duration.subsec_nanos() {
+        0 => format!("{}s", duration.as_secs()),
+        _ => format!("{}s", duration.as_secs_f64()),
     }
 }
 

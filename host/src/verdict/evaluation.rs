@@ -53,10 +53,8 @@ impl Evaluation {
         let verdict = judged(outcome, expected);
         let attempts = if matches!(verdict, Verdict::SpawnFailed { .. }) { 0 } else { 1 };
         let printed = outcome.stdout.head();
-        Self::new(verdict, outcome.duration, &outcome.stderr, printed)
-            .with_attempts(attempts)
-            .with_answer(printed, expected)
-            .noting_blame(printed)
+        let new = Self::new(verdict, outcome.duration, &outcome.stderr, printed);
+        Self { attempts, ..new }.with_answer(printed, expected).noting_blame(printed)
     }
 
     /// Checks the record for a conversation with this number of turns, see [`Verdict::for_turns`].
@@ -80,7 +78,7 @@ impl Evaluation {
     /// Creates the record of an evaluation without a process.
     #[must_use]
     pub fn without_process(verdict: Verdict, duration: Duration) -> Self {
-        Self::new(verdict, duration, &Captured::default(), &[]).with_attempts(0)
+        Self { attempts: 0, ..Self::new(verdict, duration, &Captured::default(), &[]) }
     }
 
     pub(crate) fn new(
@@ -133,10 +131,6 @@ impl Evaluation {
         let end =
             end.split_once('\n').map(|(_, lines)| lines).filter(|it| !it.is_empty()).unwrap_or(end);
         Cow::Owned(format!("[... what was before is left out ...]\n{end}"))
-    }
-
-    fn with_attempts(self, attempts: u32) -> Self {
-        Self { attempts, ..self }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Error types, and error messages in the wording of agentevals.
 
-use std::time::Duration;
-
 use super::{BadAnswer, Verdict};
 
 /// Error type of evaluations that were not run.
@@ -26,10 +24,6 @@ pub(crate) const ERROR_TYPES: [&str; 16] = [
     "extraction_failed",
     "_OTHER",
 ];
-
-/// Reason of such evaluations, as a clause that follows a name.
-pub(crate) const WAS_NOT_RUN: &str =
-    "was not run, because the run had stopped at an earlier failure or error (fail-fast)";
 
 impl Verdict {
     /// Returns the stable name of the error, e.g. `timed_out`; `None` for an answer.
@@ -72,20 +66,14 @@ impl Verdict {
             Self::Answer(_) => return None,
             Self::Exited { code } => exited(*code),
             Self::Signalled { signal } => exited(signal.saturating_neg()),
-            Self::TimedOut { limit } => format!("{evaluator} timed out after {}", seconds(*limit)),
-            Self::LeakedPipe => format!(
-                "{evaluator} ended, but a process it started still has its stdout open, so its answer may be \
-                 incomplete; wait for that process, or give it an output of its own"
-            ),
+            Self::TimedOut { .. } | Self::LeakedPipe | Self::Cancelled | Self::NotRun => {
+                format!("{evaluator} {}", self.describe(name, "")?)
+            }
             Self::BadAnswer(BadAnswer::Empty) => with_stderr("produced no output on stdout"),
             Self::BadAnswer(bad @ (BadAnswer::TooLarge { .. } | BadAnswer::Foreign { .. })) => {
                 format!("{evaluator} {bad}")
             }
             Self::BadAnswer(bad) => format!("{evaluator} produced invalid JSON: {bad}"),
-            Self::Cancelled => {
-                format!("{evaluator} was not finished, because the run was cancelled")
-            }
-            Self::NotRun => format!("{evaluator} {WAS_NOT_RUN}"),
             Self::Lost { reason } => {
                 with_stderr(&format!("exited, but its exit status is not available: {reason}"))
             }
@@ -98,16 +86,10 @@ impl Verdict {
     }
 }
 
-/// Formats a duration in seconds, e.g. `30s` or `1.5s`.
-pub(super) fn seconds(duration: Duration) -> String {
-    match duration.subsec_nanos() {
-        0 => format!("{}s", duration.as_secs()),
-        _ => format!("{}s", duration.as_secs_f64()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -119,7 +119,7 @@ impl Expected {
         // Few lines are reports, so most are not parsed.
         memchr::memmem::find(line, b"\"exit_code\"")?;
         let document = parse_document(line).ok()?;
-        // What an answer may have is not known; it is no report if it has anything else.
+        // What an answer may have is not known; a document with anything else is not a report.
         let is_alone = matches!(&document, Value::Object(object) if object.len() == 1);
         if self == Self::Anything && !is_alone {
             return None;
@@ -247,7 +247,7 @@ mod tests {
                 r#"{"score": 1, "error": false}"#,
                 r#"{"score": 1, "error": 0}"#,
                 r#"{"score": 1, "error": 0.0}"#,
-                r#"{"score": 1, "details": {"error": "told, not reported"}}"#,
+                r#"{"score": 1, "details": {"error": "printed, not reported"}}"#,
             ] {
                 assert_eq!(form(result).error_type(), None, "{result}");
             }
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn of_what_is_passed_on_only_reports_are_known() {
-        let told = |line: &str| Expected::Anything.in_line(line.as_bytes());
+        let in_line = |line: &str| Expected::Anything.in_line(line.as_bytes());
         for answer in [
             r#"{"overall_score": 2, "error": {"message": "none"}}"#,
             r#"{"error": 0.25, "success": true}"#,
@@ -307,12 +307,12 @@ mod tests {
             r#""text""#,
             "[]",
         ] {
-            assert!(matches!(told(answer), Verdict::Answer(_)), "{answer}");
+            assert!(matches!(in_line(answer), Verdict::Answer(_)), "{answer}");
         }
         let report = r#"{"error": {"kind": "input", "message": "m", "exit_code": 3}}"#;
-        assert!(matches!(told(report), Verdict::Exited { code: 3 }));
+        assert!(matches!(in_line(report), Verdict::Exited { code: 3 }));
         for bad in ["", "null", "nothing", "NaN", "{} {}", r#"{"score": Infinity}"#] {
-            assert_eq!(told(bad).error_type(), Some("bad_answer"), "{bad}");
+            assert_eq!(in_line(bad).error_type(), Some("bad_answer"), "{bad}");
         }
     }
 }

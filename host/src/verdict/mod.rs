@@ -14,7 +14,7 @@ mod transient;
 pub use crate::hosts::{Answer, BadAnswer, Status};
 pub use aggregate::{Balance, Standing, Tally};
 pub use evaluation::Evaluation;
-pub(crate) use explain::{ERROR_TYPES, NOT_RUN, WAS_NOT_RUN};
+pub(crate) use explain::{ERROR_TYPES, NOT_RUN};
 pub(crate) use judge::{Expected, from_ending, from_report};
 pub use judge::{from_outcome, from_text};
 pub use model::Verdict;

@@ -139,7 +139,7 @@ fn a_busy_collector_is_asked_again_and_others_are_not() {
 }
 
 #[test]
-fn what_a_collector_refuses_is_told() {
+fn what_a_collector_refuses_is_reported() {
     const PARTLY: &str = "HTTP/1.1 200 OK\r\ncontent-length: 70\r\nconnection: close\r\n\r\n\
         {\"partialSuccess\":{\"rejectedLogRecords\":\"1\",\"errorMessage\":\"too old\"}}";
     let (port, _requests) = server(&[PARTLY], plain);

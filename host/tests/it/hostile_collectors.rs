@@ -152,7 +152,7 @@ fn answers_without_end_end_with_the_time() {
 }
 
 #[test]
-fn what_is_sent_goes_where_it_was_told_to_and_nowhere_else() {
+fn what_is_sent_goes_to_the_configured_endpoint_and_nowhere_else() {
     let elsewhere = always("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
         let answer = format!(

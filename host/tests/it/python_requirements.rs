@@ -45,21 +45,21 @@ esac
 exit 0"#;
 
 struct Fixture {
-    folder: PathBuf,
+    directory: PathBuf,
     environment: Environment,
 }
 
 impl Fixture {
     fn new(name: &str, requirements: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("requirements-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let folder = folder.canonicalize().unwrap();
+        fs::create_dir_all(&directory).unwrap();
+        let directory = directory.canonicalize().unwrap();
         let environment = Environment::new([("PATH", "/usr/bin:/bin")])
-            .with("EVALUATOR_PYTHON", folder.join("bin/python3"))
-            .with("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display()))
-            .with("HOME", folder.join("home"));
-        let fixture = Self { folder, environment };
+            .with("EVALUATOR_PYTHON", directory.join("bin/python3"))
+            .with("PATH", format!("{}:/usr/bin:/bin", directory.join("bin").display()))
+            .with("HOME", directory.join("home"));
+        let fixture = Self { directory, environment };
         fixture.script("bin/python3", PYTHON);
         fixture.script("bin/uv", UV);
         fixture.file("check.py", "");
@@ -68,7 +68,7 @@ impl Fixture {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
     fn file(&self, name: &str, text: &str) -> PathBuf {
@@ -103,7 +103,7 @@ impl Fixture {
 
 impl Drop for Fixture {
     fn drop(&mut self) {
-        fs::remove_dir_all(&self.folder).unwrap();
+        fs::remove_dir_all(&self.directory).unwrap();
     }
 }
 
@@ -183,7 +183,7 @@ fn a_fetched_evaluator_cannot_choose_where_packages_come_from() {
     assert_eq!(fixture.prepare(&python, true).0.unwrap_err().to_string(), expected);
     let entrypoint = Entrypoint { path: fixture.path("check.py"), fetched: true };
     assert_eq!(python.inspect(&entrypoint).unwrap_err().to_string(), expected);
-    assert!(!fixture.path("home").exists(), "nothing was begun");
+    assert!(!fixture.path("home").exists(), "nothing was started");
     assert!(requirements::check_plain("a\n-i x").is_err());
     // One's own may.
     fixture.prepare(&python, false).0.unwrap();
@@ -200,7 +200,7 @@ fn a_package_of_this_machine_is_installed_as_it_is_now() {
     assert!(calls.trim_end().ends_with("requirements.txt --refresh"), "{calls}");
     assert_eq!(calls.matches("--refresh").count(), 1, "{calls}");
     let given = fs::read_to_string(fixture.path("given")).unwrap();
-    assert_eq!(given.lines().next(), fixture.folder.to_str());
+    assert_eq!(given.lines().next(), fixture.directory.to_str());
     assert_eq!(fixture.launch(&python).program, first);
     fixture.file("lib/code.py", "new");
     assert_ne!(fixture.launch(&python).program, first);

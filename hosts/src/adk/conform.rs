@@ -69,8 +69,8 @@ fn with_settings(text: &str, settings: &Object) -> String {
         .fold(text.to_owned(), |text, last| text.replacen(last, &format!("{last},{keys}"), 1))
 }
 
-const PASSED: i64 = 1;
-const FAILED: i64 = 2;
+const PASSED: u8 = 1;
+const FAILED: u8 = 2;
 
 /// Names of the statuses 1 to 4.
 const STATUSES: [&str; 4] = ["PASSED", "FAILED", "NOT_EVALUATED", "INFORMATIONAL"];
@@ -98,13 +98,13 @@ fn read(run: &process::Outcome, turns: usize) -> Result<Recorded, String> {
         Some(Value::Array(items)) => items.iter().map(row).collect::<Result<_, _>>()?,
         Some(_) => return Err("per_invocation_results: not a list".to_owned()),
     };
-    let status_name = STATUSES[usize::try_from(status.saturating_sub(1)).unwrap_or_default()];
+    let status_name = STATUSES[usize::from(status) - 1];
     let record =
         Recorded { score, rows, ..Recorded::new(Outcome::Recorded).with_status(status_name) };
     Ok(judged(record, status, turns))
 }
 
-fn judged(record: Recorded, status: i64, turns: usize) -> Recorded {
+fn judged(record: Recorded, status: u8, turns: usize) -> Recorded {
     let decides = status == PASSED || status == FAILED;
     let rows = record.rows.len();
     if decides && rows != turns {
@@ -125,17 +125,14 @@ fn judged(record: Recorded, status: i64, turns: usize) -> Recorded {
 }
 
 /// Reads a status: an integer, or a value that pydantic converts to one.
-fn status(object: &Object, key: &str) -> Result<Option<i64>, String> {
+fn status(object: &Object, key: &str) -> Result<Option<u8>, String> {
     let number = match object.get(key) {
         None => return Ok(None),
         Some(Value::Bool(value)) => Some(f64::from(u8::from(*value))),
         Some(other) => number(other),
     };
-    let known = [1, 2, 3, 4].into_iter();
-    #[expect(clippy::cast_precision_loss, reason = "they are four small numbers")]
-    known
-        .clone()
-        .find(|known| number == Some(*known as f64))
+    (1..=4)
+        .find(|known| number == Some(f64::from(*known)))
         .map(Some)
         .ok_or_else(|| format!("{key}: not 1, 2, 3 or 4"))
 }

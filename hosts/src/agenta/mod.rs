@@ -126,7 +126,7 @@ fn files(job: &Job<'_>) -> Result<Export, ExportError> {
         let file = format!("{}_agenta_{version}.py", text::identifier(name));
         export = export.file(file, text::fill(code, job));
     }
-    let url = text::quoted(&format!("{ADDRESS}/evaluators/{}", percent_encoded(name)));
+    let url = text::quoted(&format!("{ADDRESS}/evaluators/{}", text::path_segment(name)));
     let file = format!("{name}.agenta-webhook.yaml");
     let code_usage = "take one of the .py files as the code of a custom code evaluator whose `version` it names, where Agenta's \
                       runner is `local`";
@@ -135,16 +135,4 @@ fn files(job: &Job<'_>) -> Result<Export, ExportError> {
     );
     let webhook = text::yaml(job, WEBHOOK, &format!("parameters:\n  webhook_url: {url}\n"));
     Ok(export.file(file, webhook).usage(code_usage).usage(webhook_usage))
-}
-
-/// Returns a name as a segment of a URL path.
-fn percent_encoded(name: &str) -> String {
-    let encoded = |byte: u8| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
-    };
-    name.bytes().map(encoded).collect()
 }

@@ -12,6 +12,8 @@ use super::super::{
     Settings,
     members::{count, elapsed, object, present, text},
 };
+use evaluator_protocol::agentv::in_snake_case;
+
 use crate::{
     conversation::{Conversation, ToolCall, Turn, Usage},
     eval_set::{EvalCase, ExpectedTurn},
@@ -308,8 +310,7 @@ fn tool(call: &ToolCall, with_input: bool) -> Value {
     ])
 }
 
-/// Returns the value with every key in snake_case, as AgentV rewrites documents: each upper-case letter becomes `_` and its
-/// lower-case form, unless the key begins with one.
+/// Returns the value with every key in snake_case, as AgentV rewrites documents.
 pub(super) fn snake_case(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(snake_case).collect()),
@@ -317,39 +318,5 @@ pub(super) fn snake_case(value: &Value) -> Value {
             object.iter().map(|(key, value)| (in_snake_case(key), snake_case(value))).collect(),
         ),
         other => other.clone(),
-    }
-}
-
-fn in_snake_case(key: &str) -> String {
-    if key.starts_with(|first: char| first.is_ascii_uppercase()) {
-        return key.to_owned();
-    }
-    let mut written = String::with_capacity(key.len());
-    for letter in key.chars() {
-        if letter.is_ascii_uppercase() {
-            written.push('_');
-        }
-        written.push(letter.to_ascii_lowercase());
-    }
-    written
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_rewritten_as_agentv_does() {
-        for (key, written) in [
-            ("filePath", "file_path"),
-            ("minLength", "min_length"),
-            ("Tags", "Tags"),
-            ("Read", "Read"),
-            ("aBC", "a_b_c"),
-            ("snake_case", "snake_case"),
-            ("été", "été"),
-        ] {
-            assert_eq!(in_snake_case(key), written);
-        }
     }
 }

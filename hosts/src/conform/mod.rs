@@ -40,7 +40,7 @@ pub use report::{Behavior, CaseReport, Conformance, HostReport, Standing};
 pub use tester::prepare_on_thread;
 #[doc(hidden)]
 pub use tester::run_concurrently;
-pub use tester::{Program, ProgramError, Tester, TesterError};
+pub use tester::{ConformError, Program, Tester};
 
 /// Returns the text of a file in the host's directory `data`.
 macro_rules! data {

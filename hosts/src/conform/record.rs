@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
+/// pydantic reads a number from a boolean, and from text that is a number, too.
+pub(crate) use super::super::number as pydantic_float;
 use crate::{
     json::{self, ParseOptions, Value},
     process::{self, Ending},
@@ -134,13 +136,8 @@ pub(crate) fn python_json(bytes: &[u8], max_depth: usize) -> Result<Value, Strin
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(_) | Value::String(_) => None,
-        other => super::super::number(other),
+        other => pydantic_float(other),
     }
-}
-
-/// Returns a number as pydantic reads it: also from a boolean, or from text that is a number.
-pub(crate) fn pydantic_float(value: &Value) -> Option<f64> {
-    super::super::number(value)
 }
 
 /// Returns standard error without surrounding whitespace; `None` if it is empty.

@@ -1,5 +1,7 @@
 //! Report of a conformance test, host by host.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::{
@@ -71,16 +73,10 @@ pub enum Standing {
     NotAnswered,
 }
 
-impl Behavior {
-    /// Returns a stable name, e.g. `refused`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Refused => "refused",
-            Self::Broke => "broke",
-            Self::NotPlayed => "not_played",
-        }
+impl fmt::Display for Behavior {
+    /// Writes the name in reports, e.g. `refused`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

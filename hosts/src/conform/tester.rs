@@ -2,35 +2,31 @@
 
 use std::{
     ffi::OsString,
+    fmt::Display,
     io,
     num::NonZeroUsize,
     panic::resume_unwind,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Duration,
 };
 
-use tokio::{
-    sync::{Semaphore, mpsc},
-    task::{self, JoinSet},
-};
+use futures_util::stream::{self, StreamExt as _};
+use tokio::{sync::mpsc, task};
 
 use super::{
-    super::{Defined, functions_of},
+    super::functions_of,
     Release,
     case::{Case, cases},
     report::{CaseReport, Conformance, HostReport},
 };
 use crate::{
     json::Object,
-    process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome, SpawnError},
+    process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome},
     runtime::{
-        Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent,
-        PrivateDirectory, Runtimes,
+        Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareEvent, PrivateDirectory,
+        Runtimes,
     },
 };
 
@@ -65,23 +61,16 @@ impl Default for Tester {
     }
 }
 
-/// Error of a conformance test.
+/// Reason why a program cannot be tested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TesterError {
-    /// The program cannot be started.
-    #[error("{0}")]
-    NotStarted(#[from] SpawnError),
-    /// A file that belongs to a document cannot be written.
-    #[error("cannot write a temporary file: {reason}")]
-    NoFile {
-        /// Error of the system.
-        reason: String,
-    },
-    /// The test was cancelled.
-    #[error("it was interrupted")]
-    Interrupted,
+#[error("{0}")]
+pub struct ConformError(String);
+
+fn failed(reason: impl ToString) -> ConformError {
+    ConformError(reason.to_string())
 }
+
+const INTERRUPTED: &str = "it was interrupted";
 
 impl Tester {
     /// Runs every case, each with a process of its own.
@@ -90,28 +79,24 @@ impl Tester {
     ///
     /// # Errors
     ///
-    /// [`TesterError`]: the program cannot be started, or the test was cancelled.
-    pub async fn run(&self, program: &Program) -> Result<Conformance, TesterError> {
-        let cases: Arc<[Case]> = cases(&self.releases, &self.settings).into();
+    /// The program cannot be started, a file that belongs to a document cannot be written, or the test was cancelled.
+    pub async fn run(&self, program: &Program) -> Result<Conformance, ConformError> {
+        let cases = cases(&self.releases, &self.settings);
         let mut runs = Vec::with_capacity(cases.len());
         // The first case runs alone: a program that cannot be started is not started for every case.
         if let Some(case) = cases.first() {
             runs.push(Some(self.play(&program.command, case).await?));
         }
-        let timeouts = Arc::new(AtomicUsize::new(0));
-        let others = (runs.len()..cases.len()).map(|index| {
-            let (tester, command) = (self.clone(), program.command.clone());
-            let (cases, timeouts) = (Arc::clone(&cases), Arc::clone(&timeouts));
-            async move {
-                if timeouts.load(Ordering::Relaxed) >= MAX_TIMEOUTS {
-                    return Ok(None);
-                }
-                let run = tester.play(&command, &cases[index]).await;
-                if matches!(&run, Ok(Outcome { ending: Ending::TimedOut { .. }, .. })) {
-                    timeouts.fetch_add(1, Ordering::Relaxed);
-                }
-                run.map(Some)
+        let timeouts = AtomicUsize::new(0);
+        let others = cases[runs.len()..].iter().map(async |case| {
+            if timeouts.load(Ordering::Relaxed) >= MAX_TIMEOUTS {
+                return Ok(None);
             }
+            let run = self.play(&program.command, case).await;
+            if matches!(&run, Ok(Outcome { ending: Ending::TimedOut { .. }, .. })) {
+                timeouts.fetch_add(1, Ordering::Relaxed);
+            }
+            run.map(Some)
         });
         for run in run_concurrently(self.jobs, others).await {
             runs.push(run?);
@@ -119,23 +104,20 @@ impl Tester {
         Ok(report(&self.releases, &cases, &runs))
     }
 
-    async fn play(&self, command: &CommandSpec, case: &Case) -> Result<Outcome, TesterError> {
-        let no_file = |error: io::Error| TesterError::NoFile { reason: error.to_string() };
+    async fn play(&self, command: &CommandSpec, case: &Case) -> Result<Outcome, ConformError> {
+        let no_file = |error: io::Error| failed(format!("cannot write a temporary file: {error}"));
         // Removed when the program has exited, as the host does.
-        let directory = match case.body.file() {
-            Some(content) => {
-                let directory = PrivateDirectory::new("conform").map_err(no_file)?;
-                let file = directory.write("output.json", &content).map_err(no_file)?;
-                Some((directory, file))
-            }
-            None => None,
-        };
-        let input = case.body.bytes(directory.as_ref().map(|(_, file)| file.as_path()));
+        let written = case.body.file().map(|content| {
+            let directory = PrivateDirectory::new("conform")?;
+            Ok((directory.write("output.json", &content)?, directory))
+        });
+        let answer = written.transpose().map_err(no_file)?;
+        let input = case.body.bytes(answer.as_ref().map(|(file, _)| file.as_path()));
         let limits = Limits::with_timeout(self.timeout);
         let run = process::run(command, &input, &limits, &self.cancellation).await;
         match run.ending {
-            Ending::SpawnFailed(error) => Err(error.into()),
-            Ending::Cancelled => Err(TesterError::Interrupted),
+            Ending::SpawnFailed(error) => Err(failed(error)),
+            Ending::Cancelled => Err(failed(INTERRUPTED)),
             _ => Ok(run),
         }
     }
@@ -155,36 +137,14 @@ fn report(releases: &[&'static Release], cases: &[Case], runs: &[Option<Outcome>
     Conformance { hosts }
 }
 
-/// Runs tasks, at most `jobs` at a time. Returns their results in order. Panics if a task does.
-pub async fn run_concurrently<T, F>(
+/// Runs tasks, at most `jobs` at a time. Returns their results in order.
+pub async fn run_concurrently<F: Future>(
     jobs: NonZeroUsize,
     tasks: impl IntoIterator<Item = F>,
-) -> Vec<T>
-where
-    T: Send + 'static,
-    F: Future<Output = T> + Send + 'static,
-{
-    let permits = Arc::new(Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS)));
-    let mut running = JoinSet::new();
-    for (index, task) in tasks.into_iter().enumerate() {
-        let permits = Arc::clone(&permits);
-        running.spawn(async move {
-            // The semaphore is never closed.
-            let _permit = permits.acquire().await.ok();
-            (index, task.await)
-        });
-    }
-    let mut results = Vec::new();
-    while let Some(joined) = running.join_next().await {
-        match joined {
-            Ok(result) => results.push(result),
-            Err(error) => {
-                if let Ok(panic) = error.try_into_panic() {
-                    resume_unwind(panic);
-                }
-            }
-        }
-    }
+) -> Vec<F::Output> {
+    // A slow task does not keep others from being started, as it would in an ordered buffer.
+    let numbered = tasks.into_iter().enumerate().map(async |(index, task)| (index, task.await));
+    let mut results: Vec<_> = stream::iter(numbered).buffer_unordered(jobs.get()).collect().await;
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }
@@ -196,35 +156,6 @@ pub struct Program {
     pub command: CommandSpec,
 }
 
-/// Error of preparing a program.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProgramError {
-    /// The command line is empty or malformed.
-    #[error("this is not a command line: {reason}")]
-    NotACommand {
-        /// The problem.
-        reason: String,
-    },
-    /// The file cannot be prepared.
-    #[error("{0}")]
-    NotReady(#[from] PrepareError),
-    /// The file is not a program: it defines a function that a host calls.
-    #[error(
-        "{} is not a program: {defined}; `evaluator run` can run it then",
-        .path.display()
-    )]
-    Function {
-        /// Path of the file.
-        path: PathBuf,
-        /// The function.
-        defined: Defined,
-    },
-    /// The preparation was cancelled.
-    #[error("it was interrupted")]
-    Interrupted,
-}
-
 impl Program {
     /// Prepares a command line: the first word is an evaluator's file (a source, a package, an executable) or a program on
     /// `PATH`. A single word that is not a file is split as a shell does.
@@ -234,21 +165,23 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`ProgramError`]: the command line is empty, or the file cannot be prepared.
+    /// The command line is empty or malformed, or the file is not a program or cannot be prepared.
     pub async fn prepare(
         words: &[OsString],
         runtimes: &Runtimes,
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
-    ) -> Result<Self, ProgramError> {
+    ) -> Result<Self, ConformError> {
         let words = split(words)?;
         let Some((first, rest)) = words.split_first() else {
-            return Err(ProgramError::NotACommand { reason: "it is empty".to_owned() });
+            return Err(not_a_command("it is empty"));
         };
         for word in &words {
             if let Some(defined) = functions_of(Path::new(word)) {
-                let path = PathBuf::from(word);
-                return Err(ProgramError::Function { path, defined });
+                let path = Path::new(word).display();
+                return Err(failed(format!(
+                    "{path} is not a program: {defined}; `evaluator run` can run it then"
+                )));
             }
         }
         let command = match is_file(first, runtimes)? {
@@ -262,28 +195,30 @@ impl Program {
     }
 }
 
-fn split(words: &[OsString]) -> Result<Vec<OsString>, ProgramError> {
+fn split(words: &[OsString]) -> Result<Vec<OsString>, ConformError> {
     match words {
-        [line] if !Path::new(line).exists() => match line.to_str() {
-            Some(text) => match shell_words::split(text) {
-                Ok(words) => Ok(words.into_iter().map(OsString::from).collect()),
-                Err(error) => Err(ProgramError::NotACommand { reason: error.to_string() }),
-            },
+        [line] if !Path::new(line).exists() => match line.to_str().map(shell_words::split) {
+            Some(Ok(words)) => Ok(words.into_iter().map(OsString::from).collect()),
+            Some(Err(error)) => Err(not_a_command(error)),
             None => Ok(words.to_vec()),
         },
         _ => Ok(words.to_vec()),
     }
 }
 
+fn not_a_command(reason: impl Display) -> ConformError {
+    failed(format!("this is not a command line: {reason}"))
+}
+
 /// Returns true if the first word names an evaluator and not a program on `PATH`.
-fn is_file(first: &OsString, runtimes: &Runtimes) -> Result<bool, ProgramError> {
+fn is_file(first: &OsString, runtimes: &Runtimes) -> Result<bool, ConformError> {
     let path = Path::new(first);
     let bare = path.components().count() == 1 && !path.has_root();
     match runtimes.for_path(path) {
         Ok(_) => Ok(true),
         // `python3` is not a file here, and a file `data` may not be meant.
         Err(_) if bare && path.extension().is_none() => Ok(false),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(failed(error)),
     }
 }
 
@@ -292,15 +227,15 @@ async fn launched(
     runtimes: &Runtimes,
     cancellation: &Cancellation,
     on_event: &mut dyn FnMut(PrepareEvent),
-) -> Result<CommandSpec, ProgramError> {
+) -> Result<CommandSpec, ConformError> {
     let (runtimes, cancellation) = (runtimes.clone(), cancellation.clone());
     let entrypoint = Entrypoint::from(PathBuf::from(path));
     let work = move |on_event: &mut dyn FnMut(PrepareEvent)| {
         runtimes.prepare_all(&[entrypoint], &cancellation, on_event).pop()
     };
     match prepare_on_thread(work, on_event).await.flatten() {
-        Some(launch) => Ok(launch?.one_shot),
-        None => Err(ProgramError::Interrupted),
+        Some(launch) => Ok(launch.map_err(failed)?.one_shot),
+        None => Err(failed(INTERRUPTED)),
     }
 }
 

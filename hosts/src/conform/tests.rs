@@ -1,7 +1,8 @@
 //! Tests of the suites of all hosts.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, num::NonZeroUsize};
 
+use futures_util::FutureExt as _;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -236,4 +237,19 @@ fn every_document_of_a_host_with_settings_contains_them() {
         seen += 1;
     }
     assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn a_slow_task_does_not_keep_others_from_being_started() {
+    let last = tokio::sync::Notify::new();
+    let tasks = (0..5).map(async |index| {
+        match index {
+            0 => last.notified().await,
+            4 => last.notify_one(),
+            _ => {}
+        }
+        index
+    });
+    let results = run_concurrently(NonZeroUsize::new(2).unwrap(), tasks).now_or_never();
+    assert_eq!(results, Some(vec![0, 1, 2, 3, 4]));
 }

@@ -24,7 +24,7 @@ pub use evaluator_protocol::Contract;
 pub(super) use program::{CommandLine, utf8};
 pub use program::{ExportError, Language, Program, Reads};
 #[doc(hidden)]
-pub use text::quoted;
+pub use text::{path_segment, quoted};
 pub use write::{WriteError, copy, copy_of, write};
 
 /// Generator of the files with which a host runs an evaluator.
@@ -140,7 +140,7 @@ pub fn export(
     origin: &Origin,
 ) -> Result<Export, ExportError> {
     let Some(exporter) = &host.exporter else {
-        return Err(ExportError::NotSupported { host: host.name });
+        return Err(ExportError(format!("there is no export for {}", host.name)));
     };
     program.check(host)?;
     let command = program.command_line()?;

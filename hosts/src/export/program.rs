@@ -1,7 +1,7 @@
 //! An evaluator as a command line, and whether a host can run it.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     path::{Path, PathBuf},
 };
 
@@ -59,43 +59,10 @@ pub(crate) struct CommandLine {
     pub(crate) environment: Vec<(String, String)>,
 }
 
-/// Error of an export.
+/// Reason why an evaluator cannot be exported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExportError {
-    /// The evaluator does not read the documents of the host.
-    #[error("`{name}` reads documents of {reads}, and {host} sends {sent}; {hint}")]
-    DoesNotFit {
-        /// Name of the evaluator.
-        name: String,
-        /// Contract of the documents that it reads.
-        reads: Contract,
-        /// Name of the host.
-        host: &'static str,
-        /// Documents of the host.
-        sent: String,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// Evaluators cannot be exported for the host.
-    #[error("there is no export for {host}")]
-    NotSupported {
-        /// Name of the host.
-        host: &'static str,
-    },
-    /// The command line is not text.
-    #[error("{}: this is not UTF-8, and no file that other tools read can name it; rename it", .text.display())]
-    NotText {
-        /// The path, argument or variable.
-        text: OsString,
-    },
-    /// The name of the evaluator cannot be a file name.
-    #[error("`{name}` is not a file name; rename the evaluator")]
-    BadName {
-        /// Name of the evaluator.
-        name: String,
-    },
-}
+#[error("{0}")]
+pub struct ExportError(pub(super) String);
 
 impl Program {
     /// Returns an evaluator.
@@ -122,28 +89,28 @@ impl Program {
 
     /// Checks that the evaluator reads the documents of a host.
     pub(super) fn check(&self, host: &ForeignHost) -> Result<(), ExportError> {
-        if !text::is_file_name(&self.name) {
-            return Err(ExportError::BadName { name: self.name.clone() });
+        let name = &self.name;
+        if !text::is_file_name(name) {
+            return Err(ExportError(format!("`{name}` is not a file name; rename the evaluator")));
         }
         let reads = match self.contract {
             Some(Reads::One(reads)) if reads != host.contract => reads,
             _ => return Ok(()),
         };
-        Err(ExportError::DoesNotFit {
-            name: self.name.clone(),
-            reads,
-            host: host.name,
-            sent: match host_of(host.contract) {
-                owner if owner.name == host.name => format!("those of {}", host.title),
-                owner => format!("none (the exported file makes one of {})", owner.title),
-            },
-            hint: if reads == Contract::Agentevals {
-                "evaluators of this SDK's default contract read those of every host; if this one does, too, say so with \
-                 `--contract`"
-            } else {
-                "evaluators of the default contract read those of every host"
-            },
-        })
+        let sent = match host_of(host.contract) {
+            owner if owner.name == host.name => format!("those of {}", host.title),
+            owner => format!("none (the exported file makes one of {})", owner.title),
+        };
+        let hint = if reads == Contract::Agentevals {
+            "evaluators of this SDK's default contract read those of every host; if this one does, too, say so with \
+             `--contract`"
+        } else {
+            "evaluators of the default contract read those of every host"
+        };
+        let host = host.name;
+        Err(ExportError(format!(
+            "`{name}` reads documents of {reads}, and {host} sends {sent}; {hint}"
+        )))
     }
 
     /// Returns the command line as text.
@@ -181,5 +148,10 @@ impl Language {
 
 pub(crate) fn utf8(text: &OsStr) -> Result<String, ExportError> {
     let written = text.to_str().map(str::to_owned);
-    written.ok_or_else(|| ExportError::NotText { text: text.to_owned() })
+    written.ok_or_else(|| {
+        ExportError(format!(
+            "{}: this is not UTF-8, and no file that other tools read can name it; rename it",
+            text.display()
+        ))
+    })
 }

@@ -193,7 +193,7 @@ fn files_of_users_are_not_overwritten() {
     std::fs::write(&paths[2], "mine").unwrap();
     std::fs::remove_file(&paths[0]).unwrap();
     let error = write(&out, &files, false).unwrap_err().to_string();
-    assert!(error.contains("polite.agentv-5.yaml is there and was not written by"), "{error}");
+    assert!(error.contains("polite.agentv-5.yaml exists and was not written by"), "{error}");
     assert!(!paths[0].exists(), "nothing was written");
     write(&out, &files, true).unwrap();
     assert_eq!(std::fs::read_to_string(&paths[2]).unwrap(), files[2].text);

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::Job;
 
 /// Python code that starts the program, for all files that are not the program itself.
@@ -120,6 +122,16 @@ pub(super) fn is_file_name(name: &str) -> bool {
         && !name.ends_with(['.', ' '])
         && name.len() <= 100
         && !name.chars().any(|c| is_special(c) || "/\\:*?\"<>|".contains(c))
+}
+
+/// ASCII characters that a segment of a URL path does not contain.
+const NOT_IN_SEGMENTS: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Returns a name as a segment of a URL path.
+#[must_use]
+pub fn path_segment(name: &str) -> String {
+    utf8_percent_encode(name, NOT_IN_SEGMENTS).to_string()
 }
 
 /// Returns a name for a Python module.

@@ -12,24 +12,9 @@ use crate::files::{WriteOptions, atomic_write};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// A file exists that was not exported. Nothing was written.
-    #[error("{} is there and was not written by this command; move it away, or overwrite it with --force", .path.display())]
-    InTheWay {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// Two files have the same name. Nothing was written.
-    #[error("{} would be written for two evaluators of this program, whose names are too much alike; rename one", .path.display())]
-    Twice {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// The path of the directory is something else. Nothing was written.
-    #[error("{} is not a directory", .path.display())]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    /// A file that was not exported, or an equal name, is in the way. Nothing was written.
+    #[error("{0}")]
+    Refused(String),
     /// A file cannot be read or written.
     #[error("cannot write {}: {source}", .path.display())]
     Io {
@@ -42,7 +27,7 @@ pub enum WriteError {
 
 /// Writes files to `directory`, which is created if it does not exist, and returns their paths. Each file is written atomically.
 ///
-/// An existing file is retargetd if it was exported, or if `force` is set.
+/// An existing file is replaced if it was exported, or if `force` is set.
 ///
 /// # Errors
 ///
@@ -54,15 +39,21 @@ pub fn write(
 ) -> Result<Vec<PathBuf>, WriteError> {
     // A dangling link exists, too.
     if !directory.is_dir() && directory.symlink_metadata().is_ok() {
-        return Err(WriteError::NotADirectory { path: directory.to_owned() });
+        return Err(WriteError::Refused(format!("{} is not a directory", directory.display())));
     }
     let paths: Vec<PathBuf> = files.iter().map(|file| directory.join(&file.name)).collect();
     for (at, path) in paths.iter().enumerate() {
         if paths[..at].contains(path) {
-            return Err(WriteError::Twice { path: path.clone() });
+            return Err(WriteError::Refused(format!(
+                "{} would be written for two evaluators of this program, whose names are too much alike; rename one",
+                path.display()
+            )));
         }
         if !force && !may_be_replaced(path)? {
-            return Err(WriteError::InTheWay { path: path.clone() });
+            return Err(WriteError::Refused(format!(
+                "{} exists and was not written by this command; move it away, or overwrite it with --force",
+                path.display()
+            )));
         }
     }
     fs::create_dir_all(directory)

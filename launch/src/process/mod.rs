@@ -24,6 +24,7 @@ mod spawn;
 
 pub use command::{CommandSpec, Limits, Resources};
 pub use os::hide_memory;
+pub(crate) use os::kill_group;
 #[cfg(unix)]
 pub(crate) use os::reset_signals;
 pub use pump::StderrSections;

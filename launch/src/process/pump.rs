@@ -25,7 +25,7 @@ const CHUNKS_AT_ONCE: u32 = 16;
 /// The three streams of a process that reads one document and writes one.
 #[derive(Debug)]
 pub(super) struct Pumps<'a> {
-    stdin: Option<ChildStdin>,
+    pub(super) stdin: Option<ChildStdin>,
     outgoing: Outgoing<'a>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
@@ -37,7 +37,7 @@ impl<'a> Pumps<'a> {
     pub(super) fn new(pipes: Pipes, input: &'a [u8], limits: &Limits) -> Self {
         Self {
             stdin: pipes.stdin,
-            outgoing: Outgoing::all_of(input),
+            outgoing: Outgoing { bytes: Cow::Borrowed(input), ..Outgoing::default() },
             stdout: pipes.stdout,
             stderr: pipes.stderr,
             out: Captured::new(limits.stdout_cap, 0),
@@ -63,11 +63,6 @@ impl<'a> Pumps<'a> {
         self.stdin = None;
         // A timeout is visible in `Captured::ended`.
         let _ = timeout(patience, self.pump()).await;
-    }
-
-    /// Closes the standard input of the process.
-    pub(super) fn close_stdin(&mut self) {
-        self.stdin = None;
     }
 
     /// Bytes of the input that were not written.
@@ -98,11 +93,7 @@ pub(super) struct Outgoing<'a> {
     gone: u64,
 }
 
-impl<'a> Outgoing<'a> {
-    pub(super) fn all_of(bytes: &'a [u8]) -> Self {
-        Self { bytes: Cow::Borrowed(bytes), sent: 0, gone: 0 }
-    }
-
+impl Outgoing<'_> {
     /// Queues a line made of these parts. Line ends in them become blanks; in JSON, raw line ends occur only between
     /// tokens.
     pub(super) fn push_line<'p>(&mut self, parts: impl IntoIterator<Item = &'p [u8]>) {

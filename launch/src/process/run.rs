@@ -65,45 +65,32 @@ pub(super) async fn supervise(
 ) -> Outcome {
     let mut pumps = Pumps::new(pipes, input, limits);
 
-    let event = pumps
+    let must_stop = pumps
         .pump_until(async {
             tokio::select! {
                 // An exit at the last moment is still an exit.
                 biased;
-                () = started.exited() => Event::Exited,
-                () = cancellation.cancelled() => Event::Cancelled,
-                () = sleep(limits.timeout) => Event::TimedOut,
+                () = started.exited() => None,
+                () = cancellation.cancelled() => Some(Ending::Cancelled),
+                () = sleep(limits.timeout) => Some(Ending::TimedOut { limit: limits.timeout }),
             }
         })
         .await;
-    let ending = match event {
-        Event::Exited => {
-            pumps.finish(limits.eof_grace).await;
-            started.reap()
-        }
-        Event::TimedOut => {
-            stop(&mut started, &mut pumps, limits).await;
-            Ending::TimedOut { limit: limits.timeout }
-        }
-        Event::Cancelled => {
-            stop(&mut started, &mut pumps, limits).await;
-            Ending::Cancelled
-        }
+    let ending = if let Some(ending) = must_stop {
+        stop(&mut started, &mut pumps, limits).await;
+        ending
+    } else {
+        pumps.finish(limits.eof_grace).await;
+        started.reap()
     };
     let unsent = pumps.unsent();
     Outcome { ending, stdout: pumps.out, stderr: pumps.err, unsent, duration: start_time.elapsed() }
 }
 
-enum Event {
-    Exited,
-    TimedOut,
-    Cancelled,
-}
-
 /// Stops a running process: `SIGTERM`, then `SIGKILL`.
 async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
     started.terminate();
-    pumps.close_stdin();
+    pumps.stdin = None;
     if pumps.pump_until(timeout(limits.term_grace, started.exited())).await.is_err() {
         started.kill();
         // A process that survives this is left to the runtime.
@@ -258,15 +245,9 @@ impl Captured {
 }
 
 /// Cancels running processes. Clones share one state; cancelling cannot be undone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cancellation {
     cancelled: Arc<watch::Sender<bool>>,
-}
-
-impl Default for Cancellation {
-    fn default() -> Self {
-        Self { cancelled: Arc::new(watch::Sender::new(false)) }
-    }
 }
 
 impl Cancellation {

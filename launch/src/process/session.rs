@@ -154,10 +154,6 @@ struct Alarm {
 }
 
 impl Alarm {
-    fn new() -> Self {
-        Self { sleep: Box::pin(sleep_until(Instant::now())), due: None }
-    }
-
     fn set(&mut self, at: Instant) {
         self.due = Some(at);
         self.sleep.as_mut().reset(at);
@@ -254,17 +250,15 @@ impl Session {
         cancellation: &Cancellation,
     ) -> SessionEnd {
         let mut reading = Reading::default();
-        let Some(end) = self.exchange(driver, &mut reading, cancellation).await else {
-            // The conversation may have ended before the end of the output.
-            self.drain_stdout().await;
-            let leaked_pipe = self.stdout.is_some();
-            let (ending, limit) = (self.reap().await, self.limits.stdout_cap);
-            if reading.too_long && ending == Ending::Exited(0) && !leaked_pipe {
-                return SessionEnd::LineTooLong { limit };
-            }
-            return SessionEnd::Exited(Exit { ending, leaked_pipe });
-        };
-        end
+        if let Some(end) = self.exchange(driver, &mut reading, cancellation).await {
+            return end;
+        }
+        // The conversation may have ended before the end of the output.
+        let exit = self.exit().await;
+        if reading.too_long && exit == (Exit { ending: Ending::Exited(0), leaked_pipe: false }) {
+            return SessionEnd::LineTooLong { limit: self.limits.stdout_cap };
+        }
+        SessionEnd::Exited(exit)
     }
 
     /// The conversation itself. Returns why it ended; `None` if the process has exited.
@@ -278,7 +272,7 @@ impl Session {
         let (mut chunk, mut stderr_chunk) = (vec![0; CHUNK], vec![0; STDERR_CHUNK]);
         let mut exit = pin!(started.exited());
         let mut cancelled = pin!(cancellation.cancelled());
-        let mut alarm = Alarm::new();
+        let mut alarm = Alarm { sleep: Box::pin(sleep_until(Instant::now())), due: None };
         let mut exited = false;
         let end = loop {
             let mut writer = LineWriter { outgoing, notes, lines, stdout, chunk: &mut chunk };
@@ -372,9 +366,7 @@ impl Session {
             () = cancellation.cancelled() => false,
         };
         if has_exited {
-            self.drain_stdout().await;
-            let leaked_pipe = self.stdout.is_some();
-            return Some(Exit { ending: self.reap().await, leaked_pipe });
+            return Some(self.exit().await);
         }
         self.started.terminate();
         if !self.exits_within(self.limits.term_grace).await {
@@ -388,16 +380,17 @@ impl Session {
         None
     }
 
-    /// Reads the standard output of the dead process to its end, for a bounded time.
-    async fn drain_stdout(&mut self) {
-        let Self { stdout, lines, limits, .. } = self;
-        if stdout.is_none() {
-            return;
-        }
+    /// Reads the outputs of the dead process to their ends, each for a bounded time, and reaps the process.
+    async fn exit(&mut self) -> Exit {
+        let Self { stdout, lines, limits, stderr, notes, .. } = self;
         let mut last = Captured::new(LAST_PRINTED, 0);
         // A pipe that is still open afterwards is held by a child of the process.
         let _ = timeout(limits.eof_grace, drain(stdout, &mut last)).await;
         lines.push(last.head());
+        let _ = timeout(limits.eof_grace, note(stderr, notes)).await;
+        let ending = self.started.reap();
+        self.collect(ending.clone(), Duration::ZERO).await;
+        Exit { ending, leaked_pipe: self.stdout.is_some() }
     }
 
     async fn exits_within(&mut self, patience: Duration) -> bool {
@@ -421,22 +414,11 @@ impl Session {
         has_exited
     }
 
-    /// Reaps the dead process and reads the rest of its standard error.
-    async fn reap(&mut self) -> Ending {
-        if let Some(ending) = &self.ending {
-            return ending.clone();
-        }
-        let _ = timeout(self.limits.eof_grace, note(&mut self.stderr, &mut self.notes)).await;
-        let ending = self.started.reap();
-        self.collect(ending, Duration::ZERO).await
-    }
-
     /// Reads the rest of standard error for at most `patience` and stores the ending.
-    async fn collect(&mut self, ending: Ending, patience: Duration) -> Ending {
+    async fn collect(&mut self, ending: Ending, patience: Duration) {
         let _ = timeout(patience, note(&mut self.stderr, &mut self.notes)).await;
         self.notes.finish();
-        self.ending = Some(ending.clone());
-        ending
+        self.ending = Some(ending);
     }
 }
 

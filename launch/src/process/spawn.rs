@@ -48,21 +48,15 @@ pub struct SpawnError {
 }
 
 /// Starts the command as leader of its own group, with this standard input and pipes for both outputs.
-pub(super) async fn spawn(
-    spec: &CommandSpec,
-    stdin: impl Fn() -> Stdio,
-) -> Result<(Child, Registered), SpawnError> {
-    let mut command = command(spec, stdin()).map_err(|error| explain(spec, &error))?;
-    let mut waits = BUSY_RETRIES.iter();
-    loop {
-        match (start(|| command.spawn(), Child::id), waits.next()) {
-            (Ok(started), _) => return Ok(started),
-            (Err(error), Some(wait)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
-                sleep(*wait).await;
-            }
-            (Err(error), _) => return Err(explain(spec, &error)),
+async fn spawn(spec: &CommandSpec, stdin: Stdio) -> io::Result<(Child, Registered)> {
+    let mut command = command(spec, stdin)?;
+    for wait in BUSY_RETRIES {
+        match start(|| command.spawn(), Child::id) {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => sleep(wait).await,
+            started => return started,
         }
     }
+    start(|| command.spawn(), Child::id)
 }
 
 #[expect(
@@ -79,7 +73,7 @@ fn command(spec: &CommandSpec, stdin: Stdio) -> io::Result<Command> {
     Ok(command)
 }
 
-pub(super) fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
+fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
     let missing_cwd = spec.cwd.as_deref().filter(|cwd| !cwd.is_dir());
     let reason = match (error.kind(), missing_cwd) {
         (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(cwd)) => {
@@ -171,16 +165,19 @@ impl ProcessRegistry {
     ) -> io::Result<(C, Registered)> {
         // Counted first and checked second, so that either this sees the flag, or `kill_all` sees the count. No lock is
         // held: a start may take as long as the file system does.
-        let _starting = Counted::new(&self.starting);
-        if self.over.load(Ordering::SeqCst) {
-            return Err(io::Error::other("this program is ending"));
-        }
-        let started = start()?;
-        let leader = id(&started);
-        if let Some(leader) = leader {
-            self.leaders().insert(leader);
-        }
-        Ok((started, Registered { leader, list: self }))
+        self.starting.fetch_add(1, Ordering::SeqCst);
+        let started = if self.over.load(Ordering::SeqCst) {
+            Err(io::Error::other("this program is ending"))
+        } else {
+            start()
+        };
+        let registered = started.map(|started| {
+            let leader = id(&started);
+            self.leaders().extend(leader);
+            (started, Registered { leader, list: self })
+        });
+        self.starting.fetch_sub(1, Ordering::SeqCst);
+        registered
     }
 
     fn kill_all(&self) {
@@ -200,21 +197,6 @@ impl ProcessRegistry {
     fn leaders(&self) -> MutexGuard<'_, BTreeSet<u32>> {
         // No code panics halfway through a change.
         self.leaders.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-struct Counted<'a>(&'a AtomicUsize);
-
-impl<'a> Counted<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -252,16 +234,17 @@ pub(super) struct Pipes {
 
 impl Started {
     pub(super) async fn start(spec: &CommandSpec) -> Result<(Self, Pipes), SpawnError> {
-        Self::start_with(spec, Stdio::piped).await
+        Self::start_with(spec, Stdio::piped()).await
     }
 
     /// Starts a process with a standard input that need not be a pipe.
     pub(super) async fn start_with(
         spec: &CommandSpec,
-        stdin: impl Fn() -> Stdio,
+        stdin: Stdio,
     ) -> Result<(Self, Pipes), SpawnError> {
         let watch = os::ExitWatch::new().map_err(|error| explain(spec, &error))?;
-        let (mut child, listed) = spawn(spec, stdin).await?;
+        let spawned = spawn(spec, stdin).await;
+        let (mut child, listed) = spawned.map_err(|error| explain(spec, &error))?;
         let pipes = Pipes {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
@@ -343,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passes_by_itself_is_told_from_what_does_not() {
+    fn errors_that_pass_by_themselves_are_transient() {
         let spec = CommandSpec::new("x");
         for (errno, transient) in [
             (Errno::AGAIN, true),
@@ -363,7 +346,7 @@ mod tests {
 }
 
 #[cfg(all(test, unix))]
-mod living_tests {
+mod registry_tests {
     use std::{
         os::unix::process::{CommandExt, ExitStatusExt},
         process::{Child, Command, Stdio},
@@ -384,7 +367,7 @@ mod living_tests {
     }
 
     #[test]
-    fn all_that_is_listed_ends_and_nothing_begins() {
+    fn all_registered_processes_end_and_none_starts() {
         static LIST: ProcessRegistry = ProcessRegistry::new();
         let (mut stubborn, _listed) =
             LIST.start(|| shell("trap '' TERM INT; while :; do sleep 600; done"), id).unwrap();

@@ -307,17 +307,17 @@ fn shell(file: &Path, code: &str, traced: &mut Traced) {
         let plain = rest.replace(['"', '\''], "");
         let argument =
             plain.split([' ', '\t', ';', '&', '|', ')', '<', '>']).next().unwrap_or_default();
-        let sources = matches!(command, "." | "source");
-        let is_made = argument.contains(['$', '`', '~', '*']);
-        if command == "eval" {
-            if rest.contains(['$', '`']) {
-                traced.dynamic_code.get_or_insert_with(|| shown(&format!("eval {rest}")));
-            }
-        } else if is_made {
-            traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
+        let is_dynamic = if command == "eval" {
+            rest.contains(['$', '`'])
+        } else if argument.contains(['$', '`', '~', '*']) {
+            true
         } else if let Some(path) = shell_file(&directory, argument) {
             traced.files.push(path);
-        } else if sources {
+            false
+        } else {
+            matches!(command, "." | "source")
+        };
+        if is_dynamic {
             traced.dynamic_code.get_or_insert_with(|| shown(&format!("{command} {rest}")));
         }
     }
@@ -344,10 +344,10 @@ static OTHER: LazyLock<Regex> = LazyLock::new(|| {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn reason(name: &str, text: &str) -> Option<String> {
-        let directory = Folder::new("dynamic_code");
+        let directory = Directory::new("dynamic_code");
         for other in ["rules.py", "lib/rules.py", "rules.sh", "lib/rules.sh", "rules.rb"] {
             directory.file(other, "");
         }

@@ -65,31 +65,33 @@ impl Environment {
         self.vars.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
-    /// The cache directory of the user, by default `~/.cache`; `None` without a home directory.
-    pub(super) fn cache_home(&self) -> Option<PathBuf> {
+    /// `$EVALUATOR_CACHE_DIR`, or the directory `name` in the cache directory of the user, by default `~/.cache`; `None`
+    /// without a home directory.
+    pub(super) fn cache_directory(&self, name: &str) -> Option<PathBuf> {
+        if let Some(directory) = self.get("EVALUATOR_CACHE_DIR") {
+            return std::path::absolute(directory).ok();
+        }
         // The specification requires a relative $XDG_CACHE_HOME to be ignored.
         let chosen = self
             .get("XDG_CACHE_HOME")
             .map(PathBuf::from)
             .filter(|directory| directory.is_absolute());
-        chosen.or_else(|| {
+        let home = chosen.or_else(|| {
             if cfg!(windows) {
                 self.get("LOCALAPPDATA").map(PathBuf::from)
             } else {
                 self.get("HOME").map(|home| Path::new(home).join(".cache"))
             }
-        })
+        });
+        home.map(|home| home.join(name))
     }
 
     /// The variables for a fetched program, which must not see secrets of this machine: those needed to start a program
     /// and to use the language of the user.
     #[must_use]
     pub fn confined(&self) -> Self {
-        // Any name may start with `LC_`.
-        let allowed = |name: &OsStr| {
-            name.to_str().is_some_and(|name| is_harmless(name) && !is_secret_name(name))
-        };
-        self.retaining(|name, _| allowed(name))
+        let is_allowed = |name: &str| is_harmless(name) && !is_secret_name(name);
+        self.retaining(|name, _| name.to_str().is_some_and(is_allowed))
     }
 
     /// The variables for which `keeps` returns true, given name and value.
@@ -129,11 +131,8 @@ pub(super) fn is_harmless(name: &str) -> bool {
     const WINDOWS: &str = "\
         APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA NUMBER_OF_PROCESSORS PATHEXT PROCESSOR_ARCHITECTURE \
         PROGRAMDATA PROGRAMFILES SYSTEMDRIVE SYSTEMROOT USERPROFILE WINDIR";
-    if cfg!(windows) {
-        let name = name.to_ascii_uppercase();
-        return is_listed(&name, NAMES) || is_listed(&name, WINDOWS) || name.starts_with("LC_");
-    }
-    is_listed(name, NAMES) || name.starts_with("LC_")
+    let name = if cfg!(windows) { &name.to_ascii_uppercase() } else { name };
+    is_listed(name, NAMES) || name.starts_with("LC_") || cfg!(windows) && is_listed(name, WINDOWS)
 }
 
 /// Returns true if `list`, which is separated by whitespace, contains `name`.
@@ -299,7 +298,27 @@ impl EnvironmentFilter {
 mod tests {
     use super::*;
     #[cfg(unix)]
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
+
+    #[test]
+    fn the_cache_directory_follows_the_environment() {
+        let of = |vars: &[(&str, &str)]| {
+            Environment::new(vars.iter().copied()).cache_directory("evaluator")
+        };
+        assert_eq!(of(&[]), None);
+        let chosen = of(&[("EVALUATOR_CACHE_DIR", "/c"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
+        assert_eq!(chosen, Some("/c".into()));
+        if cfg!(unix) {
+            assert_eq!(
+                of(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]),
+                Some("/x/evaluator".into())
+            );
+            assert_eq!(
+                of(&[("XDG_CACHE_HOME", "relative"), ("HOME", "/h")]),
+                Some("/h/.cache/evaluator".into())
+            );
+        }
+    }
 
     #[test]
     fn an_empty_variable_is_not_set() {
@@ -326,7 +345,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_script_names_its_interpreter() {
-        let directory = Folder::new("environment-interpreter");
+        let directory = Directory::new("environment-interpreter");
         let python = directory.program("bin/python3");
         let environment = Environment::new([("PATH", directory.path("bin"))]);
         for (text, expected) in [
@@ -346,7 +365,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn programs_are_executable_files_on_the_path() {
-        let directory = Folder::new("environment-path");
+        let directory = Directory::new("environment-path");
         let tool = directory.program("second/tool");
         directory.file("first/tool", "is not executable");
         let path =

@@ -15,16 +15,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::dynamic;
+use super::{Inputs, dynamic, paths::has_extension};
 
 /// Extensions of source files. Other files are data, which a script may write.
 const CODE: [&str; 20] = [
-    "py", "pyi", "pyd", "so", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "node", "sh",
-    "bash", "rb", "pl", "lua", "php", "r",
+    ".py", ".pyi", ".pyd", ".so", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx",
+    ".node", ".sh", ".bash", ".rb", ".pl", ".lua", ".php", ".r",
 ];
 
 /// Extensions of files that Python imports by name.
-const PYTHON: [&str; 3] = ["py", "so", "pyd"];
+const PYTHON: [&str; 3] = [".py", ".so", ".pyd"];
 
 /// Extensions that may be left out in JavaScript and Ruby.
 const IMPLIED: [&str; 10] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json", "node", "tsx", "rb"];
@@ -35,18 +35,10 @@ const MAX_TEXT: u64 = 4 << 20;
 /// Directories of installed or generated files.
 const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
-/// The source files that a script runs.
-#[derive(Debug, Default)]
-pub(super) struct Imports {
-    /// The script, the files next to it that it imports or names, and theirs in turn.
-    pub(super) files: BTreeSet<PathBuf>,
-    /// Description of code that cannot be found.
-    pub(super) dynamic_code: Option<String>,
-}
-
-/// Finds the source files that a script runs.
-pub(super) fn of_script(script: &Path) -> Imports {
-    let mut search = Search { script, directories: BTreeMap::new(), found: Imports::default() };
+/// Finds the source files that a script runs: the script, the files next to it that it imports or names, and theirs in
+/// turn; and the first piece of code that cannot be found.
+pub(super) fn of_script(script: &Path) -> Inputs {
+    let mut search = Search { script, directories: BTreeMap::new(), found: Inputs::default() };
     let mut unread = vec![script.to_owned()];
     while let Some(file) = unread.pop() {
         if search.found.files.insert(file.clone())
@@ -62,14 +54,14 @@ pub(super) fn of_script(script: &Path) -> Imports {
 pub fn imported_from(files: &BTreeSet<PathBuf>, directories: &[PathBuf]) -> Option<PathBuf> {
     let there: Vec<(PathBuf, Vec<Entry>)> =
         directories.iter().map(|directory| (directory.clone(), entries(directory))).collect();
-    let python = files.iter().filter(|file| is_code(file, &PYTHON));
+    let python = files.iter().filter(|file| has_extension(file, &PYTHON));
     python.filter_map(|file| text(file)).find_map(|text| {
         let (imported, _) = imports(&text);
         there.iter().find_map(|(directory, entries)| {
             let is_imported = |entry: &&Entry| {
                 let stem = entry.name.split('.').next().unwrap_or_default();
                 imported.contains(stem)
-                    && (entry.is_directory || is_code(Path::new(&entry.name), &PYTHON))
+                    && (entry.is_directory || has_extension(Path::new(&entry.name), &PYTHON))
             };
             Some(directory.join(&entries.iter().find(is_imported)?.name))
         })
@@ -80,7 +72,7 @@ struct Search<'a> {
     script: &'a Path,
     /// Entries of the directories that were read.
     directories: BTreeMap<PathBuf, Vec<Entry>>,
-    found: Imports,
+    found: Inputs,
 }
 
 #[derive(Clone)]
@@ -109,10 +101,10 @@ impl Search<'_> {
                 let path = directory.join(&name);
                 if is_directory && imported.contains(name.as_str()) {
                     code_below(&path, named);
-                } else if !is_directory && is_code(&path, &CODE) {
+                } else if !is_directory && has_extension(&path, &CODE) {
                     let stem = name.split('.').next().unwrap_or_default();
                     if names.contains(name.as_str())
-                        || imported.contains(stem) && is_code(&path, &PYTHON)
+                        || imported.contains(stem) && has_extension(&path, &PYTHON)
                     {
                         named.push(path);
                     }
@@ -142,10 +134,8 @@ fn entries(directory: &Path) -> Vec<Entry> {
 /// The text of a file that is short enough to be a script.
 fn text(file: &Path) -> Option<String> {
     let is_short = fs::metadata(file).ok()?.len() <= MAX_TEXT;
-    is_short
-        .then(|| fs::read(file).ok())
-        .flatten()
-        .map(|bytes| String::from_utf8_lossy(&bytes).into())
+    let bytes = is_short.then(|| fs::read(file).ok())??;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Words of import statements, and relative paths in quotes.
@@ -190,13 +180,13 @@ fn imported_file(path: &Path) -> Option<PathBuf> {
     candidates.into_iter().find(|path| path.is_file())?.canonicalize().ok()
 }
 
-/// All source files below a directory. Links to directories are not followed.
-fn code_below(directory: &Path, found: &mut Vec<PathBuf>) {
+/// Adds all source files below a directory. Links to directories are not followed.
+pub(super) fn code_below(directory: &Path, found: &mut Vec<PathBuf>) {
     let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {
         for Entry { name, is_directory } in entries(&directory) {
             let path = directory.join(&name);
-            if !is_directory && is_code(&path, &CODE) {
+            if !is_directory && has_extension(&path, &CODE) {
                 found.push(path);
             } else if is_directory
                 && !path.is_symlink()
@@ -209,20 +199,14 @@ fn code_below(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn is_code(path: &Path, extensions: &[&str]) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension
-        .is_some_and(|extension| extensions.iter().any(|it| extension.eq_ignore_ascii_case(it)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     /// The files of a directory that count for the script in it.
     #[track_caller]
-    fn counts(directory: &Folder, script: &str, expected: &[&str]) {
+    fn counts(directory: &Directory, script: &str, expected: &[&str]) {
         let root = directory.path("");
         let found = of_script(&directory.path(script));
         let found: Vec<String> = found
@@ -235,7 +219,7 @@ mod tests {
 
     #[test]
     fn python_imports_modules_and_packages() {
-        let directory = Folder::new("imports-python");
+        let directory = Directory::new("imports-python");
         directory.file(
             "check.py",
             "import json\nfrom helpers import (\n  a,\n  b,\n)\nfrom rules.strict import x\n\
@@ -270,7 +254,7 @@ mod tests {
 
     #[test]
     fn javascript_imports_relative_paths() {
-        let directory = Folder::new("imports-js");
+        let directory = Directory::new("imports-js");
         directory.file(
             "src/check.ts",
             "import {\n  a\n} from './lib.js';\nconst t = require(\"../table\");\nimport('./directory');\n\
@@ -289,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_writes_beside_it_is_no_part_of_it() {
-        let directory = Folder::new("imports-sh");
+    fn what_a_script_writes_next_to_it_is_not_a_part_of_it() {
+        let directory = Directory::new("imports-sh");
         directory.file(
             "check",
             "#!/bin/sh\n. \"$(dirname \"$0\")/common.sh\"\necho x >>starts; echo >>starts.log\n",

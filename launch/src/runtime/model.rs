@@ -46,7 +46,7 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     /// What would make [`prepare`](Self::prepare) fail, as far as that is visible; by default only that the runtime is not
     /// [available](Self::availability).
     fn inspect(&self, _entrypoint: &Entrypoint) -> Result<String, PrepareError> {
-        self.availability().map_err(|reason| PrepareError::RuntimeMissing { reason })
+        self.availability().map_err(PrepareError::runtime_missing)
     }
 
     /// Prepares evaluators to be started, in the order of `entrypoints`; one result for each.
@@ -199,7 +199,7 @@ impl Reuse {
     /// Message about evaluations that do not share compiled code.
     #[must_use]
     pub fn not_cached(reason: &str) -> String {
-        format!("compiled anew for every evaluation ({reason})")
+        format!("compiled again for every evaluation ({reason})")
     }
 }
 
@@ -246,9 +246,6 @@ impl Launch {
     /// Gives these variables to both commands.
     #[must_use]
     pub fn seeing(self, visible: &EnvironmentFilter) -> Self {
-        if visible.is_all() {
-            return self;
-        }
         self.map(|command| visible.give_to(command))
     }
 
@@ -346,5 +343,10 @@ impl PrepareError {
     /// [`PrepareError::Unusable`].
     pub fn unusable(reason: impl Into<String>) -> Self {
         Self::Unusable { reason: reason.into() }
+    }
+
+    /// [`PrepareError::RuntimeMissing`].
+    pub fn runtime_missing(reason: impl Into<String>) -> Self {
+        Self::RuntimeMissing { reason: reason.into() }
     }
 }

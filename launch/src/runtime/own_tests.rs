@@ -9,15 +9,13 @@ use std::{
 pub use super::tool::Stream;
 use super::{
     PrepareError,
+    imports::code_below,
     tool::{self, ToolError},
 };
 use crate::process::{Cancellation, CommandSpec};
 
 /// Time limit for the tests of one evaluator, including their build.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
-
-/// Directories of installed or generated files, which are not searched for tests.
-const NOT_SEARCHED: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
 /// The tests of one evaluator, ready to run.
 #[derive(Debug)]
@@ -66,10 +64,8 @@ impl OwnTests {
     ) -> TestResult {
         let mut count = self.count.clone();
         let ended = tool::run(&self.command, None, LIMIT, cancellation, &mut |stream, line| {
-            count.line(line);
-            let renames = self.renames.iter();
-            let line = renames.fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
-            on_line(stream, &line);
+            (count.read)(&mut count, line);
+            on_line(stream, &renamed(line, &self.renames));
         });
         let reason = match ended {
             Ok(status) => return count.result(status.code()),
@@ -78,6 +74,11 @@ impl OwnTests {
         };
         TestResult::Broke { reason }
     }
+}
+
+/// Replaces each first text by the second one.
+pub(super) fn renamed(text: &str, renames: &[(String, String)]) -> String {
+    renames.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// How the test files of a language are named.
@@ -120,14 +121,16 @@ impl Convention {
     fn search(&self, script: &Path) -> Vec<PathBuf> {
         let stem = script.file_stem().unwrap_or_default().to_string_lossy();
         let directory = script.parent().unwrap_or(script);
-        let mut candidates = files(directory, false);
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut candidates: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         for name in self.directories {
-            candidates.extend(files(&directory.join(name), true));
+            code_below(&directory.join(name), &mut candidates);
         }
         candidates.retain(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             path != script
                 && (self.is_test)(&name)
+                && path.is_file()
                 && (mentions(&name, &stem) || mentions(&text(path), &stem))
         });
         let own = text(script);
@@ -151,21 +154,6 @@ fn mentions(text: &str, name: &str) -> bool {
 
 fn text(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
-}
-
-/// Lists the files of a directory, with `deep` also those of its subdirectories. Links to directories are not followed.
-fn files(directory: &Path, deep: bool) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        let is_searched = !NOT_SEARCHED.iter().any(|it| name == *it) && !path.is_symlink();
-        if path.is_file() {
-            found.push(path);
-        } else if deep && is_searched && path.is_dir() {
-            found.extend(files(&path, true));
-        }
-    }
-    found
 }
 
 /// Counts the tests that ran, from the output of a test runner.
@@ -194,10 +182,6 @@ impl TestCount {
     /// Adds tests that ran.
     pub fn add(&mut self, more: usize) {
         self.ran = Some(self.ran.unwrap_or(0).saturating_add(more));
-    }
-
-    fn line(&mut self, line: &str) {
-        (self.read)(self, line);
     }
 
     fn result(&self, code: Option<i32>) -> TestResult {
@@ -319,7 +303,7 @@ fn before(counts: &str, word: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     const PYTHON: Convention = Convention {
         is_test: |name| name.starts_with("test_") && name.ends_with(".py"),
@@ -330,7 +314,7 @@ mod tests {
 
     #[test]
     fn tests_are_those_that_mention_the_script() {
-        let directory = Folder::new("own-tests");
+        let directory = Directory::new("own-tests");
         let script = directory.file("check.py", "");
         for (name, text) in [
             ("test_check.py", ""),
@@ -363,7 +347,7 @@ mod count_tests {
 
     #[track_caller]
     fn counts(mut count: TestCount, output: &str, code: i32, expected: TestResult) {
-        output.lines().for_each(|line| count.line(line));
+        output.lines().for_each(|line| (count.read)(&mut count, line));
         assert_eq!(count.result(Some(code)), expected, "{output}");
     }
 
@@ -420,7 +404,7 @@ mod count_tests {
         counts("==== 1 error in 0.01s ====\n", 2, failed(1));
         counts("ERROR: usage\n", 4, broke(4));
         let mut silent = TestCount::pytest();
-        silent.line(". [100%]");
+        (silent.read)(&mut silent, ". [100%]");
         assert!(matches!(silent.result(Some(0)), TestResult::Broke { .. }));
     }
 

@@ -9,8 +9,7 @@ use tempfile::{Builder, TempDir};
 
 use super::{
     Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
-    environment,
-    imports::{self, Imports},
+    environment, imports,
 };
 use crate::process::{Cancellation, CommandSpec};
 
@@ -173,8 +172,7 @@ impl Runtime for Executable {
         let Some(interpreter) = environment::interpreter(program, &Environment::inherited()) else {
             return Inputs { files: [program.to_owned()].into(), ..Inputs::default() };
         };
-        let Imports { files, dynamic_code } = imports::of_script(program);
-        Inputs { files, dynamic_code, programs: [interpreter].into(), notes: Vec::new() }
+        Inputs { programs: [interpreter].into(), ..imports::of_script(program) }
     }
 }
 
@@ -218,7 +216,7 @@ mod private_directory_tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_enter_it() {
+    fn only_its_owner_can_enter_it() {
         use std::os::unix::fs::PermissionsExt;
         let directory = PrivateDirectory::new("test").unwrap();
         let mode = fs::metadata(directory.path()).unwrap().permissions().mode();

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::{
         process::CommandSpec,
-        runtime::testing::{Folder, no_events},
+        runtime::testing::{Directory, no_events},
     };
 
     /// Remembers what it was asked to prepare, fails for files called `bad` and panics for those called `panic`.
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn languages_are_found_by_extension_in_any_case() {
-        let directory = Folder::new("registry-languages");
+        let directory = Directory::new("registry-languages");
         let runtimes = Runtimes::default();
         let name_of = |file: &str| {
             let path = directory.file(file, "");
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn executable_files_run_as_they_are_unless_a_language_claims_them() {
-        let directory = Folder::new("registry-executable");
+        let directory = Directory::new("registry-executable");
         let runtimes = Runtimes::default();
         assert_eq!(runtimes.for_path(&directory.program("check")).unwrap().name(), "Executable");
         assert_eq!(runtimes.for_path(&directory.program("check.sh")).unwrap().name(), "Executable");
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_says_why() {
-        let directory = Folder::new("registry-errors");
+        let directory = Directory::new("registry-errors");
         let runtimes = Runtimes::default();
         let error = |path: &Path| runtimes.for_path(path).unwrap_err().to_string();
         let notes = directory.file("notes.txt", "");
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_runtime_registered_last_wins() {
-        let directory = Folder::new("registry-last");
+        let directory = Directory::new("registry-last");
         let mut runtimes = Runtimes::default();
         runtimes.register(Fake::new("my python", &[".py"]));
         assert_eq!(runtimes.for_path(&directory.file("a.py", "")).unwrap().name(), "my python");
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn each_runtime_is_asked_once_and_the_order_is_kept() {
-        let directory = Folder::new("registry-all");
+        let directory = Directory::new("registry-all");
         let ruby = Fake::new("ruby", &[".rb"]);
         let perl = Fake::new("perl", &[".pl"]);
         let (asked_ruby, asked_perl) = (Arc::clone(&ruby.asked), Arc::clone(&perl.asked));
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_runtime_that_panics_takes_no_other_with_it() {
-        let directory = Folder::new("registry-panic");
+        let directory = Directory::new("registry-panic");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("panics", &[".p"]));
         runtimes.register(Fake::new("works", &[".w"]));
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_runtime_that_loses_a_source_is_reported() {
-        let directory = Folder::new("registry-lazy");
+        let directory = Directory::new("registry-lazy");
         let mut runtimes = Runtimes::empty();
         runtimes.register(Fake::new("lazy", &[".x"]));
         let error = runtimes

@@ -43,12 +43,13 @@ except Exception as error:
 pub(super) fn python(interpreter: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     // Without start-up code of the site, and without warnings about valid code.
     let compile = CommandSpec::new(interpreter).args(["-I", "-S", "-W", "ignore", "-c", COMPILE]);
-    verdict(ask(&compile.arg(source), cancellation), BROKEN)
+    verdict(tool::output(&compile.arg(source), LIMIT, cancellation), BROKEN)
 }
 
 /// Checks a JavaScript file.
 pub(super) fn javascript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
-    verdict(ask(&CommandSpec::new(node).arg("--check").arg(source), cancellation), 1)
+    let check = CommandSpec::new(node).arg("--check").arg(source);
+    verdict(tool::output(&check, LIMIT, cancellation), 1)
 }
 
 /// Strips the types of a file. A Node.js that cannot do so runs such files as JavaScript.
@@ -73,17 +74,13 @@ const CANNOT_STRIP: i32 = 42;
 pub(super) fn typescript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     let strip =
         CommandSpec::new(node).args(["--no-warnings", "--input-type=commonjs", "-e", STRIP, "--"]);
-    match ask(&strip.arg(source), cancellation) {
+    match tool::output(&strip.arg(source), LIMIT, cancellation) {
         Ok(answer) if answer.status.code() == Some(CANNOT_STRIP) => Syntax::Unchecked {
             reason: "this Node.js cannot read TypeScript; install Node.js 22.18 or later"
                 .to_owned(),
         },
         answer => verdict(answer, BROKEN),
     }
-}
-
-fn ask(command: &CommandSpec, cancellation: &Cancellation) -> Result<ToolOutput, ToolError> {
-    tool::output(command, LIMIT, cancellation)
 }
 
 /// Interprets the result of a check; `broken` is the exit code for a syntax error.
@@ -106,12 +103,12 @@ fn verdict(answer: Result<ToolOutput, ToolError>, broken: i32) -> Syntax {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::{Environment, testing::Folder};
+    use crate::runtime::{Environment, testing::Directory};
 
     #[test]
     fn python_reads_and_leaves_nothing_behind() {
         let Some(python3) = Environment::inherited().find_program("python3") else { return };
-        let directory = Folder::new("syntax-python");
+        let directory = Directory::new("syntax-python");
         let look =
             |source: &str| python(&python3, &directory.file("a.py", source), &Cancellation::new());
         assert_eq!(look("x = 1\nimport nothing_of_this_name\n"), Syntax::Sound);
@@ -126,7 +123,7 @@ mod tests {
     #[test]
     fn node_reads_javascript_and_only_newer_ones_typescript() {
         let Some(node) = Environment::inherited().find_program("node") else { return };
-        let directory = Folder::new("syntax-node");
+        let directory = Directory::new("syntax-node");
         let js =
             |source: &str| javascript(&node, &directory.file("a.js", source), &Cancellation::new());
         assert_eq!(js("console.log(nothing);"), Syntax::Sound);
@@ -149,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_interpreter_that_does_not_work_says_nothing_of_the_file() {
-        let directory = Folder::new("syntax-dead");
+        let directory = Directory::new("syntax-dead");
         let source = directory.file("a.py", "x = (");
         for script in ["exit 7", "exit 1", "kill -9 $$"] {
             let interpreter = directory.script("python", script);

@@ -13,9 +13,9 @@ use super::PrepareEvent;
 
 /// A directory of one test, removed on drop.
 #[derive(Debug)]
-pub struct Folder(TempDir);
+pub struct Directory(TempDir);
 
-impl Folder {
+impl Directory {
     /// Creates an empty directory; `name` becomes a part of its name.
     pub fn new(name: &str) -> Self {
         // Programs resolve links.

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::{Cancellation, CommandSpec, Registered, start_registered};
+use crate::process::{Cancellation, CommandSpec, Registered, kill_group, start_registered};
 
 /// Interval at which the exit is polled while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
@@ -30,10 +30,8 @@ pub enum Stream {
 /// Reason why a tool did not exit by itself.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ToolError {
-    #[error("cannot start {program}: {source}")]
-    Start { program: String, source: io::Error },
-    #[error("cannot wait for {program}: {source}")]
-    Wait { program: String, source: io::Error },
+    #[error("cannot {verb} {program}: {source}")]
+    Failed { verb: &'static str, program: String, source: io::Error },
     #[error("{program} took longer than {} s and was stopped", .limit.as_secs_f64())]
     TimedOut { program: String, limit: Duration },
     #[error("{program} was stopped, because the run was cancelled")]
@@ -78,7 +76,7 @@ pub(super) fn run(
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
     let (mut child, listed) = start_when_written(spec, lock)
-        .map_err(|source| ToolError::Start { program: program(), source })?;
+        .map_err(|source| ToolError::Failed { verb: "start", program: program(), source })?;
     let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
         pump(Stream::Stdout, stdout, sender.clone());
@@ -107,7 +105,14 @@ pub(super) fn run(
         // By the clock: a process that outlives the tool may print without a pause.
         if has_drained || polled.elapsed() >= POLL {
             polled = Instant::now();
-            exited = exited.or(tool.poll(program)?.map(|status| (status, polled)));
+            if tool.status.is_none() {
+                tool.status = tool.child.try_wait().map_err(|source| ToolError::Failed {
+                    verb: "wait for",
+                    program: program(),
+                    source,
+                })?;
+                exited = tool.status.map(|status| (status, polled));
+            }
         }
         match exited {
             Some((status, at)) if has_drained || at.elapsed() > DRAIN => return Ok(status),
@@ -130,41 +135,17 @@ struct Running {
     _listed: Registered,
 }
 
-impl Running {
-    fn poll(&mut self, program: impl FnOnce() -> String) -> Result<Option<ExitStatus>, ToolError> {
-        if self.status.is_none() {
-            let exit = self.child.try_wait();
-            self.status = exit.map_err(|source| ToolError::Wait { program: program(), source })?;
-        }
-        Ok(self.status)
-    }
-}
-
 impl Drop for Running {
     fn drop(&mut self) {
         if self.status.is_none() {
             // The leader is not reaped yet, so its number cannot have been given to another group.
-            stop_group(&self.child);
-            // Errors mean that the process is gone.
+            kill_group(self.child.id());
+            // Without process groups only the tool itself is killed. Errors mean that the process is gone.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
     }
 }
-
-/// Kills the whole group of a leader that is not reaped yet.
-#[cfg(unix)]
-fn stop_group(leader: &Child) {
-    let group = i32::try_from(leader.id()).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group {
-        // An error means that the group is gone.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-}
-
-/// Only the tool itself is killed, by its caller: there are no process groups here.
-#[cfg(not(unix))]
-fn stop_group(_: &Child) {}
 
 /// Starts a program that may have just been written. A process that another thread forks meanwhile holds the file open until
 /// its own exec, and until then the system refuses to run the file.
@@ -276,10 +257,17 @@ mod tests {
         .unwrap_err();
         assert_eq!(error.to_string(), "sh took longer than 2 s and was stopped");
         let child = child.expect("the shell names its child");
-        // It may stay as a zombie until init reaps it, but it no longer runs.
-        let (_, state) =
-            lines_of(&format!("ps -o stat= -p {child} || true"), Duration::from_secs(60));
-        assert!(state.iter().all(|(_, state)| state.starts_with('Z')), "{state:?}");
+        // A killed process dies when it is scheduled, and may stay as a zombie until init reaps it.
+        let state = || {
+            let ps = format!("ps -o stat= -p {child} || true");
+            lines_of(&ps, Duration::from_secs(60)).1
+        };
+        let is_over = |(_, state): &(Stream, String)| state.starts_with('Z');
+        let is_dead = (0..500).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            state().iter().all(is_over)
+        });
+        assert!(is_dead, "{:?}", state());
     }
 
     #[test]
@@ -306,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_daemon_that_prints_without_a_pause_does_not_hold_us() {
-        // It is ended by its next line, once nobody reads it.
+        // Its next line ends it, once the pipe has no reader.
         let (status, lines) =
             lines_of("while :; do echo x; done & exit 3", Duration::from_secs(60));
         assert_eq!(status.unwrap().code(), Some(3));

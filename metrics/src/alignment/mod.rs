@@ -12,7 +12,10 @@ use self::{
     compare::{BadExpectation, Comparator, Comparators, Difference, Expectation},
     pairing::Similarities,
 };
-use super::{Metric, MetricInput, Outcome, Scored, Setting, turns::Call};
+use super::{
+    Metric, MetricInput, Outcome, Scored, Setting,
+    turns::{Call, mean},
+};
 use evaluator_traces::{
     conversation::{Turn, TurnPart},
     eval_set::ExpectedTurn,
@@ -140,13 +143,12 @@ impl Metric for ToolTrajectoryAlignment {
                 }
             }
         }
-        #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 turns")]
-        let mean = turns.iter().map(|turn| turn.score).sum::<f64>() / turns.len() as f64;
+        let scores: Vec<f64> = turns.iter().map(|turn| turn.score).collect();
         Outcome::Scored(Scored {
             // Missing turns are not turns of the conversation.
-            per_turn: turns[..input.turns.len()].iter().map(|turn| Some(turn.score)).collect(),
+            per_turn: scores.iter().take(input.turns.len()).copied().map(Some).collect(),
             details: Some(report::details(&turns, self.order)),
-            ..Scored::new(mean)
+            ..Scored::new(mean(&scores))
         })
     }
 }

@@ -333,7 +333,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_nobody_expected_never_helps(
+    fn an_unexpected_call_never_helps(
         expected in calls(),
         actual in calls(),
         at: prop::sample::Index,

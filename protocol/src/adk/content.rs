@@ -2,12 +2,12 @@
 
 use std::{fmt, ops::Deref};
 
-use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
     JsonObject,
-    object::{builder, object},
+    object::{builder, object, read_text},
 };
 
 object! {
@@ -114,13 +114,6 @@ impl Part {
     pub fn from_function_response(response: FunctionResponse) -> Self {
         Self { function_response: Some(response), ..Self::default() }
     }
-
-    /// Creates bytes of a media type.
-    pub fn from_bytes(data: impl Into<Bytes>, mime_type: impl Into<String>) -> Self {
-        let blob =
-            Blob { data: Some(data.into()), mime_type: Some(mime_type.into()), ..Blob::default() };
-        Self { inline_data: Some(blob), ..Self::default() }
-    }
 }
 
 object! {
@@ -137,6 +130,23 @@ object! {
         /// Whether more of the call follows.
         will_continue | "willContinue": Option<bool>,
     } unknown
+}
+
+impl FunctionCall {
+    /// Creates a call without arguments.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..Self::default() }
+    }
+
+    builder! {
+        /// Sets one argument.
+        fn arg(self, name: impl Into<String>, value: impl Into<Value>) {
+            self.args.get_or_insert_default().insert(name.into(), value.into());
+        }
+
+        /// Sets the id that links the call to its response.
+        fn id(self, id: impl Into<String>) { self.id = Some(id.into()); }
+    }
 }
 
 object! {
@@ -157,34 +167,22 @@ object! {
     } unknown
 }
 
-/// Implements the builder of both ends of a tool call, which have a name, an id and an object.
-macro_rules! told {
-    ($name:ident: $new:literal, $field:ident into $object:ident: $one:literal) => {
-        impl $name {
-            #[doc = $new]
-            pub fn new(name: impl Into<String>) -> Self {
-                Self { name: Some(name.into()), ..Self::default() }
-            }
+impl FunctionResponse {
+    /// Creates a response without content.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..Self::default() }
+    }
 
-            #[doc = $one]
-            #[must_use]
-            pub fn $field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-                self.$object.get_or_insert_default().insert(name.into(), value.into());
-                self
-            }
-
-            /// Sets the id that ties the call to its response.
-            #[must_use]
-            pub fn id(mut self, id: impl Into<String>) -> Self {
-                self.id = Some(id.into());
-                self
-            }
+    builder! {
+        /// Sets one key of the response.
+        fn field(self, name: impl Into<String>, value: impl Into<Value>) {
+            self.response.get_or_insert_default().insert(name.into(), value.into());
         }
-    };
-}
 
-told!(FunctionCall: "A call without arguments.", arg into args: "Sets one argument.");
-told!(FunctionResponse: "An answer that says nothing.", field into response: "Sets one key of the answer.");
+        /// Sets the id of the call.
+        fn id(self, id: impl Into<String>) { self.id = Some(id.into()); }
+    }
+}
 
 object! {
     /// Bytes of a media type.
@@ -253,31 +251,26 @@ pub struct Bytes(Vec<u8>);
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Bytes {
-    /// Returns the bytes as a vector.
-    #[must_use]
-    pub fn into_vec(self) -> Vec<u8> {
-        self.0
-    }
-
-    fn from_base64(text: &str) -> Result<Self, BadBase64> {
+    /// Returns `None` if the text is not base64.
+    fn from_base64(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         let padding = digits.iter().rev().take_while(|digit| **digit == b'=').count();
         let digits = &digits[..digits.len() - padding];
         // Padding may be left out; if it is there, it has to fill the last group of four.
         let rest = digits.len() % 4;
         if rest == 1 || padding > 0 && padding != (4 - rest) % 4 {
-            return Err(BadBase64);
+            return None;
         }
         let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
         for group in digits.chunks(4) {
             let mut bits = 0_u32;
             for digit in group {
-                bits = bits << 6 | u32::from(value(*digit).ok_or(BadBase64)?);
+                bits = bits << 6 | u32::from(value(*digit)?);
             }
             bits <<= 6 * (4 - group.len());
             bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
         }
-        Ok(Self(bytes))
+        Some(Self(bytes))
     }
 
     fn to_base64(&self) -> String {
@@ -285,9 +278,9 @@ impl Bytes {
         for group in self.0.chunks(3) {
             let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
             let bits = bits << (8 * (3 - group.len()));
-            for place in 0..4 {
-                let digit = ALPHABET[(bits >> (18 - 6 * place) & 63) as usize];
-                text.push(if place <= group.len() { char::from(digit) } else { '=' });
+            for index in 0..4 {
+                let digit = ALPHABET[(bits >> (18 - 6 * index) & 63) as usize];
+                text.push(if index <= group.len() { char::from(digit) } else { '=' });
             }
         }
         text
@@ -304,9 +297,6 @@ fn value(digit: u8) -> Option<u8> {
         _ => return None,
     })
 }
-
-/// Error: a text is not base64.
-struct BadBase64;
 
 impl Deref for Bytes {
     type Target = [u8];
@@ -337,22 +327,10 @@ impl Serialize for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl de::Visitor<'_> for Visitor {
-            type Value = Bytes;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("bytes as base64")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
-                // The text is not quoted, because it may be of any size.
-                Bytes::from_base64(text).map_err(|BadBase64| E::custom("this text is not base64"))
-            }
-        }
-
-        deserializer.deserialize_str(Visitor)
+        // The text is not quoted, because it may be of any size.
+        read_text(deserializer, "bytes as base64", |text| {
+            Self::from_base64(text).ok_or("this text is not base64")
+        })
     }
 }
 
@@ -363,7 +341,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<Vec<u8>> {
-        Bytes::from_base64(text).ok().map(Bytes::into_vec)
+        Bytes::from_base64(text).map(|bytes| bytes.0)
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! Documents of ADK, converted to the default contract.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Display};
 
 use serde_json::{Value, json};
 
@@ -9,19 +9,16 @@ use super::{
     MetricInput, Part, invocation::sum,
 };
 use crate::{
-    Converted, DecodeError, EvalInput, IntermediateStepData, InvocationData, JsonObject,
-    ToolCallData, ToolResponseData, agentevals::statistics,
+    Converted, EvalInput, IntermediateStepData, InvocationData, JsonObject, ToolCallData,
+    ToolResponseData, agentevals::statistics,
 };
 
 impl MetricInput {
     /// Converts the document to the default contract: see the table of [the module](crate::adk).
     ///
-    /// `metric_name` is the name of the metric; the name of the evaluator is ignored.
-    ///
-    /// # Errors
-    ///
-    /// None at present.
-    pub fn to_eval_input(self, _evaluator: &str) -> Result<Converted, DecodeError> {
+    /// `metric_name` is the name of the metric.
+    #[must_use]
+    pub fn to_eval_input(self) -> Converted {
         let mut dropped = Dropped::default();
         dropped.of_input(&self);
         let performance = performance_metrics(&self.actual_invocations);
@@ -40,7 +37,7 @@ impl MetricInput {
         }
         input.expected_invocations =
             self.expected_invocations.map(|turns| turns.into_iter().map(turn).collect());
-        Ok(Converted::new(input, dropped.paths))
+        Converted { input, dropped: dropped.paths }
     }
 }
 
@@ -113,8 +110,7 @@ impl Dropped {
             "actual_invocations" => &["duration", "model_duration", "tool_duration"],
             _ => &[],
         };
-        for (index, turn) in turns.iter().enumerate() {
-            let path = format!("{path}[{index}].");
+        for (path, turn) in indexed(path, turns) {
             let used = ["invocation_id", "user_content", "final_response", "intermediate_data"];
             self.but(&path, turn.present(), &[&used, measured].concat());
             self.of_said(&format!("{path}user_content."), &turn.user_content, "user");
@@ -128,8 +124,8 @@ impl Dropped {
     /// Notes the dropped values of a content whose text is kept.
     fn of_said(&mut self, path: &str, content: &Content, role: &str) {
         self.of_content(path, content, &[role]);
-        for (index, part) in content.parts().iter().enumerate() {
-            self.but(&format!("{path}parts[{index}]."), part.present(), &["text"]);
+        for (path, part) in indexed(format!("{path}parts"), content.parts()) {
+            self.but(&path, part.present(), &["text"]);
         }
     }
 
@@ -138,21 +134,19 @@ impl Dropped {
             None => {}
             Some(IntermediateDataType::IntermediateData(data)) => {
                 self.but(path, data.present(), &["tool_uses", "tool_responses"]);
-                for (index, call) in data.tool_uses.iter().enumerate() {
-                    self.of_call(&format!("{path}tool_uses[{index}]."), call);
+                for (path, call) in indexed(format!("{path}tool_uses"), &data.tool_uses) {
+                    self.of_call(&path, call);
                 }
-                for (index, response) in data.tool_responses.iter().enumerate() {
-                    self.of_response(&format!("{path}tool_responses[{index}]."), response);
+                let responses = indexed(format!("{path}tool_responses"), &data.tool_responses);
+                for (path, response) in responses {
+                    self.of_response(&path, response);
                 }
             }
             Some(IntermediateDataType::InvocationEvents(data)) => {
                 self.but(path, data.present(), &["invocation_events"]);
-                for (index, event) in data.invocation_events.iter().enumerate() {
-                    self.of_event(
-                        &format!("{path}invocation_events[{index}]."),
-                        event,
-                        is_measured,
-                    );
+                let events = indexed(format!("{path}invocation_events"), &data.invocation_events);
+                for (path, event) in events {
+                    self.of_event(&path, event, is_measured);
                 }
             }
         }
@@ -177,8 +171,8 @@ impl Dropped {
         let Some(content) = &event.content else { return };
         let path = format!("{path}content.");
         self.of_content(&path, content, &["user", "model"]);
-        for (index, part) in content.parts().iter().enumerate() {
-            self.of_part(&format!("{path}parts[{index}]."), part);
+        for (path, part) in indexed(format!("{path}parts"), content.parts()) {
+            self.of_part(&path, part);
         }
     }
 
@@ -206,6 +200,11 @@ impl Dropped {
     fn of_response(&mut self, path: &str, response: &FunctionResponse) {
         self.but(path, response.present(), &["id", "name", "response"]);
     }
+}
+
+/// Returns the items of the list at `path`, each with the beginning of the paths of its fields.
+fn indexed<T>(path: impl Display, items: &[T]) -> impl Iterator<Item = (String, &T)> {
+    items.iter().enumerate().map(move |(index, item)| (format!("{path}[{index}]."), item))
 }
 
 /// Returns latencies, tokens and counts in the form of agentevals; `None` when nothing was measured.

@@ -77,12 +77,6 @@ impl MetricInput {
         value.ok().map(Cow::Owned)
     }
 
-    /// Returns the name of the metric.
-    #[must_use]
-    pub fn metric_name(&self) -> Option<&str> {
-        Some(&self.eval_metric.metric_name)
-    }
-
     /// Returns the form of the answer that ADK expects.
     #[must_use]
     pub fn reply(&self) -> Reply {

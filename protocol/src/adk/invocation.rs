@@ -9,7 +9,7 @@ use serde_core::{
 use serde_json::Value;
 
 use super::{Content, FunctionCall, FunctionResponse, Part};
-use crate::object::{Object, builder, object};
+use crate::object::{Object, builder, object, untagged};
 
 object! {
     /// One turn: the user's message, the agent's events and its answer.
@@ -127,11 +127,11 @@ impl Invocation {
         let listed = listed.iter().flat_map(|response| {
             response.parts.iter().map(|part| (response.author.as_str(), part))
         });
-        let told = self.events().iter().flat_map(|event| {
+        let in_events = self.events().iter().flat_map(|event| {
             let parts = event.content.as_ref().map(Content::parts).unwrap_or_default();
             parts.iter().map(|part| (event.author.as_str(), part))
         });
-        listed.chain(told).filter_map(|(author, part)| Some((author, part.text.as_deref()?)))
+        listed.chain(in_events).filter_map(|(author, part)| Some((author, part.text.as_deref()?)))
     }
 
     fn listed(&self) -> Option<&IntermediateData> {
@@ -257,14 +257,7 @@ impl Shapes {
     }
 }
 
-impl Serialize for IntermediateDataType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::IntermediateData(data) => data.serialize(serializer),
-            Self::InvocationEvents(data) => data.serialize(serializer),
-        }
-    }
-}
+untagged!(IntermediateDataType { IntermediateData, InvocationEvents });
 
 object! {
     /// An event of a turn.

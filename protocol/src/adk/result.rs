@@ -238,14 +238,14 @@ object! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EvalStatus {
     /// 1: the agent did well enough.
-    Passed,
+    Passed = 1,
     /// 2: the agent did not do well enough.
-    Failed,
+    Failed = 2,
     /// 3: nothing was judged. It neither passes nor fails a case.
     #[default]
-    NotEvaluated,
+    NotEvaluated = 3,
     /// 4: a score without a threshold, which neither passes nor fails a case.
-    Informational,
+    Informational = 4,
 }
 
 impl EvalStatus {
@@ -264,12 +264,7 @@ impl EvalStatus {
     /// Returns the number in documents.
     #[must_use]
     pub fn number(self) -> u8 {
-        match self {
-            Self::Passed => 1,
-            Self::Failed => 2,
-            Self::NotEvaluated => 3,
-            Self::Informational => 4,
-        }
+        self as u8
     }
 
     /// Returns true for statuses that require a row for each turn.

@@ -48,7 +48,7 @@ impl EvaluateInput {
                 ..InvocationData::default()
             }]
         });
-        Converted::new(input, dropped)
+        Converted { input, dropped }
     }
 
     /// Returns the inputs without the correct answer as the user's message: a single text unchanged, otherwise all of them as

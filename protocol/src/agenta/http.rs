@@ -62,52 +62,42 @@ impl HttpReply {
 #[non_exhaustive]
 pub enum ErrorStatus {
     /// The document cannot be decoded.
-    BadRequest,
+    BadRequest = 400,
     /// The caller is not authorized.
-    Unauthorized,
+    Unauthorized = 401,
     /// The evaluator does not exist.
-    NotFound,
+    NotFound = 404,
     /// The document is too large.
-    TooLarge,
+    TooLarge = 413,
     /// The evaluator does not judge this document, or refuses it.
-    NotEvaluated,
+    NotEvaluated = 422,
     /// Too many requests.
-    Busy,
+    Busy = 429,
     /// The evaluator failed.
-    Failed,
+    Failed = 500,
     /// The server is shutting down.
-    Unavailable,
+    Unavailable = 503,
     /// The evaluator timed out.
-    TimedOut,
+    TimedOut = 504,
 }
 
 impl ErrorStatus {
     /// Returns the HTTP status.
     #[must_use]
     pub const fn code(self) -> u16 {
-        match self {
-            Self::BadRequest => 400,
-            Self::Unauthorized => 401,
-            Self::NotFound => 404,
-            Self::TooLarge => 413,
-            Self::NotEvaluated => 422,
-            Self::Busy => 429,
-            Self::Failed => 500,
-            Self::Unavailable => 503,
-            Self::TimedOut => 504,
-        }
+        self as u16
     }
 
     const fn text(self) -> &'static str {
         match self {
             Self::BadRequest => "the document cannot be read",
             Self::Unauthorized => "unauthorized",
-            Self::NotFound => "there is no such evaluator",
+            Self::NotFound => "the evaluator does not exist",
             Self::TooLarge => "the document is too large",
             Self::NotEvaluated => "not evaluated",
             Self::Busy => "too many requests",
             Self::Failed => "the evaluator failed",
-            Self::Unavailable => "the server is going down",
+            Self::Unavailable => "the server is shutting down",
             Self::TimedOut => "the evaluator took too long",
         }
     }

@@ -269,8 +269,7 @@ impl EvaluateInput {
                 return Err(DecodeError::shape("parameters.correct_answer_key", reason));
             }
         }
-        self.threshold = threshold(get("threshold"))
-            .map_err(|error| DecodeError::shape("parameters.threshold", error.to_string()))?;
+        self.threshold = threshold(get("threshold"))?;
         Ok(self)
     }
 }
@@ -436,18 +435,22 @@ impl fmt::Display for Form {
 /// The default threshold.
 pub const DEFAULT_THRESHOLD: f64 = 0.5;
 
-/// Reads a threshold: the lowest score for which `success` is true, above 0 and at most 1.
+/// Reads the parameter `threshold`: the lowest score for which `success` is true, above 0 and at most 1.
 ///
 /// Values that are false in Python (absent, `null`, `false`, 0, an empty text, list or object) mean [`DEFAULT_THRESHOLD`].
 ///
 /// # Errors
 ///
-/// [`ThresholdError`]: it is not a number, or not in that range.
-pub fn threshold(value: Option<&Value>) -> Result<f64, ThresholdError> {
+/// [`DecodeError`]: it is not a number, or not in that range.
+pub fn threshold(value: Option<&Value>) -> Result<f64, DecodeError> {
     let Some(value) = value.filter(|value| !is_none(value)) else { return Ok(DEFAULT_THRESHOLD) };
     match value.as_f64() {
         Some(number) if number > 0.0 && number <= 1.0 => Ok(number),
-        _ => Err(ThresholdError { found: value.to_string() }),
+        _ => {
+            let reason =
+                format!("{value} is not a threshold: expected a number above 0 and at most 1");
+            Err(DecodeError::shape("parameters.threshold", reason))
+        }
     }
 }
 
@@ -462,20 +465,6 @@ pub(super) fn is_none(value: &Value) -> bool {
         Value::Object(object) => object.is_empty(),
     }
 }
-
-/// Error: a value is not a threshold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThresholdError {
-    found: String,
-}
-
-impl fmt::Display for ThresholdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not a threshold: expected a number above 0 and at most 1", self.found)
-    }
-}
-
-impl std::error::Error for ThresholdError {}
 
 #[cfg(test)]
 mod tests {
@@ -502,7 +491,7 @@ mod tests {
         assert_eq!(threshold(Some(&json!(1))), Ok(1.0));
         assert_eq!(
             threshold(Some(&json!(2))).unwrap_err().to_string(),
-            "2 is not a threshold: expected a number above 0 and at most 1"
+            "parameters.threshold: 2 is not a threshold: expected a number above 0 and at most 1"
         );
     }
 }

@@ -8,7 +8,5 @@ mod result;
 
 pub mod http;
 
-pub use input::{
-    DEFAULT_CORRECT_ANSWER_KEY, DEFAULT_THRESHOLD, EvaluateInput, Form, ThresholdError, threshold,
-};
-pub use result::{EvaluateResult, Outputs, OutputsError, Unfit};
+pub use input::{DEFAULT_CORRECT_ANSWER_KEY, DEFAULT_THRESHOLD, EvaluateInput, Form, threshold};
+pub use result::{EvaluateResult, Outputs, OutputsError};

@@ -6,7 +6,10 @@ use serde_core::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
 use super::Form;
-use crate::{EvalResult, EvalStatus, IntoScore, JsonObject, Score, object::builder};
+use crate::{
+    EvalResult, EvalStatus, IntoScore, JsonObject, Score,
+    object::{builder, untagged},
+};
 
 /// An answer, in one of the forms that Agenta records.
 ///
@@ -23,23 +26,15 @@ pub enum Outputs {
     List(Vec<Value>),
 }
 
-impl Serialize for Outputs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Result(result) => result.serialize(serializer),
-            Self::Text(text) => text.serialize(serializer),
-            Self::List(items) => items.serialize(serializer),
-        }
-    }
-}
+untagged!(Outputs { Result, Text, List });
 
 impl Outputs {
     /// Completes the answer: adds `success` to every score, and a score where the form requires one.
     ///
     /// # Errors
     ///
-    /// [`Unfit`]: documents of this form do not support such an answer.
-    pub fn settle(self, form: Form, threshold: f64) -> Result<Self, Unfit> {
+    /// [`OutputsError`]: documents of this form do not support such an answer.
+    pub fn settle(self, form: Form, threshold: f64) -> Result<Self, OutputsError> {
         let found = match &self {
             Self::Result(result) if result.is_empty() => "an empty object, which says nothing",
             Self::Result(result) if form == Form::CodeV1 && !result.is_judged() => {
@@ -50,7 +45,9 @@ impl Outputs {
             _ => "",
         };
         if !found.is_empty() {
-            return Err(Unfit { found, form });
+            let reason =
+                format!("Agenta does not accept {found} as an answer ({form}): return a score");
+            return Err(OutputsError { reason });
         }
         Ok(match self {
             Self::Result(mut result) => {
@@ -83,7 +80,7 @@ impl TryFrom<Value> for Outputs {
             Value::Number(_) => Ok(Self::Result(EvaluateResult::new(score_of(value)?))),
             Value::String(text) => Ok(Self::Text(text)),
             Value::Array(items) => Ok(Self::List(items)),
-            Value::Null => Err(OutputsError { reason: "null is no result".to_owned() }),
+            Value::Null => Err(OutputsError { reason: "null is not a result".to_owned() }),
         }
     }
 }
@@ -190,7 +187,7 @@ impl Serialize for EvaluateResult {
     }
 }
 
-/// Error: a value is not a result.
+/// Error: a value is not a result, or not one that Agenta accepts from this kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputsError {
     reason: String,
@@ -203,22 +200,6 @@ impl fmt::Display for OutputsError {
 }
 
 impl std::error::Error for OutputsError {}
-
-/// Error: Agenta does not accept such a result from this kind of call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfit {
-    found: &'static str,
-    form: Form,
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { found, form } = self;
-        write!(f, "Agenta does not take {found} for an answer ({form}): return a score")
-    }
-}
-
-impl std::error::Error for Unfit {}
 
 #[cfg(test)]
 mod tests {
@@ -256,7 +237,7 @@ mod tests {
         assert_eq!(settled(metrics.clone(), Form::Remote), Ok(metrics.clone()));
         assert_eq!(
             settled(metrics, Form::CodeV1).unwrap_err(),
-            "Agenta does not take metrics without a score for an answer (custom code v1): return a score"
+            "Agenta does not accept metrics without a score as an answer (custom code v1): return a score"
         );
         assert_eq!(settled(json!("0.75"), Form::Webhook), Ok(json!("0.75")));
         assert!(settled(json!("0.75"), Form::CodeV1).is_err());
@@ -279,15 +260,15 @@ mod tests {
 
     #[test]
     fn the_status_of_an_evaluator_decides() {
-        let told = |result| {
+        let written = |result| {
             let result = EvaluateResult::from_eval_result(&result, 0.8);
             serde_json::to_value(result).unwrap()
         };
         let result = EvalResult::new(Score::ratio(9, 10)).detail("why", "x");
-        assert_eq!(told(result.clone()), json!({"score": 0.9, "success": true}));
+        assert_eq!(written(result.clone()), json!({"score": 0.9, "success": true}));
         let failed = result.status(EvalStatus::Failed);
-        assert_eq!(told(failed), json!({"score": 0.9, "success": false}));
+        assert_eq!(written(failed), json!({"score": 0.9, "success": false}));
         let passed = EvalResult::new(Score::ZERO).status(EvalStatus::Passed);
-        assert_eq!(told(passed), json!({"score": 0.0, "success": true}));
+        assert_eq!(written(passed), json!({"score": 0.0, "success": true}));
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Block, CodeJudgeInput, Content, Message, Role, ToolCall, Trace, TraceSummary,
-    wire::{Wire, configured_reference, texts_of_users},
+    wire::{configured_reference, texts_of_users},
 };
 use crate::{
     Converted, DecodeError, EvalInput, IntermediateStepData, InvocationData, JsonObject,
@@ -54,7 +54,7 @@ impl CodeJudgeInput {
         input.invocations = turns;
         input.expected_invocations = expected;
         input.tool_calls_known = knows_tools;
-        Ok(Converted::new(input, notes.dropped))
+        Ok(Converted { input, dropped: notes.dropped })
     }
 }
 
@@ -135,14 +135,14 @@ struct Turns {
     /// Path of the current answer of the turn.
     answer_at: Option<String>,
     /// Whether the agent has acted in this turn.
-    begun: bool,
+    acted: bool,
     /// Whether the user's content of this turn comes from a message.
     asked: bool,
 }
 
 impl Turns {
     fn starting_with(user: &str) -> Self {
-        Self { done: Vec::new(), turn: turn(1, user), answer_at: None, begun: false, asked: false }
+        Self { done: Vec::new(), turn: turn(1, user), answer_at: None, acted: false, asked: false }
     }
 
     /// Adds the message at `path`. `failed` returns true for tool calls that failed.
@@ -153,30 +153,24 @@ impl Turns {
         failed: &dyn Fn(&ToolCall, usize) -> bool,
         notes: &mut Notes,
     ) {
+        if !matches!(message.role, Role::User | Role::Assistant | Role::Tool) {
+            return notes.dropped.push(path.to_owned());
+        }
+        notes.extras(path, message);
         match message.role {
-            Role::User => {
-                notes.extras(path, message);
-                self.user(message, path, notes);
-            }
-            Role::Assistant => {
-                notes.extras(path, message);
-                self.assistant(message, path, failed, notes);
-            }
-            Role::Tool => {
-                notes.extras(path, message);
-                self.tool(message);
-            }
-            _ => notes.dropped.push(path.to_owned()),
+            Role::User => self.user(message, path, notes),
+            Role::Assistant => self.assistant(message, path, failed, notes),
+            _ => self.tool(message),
         }
     }
 
     fn user(&mut self, message: &Message, path: &str, notes: &mut Notes) {
         let text = message.text();
         let text = text.trim();
-        if self.begun {
+        if self.acted {
             let next = turn(self.done.len() + 2, text);
             self.done.push(std::mem::replace(&mut self.turn, next));
-            (self.answer_at, self.begun, self.asked) = (None, false, true);
+            (self.answer_at, self.acted, self.asked) = (None, false, true);
         } else if self.turn.user_content.is_empty() {
             self.turn.user_content = text.to_owned();
             self.asked = true;
@@ -191,7 +185,7 @@ impl Turns {
 
     /// Adds the message of a tool.
     fn tool(&mut self, message: &Message) {
-        self.begun = true;
+        self.acted = true;
         let mut response = response_of_tool(message);
         let IntermediateStepData { tool_calls, tool_responses } = &mut self.turn.intermediate_steps;
         let of_call = |id: &Option<String>| id.is_some() && *id == response.id;
@@ -219,7 +213,7 @@ impl Turns {
         failed: &dyn Fn(&ToolCall, usize) -> bool,
         notes: &mut Notes,
     ) {
-        self.begun = true;
+        self.acted = true;
         for (at, call) in message.tool_calls.iter().enumerate() {
             let path = format!("{path}.tool_calls[{at}]");
             notes.call(&path, call);
@@ -244,7 +238,7 @@ impl Turns {
     /// Returns the turns. The last one gets the answer that the host names.
     fn end(mut self, answer: Option<&str>, notes: &mut Notes) -> Vec<InvocationData> {
         // If the last turn has a question but no message of the agent, the answer is that of the turn before.
-        let is_older = !self.begun
+        let is_older = !self.acted
             && self.done.last().is_some_and(|turn| turn.final_response.as_deref() == answer);
         if let Some(answer) = answer.filter(|_| !is_older) {
             if self.turn.final_response.as_deref() != Some(answer) {
@@ -402,19 +396,44 @@ fn note(
     golden: Option<&str>,
     dropped: &mut Vec<String>,
 ) {
-    let Wire { trace, trace_summary, metadata, other, .. } = &document.wire;
+    let wire = &document.wire;
     texts(document, user, golden, dropped);
-    let key = if document.wire.input.is_some() { "input" } else { "input_messages" };
-    note_if(user.is_none() && !document.input_messages().is_empty(), key, dropped);
-    files(&document.wire, dropped);
-    repeated_messages(document, dropped);
-    for (key, trace) in [("trace", trace), ("trace_summary", trace_summary)] {
+    let has_files =
+        |files: &Option<Vec<String>>| files.as_ref().is_some_and(|files| !files.is_empty());
+    let has_text = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let has = |messages: Option<&[Message]>| messages.is_some_and(|messages| !messages.is_empty());
+    // Other keys take precedence over some of those with messages.
+    let transcript = wire.transcript().map(|(key, _)| key);
+    let output = wire.output.as_ref().and_then(|output| output.messages());
+    let input = if wire.input.is_some() { "input" } else { "input_messages" };
+    for (key, is_dropped) in [
+        (input, user.is_none() && !document.input_messages().is_empty()),
+        ("guideline_files", has_files(&wire.guideline_files)),
+        ("guideline_paths", has_files(&wire.guideline_paths)),
+        ("input_files", has_files(&wire.input_files)),
+        ("file_changes", has_text(&wire.file_changes)),
+        ("workspace_path", has_text(&wire.workspace_path)),
+        ("output", transcript != Some("output") && has(output)),
+        (
+            "output_messages",
+            transcript != Some("output_messages") && has(wire.output_messages.as_deref()),
+        ),
+        ("input_messages", wire.input.is_some() && has(wire.input_messages.as_deref())),
+        (
+            "expected_messages",
+            wire.expected_output.is_some() && has(wire.expected_messages.as_deref()),
+        ),
+    ] {
+        note_if(is_dropped, key, dropped);
+    }
+    for (key, trace) in [("trace", &wire.trace), ("trace_summary", &wire.trace_summary)] {
         if let Some(trace) = trace {
             self::trace(key, trace, document, dropped);
         }
     }
-    note_if(metadata.as_ref().is_some_and(|object| !object.is_empty()), "metadata", dropped);
-    note_keys(None, other, dropped);
+    let has_metadata = wire.metadata.as_ref().is_some_and(|object| !object.is_empty());
+    note_if(has_metadata, "metadata", dropped);
+    note_keys("", &wire.other, dropped);
 }
 
 /// Notes the values that the performance metrics of turns would have, for documents without turns.
@@ -464,34 +483,6 @@ fn texts(
     }
 }
 
-fn files(wire: &Wire, dropped: &mut Vec<String>) {
-    for (key, files) in [
-        ("guideline_files", &wire.guideline_files),
-        ("guideline_paths", &wire.guideline_paths),
-        ("input_files", &wire.input_files),
-    ] {
-        note_if(files.as_ref().is_some_and(|files| !files.is_empty()), key, dropped);
-    }
-    let said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    note_if(said(&wire.file_changes), "file_changes", dropped);
-    note_if(said(&wire.workspace_path), "workspace_path", dropped);
-}
-
-/// Notes messages under keys that are ignored because other keys take precedence.
-fn repeated_messages(document: &CodeJudgeInput, dropped: &mut Vec<String>) {
-    let wire = &document.wire;
-    let used = document.wire.transcript().map(|(key, _)| key);
-    let output = wire.output.as_ref().and_then(|output| output.messages());
-    for (key, messages, used) in [
-        ("output", output, used == Some("output")),
-        ("output_messages", wire.output_messages.as_deref(), used == Some("output_messages")),
-        ("input_messages", wire.input_messages.as_deref(), wire.input.is_none()),
-        ("expected_messages", wire.expected_messages.as_deref(), wire.expected_output.is_none()),
-    ] {
-        note_if(!used && messages.is_some_and(|messages| !messages.is_empty()), key, dropped);
-    }
-}
-
 /// Notes values that only the trace has: its events, and numbers that differ from those used.
 fn trace(key: &str, trace: &Trace, document: &CodeJudgeInput, dropped: &mut Vec<String>) {
     let unknown = TraceSummary::default();
@@ -523,7 +514,7 @@ fn trace(key: &str, trace: &Trace, document: &CodeJudgeInput, dropped: &mut Vec<
     ] {
         note_if(is_lost, &format!("{key}.{name}"), dropped);
     }
-    note_keys(Some(key), &trace.other, dropped);
+    note_keys(&format!("{key}."), &trace.other, dropped);
 }
 
 /// Returns true if the value is present and another value is used.
@@ -531,15 +522,9 @@ fn differs<T: PartialEq>(there: Option<T>, used: Option<T>) -> bool {
     there.is_some() && there != used
 }
 
-fn note_keys<'a>(
-    prefix: Option<&str>,
-    object: impl IntoIterator<Item = (&'a String, &'a Value)>,
-    dropped: &mut Vec<String>,
-) {
-    for (key, value) in object {
-        let path = prefix.map_or_else(|| key.clone(), |prefix| format!("{prefix}.{key}"));
-        note_if(!value.is_null(), &path, dropped);
-    }
+fn note_keys(prefix: &str, object: &JsonObject, dropped: &mut Vec<String>) {
+    let present = object.iter().filter(|(_, value)| !value.is_null());
+    dropped.extend(present.map(|(key, _)| format!("{prefix}{key}")));
 }
 
 fn note_if(is_there: bool, path: &str, dropped: &mut Vec<String>) {
@@ -559,28 +544,25 @@ fn is_tool_calls(text: &str) -> bool {
 fn performance_metrics(document: &CodeJudgeInput, turns: usize) -> Option<JsonObject> {
     let unknown = TraceSummary::default();
     let summary = document.trace_summary().unwrap_or(&unknown);
-    let mut metrics = JsonObject::new();
-    put(&mut metrics, "latency", latency(document, summary));
-    put(&mut metrics, "tokens", tokens(document));
-    let counted =
-        [("llm_calls", summary.llm_call_count), ("tool_calls", tool_calls(document, summary))];
-    let counts: JsonObject = counted
-        .into_iter()
-        .filter_map(|(key, count)| Some((key.to_owned(), count?.into())))
-        .collect();
-    put(&mut metrics, "counts", counts);
-    put_value(&mut metrics, "event_count", summary.event_count);
-    put_value(&mut metrics, "error_count", summary.error_count);
-    put_value(&mut metrics, "cost_usd", document.cost_usd());
-    put_value(&mut metrics, "start_time", document.start_time());
-    put_value(&mut metrics, "end_time", document.end_time());
-    if !summary.tool_names.is_empty() {
-        let mut names = summary.tool_names.clone();
-        names.sort();
-        metrics.insert("tool_names".to_owned(), json!(names));
-    }
-    put(&mut metrics, "tool_calls_by_name", object(&summary.tool_calls_by_name));
-    put(&mut metrics, "tool_durations", object(&summary.tool_durations));
+    let counts = present([
+        ("llm_calls", summary.llm_call_count.map(Value::from)),
+        ("tool_calls", tool_calls(document, summary).map(Value::from)),
+    ]);
+    let mut names = summary.tool_names.clone();
+    names.sort();
+    let mut metrics = present([
+        ("latency", filled(latency(document, summary))),
+        ("tokens", filled(tokens(document))),
+        ("counts", filled(counts)),
+        ("event_count", summary.event_count.map(Value::from)),
+        ("error_count", summary.error_count.map(Value::from)),
+        ("cost_usd", document.cost_usd().map(Value::from)),
+        ("start_time", document.start_time().map(Value::from)),
+        ("end_time", document.end_time().map(Value::from)),
+        ("tool_names", (!names.is_empty()).then(|| json!(names))),
+        ("tool_calls_by_name", filled(object(&summary.tool_calls_by_name))),
+        ("tool_durations", filled(object(&summary.tool_durations))),
+    ]);
     if metrics.is_empty() {
         return None;
     }
@@ -601,26 +583,24 @@ fn tool_calls(document: &CodeJudgeInput, summary: &TraceSummary) -> Option<u64> 
 }
 
 fn latency(document: &CodeJudgeInput, summary: &TraceSummary) -> JsonObject {
-    let mut latency = JsonObject::new();
     let overall: Vec<f64> = document.duration_ms().into_iter().collect();
     let tools: Vec<f64> = summary.tool_durations.values().flatten().copied().collect();
-    for (key, durations) in [("overall", overall), ("tool_executions", tools)] {
-        if !durations.is_empty() {
-            latency.insert(key.to_owned(), statistics(durations));
-        }
-    }
-    latency
+    present(
+        [("overall", overall), ("tool_executions", tools)]
+            .map(|(key, times)| (key, (!times.is_empty()).then(|| statistics(times)))),
+    )
 }
 
 fn tokens(document: &CodeJudgeInput) -> JsonObject {
     let Some(usage) = document.token_usage() else { return JsonObject::new() };
+    let total = usage.input.zip(usage.output).map(|(input, output)| input.saturating_add(output));
     let mut tokens = usage.other.clone();
-    put_value(&mut tokens, "total_prompt", usage.input);
-    put_value(&mut tokens, "total_output", usage.output);
-    if let (Some(input), Some(output)) = (usage.input, usage.output) {
-        tokens.insert("total".to_owned(), input.saturating_add(output).into());
-    }
-    put_value(&mut tokens, "cache_read_tokens", usage.cached);
+    tokens.extend(present([
+        ("total_prompt", usage.input.map(Value::from)),
+        ("total_output", usage.output.map(Value::from)),
+        ("total", total.map(Value::from)),
+        ("cache_read_tokens", usage.cached.map(Value::from)),
+    ]));
     tokens
 }
 
@@ -628,16 +608,13 @@ fn object<V: Clone + Into<Value>>(map: &std::collections::BTreeMap<String, V>) -
     map.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect()
 }
 
-fn put(metrics: &mut JsonObject, key: &str, part: JsonObject) {
-    if !part.is_empty() {
-        metrics.insert(key.to_owned(), part.into());
-    }
+/// Returns an object with those members that have a value.
+fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> JsonObject {
+    members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
-fn put_value(metrics: &mut JsonObject, key: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        metrics.insert(key.to_owned(), value.into());
-    }
+fn filled(object: JsonObject) -> Option<Value> {
+    (!object.is_empty()).then_some(Value::Object(object))
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_core::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::{
     JsonObject,
-    object::{builder, object, open_enum},
+    object::{builder, object, open_enum, untagged},
 };
 
 object! {
@@ -133,14 +133,11 @@ impl Content {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
             Self::Blocks(blocks) => {
-                let mut texts = blocks.iter().filter_map(Block::as_text);
-                match (texts.next(), texts.next()) {
-                    (None, _) => Cow::Borrowed(""),
-                    (Some(only), None) => Cow::Borrowed(only),
-                    (Some(first), Some(second)) => {
-                        let all: Vec<&str> = [first, second].into_iter().chain(texts).collect();
-                        Cow::Owned(all.join("\n"))
-                    }
+                let texts: Vec<&str> = blocks.iter().filter_map(Block::as_text).collect();
+                match texts[..] {
+                    [] => Cow::Borrowed(""),
+                    [only] => Cow::Borrowed(only),
+                    _ => Cow::Owned(texts.join("\n")),
                 }
             }
             // `{:#}` writes a value with indentation.
@@ -184,15 +181,7 @@ impl From<Value> for Content {
     }
 }
 
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => text.serialize(serializer),
-            Self::Blocks(blocks) => blocks.serialize(serializer),
-            Self::Json(value) => value.serialize(serializer),
-        }
-    }
-}
+untagged!(Content { Text, Blocks, Json });
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -20,3 +20,5 @@ pub use input::CodeJudgeInput;
 pub use message::{Block, Content, MemberResult, Message, Role, ToolCall};
 pub use result::{Assertion, CodeJudgeResult, DEFAULT_THRESHOLD};
 pub use trace::{EventKind, EventTool, TokenUsage, ToolStatus, Trace, TraceEvent, TraceSummary};
+#[doc(hidden)]
+pub use wire::in_snake_case;

@@ -294,7 +294,7 @@ impl CodeJudgeResult {
             add(&mut details, "per_invocation_scores", scores.collect());
         }
         if let Some(status) = status {
-            add(&mut details, "status", status.name().into());
+            add(&mut details, "status", status.as_str().into());
         }
         if status == Some(EvalStatus::Failed) && score.get() >= agentevals::DEFAULT_THRESHOLD {
             add(&mut details, "score", score.get().into());

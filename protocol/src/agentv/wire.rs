@@ -3,13 +3,16 @@
 use std::{collections::BTreeMap, fmt};
 
 use serde_core::{
-    Deserialize, Deserializer, Serialize, Serializer,
+    Deserialize, Deserializer,
     de::{self, SeqAccess, Visitor, value::SeqAccessDeserializer},
 };
 use serde_json::Value;
 
 use super::{MemberResult, Message, Role, TokenUsage, Trace, TraceSummary};
-use crate::{JsonObject, object::object};
+use crate::{
+    JsonObject,
+    object::{object, untagged},
+};
 
 object! {
     /// The document as it is written, with every key of any version of AgentV.
@@ -141,14 +144,7 @@ impl Output {
     }
 }
 
-impl Serialize for Output {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => text.serialize(serializer),
-            Self::Messages(messages) => messages.serialize(serializer),
-        }
-    }
-}
+untagged!(Output { Text, Messages });
 
 /// The type decides, because both meanings exist in several versions. Read without buffering, so that errors have their
 /// position.
@@ -279,7 +275,7 @@ fn unified_config(wire: &Wire, config: &JsonObject) -> Option<JsonObject> {
         merged.remove("config");
         merged.extend(inner.clone());
     }
-    Some(in_snake_case(merged))
+    Some(with_snake_case(merged))
 }
 
 fn has_camel_case(object: &JsonObject) -> bool {
@@ -298,11 +294,27 @@ fn is_camel_case(key: &str) -> bool {
     !key.starts_with(is_upper) && key.contains(is_upper)
 }
 
-/// Converts names by AgentV's rule. If two names become the same, the one that was in snake_case is kept.
-fn in_snake_case(object: JsonObject) -> JsonObject {
+/// Converts a name by AgentV's rule: each upper-case letter becomes `_` and its lower-case form, unless the name begins with
+/// one.
+#[must_use]
+pub fn in_snake_case(name: &str) -> String {
+    let is_camel = is_camel_case(name);
+    let mut converted = String::with_capacity(name.len());
+    for letter in name.chars() {
+        if is_camel && letter.is_ascii_uppercase() {
+            converted.extend(['_', letter.to_ascii_lowercase()]);
+        } else {
+            converted.push(letter);
+        }
+    }
+    converted
+}
+
+/// Converts the names in an object. If two names become the same, the one that was in snake_case is kept.
+fn with_snake_case(object: JsonObject) -> JsonObject {
     fn inside(value: Value) -> Value {
         match value {
-            Value::Object(object) => Value::Object(in_snake_case(object)),
+            Value::Object(object) => Value::Object(with_snake_case(object)),
             Value::Array(items) => items.into_iter().map(inside).collect(),
             other => other,
         }
@@ -312,11 +324,27 @@ fn in_snake_case(object: JsonObject) -> JsonObject {
         .map(|(key, value)| (key, inside(value)))
         .partition(|(key, _)| is_camel_case(key));
     for (key, value) in camel {
-        let letters = key.chars().flat_map(|letter| {
-            let underscore = letter.is_ascii_uppercase().then_some('_');
-            underscore.into_iter().chain([letter.to_ascii_lowercase()])
-        });
-        snake.entry(letters.collect::<String>()).or_insert(value);
+        snake.entry(in_snake_case(&key)).or_insert(value);
     }
     snake
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_rewritten_as_agentv_does() {
+        for (key, written) in [
+            ("filePath", "file_path"),
+            ("minLength", "min_length"),
+            ("Tags", "Tags"),
+            ("Read", "Read"),
+            ("aBC", "a_b_c"),
+            ("snake_case", "snake_case"),
+            ("été", "été"),
+        ] {
+            assert_eq!(in_snake_case(key), written);
+        }
+    }
 }

@@ -3,72 +3,52 @@
 //! The contract of a document follows from its keys alone, in one pass, never from values: a document with a `null` or
 //! a value of the wrong type is still detected, and the error names the field.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde_core::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use crate::{Contract, EvalInput, object::Object};
+use crate::{Contract, DecodeError, EvalInput, agentv::in_snake_case, decode, object::Object};
 
 /// The set of keys of a document that distinguish contracts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys(u32);
 
-/// The bit of each key. Spellings of a key, and keys of the same meaning, share one.
+/// The bit of each key. Keys of the same meaning share one. Hosts other than agentevals also write keys in camelCase.
 const KEYS: &[(&str, u32)] = &[
     ("metric_name", METRIC_NAME),
     ("invocations", INVOCATIONS),
     ("expected_invocations", INVOCATIONS),
     ("candidate_answer", CANDIDATE_ANSWER),
-    ("candidateAnswer", CANDIDATE_ANSWER),
     ("criteria", CRITERIA),
     ("output", OUTPUT),
     ("answer", ANSWER),
     ("output_text", ANSWER),
-    ("outputText", ANSWER),
     ("output_path", ANSWER),
-    ("outputPath", ANSWER),
     ("question", QUESTION),
     ("input_text", QUESTION),
-    ("inputText", QUESTION),
     ("expected_outcome", OF_AGENTV),
-    ("expectedOutcome", OF_AGENTV),
     ("reference_answer", OF_AGENTV),
-    ("referenceAnswer", OF_AGENTV),
     ("expected_output", OF_AGENTV),
-    ("expectedOutput", OF_AGENTV),
     ("expected_output_text", OF_AGENTV),
-    ("expectedOutputText", OF_AGENTV),
     ("expected_messages", OF_AGENTV),
-    ("expectedMessages", OF_AGENTV),
     ("input_messages", OF_AGENTV),
-    ("inputMessages", OF_AGENTV),
     ("output_messages", OF_AGENTV),
-    ("outputMessages", OF_AGENTV),
     ("guideline_files", OF_AGENTV),
-    ("guidelineFiles", OF_AGENTV),
     ("input_files", OF_AGENTV),
-    ("inputFiles", OF_AGENTV),
     ("trace_summary", OF_AGENTV),
-    ("traceSummary", OF_AGENTV),
     ("file_changes", OF_AGENTV),
-    ("fileChanges", OF_AGENTV),
     ("workspace_path", OF_AGENTV),
-    ("workspacePath", OF_AGENTV),
     ("results", RESULTS),
     ("eval_metric", EVAL_METRIC),
-    ("evalMetric", EVAL_METRIC),
     ("actual_invocations", ACTUAL),
-    ("actualInvocations", ACTUAL),
     ("inputs", INPUTS),
     ("outputs", OUTPUTS),
     ("app_params", PARAMETERS),
-    ("appParams", PARAMETERS),
     ("parameters", PARAMETERS),
     ("correct_answer", CORRECT_ANSWER),
-    ("correctAnswer", CORRECT_ANSWER),
     ("protocol_version", OF_AGENTEVALS),
     ("threshold", OF_AGENTEVALS),
     ("config", OF_AGENTEVALS),
@@ -92,13 +72,24 @@ const RESULTS: u32 = 1 << 13;
 const OF_AGENTV: u32 = 1 << 14;
 /// Keys that suggest agentevals if no other key decides.
 const OF_AGENTEVALS: u32 = 1 << 15;
+/// Keys of agentevals, which are never in camelCase.
+const AGENTEVALS: u32 = METRIC_NAME | INVOCATIONS | OF_AGENTEVALS;
 /// Keys that decide nothing.
 const OTHERS: u32 = 1 << 16;
 
 impl Keys {
+    /// Reads the keys of a document.
+    pub(super) fn of(document: &[u8]) -> Result<Self, DecodeError> {
+        let members: BTreeMap<String, IgnoredAny> = decode(document)?;
+        let mut keys = Self::default();
+        members.keys().for_each(|key| keys.insert(key));
+        Ok(keys)
+    }
+
     fn insert(&mut self, key: &str) {
-        let known = KEYS.iter().find(|(known, _)| *known == key);
-        self.0 |= known.map_or(OTHERS, |(_, bit)| *bit);
+        let bit = |key: &str| Some(KEYS.iter().find(|(known, _)| *known == key)?.1);
+        let camel = || bit(&in_snake_case(key)).filter(|bit| bit & AGENTEVALS == 0);
+        self.0 |= bit(key).or_else(camel).unwrap_or(OTHERS);
     }
 
     fn has(self, all: u32) -> bool {
@@ -197,30 +188,6 @@ impl Keys {
             .map(|(contract, lacking)| format!("{lacking} to be one of {contract}"))
             .collect();
         Err(Undetected { candidates: Vec::new(), reasons })
-    }
-}
-
-/// Reads the keys of an object.
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Top;
-        impl<'de> Visitor<'de> for Top {
-            type Value = Keys;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let mut keys = Keys::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    keys.insert(&key);
-                    map.next_value::<IgnoredAny>()?;
-                }
-                Ok(keys)
-            }
-        }
-        deserializer.deserialize_map(Top)
     }
 }
 

@@ -47,9 +47,9 @@ fn snake(key: &str) -> String {
 /// What the hosts whose documents are converted have sent, by file.
 fn samples() -> Vec<(String, Value)> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let folders = [Contract::AgentV, Contract::Adk, Contract::Agenta];
+    let directories = [Contract::AgentV, Contract::Adk, Contract::Agenta];
     let files =
-        folders.iter().flat_map(|contract| fs::read_dir(data.join(contract.name())).unwrap());
+        directories.iter().flat_map(|contract| fs::read_dir(data.join(contract.name())).unwrap());
     let mut samples: Vec<(String, Value)> = Vec::new();
     for file in files {
         let path = file.unwrap().path();

@@ -78,7 +78,7 @@ impl HasParameters for Agenta {
                 // Only values other than text are sent as JSON text.
                 (json.is_object() || json.is_array()).then(|| json.into_owned())
             }
-            // As Agenta calls functions where there are none.
+            // Agenta passes an empty object where a document has no parameters.
             "app_params" | "parameters" => input.parameter(name).is_none().then(|| json!({})),
             _ => None,
         }

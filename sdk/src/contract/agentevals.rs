@@ -26,7 +26,7 @@ impl Contract for Agentevals {
         let converted = document.to_eval_input(evaluator)?;
         if !converted.dropped.is_empty() {
             let dropped = converted.dropped.join(", ");
-            tracing::debug!("of the document of {contract} there is no room for {dropped}");
+            tracing::debug!("dropped from the document of {contract}: {dropped}");
         }
         Ok(converted.input)
     }

@@ -136,10 +136,10 @@ pub(super) fn help(choice: Choice<'_>) -> String {
          \n\
          Options:\n    \
          --stream            Read one document per line, write one answer per line\n    \
-         --evaluator NAME    Let this evaluator answer{choose}\n    \
-         --contract NAME     Take documents for ones of this contract: agentevals, agentv, adk, agenta [told by their keys]\n    \
-         --describe          Say what is in this program, as JSON\n    \
-         --help, -h          Say it like this\n    \
+         --evaluator NAME    Evaluator that answers{choose}\n    \
+         --contract NAME     Contract of the documents: agentevals, agentv, adk, agenta [detected by their keys]\n    \
+         --describe          Print the evaluators of this program, as JSON\n    \
+         --help, -h          Print this help\n    \
          --version, -V       Print the versions\n\
          \n\
          Environment:\n    \

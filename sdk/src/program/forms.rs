@@ -1,17 +1,12 @@
 //! The two forms of evaluation: one document in, one answer out; or with `--stream`, a line for each line.
 
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 
 use evaluator_protocol::{Answer, ErrorBody, Frame, Number};
 use memchr::memchr;
 
 use super::{Choice, answer_document, answer_lost, report, say};
 use crate::{evaluator::Evaluator, exit};
-
-/// Creates the channel that carries answers and nothing else. Several answers of a stream are one system call.
-pub(super) fn answer_channel<W: Write>(out: W) -> BufWriter<W> {
-    BufWriter::with_capacity(64 << 10, out)
-}
 
 /// Answers one document.
 pub(super) fn one_shot(choice: Choice<'_>, out: &mut impl Write) -> u8 {

@@ -12,7 +12,7 @@ mod forms;
 
 use std::{
     env,
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     process::{self, ExitCode},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -96,7 +96,8 @@ fn run(evaluators: &[Evaluator]) -> u8 {
         }
     };
     let mut out = match os::claim_stdout() {
-        Ok(stdout) => forms::answer_channel(stdout),
+        // Several answers of a stream are one system call.
+        Ok(stdout) => BufWriter::with_capacity(64 << 10, stdout),
         Err(error) => {
             report(None, &format!("cannot set standard output aside for the answer: {error}"));
             forms::drain();

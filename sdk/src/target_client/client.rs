@@ -10,7 +10,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    error::{TargetError, excerpt},
+    error::{TargetError, each_once, excerpt},
     fake::Script,
     http::{self, Call},
     proxy::{NOT_CONFIGURED, Proxy},
@@ -252,17 +252,12 @@ impl Info {
         let Some(target_name) = sent.target_name.or(sent.provider_label) else {
             return Err(TargetError::protocol("an answer without `targetName` or `providerLabel`"));
         };
-        let mut available_targets: Vec<String> = Vec::new();
-        for name in sent.available_targets.or(sent.available_provider_labels).unwrap_or_default() {
-            if !available_targets.contains(&name) {
-                available_targets.push(name);
-            }
-        }
+        let names = sent.available_targets.or(sent.available_provider_labels).unwrap_or_default();
         Ok(Self {
             target_name,
             max_calls: sent.max_calls,
             call_count: sent.call_count,
-            available_targets,
+            available_targets: each_once(names),
         })
     }
 }

@@ -110,14 +110,20 @@ impl TargetError {
             .iter()
             .find_map(|prefix| message.strip_prefix(prefix))?;
         let (target, names) = rest.split_once("'. Available: ")?;
-        let mut available: Vec<String> = Vec::new();
-        for name in names.split(", ").filter(|name| !name.is_empty()) {
-            if !available.iter().any(|other| other == name) {
-                available.push(name.to_owned());
-            }
-        }
+        let names = names.split(", ").filter(|name| !name.is_empty());
+        let available = each_once(names.map(str::to_owned));
         Some(Self::UnknownTarget { target: target.to_owned(), available })
     }
+}
+
+/// Returns the names without repetitions.
+pub(super) fn each_once(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    names.into_iter().fold(Vec::new(), |mut once, name| {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+        once
+    })
 }
 
 /// Returns the number behind `limit: `.
@@ -160,7 +166,7 @@ impl fmt::Display for TargetError {
                 write!(f, "the target's answer is larger than {limit} bytes")
             }
             Self::Protocol { reason } => {
-                write!(f, "what answered is no target proxy: {reason}")
+                write!(f, "the response is not one of a target proxy: {reason}")
             }
             Self::Unreadable { reason, excerpt } => {
                 write!(f, "the target's answer cannot be read: {reason}")?;

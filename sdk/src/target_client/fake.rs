@@ -140,23 +140,18 @@ impl Script {
 
     fn answer(&self, request: Request) -> Answer {
         // The guard is dropped before anything panics, or a callback that inspects the requests is called.
-        let next = self.state().next(request.clone());
-        let otherwise = match next {
-            Some(Next::Answer(answer)) => return answer.and_then(Reply::checked),
-            Some(Next::Otherwise(otherwise)) => otherwise,
+        let next = self.state().next(&request);
+        let answer = match next {
+            (Some(answer), _) => answer,
+            (None, Some(otherwise)) => otherwise(&request),
             // An error would be one that the evaluator under test may handle, and the mistake is in the test.
-            None => panic!(
+            (None, None) => panic!(
                 "this target has no answer left for `{}`: give it one more, or `otherwise`",
                 request.question
             ),
         };
-        otherwise(&request).and_then(Reply::checked)
+        answer.and_then(Reply::checked)
     }
-}
-
-enum Next {
-    Answer(Answer),
-    Otherwise(Otherwise),
 }
 
 impl State {
@@ -172,19 +167,15 @@ impl State {
         Ok(())
     }
 
-    /// Returns the answer to a request; `None` at the end of the script.
-    fn next(&mut self, request: Request) -> Option<Next> {
-        let empty = request.question.is_empty();
-        self.requests.push(request);
-        if empty {
+    /// Returns the scripted answer to a request, if any is left, and what answers otherwise.
+    fn next(&mut self, request: &Request) -> (Option<Answer>, Option<Otherwise>) {
+        self.requests.push(request.clone());
+        if request.question.is_empty() {
             let message = "Missing required field: question".to_owned();
-            return Some(Next::Answer(Err(TargetError::InvalidRequest { message })));
+            return (Some(Err(TargetError::InvalidRequest { message })), None);
         }
         self.call_count += 1;
-        match self.answers.pop_front() {
-            Some(answer) => Some(Next::Answer(answer)),
-            None => self.otherwise.clone().map(Next::Otherwise),
-        }
+        (self.answers.pop_front(), self.otherwise.clone())
     }
 }
 

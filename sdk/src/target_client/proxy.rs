@@ -8,19 +8,14 @@ use std::{
 
 use super::error::TargetError;
 
-/// Variables of one generation of hosts.
-struct Variables {
-    url: &'static str,
-    token: &'static str,
-}
-
-/// The newer generation first: a host that sets its own may pass on the others' from around it.
-const GENERATIONS: [Variables; 2] = [
-    Variables { url: "AGENTV_PROVIDER_PROXY_URL", token: "AGENTV_PROVIDER_PROXY_TOKEN" },
-    Variables { url: "AGENTV_TARGET_PROXY_URL", token: "AGENTV_TARGET_PROXY_TOKEN" },
+/// Variables of the address and the token, by generation of hosts. The newer generation is first: a host that sets its own
+/// may pass on those of another host that started it.
+const GENERATIONS: [(&str, &str); 2] = [
+    ("AGENTV_PROVIDER_PROXY_URL", "AGENTV_PROVIDER_PROXY_TOKEN"),
+    ("AGENTV_TARGET_PROXY_URL", "AGENTV_TARGET_PROXY_TOKEN"),
 ];
 
-/// The error of an argument that needs a target, if there is none.
+/// The error of an argument that needs a target where the host offers none.
 pub(super) const NOT_CONFIGURED: &str = "target not configured: neither AGENTV_PROVIDER_PROXY_URL nor \
      AGENTV_TARGET_PROXY_URL is set (give the evaluator's entry a `provider:` or `target:` block, or take \
      `Option<TargetClient>` to do without)";
@@ -49,11 +44,11 @@ impl Proxy {
                 .map_err(|_| TargetError::settings(name, "is not Unicode text")),
             None => Ok(None),
         };
-        for Variables { url: url_name, token: token_name } in GENERATIONS {
+        for (url_name, token_name) in GENERATIONS {
             let Some(url) = text(url_name)? else { continue };
             let Some(token) = text(token_name)? else {
                 let reason = format!(
-                    "is not set, though {url_name} is; both come from the host (one that withholds secrets has to be told \
+                    "is not set, though {url_name} is; both come from the host (configure a host that withholds secrets \
                      to pass this one on)"
                 );
                 return Err(TargetError::settings(token_name, reason));
@@ -95,7 +90,7 @@ fn address(url: &str) -> Result<(Vec<SocketAddr>, String), String> {
     let Some(rest) =
         url.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://")).map(|_| &url[7..])
     else {
-        return Err(format!("is no http URL; {form}"));
+        return Err(format!("is not an http URL; {form}"));
     };
     let authority = rest.strip_suffix('/').unwrap_or(rest);
     if authority.contains(['/', '?', '#', '@', '\\'])
@@ -203,11 +198,11 @@ mod tests {
     #[test]
     fn nothing_else_is() {
         for (url, reason) in [
-            ("", "no http URL"),
-            ("http:/", "no http URL"),
-            ("https://127.0.0.1:1", "no http URL"),
-            ("127.0.0.1:1", "no http URL"),
-            ("ünïcödé", "no http URL"),
+            ("", "not an http URL"),
+            ("http:/", "not an http URL"),
+            ("https://127.0.0.1:1", "not an http URL"),
+            ("127.0.0.1:1", "not an http URL"),
+            ("ünïcödé", "not an http URL"),
             ("http://", "not this machine"),
             ("http://example.com:1", "not this machine"),
             ("http://localhost.example.com:1", "not this machine"),

@@ -70,7 +70,7 @@ fn perhaps(settings: Option<Config<Settings>>) -> bool {
     settings.is_some()
 }
 
-/// Types that come out of a macro are wrapped in groups nobody sees.
+/// Types that come out of a macro are wrapped in invisible groups.
 macro_rules! typed {
     ($name:ident, $turns:ty, $config:ty) => {
         #[evaluator(contract = adk)]
@@ -177,9 +177,12 @@ fn what_the_document_does_not_have_is_an_error_unless_it_is_optional() {
 #[test]
 fn a_config_is_what_else_is_in_the_criterion() {
     let mut document = document();
-    let told = answer(&configured::EVALUATOR, &document);
-    assert_eq!(told["overall_eval_status"], 1);
-    assert_eq!(told["overall_rubric_scores"], json!([{"rubric_id": "length", "rationale": "3"}]));
+    let answered = answer(&configured::EVALUATOR, &document);
+    assert_eq!(answered["overall_eval_status"], 1);
+    assert_eq!(
+        answered["overall_rubric_scores"],
+        json!([{"rubric_id": "length", "rationale": "3"}])
+    );
     document["eval_metric"]["criterion"]["min_length"] = json!("long");
     let (_, message) = failure(&configured::EVALUATOR, &document);
     assert!(message.starts_with("eval_metric.criterion.min_length: invalid type"), "{message}");
@@ -194,8 +197,8 @@ fn casing_makes_no_difference_to_arguments() {
         .to_string()
         .replace("final_response", "finalResponse")
         .replace("eval_metric", "evalMetric");
-    let told = testing::answer_json(&configured::EVALUATOR, camel).unwrap();
-    assert_eq!(told["overall_eval_status"], 1);
+    let answered = testing::answer_json(&configured::EVALUATOR, camel).unwrap();
+    assert_eq!(answered["overall_eval_status"], 1);
 }
 
 #[test]

@@ -134,22 +134,22 @@ mod arguments {
         app_params: Option<JsonObject>,
         testcase: Option<Value>,
     ) -> JsonObject {
-        let told = json!({
+        let answered = json!({
             "min_length": parameters.min_length, "app_params": app_params.is_some(),
             "testcase": testcase.is_some(),
         });
-        told.as_object().cloned().unwrap_or_default()
+        answered.as_object().cloned().unwrap_or_default()
     }
 
     #[test]
     fn parameters_are_empty_where_there_are_none() {
-        let told = |document: Value| answer(&of_parameters::EVALUATOR, &document).unwrap();
+        let answered = |document: Value| answer(&of_parameters::EVALUATOR, &document).unwrap();
         assert_eq!(
-            told(json!({"inputs": {}, "output": ""})),
+            answered(json!({"inputs": {}, "output": ""})),
             json!({"min_length": 0, "app_params": false, "testcase": false})
         );
         assert_eq!(
-            told(json!({"inputs": {}, "parameters": {"min_length": 3}, "testcase": {"id": 1}})),
+            answered(json!({"inputs": {}, "parameters": {"min_length": 3}, "testcase": {"id": 1}})),
             json!({"min_length": 3, "app_params": false, "testcase": true})
         );
         let wrong = json!({"inputs": {}, "parameters": {"min_length": "x"}});
@@ -199,15 +199,15 @@ mod results {
 
     #[test]
     fn any_value_that_says_something_is_one() {
-        let told = |output: Value| answer(&returned::EVALUATOR, &code(output));
-        assert_eq!(told(json!(0.25)), Ok(json!({"score": 0.25, "success": false})));
-        assert_eq!(told(json!(true)), Ok(json!({"success": true})));
-        assert_eq!(told(json!("good")), Ok(json!("good")));
-        assert_eq!(told(json!([1, "x"])), Ok(json!([1, "x"])));
+        let answered = |output: Value| answer(&returned::EVALUATOR, &code(output));
+        assert_eq!(answered(json!(0.25)), Ok(json!({"score": 0.25, "success": false})));
+        assert_eq!(answered(json!(true)), Ok(json!({"success": true})));
+        assert_eq!(answered(json!("good")), Ok(json!("good")));
+        assert_eq!(answered(json!([1, "x"])), Ok(json!([1, "x"])));
         let metrics = json!({"a": 1, "b": {"score": 0.5}});
-        assert_eq!(told(metrics.clone()), Ok(metrics));
+        assert_eq!(answered(metrics.clone()), Ok(metrics));
         assert_eq!(
-            told(json!({"score": 0.7, "why": "r"})),
+            answered(json!({"score": 0.7, "why": "r"})),
             Ok(json!({"score": 0.7, "success": true, "why": "r"}))
         );
         for nothing in [json!(null), json!({}), json!({"score": 2}), json!({"success": "yes"})] {
@@ -227,7 +227,7 @@ mod results {
         assert_eq!(v1(json!(false)), Ok(json!({"score": 0.0, "success": false})));
         assert_eq!(
             v1(json!("good")).unwrap_err(),
-            "Agenta does not take a text for an answer (custom code v1): return a score"
+            "Agenta does not accept a text as an answer (custom code v1): return a score"
         );
         let webhook = json!({"inputs": {}, "output": "good"});
         assert_eq!(answer(&text::EVALUATOR, &webhook), Ok(json!("good")));
@@ -235,9 +235,9 @@ mod results {
 
     #[test]
     fn types_say_the_same() {
-        let told = |output: f64| answer(&typed::EVALUATOR, &code(json!(output)));
-        assert_eq!(told(0.75), Ok(json!({"score": 0.75, "success": false, "words": 3})));
-        assert!(told(1.5).unwrap_err().starts_with("1.5 is not a score"));
+        let answered = |output: f64| answer(&typed::EVALUATOR, &code(json!(output)));
+        assert_eq!(answered(0.75), Ok(json!({"score": 0.75, "success": false, "words": 3})));
+        assert!(answered(1.5).unwrap_err().starts_with("1.5 is not a score"));
     }
 
     #[test]

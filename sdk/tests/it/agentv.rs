@@ -156,7 +156,7 @@ fn documents_of_others_are_refused_by_judges() {
         3,
         "written against the contract `agentv`, and the document is one of `agentevals`",
     );
-    // Unless somebody says that it is one.
+    // Unless the author says that it is one.
     let forced =
         run("judge", &["--contract", "agentv"], r#"{"metric_name": "judge", "output": "a"}"#);
     assert_eq!(forced.answer()["hits"], json!(["1 characters"]));
@@ -164,8 +164,8 @@ fn documents_of_others_are_refused_by_judges() {
 
 #[test]
 fn a_large_answer_is_read_from_its_file() {
-    let folder = tempfile();
-    let path = folder.join("output.json");
+    let directory = tempfile();
+    let path = directory.join("output.json");
     let text = "é".repeat(60_000);
     let transcript =
         json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": text}]);
@@ -177,30 +177,30 @@ fn a_large_answer_is_read_from_its_file() {
             assert_eq!(answer["score"], 1.0, "{fixture}");
         }
     }
-    fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn an_answer_that_cannot_be_read_is_an_error_and_no_bad_answer() {
-    let folder = tempfile();
+    let directory = tempfile();
     let document =
         |path: PathBuf| json!({"criteria": "c", "output": null, "output_path": path}).to_string();
-    fs::write(folder.join("odd.json"), "SECRET=1").unwrap();
+    fs::write(directory.join("odd.json"), "SECRET=1").unwrap();
     for fixture in ["judge", "response_quality"] {
-        run(fixture, &[], &document(folder.join("gone.json")))
+        run(fixture, &[], &document(directory.join("gone.json")))
             .failed(3, "output_path: the answer is in the file");
-        run(fixture, &[], &document(folder.clone())).failed(3, "it is not a file");
-        let odd = run(fixture, &[], &document(folder.join("odd.json")));
+        run(fixture, &[], &document(directory.clone())).failed(3, "it is not a file");
+        let odd = run(fixture, &[], &document(directory.join("odd.json")));
         odd.failed(3, "output_path: the file holds neither a JSON string nor an array of messages");
         assert!(!odd.stderr.contains("SECRET"), "{odd:?}");
     }
-    fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(directory).unwrap();
 }
 
-/// A folder of this test's own.
+/// A directory of this test's own.
 fn tempfile() -> PathBuf {
     let name = format!("evaluator-agentv-{}-{:?}", std::process::id(), thread::current().id());
-    let folder = std::env::temp_dir().join(name.replace(['(', ')'], ""));
-    fs::create_dir_all(&folder).unwrap();
-    folder
+    let directory = std::env::temp_dir().join(name.replace(['(', ')'], ""));
+    fs::create_dir_all(&directory).unwrap();
+    directory
 }

@@ -128,7 +128,7 @@ fn main() -> ExitCode {
         Ok("troublesome") => troublesome::run(),
         Ok("several") => run_any(&[response_quality::EVALUATOR, strict::EVALUATOR]),
         Ok("own subscriber") => {
-            tracing::subscriber::set_global_default(own::Own).expect("nobody was faster");
+            tracing::subscriber::set_global_default(own::Own).expect("no other subscriber is set");
             troublesome::run()
         }
         Ok(other) => hosts::run(other).unwrap_or(ExitCode::from(99)),

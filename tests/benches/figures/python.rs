@@ -39,6 +39,6 @@ pub(crate) fn measure(bench: &Bench, table: &mut Table) {
         scores::assert_same(&report, &bench.directory.file("python-agentevals.json"));
     }
     let usage = bench.measure("python-process.json", 1, &ours(&*fresh));
-    table.add("the same, each evaluation started anew", theirs, Aim::default(), usage);
+    table.add("the same, each evaluation started again", theirs, Aim::default(), usage);
     scores::assert_same(&report, &bench.directory.file("python-process.json"));
 }

@@ -1,6 +1,6 @@
 //! What the compiler says to authors: one mistake gives one error, at its place and in our words.
 //!
-//! After a change that is meant, `TRYBUILD=overwrite cargo test -p evaluator-compile-fail` writes the goldens anew.
+//! After a change that is meant, `TRYBUILD=overwrite cargo test -p evaluator-compile-fail` writes the goldens again.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -38,7 +38,7 @@ fn one_mistake_is_one_error() {
 
 #[test]
 fn no_message_quotes_the_standard_library() {
-    // What is quoted from there depends on the component `rust-src`, and helps nobody.
+    // What is quoted from there depends on the component `rust-src`, and helps no reader.
     for (path, text) in goldens() {
         for source in ["$RUST", "/rustc/", "/library/"] {
             assert!(!text.contains(source), "{}: {text}", path.display());

@@ -10,6 +10,7 @@ use evaluator_host::{
     process::Cancellation,
     report::Report,
     run::{Request, Runner},
+    verdict::Standing,
 };
 use evaluator_test_support::{TestDirectory, recording::recording, run as run_program};
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ fn config(kind: &str) -> Config {
     };
     let entry = |name: &str, more: &str| format!("  - {{name: {name}, type: {kind}{more}}}\n");
     let entries = [
-        entry("told", ", threshold: 0.75, config: {share: 0.75}"),
+        entry("scripted", ", threshold: 0.75, config: {share: 0.75}"),
         entry("afraid_of_dogs", ""),
         entry("fails", ""),
         entry("not_a_score", ""),
@@ -105,9 +106,9 @@ fn results_do_not_depend_on_where_evaluators_ran() {
 fn contracts_of_other_hosts_hold_wherever_evaluators_run() {
     for contract in ["agentv", "adk", "agenta"] {
         let inside = comparable(&run(&linked(), config(&format!("linked, contract: {contract}"))));
-        let told = &inside["traces"][3]["metrics"][0];
-        assert_eq!(told["score"], 0.75, "{contract}: {told}");
-        assert_eq!(told["eval_status"], "PASSED", "{contract}: {told}");
+        let scripted = &inside["traces"][3]["metrics"][0];
+        assert_eq!(scripted["score"], 0.75, "{contract}: {scripted}");
+        assert_eq!(scripted["eval_status"], "PASSED", "{contract}: {scripted}");
         let panicked = inside["traces"][3]["metrics"][1]["error"].as_str().unwrap_or_default();
         assert!(panicked.contains("the evaluator panicked"), "{contract}: {panicked}");
         assert_eq!(inside["traces"][0]["metrics"][1]["score"], 1.0, "{contract}");
@@ -135,11 +136,11 @@ fn the_order_does_not_depend_on_how_many_run_at_a_time() {
 }
 
 #[test]
-fn what_is_not_linked_is_an_error_beside_the_others() {
+fn what_is_not_linked_is_an_error_next_to_the_others() {
     let mut config = config("linked");
-    config.evaluators.push(EvaluatorConfig::linked("told_you"));
+    config.evaluators.push(EvaluatorConfig::linked("scripted_too"));
     let finding = linked().check(&config).pop().unwrap();
-    let expected = "no evaluator `told_you` is linked into this program (it has afraid_of_dogs, fails, not_a_score, told)";
+    let expected = "no evaluator `scripted_too` is linked into this program (it has afraid_of_dogs, fails, not_a_score, scripted)";
     assert_eq!(finding.result, Err(expected.to_owned()));
     let report = run(&linked(), config);
     let evaluations = report.conversations.get(0).unwrap().unwrap().evaluations;
@@ -161,7 +162,7 @@ fn nothing_is_judged_when_the_run_was_cancelled() {
             .iter()
             .all(|it| it.score.is_none()))
     );
-    assert!(!report.tally().is_green() || report.conversations.is_empty());
+    assert_eq!(report.standing(), Standing::Errored);
 }
 
 #[test]
@@ -169,7 +170,7 @@ fn a_command_may_have_evaluators_of_its_own() {
     let directory = TestDirectory::new();
     directory.file("traces.json", traces());
     let entries =
-        "evaluators:\n- {name: told, type: linked, config: {share: 0.25}, threshold: 0.2}\n";
+        "evaluators:\n- {name: scripted, type: linked, config: {share: 0.25}, threshold: 0.2}\n";
     directory.file("c.yaml", entries);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
@@ -179,4 +180,18 @@ fn a_command_may_have_evaluators_of_its_own() {
     assert!(found.contains("linked into this program"), "{found}");
     let report = run(&["run", "traces.json", "-c", "c.yaml", "-o", "json"]).json();
     assert_eq!(report["summary"]["passed"], json!(CONVERSATIONS));
+}
+
+#[test]
+fn a_resumed_run_applies_the_threshold_of_its_entry_whatever_the_contract() {
+    let directory = TestDirectory::new();
+    directory.file("traces.json", traces());
+    // Documents of this contract have no threshold.
+    for (threshold, code) in [(0.5, 0), (0.5, 0), (0.9, 1)] {
+        let entry = "{name: scripted, type: linked, contract: agentv, config: {share: 0.75}";
+        directory.file("c.yaml", format!("evaluators:\n- {entry}, threshold: {threshold}}}\n"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
+        command.args(["run", "traces.json", "-c", "c.yaml", "-o", "json", "--resume"]);
+        run_program(command.current_dir(directory.path())).exits(code);
+    }
 }

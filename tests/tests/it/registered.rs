@@ -6,7 +6,7 @@ use evaluator_test_support::{TestDirectory, run};
 
 const CONFIG: &str = "evaluators:
 - {name: content, type: builtin}
-- {name: own, type: code, path: own.check, executor: beside}
+- {name: own, type: code, path: own.check, executor: renamed}
 - {name: kept, type: remote, source: drawer, ref: kept/kept.check}
 ";
 

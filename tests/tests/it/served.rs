@@ -33,7 +33,7 @@ async fn answer(service: &Service, name: &str, document: &str) -> Result<Value, 
     }
 }
 
-fn told(what: &str) -> String {
+fn doing(what: &str) -> String {
     json!({"metric_name": "other", "config": {"do": what}, "invocations": []}).to_string()
 }
 
@@ -54,7 +54,7 @@ async fn all_evaluators_of_a_program_are_offered() {
             ("counting", "agenta", "Scores which document of its process this is: 1, 1/2, 1/3 .."),
         ]
     );
-    assert!(service.answer("nobody", b"{}").await.is_none());
+    assert!(service.answer("unknown", b"{}").await.is_none());
     service.close().await;
 }
 
@@ -62,16 +62,16 @@ async fn all_evaluators_of_a_program_are_offered() {
 async fn one_process_answers_document_after_document() {
     let service = service("").await.unwrap();
     let pid =
-        async || answer(&service, "resident", &told("")).await.unwrap()["details"]["pid"].clone();
+        async || answer(&service, "resident", &doing("")).await.unwrap()["details"]["pid"].clone();
     let first = pid().await;
     assert_eq!(pid().await, first);
     let broken = |kind: &str| Err((kind.to_owned(), 500));
-    assert_eq!(answer(&service, "resident", &told("fail")).await, broken("exited"));
+    assert_eq!(answer(&service, "resident", &doing("fail")).await, broken("exited"));
     assert_eq!(pid().await, first);
     // A document that ends the process costs no other one.
-    assert_eq!(answer(&service, "resident", &told("die")).await, broken("exited"));
+    assert_eq!(answer(&service, "resident", &doing("die")).await, broken("exited"));
     assert_ne!(pid().await, first);
-    let abstained = answer(&service, "resident", &told("abstain")).await.unwrap();
+    let abstained = answer(&service, "resident", &doing("abstain")).await.unwrap();
     assert_eq!(abstained["status"], "NOT_EVALUATED");
     service.close().await;
 }
@@ -115,7 +115,7 @@ async fn answers_are_in_the_terms_of_the_document() {
     let passed = answer(&service, "correct", WEBHOOK).await.unwrap();
     assert_eq!(passed["success"], json!(true), "{passed}");
     let refusal = ("refused".to_owned(), 422);
-    assert_eq!(answer(&service, "correct", &told("")).await, Err(refusal.clone()));
+    assert_eq!(answer(&service, "correct", &doing("")).await, Err(refusal.clone()));
     let refusal = ("bad_document".to_owned(), 400);
     assert_eq!(answer(&service, "correct", "nonsense").await, Err(refusal));
     service.close().await;

@@ -33,7 +33,6 @@ impl Scaffold {
         }
         let request = Request::new(&directory, None, Some(template)).unwrap();
         let created = render(&request, &SdkSource::of_this_build()).unwrap();
-        assert_eq!(created.folder(), directory);
         if template.language() == Language::Rust {
             // The versions this workspace was built with are on this machine; others may not be.
             let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
@@ -139,7 +138,7 @@ fn typescript() {
 
 #[test]
 fn the_printed_configuration_is_one() {
-    for template in Template::ALL {
+    for template in Template::all() {
         let scaffold = Scaffold::new("config", template);
         let file = scaffold.directory.join("eval_config.yaml");
         fs::write(&file, scaffold.created.config()).unwrap();
@@ -156,7 +155,7 @@ fn the_printed_configuration_is_one() {
 
 #[test]
 fn the_manifest_describes_the_evaluator() {
-    for template in Template::ALL {
+    for template in Template::all() {
         let scaffold = Scaffold::new("manifest", template);
         let text = fs::read_to_string(scaffold.directory.join("evaluator.yaml")).unwrap();
 
@@ -172,7 +171,7 @@ fn the_manifest_describes_the_evaluator() {
 #[test]
 fn what_is_created_is_valid() {
     // The first build of each takes a while, and cargo's lock is shared: one after the other.
-    for template in Template::ALL {
+    for template in Template::all() {
         let scaffold = Scaffold::new("valid", template);
         let environment = Environment::inherited()
             .with("CARGO_NET_OFFLINE", "true")

@@ -244,8 +244,12 @@ impl RunSums {
         for (sum, count) in self.tokens.iter_mut().zip(counts_of_tokens) {
             *sum = sum.saturating_add(i128::from(count));
         }
-        run.counts.total_llm_calls += counts.llm_calls;
-        run.counts.total_tool_calls += counts.tool_calls;
+        for (sum, count) in [
+            (&mut run.counts.total_llm_calls, counts.llm_calls),
+            (&mut run.counts.total_tool_calls, counts.tool_calls),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
         for model in models {
             if !self.models.contains(model) {
                 self.models.insert(model.clone());

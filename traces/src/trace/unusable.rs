@@ -110,7 +110,7 @@ impl UnusableParts {
 
     fn count(&mut self, part: Part, count: u64) {
         match self.counts.iter_mut().find(|(known, _)| *known == part) {
-            Some((_, known)) => *known += count,
+            Some((_, known)) => *known = known.saturating_add(count),
             None => self.counts.push((part, count)),
         }
     }
@@ -119,8 +119,8 @@ impl UnusableParts {
 impl fmt::Display for UnusableParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} left out: {}", self.counted(), self.listed.join("; "))?;
-        let all: u64 = self.counts.iter().map(|(_, count)| *count).sum();
-        match all - self.listed.len() as u64 {
+        let all = self.counts.iter().fold(0, |all: u64, (_, count)| all.saturating_add(*count));
+        match all.saturating_sub(self.listed.len() as u64) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }

@@ -1,4 +1,4 @@
-//! Looks at the standard streams before the standard library replaces those that are closed.
+//! Inspects the standard streams before the standard library replaces those that are closed.
 #![cfg_attr(
     unix,
     expect(
@@ -10,7 +10,7 @@
 #[cfg(unix)]
 pub(super) use unix::stdout_was_closed;
 
-/// Handles that are not there make writes fail here.
+/// On this system, writes to a missing handle fail.
 #[cfg(not(unix))]
 pub(super) fn stdout_was_closed() -> bool {
     false

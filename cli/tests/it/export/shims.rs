@@ -8,14 +8,14 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Ran, finish, has};
+use crate::support::{Directory, Ran, finish, has};
 
-/// `python3` in that folder, with something to read.
+/// `python3` in that directory, with something to read.
 #[expect(clippy::disallowed_methods, reason = "this is what is tested")]
-pub(crate) fn python(folder: &Folder, args: &[&str], input: &str) -> Ran {
+pub(crate) fn python(directory: &Directory, args: &[&str], input: &str) -> Ran {
     let mut child = Command::new("python3")
         .args(args)
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -53,28 +53,28 @@ fn the_file_for_agentevals_becomes_the_program() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
+    let directory = Directory::new();
     for (does, code, says) in [
         ("cat; echo said >&2", Some(0), "said\n"),
         ("cat; exit 3", Some(3), ""),
         ("cat; kill -KILL $$", None, ""),
     ] {
-        folder.script("polite", does);
-        folder.evaluator(&["export", "--for", "agentevals", "polite"]).exits(0);
-        let ran = python(&folder, &["polite.py"], "{\"a\": 1}");
+        directory.script("polite", does);
+        directory.evaluator(&["export", "--for", "agentevals", "polite"]).exits(0);
+        let ran = python(&directory, &["polite.py"], "{\"a\": 1}");
         assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (code, "{\"a\": 1}", says));
     }
-    fs::remove_file(folder.path().join("polite")).unwrap();
-    let ran = python(&folder, &["polite.py"], "").exits(1);
+    fs::remove_file(directory.path().join("polite")).unwrap();
+    let ran = python(&directory, &["polite.py"], "").exits(1);
     ran.reports_nothing().says("cannot start /");
 }
 
 /// Runs a piece of Python that prints JSON; it finds `call`, which gives what came of a call, or the error's text.
-fn printed(folder: &Folder, code: &str) -> Value {
+fn printed(directory: &Directory, code: &str) -> Value {
     let program = format!(
         "import json\n\n\ndef call(function, *arguments):\n    try:\n        return function(*arguments)\n    except Exception as error:\n        return f'ERROR {{error}}'\n\n\n{code}"
     );
-    python(folder, &["-c", &program], "").exits(0).json()
+    python(directory, &["-c", &program], "").exits(0).json()
 }
 
 #[test]
@@ -82,19 +82,19 @@ fn custom_code_for_agenta_hands_on_what_it_is_given() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "polite",
         "cat >read; echo '{\"score\": 0.25, \"success\": false, \"why\": \"é\"}'",
     );
-    folder.evaluator(&["export", "--for", "agenta", "polite"]).exits(0);
+    directory.evaluator(&["export", "--for", "agenta", "polite"]).exits(0);
     let run = |version: &str, arguments: &str| {
         // As Agenta's own runner does.
         let code = format!(
             "code = {{}}\nexec(open('polite_agenta_{version}.py').read(), code)\nprint(json.dumps(call(code['evaluate'], {arguments})))"
         );
-        let answer = printed(&folder, &code);
-        let read = fs::read_to_string(folder.path().join("read")).unwrap_or_default();
+        let answer = printed(&directory, &code);
+        let read = fs::read_to_string(directory.path().join("read")).unwrap_or_default();
         (answer, serde_json::from_str(&read).unwrap_or(Value::Null))
     };
     assert_eq!(
@@ -109,7 +109,7 @@ fn custom_code_for_agenta_hands_on_what_it_is_given() {
     let whole = json!({"score": 0.25, "success": false, "why": "é"});
     assert_eq!(run("v3", "{}, {'a': 1}, None"), (whole, document));
     for fault in FAULTS.iter().chain(&BEYOND) {
-        folder.script("polite", fault);
+        directory.script("polite", fault);
         for (version, arguments) in
             [("v1", "{}, {}, '', ''"), ("v2", "{}, '', {}"), ("v3", "{}, '', {}")]
         {
@@ -125,17 +125,17 @@ fn the_assertion_for_promptfoo_is_mapped_as_its_header_says() {
     if !has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.script(
+    let directory = Directory::new();
+    directory.script(
         "polite",
         r#"cat >read; echo '{"score": 0.5, "pass": false, "reason": "half", "checks": [{"text": "t", "pass": true, "reason": "r"}]}'"#,
     );
-    folder.evaluator(&["export", "--for", "promptfoo", "polite"]).exits(0);
+    directory.evaluator(&["export", "--for", "promptfoo", "polite"]).exits(0);
     let run = |output: &str, context: &str| {
         let code = format!(
             "import polite_promptfoo\nprint(json.dumps(call(polite_promptfoo.get_assert, {output}, {context})))"
         );
-        printed(&folder, &code)
+        printed(&directory, &code)
     };
     let answer = run(
         "'Paris'",
@@ -151,7 +151,7 @@ fn the_assertion_for_promptfoo_is_mapped_as_its_header_says() {
         })
     );
     let read = || -> Value {
-        serde_json::from_str(&fs::read_to_string(folder.path().join("read")).unwrap()).unwrap()
+        serde_json::from_str(&fs::read_to_string(directory.path().join("read")).unwrap()).unwrap()
     };
     let document = read();
     assert_eq!(document["output"], "Paris");
@@ -185,11 +185,11 @@ fn the_assertion_for_promptfoo_is_mapped_as_its_header_says() {
             }),
         ),
     ] {
-        folder.script("polite", &format!("cat >/dev/null; echo '{gives}'"));
+        directory.script("polite", &format!("cat >/dev/null; echo '{gives}'"));
         assert_eq!(run("'Paris'", "{}"), wanted);
     }
     for fault in FAULTS.iter().chain(&BEYOND) {
-        folder.script("polite", fault);
+        directory.script("polite", fault);
         let answer = run("'Paris'", "{}");
         assert!(answer.as_str().unwrap_or_default().starts_with("ERROR "), "{fault}: {answer}");
     }
@@ -236,25 +236,25 @@ def plain(value):
     return value
 "#;
 
-/// A folder with a metric that was exported, and something that looks like ADK.
-fn adk() -> Folder {
-    let folder = Folder::new();
+/// A directory with a metric that was exported, and something that looks like ADK.
+fn adk() -> Directory {
+    let directory = Directory::new();
     for module in ["google", "google/adk", "google/adk/evaluation"] {
-        folder.file(&format!("{module}/__init__.py"), "");
+        directory.file(&format!("{module}/__init__.py"), "");
     }
-    folder.file("google/adk/evaluation/evaluator.py", ADK);
-    folder.file("google/adk/evaluation/eval_rubrics.py", "from .evaluator import RubricScore\n");
-    folder.script("polite", "exit 1");
-    folder.evaluator(&["export", "--for", "adk", "polite"]).exits(0);
-    folder
+    directory.file("google/adk/evaluation/evaluator.py", ADK);
+    directory.file("google/adk/evaluation/eval_rubrics.py", "from .evaluator import RubricScore\n");
+    directory.script("polite", "exit 1");
+    directory.evaluator(&["export", "--for", "adk", "polite"]).exits(0);
+    directory
 }
 
 /// What ADK gets from the metric for two turns.
-fn evaluate(folder: &Folder, how: &str, criterion: &str) -> Value {
+fn evaluate(directory: &Directory, how: &str, criterion: &str) -> Value {
     let code = format!(
         "import asyncio\nfrom google.adk.evaluation.evaluator import Turn, plain\nimport polite_adk_metric as m\n\n\nclass Metric(Turn):\n    criterion = Turn({criterion})\n\n\nturns = [Turn(), Turn()]\nprint(json.dumps(plain(call({how}, Metric(), turns, turns, None))))"
     );
-    printed(folder, &code)
+    printed(directory, &code)
 }
 
 const SYNC: &str = "m.evaluate_sync";
@@ -265,33 +265,33 @@ fn the_metric_for_adk_hands_on_what_it_is_given() {
     if !has("python3") {
         return;
     }
-    let folder = adk();
-    folder.script(
+    let directory = adk();
+    directory.script(
         "polite",
         r#"cat >read; echo '{"overall_score": 0.5, "overall_eval_status": 1, "per_invocation_results": [{"score": 0, "eval_status": 2}, {"score": 1, "eval_status": 1}]}'"#,
     );
     for how in [SYNC, ASYNC] {
-        let result = evaluate(&folder, how, "threshold=0.5");
+        let result = evaluate(&directory, how, "threshold=0.5");
         assert_eq!(result["overall_eval_status"], 1, "{result}");
         assert_eq!(result["per_invocation_results"][1]["score"], 1);
         assert_eq!(result["per_invocation_results"][1]["actual_invocation"], json!({}));
-        let read = fs::read_to_string(folder.path().join("read")).unwrap();
+        let read = fs::read_to_string(directory.path().join("read")).unwrap();
         assert_eq!(
             read,
             "{\"eval_metric\":\"Metric\",\"actual_invocations\":[\"Turn\",\"Turn\"],\"expected_invocations\":[\"Turn\",\"Turn\"],\"conversation_scenario\":null}\n"
         );
     }
     // As many rows as it likes, where it judges nothing.
-    folder.script("polite", r#"cat >/dev/null; echo '{"overall_eval_status": 3}'"#);
-    let result = evaluate(&folder, SYNC, "threshold=0.5");
+    directory.script("polite", r#"cat >/dev/null; echo '{"overall_eval_status": 3}'"#);
+    let result = evaluate(&directory, SYNC, "threshold=0.5");
     assert_eq!(result, json!({"overall_eval_status": 3, "per_invocation_results": []}));
     // Another command, as a list or as for a shell.
-    let other = folder.script(
+    let other = directory.script(
         "other one",
         r#"cat >/dev/null; echo "{\"overall_score\": $1, \"overall_eval_status\": 4}""#,
     );
     for command in [format!("[{other:?}, '0.25']"), format!("'\\'{}\\' 0.25'", other.display())] {
-        let result = evaluate(&folder, SYNC, &format!("command={command}"));
+        let result = evaluate(&directory, SYNC, &format!("command={command}"));
         assert_eq!(result["overall_score"], 0.25, "{result}");
     }
 }
@@ -301,19 +301,19 @@ fn a_metric_that_breaks_fails_the_case_and_says_why() {
     if !has("python3") {
         return;
     }
-    let folder = adk();
+    let directory = adk();
     let rows = "cat >/dev/null; echo '{\"overall_score\": 1, \"overall_eval_status\": 1, \"per_invocation_results\": [{\"score\": 1, \"eval_status\": 1}]}'";
     let status = "cat >/dev/null; echo '{\"overall_score\": 1, \"overall_eval_status\": \"PASSED\", \"per_invocation_results\": []}'";
     for fault in FAULTS.iter().chain(&[rows, status, "sleep 600 & sleep 600"]) {
-        folder.script("polite", fault);
-        let result = evaluate(&folder, SYNC, "threshold=0.5, timeout=1.5");
+        directory.script("polite", fault);
+        let result = evaluate(&directory, SYNC, "threshold=0.5, timeout=1.5");
         assert_eq!(result["overall_eval_status"], 2, "{fault}: {result}");
         assert_eq!(result["overall_score"], 0.0);
         let rows = result["per_invocation_results"].as_array().unwrap();
         assert_eq!(rows.iter().filter(|row| row["eval_status"] == 2).count(), 2, "{result}");
         let reason = result["overall_rubric_scores"][0]["rationale"].as_str().unwrap();
         assert!(reason.starts_with("the evaluator broke, the agent was not judged: "), "{reason}");
-        let raised = evaluate(&folder, ASYNC, "timeout=1.5, on_error='raise'");
+        let raised = evaluate(&directory, ASYNC, "timeout=1.5, on_error='raise'");
         assert!(raised.as_str().unwrap().starts_with("ERROR "), "{fault}: {raised}");
     }
     // Nor is a mistake in the options green.
@@ -325,7 +325,7 @@ fn a_metric_that_breaks_fails_the_case_and_says_why() {
         "command=[]",
         "command=None",
     ] {
-        let result = evaluate(&folder, SYNC, criterion);
+        let result = evaluate(&directory, SYNC, criterion);
         assert_eq!(result["overall_eval_status"], 2, "{criterion}: {result}");
     }
 }

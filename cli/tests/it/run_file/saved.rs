@@ -5,16 +5,16 @@ use crate::support;
 
 /// A directory with everything that a report may contain: failures, errors, retries, contradictions, trace files of which a
 /// part cannot be used, and golden cases without a recording.
-fn all_kinds() -> Folder {
-    let folder = Folder::new();
-    folder.script("fails", r#"cat >/dev/null; echo '{"score": 0.25, "details": {"why": "é", "big": 123456789012345678901234567890}}'"#);
-    folder.script("contradicts", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
-    folder.script("breaks", BREAKS);
-    folder.file("c.yaml", config(&["fails", "contradicts", "breaks"]));
+fn all_kinds() -> Directory {
+    let directory = Directory::new();
+    directory.script("fails", r#"cat >/dev/null; echo '{"score": 0.25, "details": {"why": "é", "big": 123456789012345678901234567890}}'"#);
+    directory.script("contradicts", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
+    directory.script("breaks", BREAKS);
+    directory.file("c.yaml", config(&["fails", "contradicts", "breaks"]));
     let text = fs::read_to_string(trace("i11_five_traces_plain")).unwrap();
-    folder.file("five.json", text);
-    folder.file("broken.json", "{\"resourceSpans\": [{\"scopeSpans\": 1}]}");
-    folder
+    directory.file("five.json", text);
+    directory.file("broken.json", "{\"resourceSpans\": [{\"scopeSpans\": 1}]}");
+    directory
 }
 
 /// The arguments that write each form to a file with this prefix.
@@ -25,14 +25,14 @@ fn forms(prefix: &str) -> Vec<String> {
 }
 
 /// Runs `evaluator` in the directory.
-fn evaluator(folder: &Folder, args: &[&str], more: &[String]) -> Ran {
+fn evaluator(directory: &Directory, args: &[&str], more: &[String]) -> Ran {
     let more = more.iter().map(String::as_str);
     let args: Vec<&str> = args.iter().copied().chain(more).collect();
-    finish(folder.command(&args).env("RUN", "0").spawn().unwrap())
+    finish(directory.command(&args).env("RUN", "0").spawn().unwrap())
 }
 
-fn form(folder: &Folder, prefix: &str, form: &str) -> String {
-    fs::read_to_string(folder.path().join(format!("{prefix}.{form}"))).unwrap()
+fn form(directory: &Directory, prefix: &str, form: &str) -> String {
+    fs::read_to_string(directory.path().join(format!("{prefix}.{form}"))).unwrap()
 }
 
 /// A report without durations: numbers with a unit, columns of them, and the lines and attributes that hold one.
@@ -51,20 +51,20 @@ fn without_durations(text: &str) -> String {
 
 #[test]
 fn a_saved_run_is_reported_as_it_was_in_every_form() {
-    let folder = all_kinds();
+    let directory = all_kinds();
     let goldens = eval_set("library");
     let run = ["run", "five.json", "broken.json", "-c", "c.yaml", "-e", &goldens];
-    let unsaved = evaluator(&folder, &run, &forms("unsaved")).exits(3);
-    let live = evaluator(&folder, &[&run[..], &SAVE].concat(), &forms("live")).exits(3);
-    let resumed = evaluator(&folder, &[&run[..], &RESUME].concat(), &forms("resumed")).exits(3);
-    let saved = evaluator(&folder, &["report", FILE], &forms("saved")).exits(3);
+    let unsaved = evaluator(&directory, &run, &forms("unsaved")).exits(3);
+    let live = evaluator(&directory, &[&run[..], &SAVE].concat(), &forms("live")).exits(3);
+    let resumed = evaluator(&directory, &[&run[..], &RESUME].concat(), &forms("resumed")).exits(3);
+    let saved = evaluator(&directory, &["report", FILE], &forms("saved")).exits(3);
     for name in support::output_formats() {
-        let text = form(&folder, "saved", name);
+        let text = form(&directory, "saved", name);
         // Nothing is evaluated again, so this is the same with all durations, but for the number of results that were reused.
-        let resumed = form(&folder, "resumed", name);
+        let resumed = form(&directory, "resumed", name);
         assert_eq!(text, resumed, "{name}");
         for prefix in ["unsaved", "live"] {
-            let text = without_durations(&form(&folder, prefix, name));
+            let text = without_durations(&form(&directory, prefix, name));
             let expected = without_durations(&resumed);
             let reused = "; 20 of 20 results from an earlier run";
             assert_eq!(text, expected.replace(reused, ""), "{name} {prefix}");
@@ -76,7 +76,7 @@ fn a_saved_run_is_reported_as_it_was_in_every_form() {
     assert_eq!(last(&unsaved), last(&live));
     for text in ["broken.json", "golden cases without a recording"] {
         assert!(
-            saved.stderr.contains(text) || form(&folder, "saved", "json").contains(text),
+            saved.stderr.contains(text) || form(&directory, "saved", "json").contains(text),
             "{text}"
         );
     }
@@ -84,12 +84,12 @@ fn a_saved_run_is_reported_as_it_was_in_every_form() {
 
 #[test]
 fn the_exit_code_is_that_of_the_policy_of_the_run() {
-    let folder = Folder::new();
-    folder
+    let directory = Directory::new();
+    directory
         .script("breaks-once", r#"case "$(cat)" in *'five'*) exit 7;; esac; echo '{"score": 1}'"#);
-    folder.script("low", r#"cat >/dev/null; echo '{"score": 0.1}'"#);
-    folder.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
-    folder.script("breaks", BREAKS);
+    directory.script("low", r#"cat >/dev/null; echo '{"score": 0.1}'"#);
+    directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    directory.script("breaks", BREAKS);
     let five = trace("i11_five_traces_plain");
     for (evaluators, more, code) in [
         (&["good"][..], &[][..], 0),
@@ -102,10 +102,10 @@ fn the_exit_code_is_that_of_the_policy_of_the_run() {
             .iter()
             .map(|name| format!("  - {{name: {name}, type: code, path: ./{name}}}\n"))
             .collect();
-        folder.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
+        directory.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
         let args = [&["run", &five, "-c", "c.yaml"][..], more, &SAVE].concat();
-        let live = evaluator(&folder, &args, &[]).exits(code);
-        let saved = evaluator(&folder, &["report", FILE], &[]).exits(code);
+        let live = evaluator(&directory, &args, &[]).exits(code);
+        let saved = evaluator(&directory, &["report", FILE], &[]).exits(code);
         assert_eq!(live.stdout, saved.stdout, "{evaluators:?} {more:?}");
         assert_eq!(live.stderr.lines().last(), saved.stderr.lines().last());
     }
@@ -113,11 +113,11 @@ fn the_exit_code_is_that_of_the_policy_of_the_run() {
 
 #[test]
 fn a_run_that_did_not_end_is_reported_as_partial() {
-    let folder = folder();
-    folder.file("kill-at", "7");
-    let killed = run(&folder, "0", &[&SAVE[..], &["--jobs", "1"]].concat());
+    let directory = directory();
+    directory.file("kill-at", "7");
+    let killed = run(&directory, "0", &[&SAVE[..], &["--jobs", "1"]].concat());
     assert!(killed.code.is_none(), "{}", killed.stderr);
-    let report = evaluator(&folder, &["report", FILE, "-o", "json"], &[]).exits(3);
+    let report = evaluator(&directory, &["report", FILE, "-o", "json"], &[]).exits(3);
     let json = report.json();
     let outcomes: Vec<String> = json["traces"]
         .as_array()
@@ -127,7 +127,7 @@ fn a_run_that_did_not_end_is_reported_as_partial() {
         .map(|metric| metric["outcome"].as_str().unwrap().to_owned())
         .collect();
     let finished = outcomes.iter().filter(|outcome| *outcome != "not_run").count();
-    assert_eq!((finished, outcomes.len() % 4), (records(&folder), 0), "{json}");
+    assert_eq!((finished, outcomes.len() % 4), (records(&directory), 0), "{json}");
     assert_eq!(json["partial"], true);
     report
         .says("partial: the run file ends before everything was evaluated")
@@ -141,44 +141,44 @@ fn a_run_that_did_not_end_is_reported_as_partial() {
 
 #[test]
 fn parts_of_a_run_are_one_report() {
-    let folder = folder();
+    let directory = directory();
     let (one, five) = (trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain"));
     let part = |traces: &str, file: &str, config: &str| {
         let args = ["run", traces, "-c", config, "-o", "json", "--save-run", file];
-        evaluator(&folder, &args, &[]).json()["traces"].clone()
+        evaluator(&directory, &args, &[]).json()["traces"].clone()
     };
     let (first, second) = (part(&five, "1.evalrun", "c.yaml"), part(&one, "2.evalrun", "c.yaml"));
-    let both = evaluator(&folder, &["report", "1.evalrun", "2.evalrun", "-o", "json"], &[]);
+    let both = evaluator(&directory, &["report", "1.evalrun", "2.evalrun", "-o", "json"], &[]);
     let expected = [first, second].map(|it| it.as_array().unwrap().clone()).concat();
     assert_eq!(both.exits(3).json()["traces"], serde_json::Value::Array(expected));
     let refused = |second: &str, difference: &str| {
-        evaluator(&folder, &["report", "1.evalrun", second], &[])
+        evaluator(&directory, &["report", "1.evalrun", second], &[])
             .exits(2)
             .says(&format!("1.evalrun and {second} are not parts of one run: {difference}"))
             .reports_nothing();
     };
     refused("1.evalrun", "the conversation of trace ");
-    folder.file("d.yaml", config(&["one", "two"]));
+    directory.file("d.yaml", config(&["one", "two"]));
     part(&one, "3.evalrun", "d.yaml");
     refused("3.evalrun", "`evaluators` is [{");
-    folder.script("two", &format!("{SCORES} # edited"));
+    directory.script("two", &format!("{SCORES} # edited"));
     part(&one, "4.evalrun", "c.yaml");
     refused("4.evalrun", "`evaluators[1].fingerprint` is ");
 }
 
 #[test]
 fn no_secret_and_no_environment_is_in_the_file() {
-    let folder = Folder::new();
-    folder.script("one", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    let directory = Directory::new();
+    directory.script("one", r#"cat >/dev/null; echo '{"score": 1}'"#);
     let entry = "evaluators: [{name: one, type: code, path: ./one, env: [MY_API_KEY, MODEL], config: {a: 1}}]";
-    folder.file("c.yaml", entry);
+    directory.file("c.yaml", entry);
     let five = trace("i11_five_traces_plain");
-    let mut command = folder.command(&["run", &five, "-c", "c.yaml", "--save-run", FILE]);
+    let mut command = directory.command(&["run", &five, "-c", "c.yaml", "--save-run", FILE]);
     command.env("MY_API_KEY", "secret-1234").env("MODEL", "model-5678");
     finish(command.spawn().unwrap()).exits(0);
-    let path = folder.path().join(FILE);
+    let path = directory.path().join(FILE);
     let text = fs::read_to_string(&path).unwrap();
-    for absent in ["secret-1234", "model-5678", "MY_API_KEY", folder.path().to_str().unwrap()] {
+    for absent in ["secret-1234", "model-5678", "MY_API_KEY", directory.path().to_str().unwrap()] {
         assert!(!text.contains(absent), "{absent}");
     }
     let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
@@ -187,7 +187,7 @@ fn no_secret_and_no_environment_is_in_the_file() {
 
 #[test]
 fn another_directory_with_the_same_evaluators_can_resume_a_run() {
-    let (here, there) = (folder(), folder());
+    let (here, there) = (directory(), directory());
     run(&here, "0", &SAVE).exits(3);
     fs::copy(here.path().join(FILE), there.path().join(FILE)).unwrap();
     run(&there, "1", &RESUME).exits(3).says(&taken(4 * CONVERSATIONS));
@@ -199,22 +199,22 @@ const KILLS: usize = 12;
 
 #[test]
 fn whenever_the_host_is_killed_what_it_reported_is_in_the_file() {
-    let folder = folder();
+    let directory = directory();
     // A little work, so that the host is killed at different stages.
     let waits = |script: &str| script.replacen("length=", "sleep 0.02; length=", 1);
     for name in ["one", "two"] {
-        folder.script(name, &waits(SCORES));
+        directory.script(name, &waits(SCORES));
     }
-    let whole = run(&folder, "whole", &[]).exits(3);
+    let whole = run(&directory, "whole", &[]).exits(3);
     let rounds = std::env::var("EVALUATOR_TEST_KILLS").map_or(KILLS, |it| it.parse().unwrap());
     let (mut killed, mut seed) = (0, 1_u64);
     for round in 0..rounds {
-        drop(fs::remove_file(folder.path().join(FILE)));
+        drop(fs::remove_file(directory.path().join(FILE)));
         // SplitMix64: the same points in every run of the test.
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let random = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33;
         let pause = std::time::Duration::from_millis(random % 700);
-        let child = command(&folder, "kill", &[&SAVE[..], &["-vv", "--jobs", "2"]].concat());
+        let child = command(&directory, "kill", &[&SAVE[..], &["-vv", "--jobs", "2"]].concat());
         let child = { child }.spawn().unwrap();
         std::thread::sleep(pause);
         support::processes::signal("KILL", &child.id().to_string());
@@ -222,9 +222,9 @@ fn whenever_the_host_is_killed_what_it_reported_is_in_the_file() {
         killed += usize::from(ran.code.is_none());
         // Each finished evaluation of a script has its standard error shown, and `breaks` says why.
         let reported = ran.stderr.matches(", stderr:\n").count();
-        let kept = records(&folder);
+        let kept = records(&directory);
         assert!(kept >= reported, "round {round}: {kept} of {reported}: {}", ran.stderr);
-        let resumed = run(&folder, "resumed", &RESUME).exits(3).says(&taken(kept));
+        let resumed = run(&directory, "resumed", &RESUME).exits(3).says(&taken(kept));
         assert_eq!(lasting(&resumed), lasting(&whole), "round {round}");
     }
     assert!(killed > 0 || rounds == 0, "no run was killed");

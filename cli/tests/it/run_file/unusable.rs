@@ -5,15 +5,15 @@ use crate::support;
 
 #[test]
 fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
-    let folder = folder();
+    let directory = directory();
     let refuses = |text: &[u8], expected: &str| {
-        folder.file(FILE, text);
+        directory.file(FILE, text);
         for args in [&SAVE[..], &RESUME] {
-            run(&folder, "none", args).exits(2).says(expected).reports_nothing();
+            run(&directory, "none", args).exits(2).says(expected).reports_nothing();
         }
-        let report = finish(folder.command(&["report", FILE]).spawn().unwrap());
+        let report = finish(directory.command(&["report", FILE]).spawn().unwrap());
         report.exits(2).says(expected).reports_nothing();
-        assert_eq!(fs::read(folder.path().join(FILE)).unwrap(), text);
+        assert_eq!(fs::read(directory.path().join(FILE)).unwrap(), text);
     };
     refuses(b"evaluators: []\n", "evaluator: r.evalrun is not a run file; it is left as it is");
     refuses(b"{\"traces\": []}", "evaluator: r.evalrun is not a run file");
@@ -26,22 +26,20 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
         newer.replace("version\":2", "version\":1").as_bytes(),
         "r.evalrun, line 1: the header of this run file is damaged; delete the file",
     );
-    let journal =
-        sealed("\"format\":\"evaluator-journal\",\"version\":1,\"tool\":\"evaluator 0.1.0\"}");
     refuses(
-        journal.as_bytes(),
-        "r.evalrun is a journal of an earlier version, which cannot be resumed or reported; delete it",
+        sealed("\"format\":\"evaluator-journal\",\"version\":1}").as_bytes(),
+        "evaluator: r.evalrun is not a run file",
     );
-    run(&folder, "none", &["--save-run", "no/such/r.evalrun"])
+    run(&directory, "none", &["--save-run", "no/such/r.evalrun"])
         .exits(2)
-        .says("the directory no/such does not exist");
-    run(&folder, "none", &["--save-run", "."]).exits(2).says("this is a directory");
+        .says("no/such does not exist");
+    run(&directory, "none", &["--save-run", "."]).exits(2).says(". is a directory");
     if cfg!(target_os = "linux") {
-        run(&folder, "none", &["--save-run", "/dev/full"])
+        run(&directory, "none", &["--save-run", "/dev/full"])
             .exits(2)
             .says("/dev/full is not a regular file");
     }
-    assert_eq!(starts(&folder, "none"), [""; 0]);
+    assert_eq!(starts(&directory, "none"), [""; 0]);
 }
 
 /// A line with the checksum of everything behind it.
@@ -58,12 +56,12 @@ fn sealed(rest: &str) -> String {
 
 #[test]
 fn two_runs_do_not_write_the_same_file() {
-    let folder = Folder::new();
-    folder.script("waits", "cat >/dev/null; echo $$ >waits.pid; sleep 600");
-    folder.file("c.yaml", config(&["waits"]));
-    let first = command(&folder, "0", &SAVE).spawn().unwrap();
-    wait_for_line(&folder.path().join("waits.pid"));
-    run(&folder, "1", &RESUME)
+    let directory = Directory::new();
+    directory.script("waits", "cat >/dev/null; echo $$ >waits.pid; sleep 600");
+    directory.file("c.yaml", config(&["waits"]));
+    let first = command(&directory, "0", &SAVE).spawn().unwrap();
+    wait_for_line(&directory.path().join("waits.pid"));
+    run(&directory, "1", &RESUME)
         .exits(2)
         .says(
             "r.evalrun is in use by another run; wait for it, or name another file with --save-run",
@@ -76,21 +74,21 @@ fn two_runs_do_not_write_the_same_file() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_an_error_and_no_result_is_missing() {
-    let folder = folder();
-    folder.script("breaks", SCORES);
-    let whole = run(&folder, "whole", &[]).exits(1).json();
+    let directory = directory();
+    directory.script("breaks", SCORES);
+    let whole = run(&directory, "whole", &[]).exits(1).json();
     // The limit is met in the middle of a record, and leaves room for what evaluators write.
     for args in [&SAVE[..], &RESUME] {
-        let ran = finish(limited(&command(&folder, "limit", args)).spawn().unwrap());
+        let ran = finish(limited(&command(&directory, "limit", args)).spawn().unwrap());
         assert_complete(&ran, FILE, &whole);
     }
-    let cut = fs::read_to_string(folder.path().join(FILE)).unwrap();
+    let cut = fs::read_to_string(directory.path().join(FILE)).unwrap();
     assert!(cut.ends_with("}\n") && cut.len() <= 2048, "what was written in part is taken away");
     if cfg!(target_os = "linux") {
         // No share of errors that is tolerated makes it green.
         let tolerant = ["--save-run", "/proc/r.evalrun", "--max-error-rate", "1"];
         for args in [&tolerant[..], &["--save-run", "/proc/r.evalrun", "--resume"]] {
-            assert_complete(&run(&folder, "full", args), "/proc/r.evalrun", &whole);
+            assert_complete(&run(&directory, "full", args), "/proc/r.evalrun", &whole);
         }
     }
 }

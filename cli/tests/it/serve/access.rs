@@ -1,16 +1,16 @@
 //! Who may ask.
 
 use super::{AGENTEVALS, SAME, WEBHOOK};
-use crate::support::{self, Folder, serving::Serving};
+use crate::support::{self, Directory, serving::Serving};
 
 #[test]
 fn a_token_is_asked_for_if_there_is_one() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    folder.file("token", "s3cret\n");
-    let by_file = Serving::start(&folder, &["same", "--token-file", "token"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    directory.file("token", "s3cret\n");
+    let by_file = Serving::start(&directory, &["same", "--token-file", "token"]);
     let by_variable =
-        Serving::start_with(&folder, &["same"], &[("EVALUATOR_SERVE_TOKEN", "s3cret")]);
+        Serving::start_with(&directory, &["same"], &[("EVALUATOR_SERVE_TOKEN", "s3cret")]);
     for server in [by_file, by_variable] {
         server.get("/healthz").is(200);
         let asked = |headers: &[&str]| server.request("POST", "/evaluators/same", headers, WEBHOOK);
@@ -23,7 +23,7 @@ fn a_token_is_asked_for_if_there_is_one() {
         for path in ["/evaluators", "/openapi.json", "/nowhere"] {
             assert_eq!(server.get(path).is(401).kind(), "unauthorized");
         }
-        // Whoever bears it may be a web page.
+        // With the token, a web page is accepted, too.
         asked(&["Authorization: Bearer s3cret", "Origin: http://example.com"]).is(200);
         assert!(!server.said().contains("s3cret"), "{}", server.said());
     }
@@ -31,10 +31,10 @@ fn a_token_is_asked_for_if_there_is_one() {
 
 #[test]
 fn without_a_token_only_this_machine_is_served() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
+    let directory = Directory::new();
+    directory.script("same", SAME);
     let serve = |args: &[&str], token: Option<&str>| {
-        let mut command = folder.command(&[&["serve", "same"], args].concat());
+        let mut command = directory.command(&[&["serve", "same"], args].concat());
         command.env_remove("EVALUATOR_SERVE_TOKEN");
         token.map(|token| command.env("EVALUATOR_SERVE_TOKEN", token));
         support::finish(command.spawn().unwrap())
@@ -42,18 +42,20 @@ fn without_a_token_only_this_machine_is_served() {
     serve(&["--addr", "0.0.0.0:0"], None).exits(2).says("can be reached from other machines");
     serve(&["--addr", "0.0.0.0:0"], Some(""))
         .exits(2)
-        .says("EVALUATOR_SERVE_TOKEN: the token is empty");
-    folder.file("empty", "\n");
-    serve(&["--token-file", "empty"], Some("good")).exits(2).says("empty: the token is empty");
+        .says("EVALUATOR_SERVE_TOKEN: the token is empty or has");
+    directory.file("empty", "\n");
+    serve(&["--token-file", "empty"], Some("good"))
+        .exits(2)
+        .says("empty: the token is empty or has");
     serve(&["--addr", "nonsense"], None).exits(2);
     serve(&["--addr", "192.0.2.1:1"], Some("good")).exits(3).says("cannot listen on 192.0.2.1:1");
 }
 
 #[test]
 fn web_pages_are_refused_where_there_is_no_token() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let known = Serving::start(&folder, &["same", "--allow-host", "judge.example"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let known = Serving::start(&directory, &["same", "--allow-host", "judge.example"]);
     for (method, path, header) in [
         ("POST", "/evaluators/same", "Origin: http://evil.example\r\nContent-Type: text/plain"),
         ("POST", "/evaluators/same", "Origin: null"),
@@ -74,7 +76,7 @@ fn web_pages_are_refused_where_there_is_no_token() {
         asked(&format!("Host: {host}")).is(200);
     }
     known.request("GET", "/healthz", &["Host: balancer.example"], "").is(200);
-    folder
+    directory
         .evaluator(&["serve", "same", "--allow-host", "http://judge.example"])
         .exits(2)
         .says("without a scheme or a port");

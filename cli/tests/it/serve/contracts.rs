@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{AGENTEVALS, SAME, SHOW, WEBHOOK};
 use crate::support::{
-    Folder,
+    Directory,
     serving::{Serving, response},
 };
 
@@ -26,9 +26,9 @@ fn sent(path: &str) -> String {
 
 #[test]
 fn what_agentv_and_adk_send_is_answered_in_their_terms() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same"]);
     let answer = server.post("/evaluators/same", &sent("agentv/v4.42.4-stdin.json")).is(200).json();
     assert!(answer["score"].is_number() && answer["pass"].is_boolean(), "{answer}");
     let answer = server.post("/evaluators/same", &sent("adk/envelope_static.json")).is(200).json();
@@ -38,9 +38,9 @@ fn what_agentv_and_adk_send_is_answered_in_their_terms() {
 
 #[test]
 fn what_agenta_sends_is_answered_in_its_terms() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same"]);
     for (name, path) in [
         ("webhook-request", "/evaluators/same?x=1"),
         ("webhook-request", "/"),
@@ -69,24 +69,24 @@ fn what_agenta_sends_is_answered_in_its_terms() {
 }
 
 #[test]
-fn agenta_is_told_in_plain_text_what_is_no_answer() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    folder.script("crash", "cat >/dev/null; echo 'out of luck' >&2; exit 9");
-    folder.script("json", r#"cat >/dev/null; echo '{"error": {"kind": "k", "message": "{}"}}'"#);
-    folder.script("nonsense", "cat >/dev/null; echo 'score: 1'");
-    folder.script("slow", "sleep 60");
-    folder.file("c.yaml", "evaluators:\n  - {name: slow, type: code, path: slow, timeout: 1}\n");
-    let server = Serving::start(&folder, &["same", "crash", "json", "nonsense", "-c", "c.yaml"]);
+fn errors_for_agenta_are_plain_text() {
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    directory.script("crash", "cat >/dev/null; echo 'out of luck' >&2; exit 9");
+    directory.script("json", r#"cat >/dev/null; echo '{"error": {"kind": "k", "message": "{}"}}'"#);
+    directory.script("nonsense", "cat >/dev/null; echo 'score: 1'");
+    directory.script("slow", "sleep 60");
+    directory.file("c.yaml", "evaluators:\n  - {name: slow, type: code, path: slow, timeout: 1}\n");
+    let server = Serving::start(&directory, &["same", "crash", "json", "nonsense", "-c", "c.yaml"]);
     for (name, status, text) in [
         ("crash", 500, "Custom evaluator 'crash' exited with code 9: out of luck"),
         ("json", 500, "Custom evaluator 'json' reported an error (k): {}"),
         ("nonsense", 500, "Custom evaluator 'nonsense' produced invalid JSON"),
         ("slow", 504, "Custom evaluator 'slow' timed out after 1s"),
         (
-            "nobody",
+            "missing",
             404,
-            "there is no evaluator `nobody`; the server offers slow, same, crash, json",
+            "there is no evaluator `missing`; the server offers slow, same, crash, json",
         ),
     ] {
         for path in [format!("/evaluators/{name}"), format!("/evaluators/{name}/invoke")] {
@@ -96,16 +96,16 @@ fn agenta_is_told_in_plain_text_what_is_no_answer() {
         let answer = server.post(&format!("/evaluators/{name}"), AGENTEVALS).is(status);
         assert!(answer.json()["error"]["message"].as_str().unwrap().starts_with(text));
     }
-    // No word for it, and a score that nobody gave is none.
+    // The contract cannot express it, and a score must not be invented.
     let unjudged = r#"{"inputs":{"country":"France"},"output":"Paris"}"#;
     let answer = server.post("/evaluators/same", unjudged).is(422);
     assert_eq!(answer.text(), "not evaluated: nothing to compare with");
-    // Nothing of the app is sent, so nobody is asked.
+    // The document has no output of the app, so the evaluator is not called.
     let answer = server.post("/evaluators/crash", r#"{"inputs":{},"parameters":{}}"#).is(422);
     assert_eq!(answer.text(), "not evaluated: the document has no `outputs`");
-    // Several are offered, and nobody is meant.
+    // Several evaluators are offered, and the path names none of them.
     server.post("/invoke", WEBHOOK).is(404).text();
-    // Nor is what does not even get to an evaluator told as JSON.
+    // Agenta reads plain text, also where a document does not reach an evaluator.
     server.post("/evaluators/same/invoke", "nonsense").is(400).text();
     server.post("/evaluators/same", r#"{"inputs":{},"output":NaN}"#).is(400).text();
     for path in ["/evaluators/same/", "/evaluators/%ff", "/elsewhere"] {
@@ -118,13 +118,13 @@ fn agenta_is_told_in_plain_text_what_is_no_answer() {
 
 #[test]
 fn documents_of_agentevals_are_answered_with_everything_that_was_said() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    folder.script(
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    directory.script(
         "much",
         r#"cat >/dev/null; echo '{"score": "0.5", "status": "FAILED", "per_invocation_scores": [null], "details": {"big": 123456789012345678901234567890, "nan": NaN}}'"#,
     );
-    let server = Serving::start(&folder, &["same", "much"]);
+    let server = Serving::start(&directory, &["same", "much"]);
     let answer = server.post("/evaluators/much", AGENTEVALS).is(200);
     assert_eq!(
         answer.body,
@@ -156,10 +156,10 @@ fn documents_of_agentevals_are_answered_with_everything_that_was_said() {
 
 #[test]
 fn an_entry_says_what_a_document_does_not() {
-    let folder = Folder::new();
-    folder.script("show", SHOW);
-    folder.script("same", SAME);
-    folder.file(
+    let directory = Directory::new();
+    directory.script("show", SHOW);
+    directory.script("same", SAME);
+    directory.file(
         "c.yaml",
         "evaluators:\n  \
          - {name: show, type: code, path: show, threshold: 0.75, config: {a: 1, b: 123456789012345678901234567890}}\n  \
@@ -168,7 +168,7 @@ fn an_entry_says_what_a_document_does_not() {
          - {name: capital, type: code, path: same, config: {correct_answer_key: capital}}\n  \
          - {name: tool_trajectory_avg_score, type: builtin}\n",
     );
-    let server = Serving::start(&folder, &["-c", "c.yaml"]);
+    let server = Serving::start(&directory, &["-c", "c.yaml"]);
     server.says("tool_trajectory_avg_score is a built-in metric");
     let seen = |document: &str| {
         server.post("/evaluators/show", document).is(200).json()["details"]["document"].clone()
@@ -191,17 +191,17 @@ fn an_entry_says_what_a_document_does_not() {
     assert_eq!(success("zero", &wrong), json!(true));
     let strict = wrong.replace(r#""output""#, r#""parameters":{"threshold":0.5},"outputs""#);
     assert_eq!(success("lenient", &strict), json!(false));
-    // Where webhooks have the correct answer nobody else can say.
+    // The key of the correct answer is a setting of the webhook.
     let elsewhere = WEBHOOK.replace("correct_answer", "capital");
     assert_eq!(success("capital", &elsewhere), json!(true));
 }
 
 #[test]
 fn no_request_has_a_file_of_this_machine_judged() {
-    let folder = Folder::new();
-    folder.script("show", SHOW);
-    let file = folder.file("secret.json", "\"a secret\"");
-    let server = Serving::start(&folder, &["show"]);
+    let directory = Directory::new();
+    directory.script("show", SHOW);
+    let file = directory.file("secret.json", "\"a secret\"");
+    let server = Serving::start(&directory, &["show"]);
     let file = json!(file.to_str().unwrap()).to_string();
     for (key, named) in [
         ("\"output_path\"", "output_path"),
@@ -221,10 +221,10 @@ fn no_request_has_a_file_of_this_machine_judged() {
 
 #[test]
 fn what_is_no_text_is_not_given_to_an_evaluator() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same"]);
-    // Nobody looks at this key.
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same"]);
+    // The evaluator does not read this key.
     let document = b"{\"metric_name\": \"m\", \"more\": \"caf\xe9\"}";
     let mut stream = server.connect();
     let head = format!("POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n", document.len());
@@ -238,16 +238,16 @@ fn functions_of_agenta_are_offered_to_it() {
     if !crate::support::has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "check.py",
         "def evaluate(app_params, inputs, output, correct_answer):\n    return float(output == correct_answer)\n",
     );
-    folder.file(
+    directory.file(
         "c.yaml",
         "evaluators:\n  - {name: check, type: code, path: check.py, contract: agenta}\n",
     );
-    let server = Serving::start(&folder, &["-c", "c.yaml"]);
+    let server = Serving::start(&directory, &["-c", "c.yaml"]);
     assert_eq!(server.post("/", WEBHOOK).is(200).json(), json!(1.0));
     assert_eq!(server.get("/evaluators/check").is(200).json()["contract"], "agenta");
     server.post("/", r#"{"inputs":{},"output":"Paris"}"#).is(500);

@@ -6,20 +6,21 @@ use serde_json::json;
 
 use super::{AGENTEVALS, SAME, WAIT, WEBHOOK};
 use crate::support::{
-    self, Folder,
+    self, Directory,
     processes::{assert_gone, signal, wait_for_line},
     serving::{Serving, request, response},
 };
 
 #[test]
 fn what_cannot_be_made_ready_is_not_served() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    folder.file("unknown.xyz", "");
-    folder.file("broken.yaml", "evaluators:\n  - {name: a, type: code, path: gone}\n");
-    folder
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    directory.file("unknown.xyz", "");
+    directory.file("broken.yaml", "evaluators:\n  - {name: a, type: code, path: gone}\n");
+    directory
         .file("metric.yaml", "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin}\n");
-    folder.file("typo.yaml", "evaluators:\n  - {name: a, type: code, path: same, treshold: 1}\n");
+    directory
+        .file("typo.yaml", "evaluators:\n  - {name: a, type: code, path: same, treshold: 1}\n");
     for (args, text) in [
         (&["same", "unknown.xyz"][..], "unknown: "),
         (&["-c", "broken.yaml", "same"], "gone"),
@@ -31,7 +32,7 @@ fn what_cannot_be_made_ready_is_not_served() {
     ] {
         let mut all = vec!["serve", "--addr", "127.0.0.1:0"];
         all.extend(args);
-        let ran = folder.evaluator(&all).exits(2).reports_nothing();
+        let ran = directory.evaluator(&all).exits(2).reports_nothing();
         assert!(ran.stderr.contains(text), "{args:?}: {}", ran.stderr);
         assert!(!ran.stderr.contains("listening"), "{}", ran.stderr);
     }
@@ -42,15 +43,15 @@ fn python_is_forked_and_sees_no_secrets() {
     if !support::has("python3") {
         return;
     }
-    let folder = Folder::new();
-    folder.file(
+    let directory = Directory::new();
+    directory.file(
         "spy.py",
         "import json, os, sys\nturns = json.load(sys.stdin)['invocations']\n\
          seen = [name for name in ('EVALUATOR_SERVE_TOKEN', 'MY_API_KEY', 'HARMLESS') if name in os.environ]\n\
          print(json.dumps({'score': 1.0, 'details': {'seen': seen, 'turns': len(turns)}}))\n",
     );
     let variables = [("EVALUATOR_SERVE_TOKEN", "t"), ("MY_API_KEY", "k"), ("HARMLESS", "x")];
-    let server = Serving::start_with(&folder, &["spy.py"], &variables);
+    let server = Serving::start_with(&directory, &["spy.py"], &variables);
     for _ in 0..3 {
         let bearer = ["Authorization: Bearer t"];
         let answer = server.request("POST", "/", &bearer, AGENTEVALS).is(200).json();
@@ -59,29 +60,29 @@ fn python_is_forked_and_sees_no_secrets() {
 }
 
 #[test]
-fn what_nobody_waits_for_any_more_is_ended() {
-    let folder = Folder::new();
-    folder.script("wait", WAIT);
-    let server = Serving::start(&folder, &["wait", "-j", "1"]);
+fn evaluations_of_closed_connections_are_stopped() {
+    let directory = Directory::new();
+    directory.script("wait", WAIT);
+    let server = Serving::start(&directory, &["wait", "-j", "1"]);
     let mut stream = server.connect();
     stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
-    let pid = wait_for_line(&folder.path().join("began"));
+    let pid = wait_for_line(&directory.path().join("began"));
     drop(stream);
     assert_gone(&pid);
     server.says("the client disconnected");
-    folder.file("go", "");
+    directory.file("go", "");
     server.post("/", AGENTEVALS).is(200);
 }
 
 #[test]
-fn what_was_begun_is_finished() {
-    let folder = Folder::new();
-    folder.script("wait", WAIT);
-    let mut server = Serving::start(&folder, &["wait"]);
+fn started_evaluations_are_finished() {
+    let directory = Directory::new();
+    directory.script("wait", WAIT);
+    let mut server = Serving::start(&directory, &["wait"]);
     let mut idle = server.connect();
     let mut stream = server.connect();
     stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
-    wait_for_line(&folder.path().join("began"));
+    wait_for_line(&directory.path().join("began"));
     assert!(signal("TERM", &server.pid()));
     server.says("accepted documents are finished first");
     // Nothing new begins.
@@ -93,19 +94,19 @@ fn what_was_begun_is_finished() {
     let mut rest = Vec::new();
     let _ = std::io::Read::read_to_end(&mut idle, &mut rest);
     assert_eq!(rest, b"");
-    folder.file("go", "");
+    directory.file("go", "");
     assert_eq!(response(&mut stream).is(200).json()["score"], 1.0);
     assert_eq!(server.ended(), Some(0));
 }
 
 #[test]
-fn what_does_not_end_in_time_is_ended_and_told_so() {
-    let folder = Folder::new();
-    folder.script("wait", WAIT);
-    let mut server = Serving::start(&folder, &["wait", "--grace", "0"]);
+fn documents_that_exceed_the_grace_period_are_killed_and_reported() {
+    let directory = Directory::new();
+    directory.script("wait", WAIT);
+    let mut server = Serving::start(&directory, &["wait", "--grace", "0"]);
     let mut stream = server.connect();
     stream.write_all(request("POST", "/invoke", &[], WEBHOOK).as_bytes()).unwrap();
-    let pid = wait_for_line(&folder.path().join("began"));
+    let pid = wait_for_line(&directory.path().join("began"));
     assert!(signal("INT", &server.pid()));
     let answer = response(&mut stream).is(503);
     assert!(answer.text().contains("shutting down"), "{}", answer.body);

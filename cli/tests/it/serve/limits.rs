@@ -6,23 +6,23 @@ use serde_json::json;
 
 use super::{AGENTEVALS, SAME, SHOW, WAIT, WEBHOOK};
 use crate::support::{
-    Folder,
+    Directory,
     processes::{signal, wait_for_line},
     serving::{Serving, request, response},
 };
 
 #[test]
 fn bodies_are_bounded_in_size_and_time() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same", "--max-body", "1", "--read-timeout", "1"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same", "--max-body", "1", "--read-timeout", "1"]);
     let fits = format!(r#"{{"metric_name":"m","x":"{}"}}"#, "x".repeat((1 << 20) - 30));
     server.post("/evaluators/same", &fits).is(200);
     let large = format!(r#"{{"metric_name":"m","x":"{}"}}"#, "x".repeat(3 << 20));
     assert_eq!(server.post("/evaluators/same", &large).is(413).kind(), "too_large");
     let large = format!(r#"{{"inputs":{{"x":"{}"}},"output":""}}"#, "x".repeat(3 << 20));
     assert!(server.post("/evaluators/same", &large).is(413).text().contains("1048576 bytes"));
-    // Nobody said how long it would be.
+    // The request does not state its length.
     let mut stream = server.connect();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
     for _ in 0..3 {
@@ -32,7 +32,7 @@ fn bodies_are_bounded_in_size_and_time() {
     response(&mut stream).is(413);
     let packed = server.request("POST", "/", &["Content-Encoding: gzip"], "x").is(415);
     assert_eq!(packed.kind(), "compressed");
-    // A body that does not come, and a head that does not.
+    // A body that does not arrive, and a head that does not.
     let mut stream = server.connect();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{").unwrap();
     assert_eq!(response(&mut stream).is(408).kind(), "too_slow");
@@ -40,16 +40,16 @@ fn bodies_are_bounded_in_size_and_time() {
     stream.write_all(b"POST / HTTP/1.1\r\nHo").unwrap();
     let mut rest = Vec::new();
     std::io::Read::read_to_end(&mut stream, &mut rest).unwrap();
-    // And nobody has suffered from it.
+    // Other clients are not affected.
     server.post("/", AGENTEVALS).is(200);
 }
 
 #[test]
-fn nobody_has_to_wait_for_one_that_does_not_read() {
-    let folder = Folder::new();
-    folder.script("show", SHOW);
+fn a_client_that_does_not_read_delays_no_other() {
+    let directory = Directory::new();
+    directory.script("show", SHOW);
     let args = ["show", "--max-body", "64", "--read-timeout", "2", "--grace", "3600"];
-    let mut server = Serving::start(&folder, &args);
+    let mut server = Serving::start(&directory, &args);
     let mut stream = server.connect();
     // More than the buffers of both ends have room for.
     let large = format!(r#"{{"metric_name":"m","x":"{}"}}"#, "x".repeat(32 << 20));
@@ -61,10 +61,10 @@ fn nobody_has_to_wait_for_one_that_does_not_read() {
 }
 
 #[test]
-fn nobody_waits_without_end() {
-    let folder = Folder::new();
-    folder.script("wait", WAIT);
-    let server = Serving::start(&folder, &["wait", "-j", "1", "--queue", "2"]);
+fn waiting_is_bounded() {
+    let directory = Directory::new();
+    directory.script("wait", WAIT);
+    let server = Serving::start(&directory, &["wait", "-j", "1", "--queue", "2"]);
     let text = request("POST", "/evaluators/wait", &[], AGENTEVALS);
     let mut waiting: Vec<_> = (0..3)
         .map(|_| {
@@ -73,11 +73,11 @@ fn nobody_waits_without_end() {
             stream
         })
         .collect();
-    wait_for_line(&folder.path().join("began"));
+    wait_for_line(&directory.path().join("began"));
     // All places are taken as soon as the third has been read.
     let busy = (0..1000)
         .find_map(|_| {
-            let answer = server.post("/evaluators/nobody", "{}").is(404);
+            let answer = server.post("/evaluators/missing", "{}").is(404);
             assert_eq!(answer.kind(), "unknown_evaluator");
             let mut stream = server.connect();
             stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
@@ -92,7 +92,7 @@ fn nobody_waits_without_end() {
     assert_eq!(busy.kind(), "busy");
     assert!(server.post("/evaluators/wait", WEBHOOK).is(429).text().contains("3 documents"));
     server.get("/healthz").is(200);
-    folder.file("go", "");
+    directory.file("go", "");
     for stream in &mut waiting {
         response(stream).is(200);
     }
@@ -101,9 +101,9 @@ fn nobody_waits_without_end() {
 
 #[test]
 fn requests_may_follow_each_other_unasked() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same"]);
     let mut stream = server.connect();
     let (same, odd) = (request("POST", "/", &[], AGENTEVALS), request("POST", "/", &[], "{"));
     stream.write_all([&*same, &odd, &same].concat().as_bytes()).unwrap();
@@ -114,10 +114,10 @@ fn requests_may_follow_each_other_unasked() {
 
 #[test]
 fn many_ask_at_the_same_time() {
-    let folder = Folder::new();
-    folder.script("show", SHOW);
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["show", "same", "--queue", "1000"]);
+    let directory = Directory::new();
+    directory.script("show", SHOW);
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["show", "same", "--queue", "1000"]);
     thread::scope(|scope| {
         for client in 0..8 {
             let server = &server;

@@ -1,13 +1,13 @@
 //! What operators need: probes, metrics, a base path, and signals.
 
 use super::{AGENTEVALS, SAME};
-use crate::support::{Folder, processes::signal, serving::Serving};
+use crate::support::{Directory, processes::signal, serving::Serving};
 
 #[test]
 fn probes_need_no_token() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start_with(&folder, &["same"], &[("EVALUATOR_SERVE_TOKEN", "t")]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start_with(&directory, &["same"], &[("EVALUATOR_SERVE_TOKEN", "t")]);
     assert_eq!(server.get("/healthz").is(200).json()["status"], "ok");
     assert_eq!(server.get("/readyz").is(200).json()["status"], "ready");
     server.get("/metrics").is(401);
@@ -17,14 +17,14 @@ fn probes_need_no_token() {
 
 #[test]
 fn documents_are_counted() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same", "--queue", "7", "--jobs", "1"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same", "--queue", "7", "--jobs", "1"]);
     for _ in 0..3 {
         server.post("/evaluators/same", AGENTEVALS).is(200);
     }
     server.post("/evaluators/same", "{").is(400);
-    server.post("/evaluators/nobody", AGENTEVALS).is(404);
+    server.post("/evaluators/missing", AGENTEVALS).is(404);
     let metrics = server.get("/metrics").is(200);
     assert!(metrics.head.contains("content-type: text/plain; version=0.0.4"), "{}", metrics.head);
     for line in [
@@ -37,14 +37,14 @@ fn documents_are_counted() {
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}: {}", metrics.body);
     }
-    assert!(!metrics.body.contains("nobody"), "{}", metrics.body);
+    assert!(!metrics.body.contains("missing"), "{}", metrics.body);
 }
 
 #[test]
 fn everything_is_served_below_a_base_path_as_well() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same", "--base-path", "/tools/api/"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same", "--base-path", "/tools/api/"]);
     for base in ["", "/tools/api"] {
         server.get(&format!("{base}/healthz")).is(200);
         server.get(&format!("{base}/evaluators")).is(200);
@@ -62,14 +62,14 @@ fn everything_is_served_below_a_base_path_as_well() {
     server.says("/tools/api/evaluators/same");
     for path in ["api", "/", "/a b", "/a//b", "/../x", ""] {
         let args = ["serve", "same", "--addr", "127.0.0.1:0", "--base-path", path];
-        folder.evaluator(&args).exits(2).says("write a path like /api");
+        directory.evaluator(&args).exits(2).says("write a path like /api");
     }
     for path in ["/metrics", "/evaluators/", "/healthz/x"] {
         let args = ["serve", "same", "--addr", "127.0.0.1:0", "--base-path", path];
-        folder.evaluator(&args).exits(2).says("the server has its own paths at ");
+        directory.evaluator(&args).exits(2).says("the server has its own paths at ");
     }
     let server = Serving::start_with(
-        &folder,
+        &directory,
         &["same", "--base-path", "/api"],
         &[("EVALUATOR_SERVE_TOKEN", "t")],
     );
@@ -79,9 +79,9 @@ fn everything_is_served_below_a_base_path_as_well() {
 
 #[test]
 fn a_hangup_stops_nothing() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let mut server = Serving::start(&folder, &["same"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let mut server = Serving::start(&directory, &["same"]);
     signal("HUP", &server.pid());
     server.says("HUP is ignored; restart the server to load changed evaluators");
     server.post("/", AGENTEVALS).is(200);

@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{AGENTEVALS, SAME};
-use crate::support::{Folder, serving::Serving};
+use crate::support::{Directory, serving::Serving};
 
 #[test]
 fn what_is_offered_can_be_asked_for() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    folder.file("c.yaml", "evaluators:\n  - {name: a b, type: code, path: same, threshold: 0.7}\n");
-    let server = Serving::start(&folder, &["same", "-c", "c.yaml"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    directory
+        .file("c.yaml", "evaluators:\n  - {name: a b, type: code, path: same, threshold: 0.7}\n");
+    let server = Serving::start(&directory, &["same", "-c", "c.yaml"]);
     let offered = server.get("/evaluators").is(200).json();
     let about = |name: &str, path: &str, threshold: Value| {
         json!({
@@ -22,16 +23,16 @@ fn what_is_offered_can_be_asked_for() {
     let placed = about("same", "/evaluators/same", json!(null));
     assert_eq!(offered, json!({"evaluators": [entry, placed]}));
     assert_eq!(server.get("/evaluators/a%20b").is(200).json(), entry);
-    assert_eq!(server.get("/evaluators/nobody").is(404).kind(), "unknown_evaluator");
+    assert_eq!(server.get("/evaluators/missing").is(404).kind(), "unknown_evaluator");
     assert_eq!(server.post("/evaluators/a%20b", AGENTEVALS).is(200).json()["score"], 0.25);
 }
 
-/// Every path and method is there, and nothing is told of that cannot be.
+/// The document has every path and method, and no response that the server never sends.
 #[test]
 fn the_openapi_document_is_true() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    folder.script("other", SAME);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    directory.script("other", SAME);
     let token = "Authorization: Bearer t";
     for (args, token, refusal) in [
         (&["same"][..], None, "403"),
@@ -40,7 +41,7 @@ fn the_openapi_document_is_true() {
     ] {
         let variables: &[(&str, &str)] =
             if token.is_some() { &[("EVALUATOR_SERVE_TOKEN", "t")] } else { &[] };
-        let server = Serving::start_with(&folder, args, variables);
+        let server = Serving::start_with(&directory, args, variables);
         let headers: Vec<&str> = token.into_iter().collect();
         let openapi = server.request("GET", "/openapi.json", &headers, "").is(200).json();
         assert_eq!(openapi["openapi"], "3.1.0");
@@ -69,9 +70,9 @@ fn the_openapi_document_is_true() {
 
 #[test]
 fn other_methods_and_paths_are_refused() {
-    let folder = Folder::new();
-    folder.script("same", SAME);
-    let server = Serving::start(&folder, &["same"]);
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    let server = Serving::start(&directory, &["same"]);
     for (method, path, allowed) in [
         ("PUT", "/evaluators/same", "get, head, post"),
         ("GET", "/evaluators/same/invoke", "post"),

@@ -1,4 +1,4 @@
-//! Sources and files of sources that somebody means harm with.
+//! Malicious sources and files.
 
 use std::{fs, net::TcpListener, os::unix::fs::symlink, time::Duration};
 
@@ -53,7 +53,7 @@ fn a_redirect_takes_nothing_anywhere_else() {
         assert!(ran.error_of("polite").contains("redirects are not followed"), "{target}");
         assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("s3cr3t"));
     }
-    assert!(elsewhere.accept().is_err(), "somebody was redirected");
+    assert!(elsewhere.accept().is_err(), "the client was redirected");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_lock_file_that_was_tampered_with_is_refused_and_kept() {
         ("[".repeat(100_000), "depth"),
         ("\0".to_owned(), "NUL"),
     ] {
-        place.folder.file("evaluators.lock", &text);
+        place.directory.file("evaluators.lock", &text);
         let ran = place.run(&[]).exits(3);
         assert_eq!(ran.evaluations(0)[0], "polite ERROR prepare_failed", "{what}");
         assert!(
@@ -107,7 +107,7 @@ fn a_lock_file_that_was_tampered_with_is_refused_and_kept() {
 fn a_lock_file_or_an_index_that_is_not_a_file_does_not_hang_a_run() {
     let place = Place::new(CONFIG);
     place.server.file(POLITE, scores(1.0));
-    let fifo = place.folder.pipe("evaluators.lock");
+    let fifo = place.directory.pipe("evaluators.lock");
     let error = place.run(&[]).exits(3).error_of("polite");
     assert!(error.contains("evaluators.lock") && error.contains("not a regular file"), "{error}");
     fs::remove_file(&fifo).unwrap();
@@ -115,7 +115,7 @@ fn a_lock_file_or_an_index_that_is_not_a_file_does_not_hang_a_run() {
     let error = place.run(&[]).exits(3).error_of("polite");
     assert!(error.contains("evaluators.lock"), "{error}");
     fs::remove_dir(&fifo).unwrap();
-    place.folder.pipe("index.yaml");
+    place.directory.pipe("index.yaml");
     let ran = place.evaluator(&["list", "--source", "file", "--index", "index.yaml"]).exits(3);
     assert!(ran.stderr.contains("index.yaml"), "{}", ran.stderr);
 }
@@ -130,7 +130,7 @@ fn an_index_cannot_lead_out_speak_to_the_terminal_or_grow_without_end() {
          - {name: inside, path: a/../../b.py}\n\
          - {name: \"esc\\e[2J\", path: a/a.py, description: \"\\e]0;title\\a\\e[31mred\"}\n\
          - {name: fine, path: fine/fine.py, description: fine}\n";
-    place.folder.file("index.yaml", out);
+    place.directory.file("index.yaml", out);
     let ran = place.evaluator(&["list", "--source", "file", "--index", "index.yaml"]);
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said:?}");
@@ -141,7 +141,7 @@ fn an_index_cannot_lead_out_speak_to_the_terminal_or_grow_without_end() {
         let items = vec![format!("*{from}"); 9].join(", ");
         bomb += &format!("{to}: &{to} [{items}]\n");
     }
-    place.folder.file("index.yaml", format!("{bomb}evaluators: *i\n"));
+    place.directory.file("index.yaml", format!("{bomb}evaluators: *i\n"));
     let ran = place.evaluator(&["list", "--source", "file", "--index", "index.yaml"]).exits(3);
     assert!(ran.stderr.contains("index.yaml"), "{}", ran.stderr);
     assert!(ran.stderr.len() < 10_000, "{}", ran.stderr.len());
@@ -156,12 +156,12 @@ fn a_source_on_this_machine_does_not_lead_out_by_links() {
     let place = Place::new(
         "evaluators: [{name: a, type: remote, source: local, ref: a/a.py}]\nsources: {local: shelf}\n",
     );
-    place.folder.file("outside/a.py", scores(1.0));
-    place.folder.file("shelf/a/evaluator.yaml", "name: a\nlanguage: python\nentrypoint: a.py\n");
-    symlink("../../outside/a.py", place.folder.path().join("shelf/a/a.py")).unwrap();
+    place.directory.file("outside/a.py", scores(1.0));
+    place.directory.file("shelf/a/evaluator.yaml", "name: a\nlanguage: python\nentrypoint: a.py\n");
+    symlink("../../outside/a.py", place.directory.path().join("shelf/a/a.py")).unwrap();
     let error = place.run(&[]).exits(3).error_of("a");
     assert!(error.contains("link") || error.contains("a.py"), "{error}");
-    fs::remove_dir_all(place.folder.path().join("shelf/a")).unwrap();
-    symlink("../outside", place.folder.path().join("shelf/a")).unwrap();
+    fs::remove_dir_all(place.directory.path().join("shelf/a")).unwrap();
+    symlink("../outside", place.directory.path().join("shelf/a")).unwrap();
     place.run(&[]).exits(3);
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn lists_are_kept_for_a_day_unless_they_are_asked_for_anew() {
+fn lists_are_kept_for_a_day_unless_a_refresh_is_requested() {
     let place = Place::new(CONFIG);
     place.server.file("index.yaml", INDEX);
     let list = |more: &[&str]| place.evaluator(&[&["list"][..], more].concat());
@@ -36,7 +36,7 @@ fn lists_are_kept_for_a_day_unless_they_are_asked_for_anew() {
     let ran = place.evaluator(&["evaluator", "list", "--refresh"]).exits(0);
     assert!(ran.stdout.contains("tool_trajectory_avg_score") && ran.stderr.contains("`github`"));
     // An older list is better than none, if that is said.
-    let index = place.folder.path().join("home/.cache/agentevals/index");
+    let index = place.directory.path().join("home/.cache/agentevals/index");
     let kept = fs::read_dir(index).unwrap().next().unwrap().unwrap().path();
     let old = std::time::SystemTime::now() - Duration::from_secs(25 * 3600);
     fs::File::options().write(true).open(kept).unwrap().set_modified(old).unwrap();
@@ -58,7 +58,7 @@ fn a_bad_index_is_refused_with_its_place() {
         "{}",
         ran.stderr
     );
-    place.folder.file("index.yaml", "evaluators: 7\n");
+    place.directory.file("index.yaml", "evaluators: 7\n");
     let ran = place.evaluator(&["list", "--source", "file", "--index", "index.yaml"]).exits(3);
     assert!(ran.stderr.contains("index.yaml:1:13"), "{}", ran.stderr);
     for source in ["file", "local"] {
@@ -73,17 +73,17 @@ fn sources_on_this_machine_are_listed_configured_and_run() {
         return;
     }
     let place = Place::new(CONFIG);
-    place.folder.file(
+    place.directory.file(
         "checks/kind/evaluator.yaml",
         "name: kind\ndescription: Is it kind?\nlanguage: python\nentrypoint: kind.py\n",
     );
-    place.folder.file("checks/kind/kind.py", scores(1.0));
-    place.folder.file("checks/kind/requirements.txt", "");
-    place.folder.file(
+    place.directory.file("checks/kind/kind.py", scores(1.0));
+    place.directory.file("checks/kind/requirements.txt", "");
+    place.directory.file(
         "lists/index.yaml",
         "evaluators:\n- {name: brief, language: python, path: brief/brief.py}\n",
     );
-    place.folder.file("lists/brief/brief.py", scores(1.0));
+    place.directory.file("lists/brief/brief.py", scores(1.0));
     let places = ["--index", "lists", "--folder", "checks"];
     let ran = place.evaluator(&[&["list", "--source", "all"][..], &places].concat()).exits(0);
     assert!(
@@ -96,7 +96,7 @@ fn sources_on_this_machine_are_listed_configured_and_run() {
         |name: &str| place.evaluator(&[&["config", name][..], &places].concat()).exits(0).stdout;
     let (kind, brief) = (entry("kind"), entry("brief"));
     let brief = brief.split_once("evaluators:\n").unwrap().1;
-    place.folder.file(
+    place.directory.file(
         "deep/c.yaml",
         format!("sources: {{file: ../lists, local: ../checks}}\n{kind}{brief}"),
     );
@@ -105,11 +105,11 @@ fn sources_on_this_machine_are_listed_configured_and_run() {
     let ran = place.evaluator(&["run", &trace(TRACE), "-c", "deep/c.yaml", "-o", "json"]).exits(0);
     assert_eq!(ran.evaluations(0), ["kind PASSED", "brief PASSED"]);
     assert!(place.cached("local/kind/kind.py").is_file(), "{}", ran.stderr);
-    assert!(place.folder.path().join("deep/evaluators.lock").is_file());
+    assert!(place.directory.path().join("deep/evaluators.lock").is_file());
 
     // Another project may have an evaluator of the same name.
-    place.folder.file("other/kind/kind.py", scores(0.0));
-    place.folder.file("o/c.yaml", format!("sources: {{local: other}}\n{kind}"));
+    place.directory.file("other/kind/kind.py", scores(0.0));
+    place.directory.file("o/c.yaml", format!("sources: {{local: other}}\n{kind}"));
     let run = |config: &str| place.evaluator(&["run", &trace(TRACE), "-c", config, "-o", "json"]);
     assert_eq!(run("o/c.yaml").exits(1).evaluations(0), ["kind FAILED"]);
     assert_eq!(run("deep/c.yaml").exits(0).evaluations(0)[0], "kind PASSED");
@@ -122,9 +122,9 @@ fn what_a_source_on_this_machine_does_not_have_is_found_out_by_a_check() {
         "sources: {local: checks}\nevaluators:\n- {name: a, type: remote, source: local, ref: kind/kin.py}\n\
          - {name: b, type: remote, source: local, ref: brisk/src/mian.rs}\n",
     );
-    place.folder.file("checks/kind/kind.py", scores(1.0));
-    place.folder.file("checks/brisk/Cargo.toml", "[package]\nname = \"brisk\"\n");
-    place.folder.file("checks/brisk/src/main.rs", "fn main() {}");
+    place.directory.file("checks/kind/kind.py", scores(1.0));
+    place.directory.file("checks/brisk/Cargo.toml", "[package]\nname = \"brisk\"\n");
+    place.directory.file("checks/brisk/src/main.rs", "fn main() {}");
     let ran = place.evaluator(&["check", "c.yaml"]).exits(2);
     let missing = ["checks/kind/kin.py", "there is no file at brisk/src/mian.rs in the source"];
     assert!(missing.iter().all(|missing| ran.stdout.contains(missing)), "{}", ran.stdout);
@@ -133,15 +133,15 @@ fn what_a_source_on_this_machine_does_not_have_is_found_out_by_a_check() {
 
 /// What a list shows as a `ref` can be written as one.
 #[test]
-fn paths_that_nobody_can_refer_to_are_told_of() {
+fn paths_that_cannot_be_referred_to_are_reported() {
     let place = Place::new(CONFIG);
     let manifest = |name: &str, entrypoint: &str| {
         let text = format!("name: {name}\nlanguage: python\nentrypoint: {entrypoint}\n");
-        place.folder.file(&format!("checks/{name}/evaluator.yaml"), text);
+        place.directory.file(&format!("checks/{name}/evaluator.yaml"), text);
     };
     manifest("kind", "kind.py");
     manifest("outside", "../kind/kind.py");
-    place.folder.file(
+    place.directory.file(
         "lists/index.yaml",
         "evaluators:\n- {name: brief, path: ./brief.py}\n- {name: long, path: long.py}\n",
     );
@@ -157,14 +157,14 @@ fn paths_that_nobody_can_refer_to_are_told_of() {
 fn files_that_are_not_as_the_index_says_are_refused() {
     let place = Place::new(CONFIG);
     let hash = "0123456789abcdef".repeat(4);
-    place.folder.file(
+    place.directory.file(
         "index.yaml",
         format!(
             "evaluators:\n- name: a\n  path: a/a.py\n  files: [{{path: a.py, sha256: {hash}}}]\n"
         ),
     );
-    place.folder.file("a/a.py", scores(1.0));
-    place.folder.file("c.yaml", "sources: {file: index.yaml}\nevaluators:\n- {name: a, type: remote, source: file, ref: a/a.py}\n");
+    place.directory.file("a/a.py", scores(1.0));
+    place.directory.file("c.yaml", "sources: {file: index.yaml}\nevaluators:\n- {name: a, type: remote, source: file, ref: a/a.py}\n");
     let ran = place.run(&[]).exits(3);
     assert!(
         ran.error_of("a").contains("is not the file its index describes"),

@@ -55,9 +55,9 @@ fn an_evaluator_is_fetched_once_pinned_and_then_needs_no_network() {
     assert!(place.server.requests().is_empty(), "{:?}", place.server.requests());
     assert_eq!(place.lock(), lock);
     use std::os::unix::fs::PermissionsExt;
-    for folder in ["", "github", "github/evaluators", "github/evaluators/polite"] {
-        let mode = fs::metadata(place.cached(folder)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700, "{folder}");
+    for directory in ["", "github", "github/evaluators", "github/evaluators/polite"] {
+        let mode = fs::metadata(place.cached(directory)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{directory}");
     }
 }
 
@@ -96,7 +96,7 @@ fn whatever_goes_wrong_while_fetching_is_the_evaluators_error_and_nothing_is_kep
 }
 
 #[test]
-fn nobody_there_and_no_secure_connection_are_told_apart() {
+fn a_missing_server_and_an_insecure_connection_have_different_errors() {
     let place = Place::new(CONFIG);
     let fetch = |base: &str| {
         let mut command = place.command(&["run", &trace(TRACE), "-c", "c.yaml", "-o", "json"]);
@@ -181,7 +181,7 @@ fn two_runs_at_once_get_the_same_whole_evaluator() {
 fn links_in_the_cache_lead_nowhere() {
     let place = Place::new(CONFIG);
     place.server.file(POLITE, scores(1.0));
-    let outside = place.folder.path().join("outside");
+    let outside = place.directory.path().join("outside");
     fs::create_dir_all(&outside).unwrap();
     fs::create_dir_all(place.cached("github")).unwrap();
     std::os::unix::fs::symlink(&outside, place.cached("github/evaluators")).unwrap();

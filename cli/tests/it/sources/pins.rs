@@ -52,10 +52,10 @@ fn what_changed_at_the_source_is_refused_until_it_is_accepted() {
     assert_ne!(place.lock(), lock);
     assert_eq!(place.run(&["--locked"]).exits(0).evaluations(0)[0], "polite PASSED");
 
-    // Somebody else's older cache follows the lock file, if the source still has what is pinned.
+    // An older cache of another user follows the lock file, if the source still has what is pinned.
     place.server.file(POLITE, scores(0.25));
     place.evaluator(&["update", "c.yaml"]).exits(0);
-    fs::write(place.folder.path().join("evaluators.lock"), &lock).unwrap();
+    fs::write(place.directory.path().join("evaluators.lock"), &lock).unwrap();
     assert_eq!(place.run(&[]).exits(1).evaluations(0)[0], "polite FAILED");
 }
 
@@ -71,7 +71,7 @@ fn a_lock_that_moved_on_takes_an_older_cache_with_it() {
     let other = Place::new(CONFIG);
     other.server.file(POLITE, scores(1.0));
     other.run(&[]).exits(0);
-    fs::write(place.folder.path().join("evaluators.lock"), other.lock()).unwrap();
+    fs::write(place.directory.path().join("evaluators.lock"), other.lock()).unwrap();
     let ran = place.evaluator(&["check", "c.yaml"]).exits(0);
     assert!(ran.stdout.contains("to be fetched from"), "{}", ran.stdout);
     assert_eq!(place.run(&["--locked"]).exits(0).evaluations(0)[0], "polite PASSED");
@@ -98,7 +98,7 @@ fn a_lock_that_cannot_be_read_is_an_error_and_stays_as_it_is() {
         ("version = 1\n[[evaluator]]\nref = 5\n", "evaluators.lock:3:7: `ref` must be text"),
         ("<<<<<<< HEAD\n", "evaluators.lock:1:"),
     ] {
-        place.folder.file("evaluators.lock", text);
+        place.directory.file("evaluators.lock", text);
         let ran = place.run(&[]).exits(3);
         assert!(ran.error_of("polite").contains(complaint), "{}", ran.error_of("polite"));
         assert_eq!(ran.evaluations(0)[1], "tool_trajectory_avg_score NOT_EVALUATED");
@@ -122,7 +122,7 @@ fn several_are_pinned_together_and_one_that_fails_does_not_keep_the_others() {
         }
     }
     config += "  - {name: again, type: remote, ref: e/e0/e.py}\n  - {name: lost, type: remote, source: githb, ref: e/e0/e.py}\n";
-    place.folder.file("c.yaml", config);
+    place.directory.file("c.yaml", config);
     let ran = place.run(&[]).exits(3);
     let results = ran.evaluations(0);
     assert_eq!(
@@ -157,7 +157,7 @@ fn a_cache_that_agentevals_filled_is_used_and_pinned() {
     place.run(&[]).exits(3);
 }
 
-/// Whoever loses patience with one evaluator keeps the others, each with its pin.
+/// An update that is interrupted at one evaluator keeps the others, each with its pin.
 #[test]
 fn an_update_that_is_cut_short_leaves_what_it_did_usable() {
     if !has("python3") {
@@ -169,7 +169,7 @@ fn an_update_that_is_cut_short_leaves_what_it_did_usable() {
     place.run(&[]).exits(1);
     let lock = place.lock();
     place
-        .folder
+        .directory
         .file("both.yaml", format!("{CONFIG}  - {{name: slow, type: remote, ref: {SLOW}}}\n"));
     place.server.file(POLITE, scores(1.0));
     place.server.answer(SLOW, Answer::Silence(Duration::from_secs(600)));

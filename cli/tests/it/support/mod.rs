@@ -52,15 +52,15 @@ pub(crate) fn eval_set(name: &str) -> String {
     data("eval_sets", name)
 }
 
-fn data(folder: &str, name: &str) -> String {
-    format!("{}/tests/data/{folder}/{name}.json", env!("CARGO_MANIFEST_DIR"))
+fn data(directory: &str, name: &str) -> String {
+    format!("{}/tests/data/{directory}/{name}.json", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A directory in which the `evaluator` program runs.
 #[derive(Debug)]
-pub(crate) struct Folder(TestDirectory);
+pub(crate) struct Directory(TestDirectory);
 
-impl Deref for Folder {
+impl Deref for Directory {
     type Target = TestDirectory;
 
     fn deref(&self) -> &TestDirectory {
@@ -68,7 +68,7 @@ impl Deref for Folder {
     }
 }
 
-impl Folder {
+impl Directory {
     pub(crate) fn new() -> Self {
         Self(TestDirectory::new())
     }

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use super::{Folder, Ran, finish, server::Server, trace};
+use super::{Directory, Ran, finish, server::Server, trace};
 
 /// The conversation that is judged.
 pub(crate) const TRACE: &str = "a01_otlp_basic_parts";
@@ -14,30 +14,30 @@ pub(crate) const TRACE: &str = "a01_otlp_basic_parts";
 /// A directory with its own home directory, and a server.
 #[derive(Debug)]
 pub(crate) struct Place {
-    pub(crate) folder: Folder,
+    pub(crate) directory: Directory,
     pub(crate) server: Server,
 }
 
 impl Place {
     /// With a configuration, `c.yaml`.
     pub(crate) fn new(config: &str) -> Self {
-        let (folder, server) = (Folder::new(), Server::start());
-        folder.file("c.yaml", config);
-        Self { folder, server }
+        let (directory, server) = (Directory::new(), Server::start());
+        directory.file("c.yaml", config);
+        Self { directory, server }
     }
 
     /// `evaluator` with the server as `github`, not started yet.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let home = std::env::var_os("HOME").unwrap_or_default();
         let home = Path::new(&home);
-        let tools = |variable: &str, folder: &str| {
-            std::env::var_os(variable).unwrap_or_else(|| home.join(folder).into_os_string())
+        let tools = |variable: &str, directory: &str| {
+            std::env::var_os(variable).unwrap_or_else(|| home.join(directory).into_os_string())
         };
-        let mut command = self.folder.command(args);
+        let mut command = self.directory.command(args);
         command
             .env("CARGO_HOME", tools("CARGO_HOME", ".cargo"))
             .env("RUSTUP_HOME", tools("RUSTUP_HOME", ".rustup"))
-            .env("HOME", self.folder.path().join("home"))
+            .env("HOME", self.directory.path().join("home"))
             .env("AGENTEVALS_EVALUATOR_BASE_URL", self.server.url())
             .env("AGENTEVALS_EVALUATOR_API_URL", self.server.url());
         for variable in [
@@ -67,11 +67,11 @@ impl Place {
 
     /// A path in the cache.
     pub(crate) fn cached(&self, path: &str) -> PathBuf {
-        self.folder.path().join("home/.cache/agentevals/evaluators").join(path)
+        self.directory.path().join("home/.cache/agentevals/evaluators").join(path)
     }
 
     /// The lock file; empty if it does not exist.
     pub(crate) fn lock(&self) -> String {
-        fs::read_to_string(self.folder.path().join("evaluators.lock")).unwrap_or_default()
+        fs::read_to_string(self.directory.path().join("evaluators.lock")).unwrap_or_default()
     }
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Folder, processes::wait_until};
+use super::{Directory, processes::wait_until};
 
 /// Time after which a program counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,16 +25,20 @@ pub(crate) struct Serving {
 impl Serving {
     /// Starts it in this directory, and waits until it listens.
     #[track_caller]
-    pub(crate) fn start(folder: &Folder, args: &[&str]) -> Self {
-        Self::start_with(folder, args, &[])
+    pub(crate) fn start(directory: &Directory, args: &[&str]) -> Self {
+        Self::start_with(directory, args, &[])
     }
 
     /// The same with variables of the environment.
     #[track_caller]
-    pub(crate) fn start_with(folder: &Folder, args: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(
+        directory: &Directory,
+        args: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let mut all = vec!["serve", "--addr", "127.0.0.1:0", "-v"];
         all.extend(args);
-        let mut command = folder.command(&all);
+        let mut command = directory.command(&all);
         command.env_remove("EVALUATOR_SERVE_TOKEN").envs(variables.iter().copied());
         let mut child = command.spawn().unwrap();
         let stderr: Arc<Mutex<String>> = Arc::default();

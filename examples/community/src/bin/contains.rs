@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use evaluator_community::{
     python,
-    result::{answer, not_evaluated, scored},
+    result::{answer, not_evaluated, without_issues},
 };
-use evaluator_sdk::{Config, EvalResult, Invocations, Score, evaluator};
+use evaluator_sdk::{Config, EvalResult, Invocations, evaluator};
 use serde::Deserialize;
 
 #[derive(Default, Deserialize)]
@@ -30,17 +30,10 @@ fn contains(turns: Invocations<'_>, Config(settings): Config<Settings>) -> EvalR
         true => answer.to_lowercase().contains(&substring.to_lowercase()),
         false => answer.contains(&substring),
     };
-    let mut issues = Vec::new();
-    let mut scores = Vec::new();
-    for turn in turns {
-        let found = found_in(answer(turn));
-        if !found {
-            let wanted = python::repr_text(&substring);
-            issues.push(format!("{}: response does not contain {wanted}", turn.invocation_id));
-        }
-        scores.push(Score::from(found));
-    }
-    scored(scores, "issues", issues)
+    let wanted = python::repr_text(&substring);
+    let issue =
+        |turn| (!found_in(answer(turn))).then(|| format!("response does not contain {wanted}"));
+    without_issues(&turns, "issues", turns.iter().map(issue).collect())
 }
 
 fn main() -> ExitCode {
@@ -69,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn case_counts_unless_told_otherwise() {
+    fn case_counts_by_default() {
         let input = testing::input("contains").turn("Où?", "À L'ÉCOLE");
 
         testing::assert_score(&judge(&input, "école", false), 0.0);

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use evaluator_community::{
     python,
-    result::{answer, not_evaluated, scored},
+    result::{answer, not_evaluated, without_issues},
 };
-use evaluator_sdk::{Config, EvalResult, Invocations, Score, evaluator};
+use evaluator_sdk::{Config, EvalResult, InvocationData, Invocations, evaluator};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,18 +44,12 @@ fn equals(turns: Invocations<'_>, Config(settings): Config<Settings>) -> EvalRes
         return not_evaluated(&turns, "missing config: expected");
     };
     let wanted = settings.normalized(&python::str(expected));
-    let mut issues = Vec::new();
-    let mut scores = Vec::new();
-    for turn in turns {
-        let same = settings.normalized(answer(turn)) == wanted;
-        if !same {
-            let id = &turn.invocation_id;
-            let got = turn.final_response.as_deref().map_or("None".to_owned(), python::repr_text);
-            issues.push(format!("{id}: expected {}, got {got}", python::repr(expected)));
-        }
-        scores.push(Score::from(same));
-    }
-    scored(scores, "issues", issues)
+    let issue = |turn: &InvocationData| {
+        let got = turn.final_response.as_deref().map_or("None".to_owned(), python::repr_text);
+        (settings.normalized(answer(turn)) != wanted)
+            .then(|| format!("expected {}, got {got}", python::repr(expected)))
+    };
+    without_issues(&turns, "issues", turns.iter().map(issue).collect())
 }
 
 fn main() -> ExitCode {

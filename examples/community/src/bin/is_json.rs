@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use evaluator_community::{
     python::{self, json},
-    result::{answer, scored},
+    result::{answer, without_issues},
 };
-use evaluator_sdk::{Config, EvalResult, Failure, Invocations, Score, evaluator};
+use evaluator_sdk::{Config, EvalResult, Failure, Invocations, evaluator};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -34,25 +34,19 @@ fn is_json(
     Config(settings): Config<Settings>,
 ) -> Result<EvalResult, Failure> {
     let mut issues = Vec::new();
-    let mut scores = Vec::new();
-    for turn in turns {
-        let id = &turn.invocation_id;
+    for turn in turns.iter() {
         let text = python::strip(answer(turn));
         let inside = if settings.extract_markdown_fence { fenced(text) } else { None };
-        let read = json::check(inside.unwrap_or(text));
-        scores.push(Score::from(read.is_ok()));
-        match read {
-            Ok(()) => {}
-            Err(json::Error::Invalid(why)) => issues.push(format!("{id}: not valid JSON ({why})")),
+        issues.push(match json::check(inside.unwrap_or(text)) {
+            Ok(()) => None,
+            Err(json::Error::Invalid(why)) => Some(format!("not valid JSON ({why})")),
             Err(why @ json::Error::TooDeep) => {
-                return Err(Failure::new(
-                    "too_deep",
-                    format!("the response of turn `{id}` is {why}"),
-                ));
+                let message = format!("the response of turn `{}` is {why}", turn.invocation_id);
+                return Err(Failure::new("too_deep", message));
             }
-        }
+        });
     }
-    Ok(scored(scores, "issues", issues))
+    Ok(without_issues(&turns, "issues", issues))
 }
 
 /// What stands in a code block of no language or of JSON, if the text is nothing but that block.

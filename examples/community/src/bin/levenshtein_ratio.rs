@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn case_counts_unless_told_otherwise() {
+    fn case_counts_by_default() {
         assert_eq!(judge("ABc", "abc", false), 1.0 - 2.0 / 3.0);
         assert_eq!(judge("ABc", "abc", true), 1.0);
     }

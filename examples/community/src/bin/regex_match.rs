@@ -7,9 +7,9 @@ use evaluator_community::{
         self,
         regex::{Flags, PatternError, Regex},
     },
-    result::{answer, not_evaluated, scored},
+    result::{answer, not_evaluated, without_issues},
 };
-use evaluator_sdk::{Config, EvalResult, Failure, Invocations, Score, evaluator};
+use evaluator_sdk::{Config, EvalResult, Failure, Invocations, evaluator};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -65,18 +65,15 @@ fn regex_match(
         }
     };
     let mut issues = Vec::new();
-    let mut scores = Vec::new();
-    for turn in turns {
+    for turn in turns.iter() {
         let id = &turn.invocation_id;
         let matches = regex.is_match(answer(turn)).map_err(|why| {
             Failure::new("pattern", format!("the response of turn `{id}`: {why}"))
         })?;
-        if !matches {
-            issues.push(format!("{id}: no match for pattern {}", python::repr(&settings.pattern)));
-        }
-        scores.push(Score::from(matches));
+        let issue = || format!("no match for pattern {}", python::repr(&settings.pattern));
+        issues.push((!matches).then(issue));
     }
-    Ok(scored(scores, "issues", issues))
+    Ok(without_issues(&turns, "issues", issues))
 }
 
 fn main() -> ExitCode {

@@ -22,7 +22,7 @@ impl Default for Settings {
     }
 }
 
-/// Scores 1 for every good answer: 0.3 less if it is too short, 0.5 less if it repeats the user, 0 if there is none.
+/// Scores 1 for every good answer: 0.3 less if it is too short, 0.5 less if it repeats the user, 0 without an answer.
 #[evaluator]
 fn response_quality(turns: Invocations<'_>, Config(settings): Config<Settings>) -> EvalResult {
     let min_length = settings.min_response_length;

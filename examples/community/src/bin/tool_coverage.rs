@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use evaluator_community::{python::Number, result::scored};
-use evaluator_sdk::{Config, EvalResult, Invocations, Score, evaluator};
+use evaluator_community::{python::Number, result::without_issues};
+use evaluator_sdk::{Config, EvalResult, InvocationData, Invocations, evaluator};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -23,18 +23,11 @@ impl Default for Settings {
 #[evaluator]
 fn tool_coverage(turns: Invocations<'_>, Config(settings): Config<Settings>) -> EvalResult {
     let wanted = settings.min_tool_calls;
-    let mut missing = Vec::new();
-    let mut scores = Vec::new();
-    for turn in turns {
+    let issue = |turn: &InvocationData| {
         let calls = turn.intermediate_steps.tool_calls.len();
-        let enough = wanted <= calls;
-        if !enough {
-            let id = &turn.invocation_id;
-            missing.push(format!("{id}: expected >= {wanted} tool calls, got {calls}"));
-        }
-        scores.push(Score::from(enough));
-    }
-    scored(scores, "missing_tools", missing)
+        (wanted > calls).then(|| format!("expected >= {wanted} tool calls, got {calls}"))
+    };
+    without_issues(&turns, "missing_tools", turns.iter().map(issue).collect())
 }
 
 fn main() -> ExitCode {

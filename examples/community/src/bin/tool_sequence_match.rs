@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use evaluator_community::{
     python,
-    result::{not_evaluated, scored},
+    result::{not_evaluated, without_issues},
 };
-use evaluator_sdk::{Config, EvalResult, Invocations, Score, evaluator};
+use evaluator_sdk::{Config, EvalResult, InvocationData, Invocations, evaluator};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -45,23 +45,18 @@ fn tool_sequence_match(turns: Invocations<'_>, Config(settings): Config<Settings
         }
         names
     };
-    let mut issues = Vec::new();
-    let mut scores = Vec::new();
-    for turn in turns {
+    let issue = |turn: &InvocationData| {
         let called: Vec<String> = turn.tool_names().map(str::to_owned).collect();
-        let same = ordered(&called) == ordered(&expected);
-        if !same {
-            issues.push(format!(
-                "{}: expected {}, got {} (require_order={})",
-                turn.invocation_id,
+        (ordered(&called) != ordered(&expected)).then(|| {
+            format!(
+                "expected {}, got {} (require_order={})",
                 python::repr(&json!(expected)),
                 python::repr(&json!(called)),
                 python::repr(&json!(settings.require_order)),
-            ));
-        }
-        scores.push(Score::from(same));
-    }
-    scored(scores, "issues", issues)
+            )
+        })
+    };
+    without_issues(&turns, "issues", turns.iter().map(issue).collect())
 }
 
 fn main() -> ExitCode {

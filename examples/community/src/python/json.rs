@@ -214,7 +214,8 @@ impl Reader {
                 let digits = self.text.get(self.at..self.at + 4);
                 let is_hex =
                     digits.is_some_and(|digits| digits.iter().all(char::is_ascii_hexdigit));
-                // The four digits may not be the end of the text: a quote has to follow.
+                // The four digits may not be the end of the text: a quote has to follow. The message is that of Python, with
+                // `\uXXXX` as it writes it.
                 if !is_hex || self.at + 4 == self.text.len() {
                     return Err(self.error("Invalid \\uXXXX escape", self.at - 1));
                 }

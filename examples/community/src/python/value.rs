@@ -91,22 +91,18 @@ pub fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>
 }
 
 /// A number that Python compares with others and shows as it was written; `true` is 1, as in Python.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Number {
-    value: f64,
-    form: Form,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
-    Integer(i128),
-    Float,
-    Boolean,
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a number")]
+pub enum Number {
+    /// A boolean.
+    Boolean(bool),
+    /// Any other number.
+    Number(serde_json::Number),
 }
 
 impl From<u32> for Number {
     fn from(value: u32) -> Self {
-        Self { value: f64::from(value), form: Form::Integer(value.into()) }
+        Self::Number(value.into())
     }
 }
 
@@ -119,49 +115,20 @@ impl PartialEq<usize> for Number {
 impl PartialOrd<usize> for Number {
     /// Counts are far below 2^53, where this is exact.
     fn partial_cmp(&self, other: &usize) -> Option<Ordering> {
-        self.value.partial_cmp(&(*other as f64))
+        let value = match self {
+            Self::Boolean(value) => f64::from(u8::from(*value)),
+            Self::Number(number) => number.as_f64()?,
+        };
+        value.partial_cmp(&(*other as f64))
     }
 }
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.form {
-            Form::Integer(value) => value.fmt(f),
-            Form::Float => f.write_str(&repr_float(self.value)),
-            Form::Boolean => f.write_str(if self.value == 0.0 { "False" } else { "True" }),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor)
-    }
-}
-
-struct NumberVisitor;
-
-impl de::Visitor<'_> for NumberVisitor {
-    type Value = Number;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number")
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Number, E> {
-        Ok(Number { value: f64::from(u8::from(value)), form: Form::Boolean })
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Number, E> {
-        Ok(Number { value: value as f64, form: Form::Integer(value.into()) })
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Number, E> {
-        Ok(Number { value: value as f64, form: Form::Integer(value.into()) })
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
-        Ok(Number { value, form: Form::Float })
+        f.write_str(&repr(&match self {
+            Self::Boolean(value) => Value::Bool(*value),
+            Self::Number(number) => Value::Number(number.clone()),
+        }))
     }
 }
 

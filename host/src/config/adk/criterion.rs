@@ -109,7 +109,6 @@ pub(super) fn number(field: Field<'_>) -> Option<f64> {
     let NodeKind::Scalar(scalar) = &field.node.kind else { return None };
     match scalar {
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-        Value::BigInt(digits) => digits.parse().ok(),
         Value::String(text) => parse_float(text),
         _ => field.number(),
     }

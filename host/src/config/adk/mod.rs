@@ -13,15 +13,14 @@
 //! ```
 //!
 //! The file is read into the same [`Config`] as a configuration in YAML: a criterion is an entry; a name with an entry in
-//! `custom_metrics` is a program, any other name is a built-in metric. `code_config` names
-//! a Python function as in ADK, whose module is a file next to the configuration, or a file or a command; further settings of the program are in the criterion, which in ADK may have any keys. Limits
-//! and environment of the program (`limits`, `env`, `inherit_env`, `cwd`) are next to `code_config`.
+//! `custom_metrics` is a program, any other name is a built-in metric. `code_config` names a Python function as in ADK,
+//! whose module is a file next to the configuration, or a file or a command. Further settings of the program are in the
+//! criterion, which in ADK may have any keys. Limits and environment of the program (`limits`, `env`, `inherit_env`, `cwd`)
+//! are next to `code_config`.
 //!
-//! ADK ignores most unknown keys. Here they are problems, as in YAML: a misspelt key would silently change a verdict. Known
-//! keys without an effect are reported with `-v`.
-//!
-//! An ADK EvalConfig is detected by its content and becomes the same `Config` as YAML. Keys that ADK ignores are
-//! problems here, because a misspelt key would change a verdict. It is read as strict JSON: YAML reads `1e5` as text.
+//! The file is detected by its content and read as strict JSON: YAML reads `1e5` as text. ADK ignores most unknown keys.
+//! Here they are problems, as in YAML: a misspelt key would silently change a verdict. Known keys without an effect are
+//! reported with `-v`.
 
 mod criterion;
 mod custom;

@@ -9,7 +9,7 @@ use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     json,
     metric::MatchType,
-    runtime::testing::Folder,
+    runtime::testing::Directory,
 };
 
 fn parse(text: &str) -> Config {
@@ -218,17 +218,17 @@ fn a_python_function_needs_a_file_or_a_command() {
 
 #[test]
 fn a_python_function_of_a_file_is_called_as_adk_does() {
-    let folder = Folder::new("adk-config");
-    folder.file(
+    let directory = Directory::new("adk-config");
+    directory.file(
         "my_pkg/metrics.py",
         "def fn(eval_metric, actual, expected, scenario):\n    return 1\n",
     );
     let text = r#"{"criteria": {"m": {"threshold": 0.7, "n": 1}},
                    "custom_metrics": {"m": {"code_config": {"name": "my_pkg.metrics.fn"}}}}"#;
-    let config = Config::load(&folder.file("c.json", text)).unwrap();
+    let config = Config::load(&directory.file("c.json", text)).unwrap();
     assert!(config.ensure_runnable().is_ok());
     let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!(code.path, folder.path("my_pkg/metrics.py"));
+    assert_eq!(code.path, directory.path("my_pkg/metrics.py"));
     assert_eq!((code.contract, code.function.as_deref()), (Some(Contract::Adk), Some("fn")));
     assert!(!code.command && code.threshold == 0.7);
 }

@@ -112,6 +112,10 @@ fn a_key_left_without_a_value_has_its_default_where_that_is_to_have_none() {
         problems("evaluators: [{name: a, type: code, path: a.py, threshold: }]"),
         "c.yaml:1:57: `threshold` must be a number in 0..=1, not nothing"
     );
+    assert_eq!(
+        problems("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 10000000000000000000"),
+        "c.yaml:2:17: `max_error_rate` must be in 0..=1, not 10000000000000000000"
+    );
 }
 
 #[test]
@@ -270,7 +274,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn metrics_named_beside_a_configuration_replace_or_join_it() {
+fn metrics_named_next_to_a_configuration_replace_or_join_it() {
     let text = "evaluators: [{name: m, type: code, path: m.py, threshold: 0.1}, {name: n, type: builtin, threshold: 0.2}]";
     let overrides = Overrides {
         metrics: vec!["m".into(), "x".into(), "x".into()],

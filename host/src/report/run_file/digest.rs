@@ -80,11 +80,11 @@ impl Digester {
     /// Adds a value as JSON. One that cannot be serialized counts as its error message.
     #[must_use]
     pub fn json(self, name: &str, value: &impl Serialize) -> Self {
-        let mut hasher = Hasher(Sha256::new());
+        let mut hasher = Self::default();
         if let Err(error) = serde_json::to_writer(&mut hasher, value) {
             hasher.0.update(error.to_string());
         }
-        self.bytes(name, &hasher.0.finalize())
+        self.bytes(name, hasher.finish().as_ref())
     }
 
     /// Returns the digest of all added values, in this order.
@@ -100,9 +100,8 @@ impl fmt::Debug for Digester {
     }
 }
 
-struct Hasher(Sha256);
-
-impl Write for Hasher {
+/// Adds bytes without a name or a length, for a digest of nothing else.
+impl Write for Digester {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -121,14 +120,6 @@ pub struct Fingerprint {
     files: Vec<(PathBuf, FileStamp)>,
 }
 
-/// A file of an evaluator that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read {}: {source}", .path.display())]
-pub struct Unreadable {
-    path: PathBuf,
-    source: io::Error,
-}
-
 impl Fingerprint {
     /// Fingerprint of an evaluator that is the same as long as its settings are.
     #[must_use]
@@ -143,9 +134,11 @@ impl Fingerprint {
     ///
     /// # Errors
     ///
-    /// One of the files cannot be read.
-    pub fn of_program(inputs: &Inputs, settings: Digester) -> Result<Self, Unreadable> {
-        let failed = |path: &Path, source| Unreadable { path: path.to_owned(), source };
+    /// One of the files cannot be read. The message names it.
+    pub fn of_program(inputs: &Inputs, settings: Digester) -> io::Result<Self> {
+        let failed = |path: &Path, error: io::Error| {
+            io::Error::other(format!("cannot read {}: {error}", path.display()))
+        };
         let (mut files, mut contents) = (Vec::new(), Vec::new());
         for path in &inputs.files {
             let (stamp, content) = content(path).map_err(|error| failed(path, error))?;
@@ -202,21 +195,21 @@ fn content(path: &Path) -> io::Result<(FileStamp, Digest)> {
     if !metadata.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    let mut hasher = Hasher(Sha256::new());
+    let mut hasher = Digester::default();
     io::copy(&mut file, &mut hasher)?;
-    Ok((FileStamp::of(&metadata), Digest(hasher.0.finalize().into())))
+    Ok((FileStamp::of(&metadata), hasher.finish()))
 }
 
 /// Hash of the length, the beginning and the end of a file.
 fn sample(path: &Path) -> io::Result<Digest> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    let mut hasher = Hasher(Sha256::new());
+    let mut hasher = Digester::default();
     hasher.0.update(length.to_le_bytes());
     io::copy(&mut (&file).take(SAMPLE), &mut hasher)?;
     file.seek(SeekFrom::Start(length.saturating_sub(SAMPLE)))?;
     io::copy(&mut file.take(SAMPLE), &mut hasher)?;
-    Ok(Digest(hasher.0.finalize().into()))
+    Ok(hasher.finish())
 }
 
 #[cfg(test)]
@@ -224,7 +217,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn parts_do_not_run_into_each_other() {
@@ -265,10 +258,10 @@ mod tests {
 
     #[test]
     fn what_decides_the_answers_changes_the_key_and_nothing_else_does() {
-        let folder = Folder::new("run-fingerprint");
-        let check = folder.file("check.py", "1");
-        let helper = folder.file("helper.py", "1");
-        let python = folder.file("python", "x");
+        let directory = Directory::new("run-fingerprint");
+        let check = directory.file("check.py", "1");
+        let helper = directory.file("helper.py", "1");
+        let python = directory.file("python", "x");
         let inputs = |files: &[&PathBuf]| Inputs {
             files: files.iter().map(|path| (*path).clone()).collect(),
             programs: BTreeSet::from([python.clone()]),
@@ -288,33 +281,34 @@ mod tests {
         }
         let fingerprint = Fingerprint::of_program(&both, Digester::new("")).unwrap();
         assert_eq!(fingerprint.changed(), None);
-        folder.file("helper.py", "22");
+        directory.file("helper.py", "22");
         assert_eq!(fingerprint.changed(), Some(helper.as_path()));
         assert_ne!(before, key(&both, "a"));
-        folder.file("helper.py", "1");
+        directory.file("helper.py", "1");
         assert_eq!(before, key(&both, "a"), "the content counts, not the time");
-        folder.file("python", "xx");
+        directory.file("python", "xx");
         assert_ne!(before, key(&both, "a"));
     }
 
     #[test]
     fn the_directory_of_an_evaluator_does_not_count() {
-        let key = |folder: &Folder| {
-            let files = BTreeSet::from([folder.file("check.py", "1"), folder.file("a.py", "2")]);
+        let key = |directory: &Directory| {
+            let files =
+                BTreeSet::from([directory.file("check.py", "1"), directory.file("a.py", "2")]);
             let inputs = Inputs { files, ..Inputs::default() };
             Fingerprint::of_program(&inputs, Digester::new("")).unwrap().digest()
         };
-        assert_eq!(key(&Folder::new("run-here")), key(&Folder::new("run-there")));
+        assert_eq!(key(&Directory::new("run-here")), key(&Directory::new("run-there")));
     }
 
     #[test]
     fn what_cannot_be_read_is_named() {
-        let folder = Folder::new("run-unreadable");
+        let directory = Directory::new("run-unreadable");
         let mut inputs = Inputs::default();
-        inputs.files.insert(folder.path("gone.py"));
+        inputs.files.insert(directory.path("gone.py"));
         let error = Fingerprint::of_program(&inputs, Digester::new("")).unwrap_err();
         assert!(error.to_string().contains("gone.py"), "{error}");
-        inputs.files = BTreeSet::from([folder.path("")]);
+        inputs.files = BTreeSet::from([directory.path("")]);
         assert!(Fingerprint::of_program(&inputs, Digester::new("")).is_err());
     }
 }

@@ -13,9 +13,10 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Digest, Digester, RunFileError,
+    Digest, Digester, RunFileError, Unusable,
     format::{
-        self, EndRecord, EvaluationRecord, FORMAT, Header, START, VERSION, WithdrawnRecord, kind,
+        self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, Header, START, VERSION,
+        WithdrawnRecord, kind,
     },
     store::{Lines, Span, Store},
 };
@@ -23,12 +24,6 @@ use crate::{files::sync_directory, report::Partial, trace::FileStamp};
 
 /// Directory of run files without a name, in the working directory.
 const DIRECTORY: &str = ".evaluator";
-
-/// Part of the header of a journal, which earlier versions wrote.
-const JOURNAL: &[u8] = b"\"format\":\"evaluator-journal\"";
-
-/// Reason for a line whose checksum matches and whose record has other members.
-pub(super) const MALFORMED: &str = "the record is malformed";
 
 /// How long the lock of a program may outlive it: until processes that it was just starting have become others.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
@@ -49,8 +44,8 @@ pub struct RunFile {
 #[derive(Debug)]
 pub(super) struct Opened {
     file: File,
-    /// Lines of evaluations that are kept, by their keys, each with a number of its evaluator.
-    evaluations: HashMap<Digest, (Span, usize)>,
+    /// Lines of evaluations that are kept, by their keys, each with the name of its evaluator.
+    evaluations: HashMap<Digest, (Span, String)>,
     /// Damaged lines, if there are any.
     pub(super) damage: Option<Damage>,
 }
@@ -97,18 +92,6 @@ impl Damage {
     }
 }
 
-/// Reason why there is no open file.
-enum OpenError {
-    Refused(RunFileError),
-    Failed(io::Error),
-}
-
-impl From<io::Error> for OpenError {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
 impl RunFile {
     /// Opens a run file, or creates an empty one. The run that starts replaces its content.
     ///
@@ -121,8 +104,8 @@ impl RunFile {
     pub fn open(path: &Path, resume: bool) -> Result<Self, RunFileError> {
         let opened = match Opened::new(path, resume) {
             Ok(opened) => Ok(opened),
-            Err(OpenError::Refused(error)) => return Err(error),
-            Err(OpenError::Failed(error)) => Err(error.to_string()),
+            Err(Unusable::Refused(error)) => return Err(error),
+            Err(Unusable::Failed(error)) => Err(error.to_string()),
         };
         Ok(Self { path: path.to_owned(), resume, opened: Mutex::new(opened) })
     }
@@ -147,7 +130,7 @@ impl RunFile {
 }
 
 impl Opened {
-    fn new(path: &Path, resume: bool) -> Result<Self, OpenError> {
+    fn new(path: &Path, resume: bool) -> Result<Self, Unusable> {
         create_default_directory(path)?;
         outlive_limits();
         let file = open_locked(path)?;
@@ -160,8 +143,8 @@ impl Opened {
             Damage::add(&mut opened.damage, 1, 0, "the line is cut off");
             return Ok(opened);
         }
-        read_header(path, &buffer).map_err(OpenError::Refused)?;
-        let (mut is_complete, mut evaluators) = (false, Vec::new());
+        read_header(path, &buffer)?;
+        let mut is_complete = false;
         while let Some(span) = lines.next(&mut buffer)? {
             let is_cut_off = lines.end == span.start + span.length;
             let record = match format::open(&buffer) {
@@ -170,13 +153,16 @@ impl Opened {
             };
             is_complete = false;
             let read = match record {
-                Ok(kind::END) => serde_json::from_slice(&buffer)
-                    .map(|end: EndRecord<Ended>| is_complete = end.report.partial.is_none())
-                    .map_err(|_| MALFORMED),
+                Ok(kind::END) => format::record(&buffer)
+                    .map(|end: EndRecord<Ended>| is_complete = end.report.partial.is_none()),
                 Ok(kind::EVALUATION) => {
-                    opened.keep(span, &buffer, &mut evaluators).map_err(|_| MALFORMED)
+                    format::record(&buffer).map(|record| opened.keep(span, record))
                 }
-                Ok(kind::WITHDRAWN) => opened.withdraw(&buffer, &evaluators).map_err(|_| MALFORMED),
+                Ok(kind::WITHDRAWN) => {
+                    format::record(&buffer).map(|WithdrawnRecord { evaluator, .. }| {
+                        opened.evaluations.retain(|_, (_, name)| *name != evaluator);
+                    })
+                }
                 other => other.map(drop),
             };
             if let Err(reason) = read {
@@ -190,30 +176,10 @@ impl Opened {
     }
 
     /// Keeps an evaluation. A later one with the same key replaces it.
-    fn keep(
-        &mut self,
-        span: Span,
-        line: &[u8],
-        evaluators: &mut Vec<String>,
-    ) -> serde_json::Result<()> {
-        let record: EvaluationRecord<Named> = serde_json::from_slice(line)?;
+    fn keep(&mut self, span: Span, record: EvaluationRecord<Named>) {
         if let (Some(key), true) = (record.key, record.reusable) {
-            let name = record.evaluation.name;
-            let place = evaluators.iter().position(|known| *known == name).unwrap_or_else(|| {
-                evaluators.push(name);
-                evaluators.len() - 1
-            });
-            self.evaluations.insert(key, (span, place));
+            self.evaluations.insert(key, (span, record.evaluation.name));
         }
-        Ok(())
-    }
-
-    /// Drops the evaluations of an evaluator so far.
-    fn withdraw(&mut self, line: &[u8], evaluators: &[String]) -> serde_json::Result<()> {
-        let record: WithdrawnRecord = serde_json::from_slice(line)?;
-        let place = evaluators.iter().position(|known| *known == record.evaluator);
-        self.evaluations.retain(|_, (_, evaluator)| Some(*evaluator) != place);
-        Ok(())
     }
 
     /// Replaces the content by a header and the evaluations that are kept. Returns where those are, by their keys, and the
@@ -260,7 +226,7 @@ impl Opened {
 /// Writes a header and the lines of evaluations to a new file. Returns its length, and where the lines are.
 fn copy(
     old: &mut File,
-    evaluations: HashMap<Digest, (Span, usize)>,
+    evaluations: HashMap<Digest, (Span, String)>,
     header: &[u8],
     new: &File,
 ) -> io::Result<(u64, HashMap<Digest, Span>)> {
@@ -292,11 +258,9 @@ pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileErr
     let file = path.to_owned();
     let found: FormatOf = match format::open(line) {
         Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
-        // Lines of journals have no kind.
-        Err(_) if line.windows(JOURNAL.len()).any(|part| part == JOURNAL) => {
-            return Err(RunFileError::Journal { file });
+        Err(reason) if reason != FOREIGN && line.starts_with(START) => {
+            return Err(RunFileError::Damaged { file });
         }
-        Err(_) if line.starts_with(START) => return Err(RunFileError::Damaged { file }),
         Err(_) => return Err(RunFileError::Foreign { file }),
     };
     match found {
@@ -308,15 +272,15 @@ pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileErr
     }
 }
 
-/// Opens a file and locks it. A file system that has no locks keeps nobody from writing to the same file.
-fn open_locked(path: &Path) -> Result<File, OpenError> {
+/// Opens a file and locks it. On a file system without locks, several runs may write to the same file.
+fn open_locked(path: &Path) -> Result<File, Unusable> {
     let started = Instant::now();
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     private(&mut options);
     loop {
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Err(OpenError::Refused(RunFileError::NotAFile { file: path.to_owned() }));
+            return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
         }
         let file = options.open(path)?;
         match file.try_lock() {
@@ -333,7 +297,7 @@ fn open_locked(path: &Path) -> Result<File, OpenError> {
                 thread::sleep(Duration::from_millis(10));
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(OpenError::Refused(RunFileError::Busy { file: path.to_owned() }));
+                return Err(RunFileError::Busy { file: path.to_owned() }.into());
             }
         }
     }
@@ -413,7 +377,7 @@ fn outlive_limits() {
     runtime.shutdown_background();
 }
 
-/// There is no such limit.
+/// Other systems do not have this limit.
 #[cfg(not(unix))]
 fn outlive_limits() {}
 

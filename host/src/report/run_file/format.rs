@@ -25,18 +25,21 @@ const PREFIX: usize = START.len() + DIGITS + 2;
 /// The first key that is covered.
 const KIND: &[u8] = b"\"kind\":\"";
 
+/// Reason for text that no version of this format has.
+pub(super) const FOREIGN: &str = "this is not a line of a run file";
+
 /// Kinds of records, as in the key `kind`.
-pub(super) mod kind {
+pub(in crate::report) mod kind {
     /// The first line.
-    pub(in super::super) const HEADER: &str = "header";
+    pub(in crate::report) const HEADER: &str = "header";
     /// A finished evaluation of a conversation that may not be finished.
-    pub(in super::super) const EVALUATION: &str = "evaluation";
+    pub(in crate::report) const EVALUATION: &str = "evaluation";
     /// The results of an evaluator are not to be used again.
-    pub(in super::super) const WITHDRAWN: &str = "withdrawn";
+    pub(in crate::report) const WITHDRAWN: &str = "withdrawn";
     /// A conversation with all its evaluations.
-    pub(in super::super) const CONVERSATION: &str = "conversation";
+    pub(in crate::report) const CONVERSATION: &str = "conversation";
     /// The last line of a complete run.
-    pub(in super::super) const END: &str = "end";
+    pub(in crate::report) const END: &str = "end";
 }
 
 /// The first record: what is measured, by what.
@@ -55,10 +58,6 @@ pub(crate) struct Header {
     pub(crate) config: Option<Digest>,
     pub(crate) golden: Option<Golden>,
     pub(crate) evaluators: Vec<EvaluatorEntry>,
-    /// Seed of random choices. Always `None` in this version.
-    pub(crate) seed: Option<u64>,
-    /// Share of the conversations, e.g. `2/8`. Always `None` in this version.
-    pub(crate) shard: Option<String>,
     /// Conversations in the traces.
     pub(crate) conversations: usize,
     /// Number of lines after this one with evaluations of earlier runs.
@@ -106,10 +105,10 @@ pub(crate) struct EvaluationRecord<E> {
 /// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::report::ConversationReport) or a
 /// reference to one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ConversationRecord<C> {
+pub(in crate::report) struct ConversationRecord<C> {
     /// Position among the conversations of the run, from 0.
-    pub(super) number: usize,
-    pub(super) conversation: C,
+    pub(in crate::report) number: usize,
+    pub(in crate::report) conversation: C,
 }
 
 /// An evaluator whose results cannot be relied on.
@@ -159,7 +158,6 @@ pub(super) fn write_line(out: &mut Vec<u8>, kind: &str, record: &impl Serialize)
 ///
 /// The reason why it is not a line as it was written.
 pub(super) fn open(line: &[u8]) -> Result<&str, &'static str> {
-    const FOREIGN: &str = "this is not a line of a run file";
     if !may_start(line) {
         return Err(FOREIGN);
     }
@@ -172,6 +170,15 @@ pub(super) fn open(line: &[u8]) -> Result<&str, &'static str> {
     }
     let kind = rest.strip_prefix(KIND).and_then(|rest| rest.split(|byte| *byte == b'"').next());
     kind.and_then(|kind| std::str::from_utf8(kind).ok()).ok_or(FOREIGN)
+}
+
+/// Reads the record of a line that was checked.
+///
+/// # Errors
+///
+/// It has other members than a record of its kind.
+pub(super) fn record<'l, R: Deserialize<'l>>(line: &'l [u8]) -> Result<R, &'static str> {
+    serde_json::from_slice(line).map_err(|_| "the record is malformed")
 }
 
 /// Returns true if these bytes may be the start of a line.

@@ -13,8 +13,8 @@
 //! | `saved` | the report of saved runs |
 //!
 //! An evaluation of an earlier run is used if everything is the same that decides it: the content of the evaluator's files,
-//! the interpreter, the settings and the document that the evaluator is given. What the evaluator reads elsewhere (the
-//! network, the environment, other files) does not count.
+//! the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the evaluator
+//! reads elsewhere (the network, the environment, other files) does not count.
 
 mod digest;
 mod file;
@@ -28,12 +28,23 @@ mod tests;
 
 use std::{io, path::PathBuf};
 
-pub use digest::{Digest, Digester, Fingerprint, Unreadable, portable};
+pub use digest::{Digest, Digester, Fingerprint, portable};
 pub use file::{Damage, RunFile, default_file};
+pub(super) use format::{ConversationRecord, kind};
 pub(crate) use format::{EvaluationRecord, EvaluatorEntry, Golden, Header};
 pub use saved::read;
-pub(super) use store::{Reader, Span, Store, add_conversation, read_conversation};
+pub(super) use store::{Reader, Span, Store};
 pub(crate) use writer::{Event, RunWriter, TOOL};
+
+/// Reason why a file is not used.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum Unusable {
+    /// A run does not start.
+    Refused(#[from] RunFileError),
+    /// A run goes on without the file.
+    Failed(#[from] io::Error),
+}
 
 /// Reason why a run file cannot be used. Nothing in the file was changed.
 #[derive(Debug, thiserror::Error)]
@@ -54,16 +65,6 @@ pub enum RunFileError {
     /// It is something else.
     #[error("{} is not a run file; it is left as it is, name another file", .file.display())]
     Foreign {
-        /// The file.
-        file: PathBuf,
-    },
-    /// It is a journal of an earlier version of this program.
-    #[error(
-        "{} is a journal of an earlier version, which cannot be resumed or reported; delete it, or name another file with \
-         --save-run",
-        .file.display()
-    )]
-    Journal {
         /// The file.
         file: PathBuf,
     },

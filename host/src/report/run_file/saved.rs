@@ -12,8 +12,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
-    Damage, RunFileError,
-    file::{MALFORMED, read_header},
+    Damage, RunFileError, Unusable,
+    file::read_header,
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, Header, kind},
     store::{Lines, Span, Store},
 };
@@ -30,166 +30,130 @@ use crate::{
 ///
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
-    let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header)>);
-    let mut report = Report::default();
-    let mut conversations: HashSet<Arc<str>> = HashSet::new();
+    let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
+    let mut trace_ids: HashSet<Arc<str>> = HashSet::new();
     for file in files {
-        let part = Part::read(file, &mut collector, |report| {
+        let first = whole.as_ref().map_or(file, |(first, ..)| *first);
+        let different = |difference| {
+            let files = [first.clone(), file.clone()];
+            RunFileError::Different { files, difference }
+        };
+        let is_new = |ConversationReport { trace_id, .. }: &ConversationReport| {
             // A single file has each of them once.
-            if files.len() == 1 || conversations.insert(Arc::clone(&report.trace_id)) {
-                Ok(())
-            } else {
-                Err(report.trace_id.to_string())
+            if files.len() == 1 || trace_ids.insert(Arc::clone(trace_id)) {
+                return Ok(());
             }
-        });
-        let first = whole.as_ref().map_or(file, |(first, _)| *first);
-        let part = part.map_err(|error| error.of(first, file))?;
-        match &whole {
-            None => {
-                report = part.report;
-                whole = Some((file, part.header));
-            }
-            Some((first, header)) => {
-                if let Some(difference) = difference(header, &part.header) {
-                    let files = [(*first).clone(), file.clone()];
-                    return Err(RunFileError::Different { files, difference });
-                }
-                merge(&mut report, part.report);
-            }
+            Err(different(format!("the conversation of trace {trace_id} is in both")))
+        };
+        let (header, report) = part(file, &mut collector, is_new).map_err(|error| match error {
+            Unusable::Refused(error) => error,
+            Unusable::Failed(source) => RunFileError::Unreadable { file: file.clone(), source },
+        })?;
+        match &mut whole {
+            None => whole = Some((file, header, report)),
+            Some((_, whole_header, whole)) => match difference(whole_header, &header) {
+                Some(difference) => return Err(different(difference)),
+                None => merge(whole, report),
+            },
         }
     }
+    let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
     report.conversations = collector.finish();
-    report.performance = report.conversations.performance().cloned();
     Ok(report)
 }
 
-/// One file of a run.
-struct Part {
-    header: Header,
-    report: Report,
-}
-
-enum Unusable {
-    Refused(RunFileError),
-    Failed(io::Error),
-    Repeated(String),
-}
-
-impl Unusable {
-    /// The error of a file, which is read after `first`.
-    fn of(self, first: &Path, file: &Path) -> RunFileError {
-        match self {
-            Self::Refused(error) => error,
-            Self::Failed(source) => RunFileError::Unreadable { file: file.to_owned(), source },
-            Self::Repeated(trace_id) => {
-                let difference = format!("the conversation of trace {trace_id} is in both");
-                let files = [first.to_owned(), file.to_owned()];
-                RunFileError::Different { files, difference }
+/// Reads a file and adds its conversations. Returns its header and its report without conversations.
+fn part(
+    path: &Path,
+    collector: &mut Collector,
+    mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
+) -> Result<(Header, Report), Unusable> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
+    }
+    let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
+    lines.next(&mut buffer)?;
+    let header = read_header(path, &buffer)?;
+    let first = collector.len();
+    let length = file.metadata()?.len();
+    collector.push_store(Store::named(file, length));
+    let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
+    // Numbers may be any: only their order counts.
+    let mut conversations: Vec<(usize, Span)> = Vec::new();
+    // Evaluations of conversations that are not finished.
+    let mut pending: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
+    while let Some(span) = lines.next(&mut buffer)? {
+        let read = match format::open(&buffer) {
+            Ok(kind::EVALUATION) if lines.number - 1 <= header.earlier => Ok(()),
+            Ok(kind::EVALUATION) => {
+                format::record(&buffer).map(|record: EvaluationRecord<IgnoredAny>| {
+                    pending.entry(record.number).or_default().push(span);
+                })
             }
-        }
-    }
-}
-
-impl From<io::Error> for Unusable {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl Part {
-    /// Reads a file and adds its conversations.
-    fn read(
-        path: &Path,
-        collector: &mut Collector,
-        mut is_new: impl FnMut(&ConversationReport) -> Result<(), String>,
-    ) -> Result<Self, Unusable> {
-        let file = File::open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(Unusable::Refused(RunFileError::NotAFile { file: path.to_owned() }));
-        }
-        let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
-        lines.next(&mut buffer)?;
-        let header = read_header(path, &buffer).map_err(Unusable::Refused)?;
-        let first = collector.len();
-        let length = file.metadata()?.len();
-        collector.push_store(Store::named(file, length));
-        let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
-        // Evaluations of conversations that are not finished.
-        let mut pending: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
-        while let Some(span) = lines.next(&mut buffer)? {
-            let read = match format::open(&buffer) {
-                Ok(kind::EVALUATION) if lines.number <= 1 + header.earlier => Ok(()),
-                Ok(kind::EVALUATION) => serde_json::from_slice(&buffer)
-                    .map(|record: EvaluationRecord<IgnoredAny>| {
-                        pending.entry(record.number).or_default().push(span);
-                    })
-                    .map_err(|_| MALFORMED),
-                Ok(kind::CONVERSATION) => match serde_json::from_slice(&buffer) {
-                    Ok(ConversationRecord { number, conversation }) => {
-                        is_new(&conversation).map_err(Unusable::Repeated)?;
-                        pending.remove(&number);
-                        conversation.evaluations.iter().for_each(|it| it.count_in(&mut tally));
-                        collector.index(first + number, span, &conversation)?;
-                        Ok(())
-                    }
-                    Err(_) => Err(MALFORMED),
-                },
-                Ok(kind::END) => {
-                    serde_json::from_slice(&buffer).map(|it| end = Some(it)).map_err(|_| MALFORMED)
+            Ok(kind::CONVERSATION) => match format::record(&buffer) {
+                Ok(ConversationRecord { number, conversation }) => {
+                    is_new(&conversation)?;
+                    pending.remove(&number);
+                    conversation.evaluations.iter().for_each(|it| it.count_in(&mut tally));
+                    collector.count(first.saturating_add(number), &conversation);
+                    conversations.push((number, span));
+                    Ok(())
                 }
-                other => other.map(drop),
-            };
-            if let Err(reason) = read {
-                Damage::add(&mut damage, lines.number, span.start, reason);
-            }
-        }
-        collector.skip_missing();
-        let is_missing = |end: &EndRecord<Report>| {
-            (end.conversations, end.tally) != (collector.len() - first, tally)
+                Err(reason) => Err(reason),
+            },
+            Ok(kind::END) => format::record(&buffer).map(|it| end = Some(it)),
+            other => other.map(drop),
         };
-        let is_missing = end.as_ref().is_some_and(is_missing);
-        if end.is_none() {
-            add_unfinished(&header, collector, &pending, is_new)?;
+        if let Err(reason) = read {
+            Damage::add(&mut damage, lines.number, span.start, reason);
         }
-        let report = Self::report(path, &header, end, damage, is_missing);
-        Ok(Self { header, report })
     }
+    conversations.sort_by_key(|(number, _)| *number);
+    conversations.iter().try_for_each(|(_, span)| collector.push(*span))?;
+    let is_missing = end.as_ref().is_some_and(|end: &EndRecord<Report>| {
+        (end.conversations, end.tally) != (conversations.len(), tally)
+    });
+    if end.is_none() {
+        add_unfinished(&header, collector, &pending, is_new)?;
+    }
+    let report = without_conversations(path, &header, end, damage, is_missing);
+    Ok((header, report))
+}
 
-    /// The report without conversations, with an error for everything that is missing in the file.
-    fn report(
-        path: &Path,
-        header: &Header,
-        end: Option<EndRecord<Report>>,
-        damage: Option<Damage>,
-        is_missing: bool,
-    ) -> Report {
-        let file = path.display();
-        let mut errors = Vec::new();
-        if let Some(Damage { line, offset, reason, lines }) = damage {
-            let more =
-                if lines > 1 { format!(" and {} more lines", lines - 1) } else { String::new() };
+/// The report without conversations, with an error for everything that is missing in the file.
+fn without_conversations(
+    path: &Path,
+    header: &Header,
+    end: Option<EndRecord<Report>>,
+    damage: Option<Damage>,
+    is_missing: bool,
+) -> Report {
+    let file = path.display();
+    let mut errors = Vec::new();
+    if let Some(Damage { line, offset, reason, lines }) = damage {
+        let more = if lines > 1 { format!(" and {} more lines", lines - 1) } else { String::new() };
+        errors.push(format!(
+            "{file}, line {line} (byte {offset}){more}: {reason}; what it recorded is not in the report, resume the run to \
+             evaluate it again"
+        ));
+    }
+    let mut report = match end {
+        Some(end) => {
+            if errors.is_empty() && is_missing {
+                errors.push(format!("{file}: conversations are missing; run again"));
+            }
+            end.report
+        }
+        None => {
             errors.push(format!(
-                "{file}, line {line} (byte {offset}){more}: {reason}; what it recorded is not in the report, resume the run to \
-                 evaluate it again"
+                "{file} has no end line: the run was killed or still goes on; resume it with --resume --save-run {file}"
             ));
+            Report { partial: Some(Partial::Unfinished), ..header.report.clone() }
         }
-        let mut report = match end {
-            Some(end) => {
-                if errors.is_empty() && is_missing {
-                    errors.push(format!("{file}: conversations are missing; run again"));
-                }
-                end.report
-            }
-            None => {
-                errors.push(format!(
-                    "{file} has no end line: the run was killed or still goes on; resume it with --resume --save-run {file}"
-                ));
-                Report { partial: Some(Partial::Unfinished), ..header.report.clone() }
-            }
-        };
-        report.errors.extend(errors);
-        report
-    }
+    };
+    report.errors.extend(errors);
+    report
 }
 
 /// Adds conversations of which some evaluations are finished.
@@ -197,7 +161,7 @@ fn add_unfinished(
     header: &Header,
     collector: &mut Collector,
     pending: &BTreeMap<usize, Vec<Span>>,
-    mut is_new: impl FnMut(&ConversationReport) -> Result<(), String>,
+    mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
 ) -> Result<(), Unusable> {
     let mut unfinished = Vec::new();
     for spans in pending.values() {
@@ -205,7 +169,7 @@ fn add_unfinished(
     }
     collector.push_store(Store::new(usize::MAX));
     for conversation in &unfinished {
-        is_new(conversation).map_err(Unusable::Repeated)?;
+        is_new(conversation)?;
         collector.put(collector.len(), conversation)?;
     }
     Ok(())
@@ -241,17 +205,19 @@ fn unfinished_conversation(
 /// Adds the report of another part of the run.
 fn merge(report: &mut Report, part: Report) {
     let errors = report.errors.len();
-    report.causes.extend(part.causes.into_iter().map(|(index, cause)| (errors + index, cause)));
+    let behind = |(index, cause)| (errors.saturating_add(index), cause);
+    report.causes.extend(part.causes.into_iter().map(behind));
     report.errors.extend(part.errors);
     report.left_out.append(&part.left_out);
     report.unusable_eval_set |= part.unusable_eval_set;
     report.unsaved |= part.unsaved;
-    report.unreliable += part.unreliable;
+    report.unreliable = report.unreliable.saturating_add(part.unreliable);
     report.warnings.extend(part.warnings);
     // A case is recorded if one of the parts has a recording.
     let cases: HashSet<String> = part.unrecorded_cases.into_iter().collect();
     report.unrecorded_cases.retain(|case| cases.contains(case));
-    report.reused = report.reused.zip(part.reused).map(|(first, second)| first + second);
+    report.reused =
+        report.reused.zip(part.reused).map(|(first, second)| first.saturating_add(second));
     report.partial = report.partial.or(part.partial);
 }
 
@@ -271,24 +237,16 @@ fn difference(first: &Header, second: &Header) -> Option<String> {
 
 /// Path and values of the first difference of two documents.
 fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
-    let members = |value: &Value| -> Vec<(String, Value)> {
-        match value {
-            Value::Object(members) => {
-                members.iter().map(|(key, value)| (format!(".{key}"), value.clone())).collect()
-            }
-            Value::Array(items) => {
-                items.iter().enumerate().map(|(at, it)| (format!("[{at}]"), it.clone())).collect()
-            }
-            _ => Vec::new(),
+    match (first, second) {
+        (Value::Object(ours), Value::Object(theirs)) if ours.keys().eq(theirs.keys()) => {
+            let mut members = ours.iter().zip(theirs.values());
+            members.find_map(|((key, one), two)| differing(&format!("{path}.{key}"), one, two))
         }
-    };
-    let (ours, theirs) = (members(first), members(second));
-    let same_keys = ours.iter().map(|(key, _)| key).eq(theirs.iter().map(|(key, _)| key));
-    if !ours.is_empty() && same_keys {
-        let mut pairs = ours.iter().zip(&theirs);
-        return pairs
-            .find_map(|((key, one), (_, two))| differing(&format!("{path}{key}"), one, two));
+        (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
+            let mut items = ours.iter().zip(theirs).enumerate();
+            items.find_map(|(at, (one, two))| differing(&format!("{path}[{at}]"), one, two))
+        }
+        _ if first == second => None,
+        _ => Some((path.trim_start_matches('.').to_owned(), first.clone(), second.clone())),
     }
-    let path = path.trim_start_matches('.').to_owned();
-    (first != second).then(|| (path, first.clone(), second.clone()))
 }

@@ -6,14 +6,12 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    path::Path,
     sync::{Mutex, PoisonError},
 };
 
 use serde::Serialize;
 
-use super::format::{self, ConversationRecord, START, kind};
-use crate::report::ConversationReport;
+use super::format::{self, START};
 
 /// Bytes of the file that are read at a time, and how many of them are before the line that was asked for: lines are in
 /// the order in which conversations finish, so the next one may be a little before this one.
@@ -58,33 +56,36 @@ impl Store {
     /// # Errors
     ///
     /// The record cannot be serialized.
-    pub(super) fn add(&mut self, kind: &str, record: &impl Serialize) -> io::Result<Span> {
+    pub(in crate::report) fn add(
+        &mut self,
+        kind: &str,
+        record: &impl Serialize,
+    ) -> io::Result<Span> {
         let start = self.buffer.len();
         format::write_line(&mut self.buffer, kind, record)?;
         let length = (self.buffer.len() - start - 1) as u64;
         Ok(Span { start: self.in_file + start as u64, length })
     }
 
-    /// Writes the buffer to the named file, or, if it is full, to a temporary file in this directory or the usual one.
+    /// Writes the buffer to the named file, or, if it is full, to a temporary file.
     ///
     /// # Errors
     ///
     /// Writing fails. Reported once; from then on everything stays in memory.
-    pub(in crate::report) fn flush(&mut self, directory: Option<&Path>) -> io::Result<()> {
+    pub(in crate::report) fn flush(&mut self) -> io::Result<()> {
         let is_due = self.is_named || self.buffer.len() >= self.memory.max(1);
         if self.stuck || self.buffer.is_empty() || !is_due {
             return Ok(());
         }
-        let written = self.write_out(directory);
+        let written = self.write_out();
         self.stuck = written.is_err();
         written
     }
 
-    fn write_out(&mut self, directory: Option<&Path>) -> io::Result<()> {
-        let file = match (&mut self.file, directory) {
-            (Some(file), _) => file,
-            (none, Some(directory)) => none.insert(Mutex::new(tempfile::tempfile_in(directory)?)),
-            (none, None) => none.insert(Mutex::new(tempfile::tempfile()?)),
+    fn write_out(&mut self) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(Mutex::new(tempfile::tempfile()?)),
         };
         let file = file.get_mut().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(self.in_file))?;
@@ -156,7 +157,7 @@ impl<'s> Reader<'s> {
     /// # Errors
     ///
     /// The file cannot be read, or no longer contains what was written.
-    pub(super) fn line(&mut self, Span { start, length }: Span) -> io::Result<&[u8]> {
+    pub(in crate::report) fn line(&mut self, Span { start, length }: Span) -> io::Result<&[u8]> {
         let line = self.bytes(start, length)?;
         format::open(line).map_err(io::Error::other)?;
         Ok(line)
@@ -191,33 +192,6 @@ fn part(bytes: &[u8], start: u64, offset: u64, length: u64) -> io::Result<&[u8]>
 
 fn damaged() -> io::Error {
     io::Error::other("the file is shorter than what was written")
-}
-
-/// Adds a conversation.
-///
-/// # Errors
-///
-/// The report cannot be serialized.
-pub(in crate::report) fn add_conversation(
-    store: &mut Store,
-    number: usize,
-    conversation: &ConversationReport,
-) -> io::Result<Span> {
-    store.add(kind::CONVERSATION, &ConversationRecord { number, conversation })
-}
-
-/// Reads a conversation.
-///
-/// # Errors
-///
-/// The file cannot be read, or no longer contains what was written.
-pub(in crate::report) fn read_conversation(
-    reader: &mut Reader<'_>,
-    span: Span,
-) -> io::Result<ConversationReport> {
-    let record: ConversationRecord<ConversationReport> =
-        serde_json::from_slice(reader.line(span)?)?;
-    Ok(record.conversation)
 }
 
 /// Goes through the lines of a file from its beginning.

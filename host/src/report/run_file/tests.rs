@@ -1,7 +1,6 @@
 //! Run files: what comes back of them, cut off, changed, and shared.
 
 use std::{
-    env,
     fs::{self, File},
     io::Write as _,
     ops::Range,
@@ -22,7 +21,7 @@ use crate::{
         Collector, ConversationReport, Conversations, EvaluationReport, EventContext, EventTurn,
         Partial, Report,
     },
-    runtime::testing::Folder,
+    runtime::testing::Directory,
     verdict::{ERROR_TYPES, Standing, Status},
 };
 
@@ -218,9 +217,7 @@ proptest! {
 
         // Wherever it was, the report says the same of it.
         let whole = |conversations: Conversations| {
-            let performance = conversations.performance().cloned();
-            let report =
-                Report { conversations, performance, require_evaluated: true, ..Report::default() };
+            let report = Report { conversations, require_evaluated: true, ..Report::default() };
             (report.to_json().unwrap(), format!("{:?}", report.balance()))
         };
         prop_assert_eq!(whole(conversations), whole(reports.into()));
@@ -231,11 +228,11 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         at in any::<prop::sample::Index>(),
     ) {
-        let folder = Folder::new("run-any");
-        let (mut text, _) = saved(&folder, 2, true);
+        let directory = Directory::new("run-any");
+        let (mut text, _) = saved(&directory, 2, true);
         let at = at.index(text.len());
         text.splice(at..at, bytes);
-        let file = folder.path("r.evalrun");
+        let file = directory.path("r.evalrun");
         fs::write(&file, &text).unwrap();
         let _ = read(std::slice::from_ref(&file)).map(|report| report.to_json());
         let _ = RunFile::open(&file, true);
@@ -289,23 +286,12 @@ fn fill(collector: &mut Collector, numbers: Range<usize>) -> Vec<bool> {
 }
 
 #[test]
-fn without_a_temporary_file_everything_stays_in_memory_and_that_is_reported_once() {
-    let nowhere = env::temp_dir().join("evaluator-no-such-directory");
-    let mut collector = Collector::new(0, 100).in_directory(nowhere);
-    let failed = fill(&mut collector, 0..100);
-    assert_eq!(failed.iter().position(|failed| *failed), Some(0));
-    assert_eq!(failed.iter().filter(|failed| **failed).count(), 1);
-    let all: Conversations = (0..100).map(short).collect();
-    assert_eq!(texts_of(&collector.finish()), texts_of(&all));
-}
-
-#[test]
 fn a_file_that_cannot_be_written_any_more_keeps_what_it_has() {
     let mut collector = Collector::new(200, 100);
     fill(&mut collector, 0..50);
     // One that may only be read, with a part of what was to be written: as a full disk leaves it.
-    let folder = Folder::new("run-torn");
-    let path = folder.path("torn");
+    let directory = Directory::new("run-torn");
+    let path = directory.path("torn");
     let file = collector.store().file().as_mut().unwrap().get_mut().unwrap();
     let mut copy = File::create(&path).unwrap();
     std::io::Seek::rewind(file).unwrap();
@@ -408,8 +394,8 @@ fn writer(file: &std::path::Path, resume: bool, conversations: usize) -> RunWrit
 }
 
 /// The text of the file `r.evalrun` with this number of evaluations and their conversations, and the positions of its lines.
-fn saved(folder: &Folder, evaluations: u8, finished: bool) -> (Vec<u8>, Vec<Range<usize>>) {
-    let file = folder.path("r.evalrun");
+fn saved(directory: &Directory, evaluations: u8, finished: bool) -> (Vec<u8>, Vec<Range<usize>>) {
+    let file = directory.path("r.evalrun");
     let _ = fs::remove_file(&file);
     let mut writer = writer(&file, false, evaluations.into());
     for number in 0..evaluations {
@@ -446,9 +432,9 @@ fn found(file: &std::path::Path) -> (Vec<Option<f64>>, Option<super::Damage>) {
 
 #[test]
 fn every_beginning_of_a_file_is_used_up_to_its_last_whole_line() {
-    let folder = Folder::new("run-beginnings");
-    let (text, lines) = saved(&folder, 3, false);
-    let file = folder.path("cut.evalrun");
+    let directory = Directory::new("run-beginnings");
+    let (text, lines) = saved(&directory, 3, false);
+    let file = directory.path("cut.evalrun");
     let odd = lines[0].clone().step_by(97).chain(lines[1].start..=text.len());
     for length in odd {
         fs::write(&file, &text[..length]).unwrap();
@@ -465,9 +451,9 @@ fn every_beginning_of_a_file_is_used_up_to_its_last_whole_line() {
 
 #[test]
 fn every_changed_byte_is_seen_and_all_other_lines_are_used() {
-    let folder = Folder::new("run-bits");
-    let (text, lines) = saved(&folder, 3, false);
-    let file = folder.path("changed.evalrun");
+    let directory = Directory::new("run-bits");
+    let (text, lines) = saved(&directory, 3, false);
+    let file = directory.path("changed.evalrun");
     for at in lines[1].start..text.len() {
         for bits in [1, 0x80, text[at] ^ b'\n'].into_iter().filter(|bits| *bits > 0) {
             let mut changed = text.clone();
@@ -500,8 +486,8 @@ fn every_changed_byte_is_seen_and_all_other_lines_are_used() {
 
 #[test]
 fn what_a_machine_without_power_leaves_is_dropped() {
-    let folder = Folder::new("run-tails");
-    let (text, lines) = saved(&folder, 2, false);
+    let directory = Directory::new("run-tails");
+    let (text, lines) = saved(&directory, 2, false);
     let partial = &text[lines[2].start..lines[2].end - 9];
     let tails: [Vec<u8>; 6] = [
         partial.to_vec(),
@@ -511,7 +497,7 @@ fn what_a_machine_without_power_leaves_is_dropped() {
         b"garbage\n\xff\xfe more\n".to_vec(),
         b"{\"crc32\":\"00000000\",\"kind\":\"evaluation\"}\n".to_vec(),
     ];
-    let file = folder.path("tail.evalrun");
+    let file = directory.path("tail.evalrun");
     for tail in tails {
         fs::write(&file, [&text, &tail[..]].concat()).unwrap();
         let (scores, damage) = found(&file);
@@ -535,8 +521,8 @@ fn what_a_machine_without_power_leaves_is_dropped() {
 
 #[test]
 fn one_run_at_a_time_writes_a_file() {
-    let folder = Folder::new("run-lock");
-    let file = folder.path("r.evalrun");
+    let directory = Directory::new("run-lock");
+    let file = directory.path("r.evalrun");
     let busy = || matches!(RunFile::open(&file, true), Err(RunFileError::Busy { .. }));
     let first = RunFile::open(&file, false).unwrap();
     assert!(busy());
@@ -559,8 +545,8 @@ fn one_run_at_a_time_writes_a_file() {
 
 #[test]
 fn the_last_reusable_record_of_an_evaluation_counts() {
-    let folder = Folder::new("run-last");
-    let file = folder.path("r.evalrun");
+    let directory = Directory::new("run-last");
+    let file = directory.path("r.evalrun");
     let mut first = writer(&file, false, 3);
     for (number, score, reusable) in
         [(0, 0.25, true), (1, 0.5, false), (0, 0.75, true), (2, 0.5, true), (2, 0.1, false)]
@@ -574,8 +560,8 @@ fn the_last_reusable_record_of_an_evaluation_counts() {
 
 #[test]
 fn what_was_withdrawn_is_not_used_and_what_came_later_is() {
-    let folder = Folder::new("run-withdrawn");
-    let file = folder.path("r.evalrun");
+    let directory = Directory::new("run-withdrawn");
+    let file = directory.path("r.evalrun");
     let mut first = writer(&file, false, 3);
     add(&mut first, 0, &scored(0.5), true);
     add(&mut first, 1, &EvaluationReport { name: "other".to_owned(), ..scored(0.5) }, true);
@@ -587,26 +573,26 @@ fn what_was_withdrawn_is_not_used_and_what_came_later_is() {
 
 #[test]
 fn results_of_a_complete_run_are_kept_only_if_it_is_resumed() {
-    let folder = Folder::new("run-kept");
-    let (text, _) = saved(&folder, 2, true);
-    let file = folder.path("r.evalrun");
+    let directory = Directory::new("run-kept");
+    let (text, _) = saved(&directory, 2, true);
+    let file = directory.path("r.evalrun");
     drop(writer(&file, true, 0));
     assert_eq!(found(&file).0, [Some(0.5), Some(0.5), None]);
     fs::write(&file, &text).unwrap();
     drop(writer(&file, false, 0));
     assert_eq!(found(&file).0, [None; 3]);
     // Those of a run that did not end are.
-    saved(&folder, 2, false);
+    saved(&directory, 2, false);
     drop(writer(&file, false, 0));
     assert_eq!(found(&file).0, [Some(0.5), Some(0.5), None]);
 }
 
 #[test]
 fn a_saved_run_is_reported_as_it_was_and_a_killed_one_as_partial() {
-    let folder = Folder::new("run-report");
-    let file = folder.path("r.evalrun");
+    let directory = Directory::new("run-report");
+    let file = directory.path("r.evalrun");
     let files = std::slice::from_ref(&file);
-    let (text, lines) = saved(&folder, 3, true);
+    let (text, lines) = saved(&directory, 3, true);
     let whole = read(files).unwrap();
     assert_eq!((whole.standing(), whole.conversations.len()), (Standing::Passed, 3));
     // Without its end line, and with one conversation that is not finished.
@@ -632,11 +618,77 @@ fn a_saved_run_is_reported_as_it_was_and_a_killed_one_as_partial() {
     }
 }
 
+/// A line with this text after its checksum.
+fn sealed(rest: &str) -> String {
+    format!("{{\"crc32\":\"{:08x}\",{rest}\n", crc32fast::hash(rest.as_bytes()))
+}
+
+#[test]
+fn numbers_of_any_size_are_read() {
+    let directory = Directory::new("run-numbers");
+    let file = directory.path("r.evalrun");
+    let part = |ids: [&str; 2]| {
+        let mut writer = writer(&file, false, 2);
+        for (number, id) in ids.into_iter().enumerate() {
+            let mut report = ConversationReport::new(id.into());
+            report.evaluations = vec![scored(0.5)];
+            report.performance = Some(PerformanceMetrics::default());
+            writer.conversation(number, &report);
+        }
+        let (errors, causes) = (vec!["x".to_owned()], [(0, "y".to_owned())].into());
+        writer.finish(&mut Report { errors, causes, unreliable: 1, ..Report::default() });
+        let text = fs::read_to_string(&file).unwrap();
+        let left_out = r#""left_out":{"counts":[["span",1]],"listed":["x"]}"#;
+        text.replace(r#""left_out":{"counts":[],"listed":[]}"#, left_out)
+            .replace("\"reused\":null", "\"reused\":1")
+    };
+    let other = part(["c", "d"]);
+    let text = part(["a", "b"]);
+    fs::remove_file(&file).unwrap();
+    // Every line again, with the number that is replaced.
+    let write = |name: &str, text: &str| {
+        let path = directory.path(name);
+        let rest = |line: &str| sealed(line.split_once(',').unwrap().1);
+        fs::write(&path, text.lines().map(rest).collect::<String>()).unwrap();
+        path
+    };
+    let others = [write("1", &other), write("2", &other.replace(":1", ":18446744073709551615"))];
+    let mut tried = 0;
+    for (at, _) in text.match_indices(|char: char| char.is_ascii_digit()) {
+        let follows = |next: char| !next.is_ascii_digit();
+        if !text[..at].ends_with([':', ',']) || !text[at + 1..].starts_with(follows) {
+            continue;
+        }
+        for number in ["18446744073709551615", "9223372036854775807", "1000000000000000"] {
+            let file = write("r", &format!("{}{number}{}", &text[..at], &text[at + 1..]));
+            for other in &others {
+                for files in [
+                    vec![file.clone()],
+                    vec![file.clone(), other.clone()],
+                    vec![other.clone(), file.clone()],
+                ] {
+                    let Ok(report) = read(&files) else { continue };
+                    assert_eq!(report.standing(), Standing::Errored);
+                    report.to_json().unwrap();
+                    let _ = report.left_out.to_string();
+                }
+            }
+            let _ = RunFile::open(&file, true);
+            tried += 1;
+        }
+    }
+    assert!(tried > 100, "{tried}");
+    let swapped = text.replace("\"number\":0", "\"number\":18446744073709551615");
+    let ids = read(&[write("r", &swapped)]).unwrap().conversations;
+    let ids: Vec<_> = ids.iter().map(|it| it.unwrap().trace_id.to_string()).collect();
+    assert_eq!(ids, ["b", "a"]);
+}
+
 #[test]
 fn parts_of_one_run_are_one_report_and_others_are_refused() {
-    let folder = Folder::new("run-parts");
+    let directory = Directory::new("run-parts");
     let part = |name: &str, ids: &[&str], change: &dyn Fn(&mut Header)| {
-        let file = folder.path(name);
+        let file = directory.path(name);
         let open = RunFile::open(&file, false).unwrap();
         let mut writer = RunWriter::new(Some(&open), 0);
         let mut header = header(ids.len());

@@ -14,6 +14,8 @@ use std::{
     time::Duration,
 };
 
+use serde::Serialize;
+
 use super::{
     Damage, Digest, RunFile,
     file::Opened,
@@ -36,7 +38,7 @@ pub(crate) struct RunWriter {
     named: Option<Named>,
 }
 
-/// The file that a run was told to write, in contrast to a temporary one.
+/// The file that is named in the request of a run, in contrast to a temporary one.
 #[derive(Debug)]
 struct Named {
     path: PathBuf,
@@ -98,7 +100,6 @@ impl RunWriter {
         self.collector.expect(header.conversations);
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
-            let header = header.clone();
             match opened.start(&named.path, header).and_then(|(store, known)| {
                 let syncer = Syncer::start(store.handle()?)?;
                 Ok((store, known, syncer))
@@ -110,10 +111,6 @@ impl RunWriter {
                 }
                 Err(error) => named.failure = Some(error.to_string()),
             }
-        }
-        if !self.saves() {
-            // No report reads it, so it is as good without.
-            let _ = self.collector.store().add(kind::HEADER, &header);
         }
         self.is_started = true;
     }
@@ -132,10 +129,7 @@ impl RunWriter {
 
     /// Adds an evaluation of a conversation that is not finished. It is in the file after the next [`flush`](Self::flush).
     pub(crate) fn evaluation(&mut self, record: &EvaluationRecord<&EvaluationReport>) {
-        if self.saves() {
-            let added = self.collector.store().add(kind::EVALUATION, record);
-            self.note(added.map(drop));
-        }
+        self.add(kind::EVALUATION, record);
     }
 
     /// Adds a conversation, and forgets the evaluations that were added one by one.
@@ -146,12 +140,8 @@ impl RunWriter {
 
     /// Adds that the evaluations of an evaluator so far are not to be used by a later run.
     pub(crate) fn withdraw(&mut self, evaluator: &str, reason: &str) {
-        if self.saves() {
-            let (evaluator, reason) = (evaluator.to_owned(), reason.to_owned());
-            let record = WithdrawnRecord { evaluator, reason };
-            let added = self.collector.store().add(kind::WITHDRAWN, &record);
-            self.note(added.map(drop));
-        }
+        let (evaluator, reason) = (evaluator.to_owned(), reason.to_owned());
+        self.add(kind::WITHDRAWN, &WithdrawnRecord { evaluator, reason });
     }
 
     /// Hands everything that was added to the system, so that it outlives this process. Without a named file, does so when
@@ -187,10 +177,7 @@ impl RunWriter {
             tally: self.collector.tally(),
             report: &*report,
         };
-        if self.failure().is_none() {
-            let added = self.collector.store().add(kind::END, &end);
-            self.note(added.map(drop));
-        }
+        self.add(kind::END, &end);
         let mut event = self.flush();
         if let Some(named) = &mut self.named
             && let Some(syncer) = named.syncer.take()
@@ -204,7 +191,6 @@ impl RunWriter {
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.conversations = self.collector.finish();
-        report.performance = report.conversations.performance().cloned();
         event
     }
 
@@ -216,6 +202,14 @@ impl RunWriter {
     /// Evaluations that were taken from an earlier run.
     pub(crate) fn reused(&self) -> usize {
         self.named.as_ref().map_or(0, |named| named.reused)
+    }
+
+    /// Adds a record that only a named file has.
+    fn add(&mut self, kind: &str, record: &impl Serialize) {
+        if self.saves() {
+            let added = self.collector.store().add(kind, record);
+            self.note(added.map(drop));
+        }
     }
 
     fn note(&mut self, added: io::Result<()>) {
@@ -266,7 +260,7 @@ impl Syncer {
     /// Returns when everything is on the disk.
     fn finish(self) -> Result<(), String> {
         drop(self.stop);
-        // A panic of it is no reason not to try.
+        // If it has panicked, its work is done below.
         let _ = self.thread.join();
         match self.failure.get() {
             Some(failure) => Err(failure.clone()),

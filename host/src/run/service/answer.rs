@@ -5,16 +5,13 @@ use evaluator_protocol::{
 };
 
 use super::{
-    super::{
-        prepared::{Input, PreparedEvaluator},
-        retry,
-    },
+    super::{prepared::Input, retry},
     offer::{Served, Service},
     screen::refusal,
 };
 use crate::{
     hosts::{Question, complete, foreign_contract, host_of},
-    json::{self, NonFinite, Object, Value},
+    json::{self, NonFinite, Value},
     pool::Document,
     verdict::{Answer, Evaluation, Status, Verdict},
 };
@@ -189,9 +186,7 @@ fn document(answer: Answer) -> Value {
         ),
         ("details", details.map_or(Value::Null, Value::Object)),
     ];
-    Value::Object(
-        fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Object>(),
-    )
+    Value::Object(fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
 }
 
 /// Returns the answer with the types of the default contract, whose scores are strict.
@@ -238,15 +233,13 @@ fn broken(served: &Served, evaluation: Evaluation) -> Refusal {
         }
         _ => (ErrorStatus::Failed, kind),
     };
-    let message = explained(&served.ready, evaluation);
+    let message = match kind {
+        "shutting_down" => {
+            "the server is shutting down, and the evaluation was not finished".to_owned()
+        }
+        _ => served.ready.report(evaluation).error.unwrap_or_default(),
+    };
     Refusal::new(status, kind, message)
-}
-
-fn explained(ready: &PreparedEvaluator, evaluation: Evaluation) -> String {
-    if matches!(evaluation.verdict, Verdict::Cancelled | Verdict::NotRun) {
-        return "the server is shutting down, and the evaluation was not finished".to_owned();
-    }
-    ready.report(evaluation).error.unwrap_or_default()
 }
 
 /// Returns an answer that is not converted.

@@ -93,14 +93,13 @@ impl Service {
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Result<Self, Vec<Unservable>> {
         let mut all = config.clone();
-        let configured = all.evaluators.len();
-        let mut named = vec![true; configured];
+        let mut entries: Vec<Entry> = config.evaluators.iter().map(Entry::configured).collect();
         let mut problems = Vec::new();
         for path in paths {
             match placed(path, timeout) {
-                Ok(placed) => {
-                    all.evaluators.push(placed.entry);
-                    named.push(placed.is_named);
+                Ok((evaluator, entry)) => {
+                    all.evaluators.push(evaluator);
+                    entries.push(entry);
                 }
                 Err(reason) => {
                     problems.push(Unservable { evaluator: path.display().to_string(), reason });
@@ -113,15 +112,8 @@ impl Service {
         let Plan { evaluators } = runner.prepare(&all, on_event).await;
         let permits = Permits::new(runner.jobs, false);
         let mut service = Self { evaluators: IndexMap::new(), permits, passed_over: Vec::new() };
-        for (index, (planned, entry)) in evaluators.into_iter().zip(&all.evaluators).enumerate() {
-            let from_entry = index < configured;
-            let entry = Entry {
-                defaults: defaults(entry, from_entry),
-                may_be_renamed: !named[index],
-                holds_all: !from_entry,
-            };
-            let reasons = service.add(planned, entry, runner).await;
-            problems.extend(reasons);
+        for (planned, entry) in evaluators.into_iter().zip(entries) {
+            problems.extend(service.add(planned, entry, runner).await);
         }
         if problems.is_empty() { Ok(service) } else { Err(problems) }
     }
@@ -248,6 +240,18 @@ struct Entry {
 }
 
 impl Entry {
+    /// Returns the properties of an entry of a configuration.
+    fn configured(entry: &EvaluatorConfig) -> Self {
+        let config = match &entry.kind {
+            EvaluatorKind::Code(code) => code.config.clone(),
+            EvaluatorKind::Remote(remote) => remote.program.config.clone(),
+            EvaluatorKind::Linked(linked) => linked.config.clone(),
+            _ => Object::default(),
+        };
+        let defaults = Defaults::new(config, Some(entry.threshold()));
+        Self { defaults, may_be_renamed: false, holds_all: false }
+    }
+
     /// Returns the evaluators of a program that the entry stands for.
     fn chosen(&self, known: &[EvaluatorDescription], name: &str) -> Result<Vec<Offered>, String> {
         Ok(match known {
@@ -314,47 +318,28 @@ fn choosing(program: &Program, name: &str) -> Program {
     program
 }
 
-/// Returns the settings of an entry. An evaluator at a path has no threshold.
-fn defaults(entry: &EvaluatorConfig, from_entry: bool) -> Defaults {
-    let config = match &entry.kind {
-        EvaluatorKind::Code(code) => code.config.clone(),
-        EvaluatorKind::Remote(remote) => remote.program.config.clone(),
-        EvaluatorKind::Linked(linked) => linked.config.clone(),
-        _ => Object::default(),
-    };
-    Defaults::new(config, from_entry.then(|| entry.threshold()))
-}
-
-/// An evaluator at a path.
-struct Placed {
-    /// Its entry in a configuration.
-    entry: EvaluatorConfig,
-    /// Whether a manifest decides its name, and not its program.
-    is_named: bool,
-}
-
-/// Returns the evaluator at `path`: a file, the directory of a package, or a directory with a manifest.
-fn placed(path: &Path, timeout: Duration) -> Result<Placed, String> {
-    if manifest::has_manifest(path) {
+/// Returns the evaluator at `path`: a file, the directory of a package, or a directory with a manifest, which decides its
+/// name. It has no threshold.
+fn placed(path: &Path, timeout: Duration) -> Result<(EvaluatorConfig, Entry), String> {
+    let may_be_renamed = !manifest::has_manifest(path);
+    let (name, file) = if may_be_renamed {
+        // A name without a directory would also be searched on `PATH`.
+        let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+        (name_of(&file), file)
+    } else {
         let loaded = LoadedManifest::load(path).map_err(|error| {
             let problems: Vec<&str> =
                 error.problems.iter().map(|problem| problem.message.as_str()).collect();
             format!("{}: {}", error.file.display(), problems.join("; "))
         })?;
-        let entry = entry(loaded.manifest.name.clone(), loaded.entrypoint(), timeout);
-        return Ok(Placed { entry, is_named: true });
-    }
-    // A name without a directory would also be searched on `PATH`.
-    let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-    Ok(Placed { entry: entry(name_of(&file), file, timeout), is_named: false })
-}
-
-fn entry(name: String, file: PathBuf, timeout: Duration) -> EvaluatorConfig {
-    let mut entry = EvaluatorConfig::code(name, file);
-    if let EvaluatorKind::Code(code) = &mut entry.kind {
+        (loaded.manifest.name.clone(), loaded.entrypoint())
+    };
+    let mut evaluator = EvaluatorConfig::code(name, file);
+    if let EvaluatorKind::Code(code) = &mut evaluator.kind {
         code.timeout = timeout;
     }
-    entry
+    let defaults = Defaults::new(Object::default(), None);
+    Ok((evaluator, Entry { defaults, may_be_renamed, holds_all: true }))
 }
 
 /// Returns the name of an evaluator by its path: `checks/polite.py`, `polite/src/main.rs` and the directory `polite` are called

@@ -17,7 +17,7 @@ const FILE_KEYS: [&str; 2] = ["output_path", "outputPath"];
 
 /// Returns the error of a request body that no evaluator receives.
 ///
-/// AgentV writes long answers to a file on the judge's machine. A client on the network has no such file, and must not choose
+/// AgentV writes long answers to a file on the judge's machine. A client on the network does not have that file, and must not choose
 /// which files of this machine are read.
 pub(super) fn refusal(body: &[u8]) -> Option<Refusal> {
     let bad = |status, message| Some(Refusal::new(status, "bad_document", message));
@@ -93,7 +93,7 @@ impl<'de> Visitor<'de> for Keys {
 mod tests {
     use super::*;
 
-    fn told(body: &[u8]) -> Option<(u16, String)> {
+    fn refused(body: &[u8]) -> Option<(u16, String)> {
         refusal(body).map(|refusal| (refusal.status.code(), refusal.message))
     }
 
@@ -108,12 +108,12 @@ mod tests {
             r#"{"output_path": null, "outputPath": "x"}"#.to_owned(),
             format!(r#"{{"config": {nested}, "output_path": null, "output_path": "x"}}"#),
         ] {
-            let (status, message) = told(document.as_bytes()).unwrap();
+            let (status, message) = refused(document.as_bytes()).unwrap();
             assert_eq!(status, 422, "{document}");
             assert!(message.contains("files are not read for requests"), "{message}");
         }
         for document in [r#"{"output_path": null}"#, r#"{"config": {"output_path": "x"}}"#, "{}"] {
-            assert_eq!(told(document.as_bytes()), None, "{document}");
+            assert_eq!(refused(document.as_bytes()), None, "{document}");
         }
     }
 
@@ -128,17 +128,17 @@ mod tests {
             (b"[1]", 422),
             (b"null", 422),
         ] {
-            assert_eq!(told(document).unwrap().0, status, "{}", document.escape_ascii());
+            assert_eq!(refused(document).unwrap().0, status, "{}", document.escape_ascii());
         }
         let nested = |levels: usize| {
             format!(r#"{{"more": {}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
         };
-        assert_eq!(told(nested(512).as_bytes()), None);
-        let (status, message) = told(nested(513).as_bytes()).unwrap();
+        assert_eq!(refused(nested(512).as_bytes()), None);
+        let (status, message) = refused(nested(513).as_bytes()).unwrap();
         assert_eq!(status, 400);
         assert!(message.contains("nested deeper than 512 levels at line 1"), "{message}");
         // Many brackets are not deep.
         let wide = format!(r#"{{"more": [{}1]}}"#, "[],".repeat(1000));
-        assert_eq!(told(wide.as_bytes()), None);
+        assert_eq!(refused(wide.as_bytes()), None);
     }
 }

@@ -23,35 +23,35 @@ use evaluator_host::{
     },
 };
 
-/// A folder of one test, with a cache for generated packages that all tests share.
+/// A directory of one test, with a cache for generated packages that all tests share.
 struct Fixture {
-    folder: PathBuf,
+    directory: PathBuf,
     environment: Environment,
 }
 
 impl Fixture {
-    /// `name` is that of the test. The same folder in every run, as it decides the names in the cache, which would grow
-    /// otherwise; not below the target folder, where files would be found to lie in this very workspace.
+    /// `name` is that of the test. The same directory in every run, as it decides the names in the cache, which would grow
+    /// otherwise; not below the target directory, where files would be found to lie in this very workspace.
     fn new(name: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_TARGET_TMPDIR").hash(&mut hasher);
-        let folder = std::env::temp_dir()
+        let directory = std::env::temp_dir()
             .join(format!("evaluator-cargo-{:016x}", hasher.finish()))
             .join(name);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).unwrap();
+        if directory.exists() {
+            fs::remove_dir_all(&directory).unwrap();
         }
-        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(&directory).unwrap();
         // Kept between runs of the tests, so that the dependencies of lone files are compiled once.
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluator-cache");
         let environment = Environment::inherited()
             .with("EVALUATOR_CACHE_DIR", cache)
             .with("EVALUATOR_CARGO_PROFILE", "");
-        Self { folder: folder.canonicalize().unwrap(), environment }
+        Self { directory: directory.canonicalize().unwrap(), environment }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
     fn file(&self, name: &str, text: &str) -> PathBuf {
@@ -97,7 +97,7 @@ impl Fixture {
 
 impl Drop for Fixture {
     fn drop(&mut self) {
-        fs::remove_dir_all(&self.folder).unwrap();
+        fs::remove_dir_all(&self.directory).unwrap();
     }
 }
 
@@ -203,26 +203,27 @@ fn an_edit_is_seen_and_nothing_is_compiled_without_one() {
 }
 
 #[test]
-fn flags_and_folders_of_an_outer_cargo_do_not_reach_the_build() {
+fn flags_and_directories_of_an_outer_cargo_do_not_reach_the_build() {
     const INSIDE: &str = "EVALUATOR_TEST_INSIDE";
     if std::env::var_os(INSIDE).is_none() {
         // These would fail the build, or move its results. They must be in the environment of a whole process.
-        let this_test = "cargo_runtime::flags_and_folders_of_an_outer_cargo_do_not_reach_the_build";
+        let this_test =
+            "cargo_runtime::flags_and_directories_of_an_outer_cargo_do_not_reach_the_build";
         let command = CommandSpec::new(std::env::current_exe().unwrap())
             .args(["--exact", this_test])
             .env(INSIDE, "1")
             .env("RUSTFLAGS", "--not-a-flag")
             .env("CARGO_ENCODED_RUSTFLAGS", "--not-a-flag")
-            .env("CARGO_TARGET_DIR", "/not/a/folder/of/this/package")
+            .env("CARGO_TARGET_DIR", "/not/a/directory/of/this/package")
             .env("RUSTC", "/not/a/compiler")
             .env("RUSTC_WORKSPACE_WRAPPER", "/not/a/wrapper");
         let output = stdout(&command);
         assert!(output.contains("1 passed"), "{output}");
         return;
     }
-    let fixture = Fixture::new("flags_and_folders_of_an_outer_cargo_do_not_reach_the_build");
+    let fixture = Fixture::new("flags_and_directories_of_an_outer_cargo_do_not_reach_the_build");
     fixture.package(&[("src/main.rs", &says("untouched"))]);
-    let (results, _) = fixture.prepare(&[&fixture.folder]);
+    let (results, _) = fixture.prepare(&[&fixture.directory]);
     let launch = results[0].as_ref().unwrap();
     assert!(
         Path::new(&launch.one_shot.program).starts_with(fixture.path("target/evaluator")),
@@ -243,14 +244,14 @@ fn a_build_that_takes_too_long_is_stopped() {
     ]);
     let cargo = fixture.cargo().with_build_limit(Duration::from_secs(1));
     let results =
-        cargo.prepare(&[fixture.folder.clone().into()], &Cancellation::new(), &mut |_| ());
+        cargo.prepare(&[fixture.directory.clone().into()], &Cancellation::new(), &mut |_| ());
     let (summary, _) = failure(&results[0]);
     let cargo = fixture.environment.find_program("cargo").unwrap();
     assert_eq!(
         summary,
         format!(
             "{} was not built: {} took longer than 1 s and was stopped",
-            fixture.folder.display(),
+            fixture.directory.display(),
             cargo.display()
         )
     );

@@ -9,21 +9,25 @@ fn a_library_that_does_not_compile_is_blamed_for_its_programs() {
         ("src/lib.rs", "pub fn score() -> f64 { \"\" }"),
         ("src/main.rs", &says("main")),
     ]);
-    let (results, _) = fixture.prepare(&[&fixture.folder]);
+    let (results, _) = fixture.prepare(&[&fixture.directory]);
     let (summary, rendered) = failure(&results[0]);
     assert_eq!(
         summary,
-        format!("{} does not compile: 1 error in `mine`, which it uses", fixture.folder.display())
+        format!(
+            "{} does not compile: 1 error in `mine`, which it uses",
+            fixture.directory.display()
+        )
     );
     assert!(rendered.contains("--> src/lib.rs:1:25"), "{rendered}");
 }
 
 #[test]
-fn a_package_is_named_by_its_folder_or_manifest() {
-    let fixture = Fixture::new("a_package_is_named_by_its_folder_or_manifest");
+fn a_package_is_named_by_its_directory_or_manifest() {
+    let fixture = Fixture::new("a_package_is_named_by_its_directory_or_manifest");
     fixture.package(&[("src/main.rs", &says("package"))]);
     let runtimes = Runtimes::in_environment(&fixture.environment);
-    let paths = [fixture.folder.clone(), fixture.path("Cargo.toml"), fixture.path("src/main.rs")];
+    let paths =
+        [fixture.directory.clone(), fixture.path("Cargo.toml"), fixture.path("src/main.rs")];
     let results = runtimes.prepare_all(&paths.map(Into::into), &Cancellation::new(), &mut |_| ());
     for result in &results {
         assert_eq!(one_shot(result.as_ref().unwrap()), "package");
@@ -85,8 +89,8 @@ fn a_file_in_src_that_is_not_a_program_says_what_is() {
 }
 
 #[test]
-fn a_manifest_that_cargo_refuses_is_told_in_its_words() {
-    let fixture = Fixture::new("a_manifest_that_cargo_refuses_is_told_in_its_words");
+fn a_manifest_that_cargo_refuses_is_reported_in_its_words() {
+    let fixture = Fixture::new("a_manifest_that_cargo_refuses_is_reported_in_its_words");
     fixture.file("Cargo.toml", "[package]\nname = \n");
     let source = fixture.file("src/main.rs", "");
     let (results, _) = fixture.prepare(&[source]);

@@ -47,7 +47,7 @@ fn dependencies_are_compiled_once_for_the_user_and_the_host() {
         return;
     }
     cargo(&fixture, &["test"]);
-    let (results, events) = fixture.prepare(&[&fixture.folder]);
+    let (results, events) = fixture.prepare(&[&fixture.directory]);
     let launch = results[0].as_ref().unwrap();
     let compiled = |event: &PrepareEvent| matches!(event, PrepareEvent::Progress { line } if line.starts_with("Compiling slow"));
     assert!(!events.iter().any(compiled), "{events:?}");
@@ -117,23 +117,23 @@ fn a_member_inherits_and_uses_other_members_and_its_build_script() {
 }
 
 #[test]
-fn a_target_folder_that_cannot_be_used_is_told() {
-    let fixture = Fixture::new("a_target_folder_that_cannot_be_used_is_told");
+fn a_target_directory_that_cannot_be_used_is_reported() {
+    let fixture = Fixture::new("a_target_directory_that_cannot_be_used_is_reported");
     fixture.package(&[("src/main.rs", &says("never"))]);
     // A checkout that cannot be written fails in the same way, but not for the super-user.
-    fixture.file("target", "not a folder");
-    let (results, _) = fixture.prepare(&[&fixture.folder]);
+    fixture.file("target", "not a directory");
+    let (results, _) = fixture.prepare(&[&fixture.directory]);
     let (summary, _) = failure(&results[0]);
     assert!(summary.contains(" was not built: ") && summary.contains("target"), "{summary}");
 }
 
 #[test]
-fn a_dependency_that_does_not_exist_is_told_with_its_cause() {
-    let fixture = Fixture::new("a_dependency_that_does_not_exist_is_told_with_its_cause");
+fn a_dependency_that_does_not_exist_is_reported_with_its_cause() {
+    let fixture = Fixture::new("a_dependency_that_does_not_exist_is_reported_with_its_cause");
     fixture.package(&[("src/main.rs", &says("never"))]);
     let manifest = fs::read_to_string(fixture.path("Cargo.toml")).unwrap();
     fixture.file("Cargo.toml", &(manifest + "[dependencies]\ngone = { path = \"gone\" }\n"));
-    let (results, _) = fixture.prepare(&[&fixture.folder]);
+    let (results, _) = fixture.prepare(&[&fixture.directory]);
     let (summary, _) = failure(&results[0]);
     assert!(summary.contains("gone/Cargo.toml"), "{summary}");
     assert!(summary.contains("No such file or directory"), "{summary}");

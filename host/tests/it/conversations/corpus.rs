@@ -19,7 +19,7 @@ use super::{
     wire::{invocations, serialized},
 };
 
-/// A folder with `goldens`, `traces` and `eval_sets`.
+/// A directory with `goldens`, `traces` and `eval_sets`.
 pub(crate) struct Corpus {
     root: PathBuf,
 }

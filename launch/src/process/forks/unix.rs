@@ -1,10 +1,10 @@
 //! The fork server and its forked processes on Unix.
 
 use std::{
-    io::{self, ErrorKind, IoSlice, PipeReader, PipeWriter, pipe},
+    io::{self, ErrorKind, IoSlice, pipe},
     mem::{self, MaybeUninit},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    process::{self, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -22,14 +22,11 @@ use tokio::{
 use super::{ForkError, ServerCommand};
 use crate::process::{
     Cancellation, Captured, Ending, Limits, Outcome, Resources,
-    os::Identified,
+    os::{self, Identified},
     pump::drain,
     run::{KILL_GRACE, nothing, supervise},
     spawn::{self, NOT_ENDED, Pipes, Registered, Started},
 };
-
-#[cfg(target_os = "linux")]
-use crate::process::os;
 
 /// Time limit for a fork. It takes some milliseconds, unless the machine is very busy.
 const FORK_PATIENCE: Duration = Duration::from_secs(10);
@@ -75,19 +72,17 @@ impl ForkServer {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(unusual)?;
         ours.set_nonblocking(true).map_err(unusual)?;
         let mut control = UnixStream::from_std(ours).map_err(unusual)?;
-        let theirs = OwnedFd::from(theirs);
-        // If the copy fails, standard input is closed, and the server exits at once.
-        let stdin = || theirs.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
+        let stdin = Stdio::from(OwnedFd::from(theirs));
         let (started, mut pipes) = Started::start_with(&server.command, stdin)
             .await
             .map_err(|error| ForkError::Unusual { reason: error.to_string() })?;
-        drop(theirs);
         // A server that has exited already has reported why, or reports nothing below.
         let _ = control.write_all(&server.greeting).await;
         let mut out = Captured::new(PRINTED, 0);
         let mut err = Captured::new(0, PRINTED);
+        let mut received = Vec::new();
         let (said, (), ()) = tokio::join!(
-            first_line(&mut control),
+            line(&mut control, &mut received),
             drain(&mut pipes.stdout, &mut out),
             drain(&mut pipes.stderr, &mut err),
         );
@@ -142,13 +137,13 @@ impl ForkServer {
     }
 
     async fn fork(&self) -> Result<(Started, Pipes), ForkError> {
-        let streams = Streams::new().map_err(no_descriptors)?;
+        let (their_stdin, stdin) = pipe().map_err(no_descriptors)?;
+        let (stdout, their_stdout) = pipe().map_err(no_descriptors)?;
+        let (stderr, their_stderr) = pipe().map_err(no_descriptors)?;
         let (mut status, theirs) = UnixStream::pair().map_err(no_descriptors)?;
         let theirs = theirs.into_std().map_err(no_descriptors)?;
         // The server expects a blocking socket.
         theirs.set_nonblocking(false).map_err(no_descriptors)?;
-        let Streams { stdin: (their_stdin, stdin), stdout, stderr } = streams;
-        let ((stdout, their_stdout), (stderr, their_stderr)) = (stdout, stderr);
         self.request([
             their_stdin.as_fd(),
             their_stdout.as_fd(),
@@ -172,23 +167,20 @@ impl ForkServer {
         // Dropping the socket ends the process.
         let (leader, listed) = listed.map_err(no_descriptors)?;
         // The process waits and has used nothing yet.
-        limit(leader, &self.resources)?;
+        os::limit_running(leader, &self.resources).map_err(|error| ForkError::Unusual {
+            reason: format!("a forked process cannot be given limits: {error}"),
+        })?;
         status.write_all(b"g").await.map_err(|_| died("it is gone"))?;
-        let started = Started::forked(Forked::new((leader, listed), status, received));
-        let pipes = Pipes {
-            stdin: Some(
-                ChildStdin::from_std(process::ChildStdin::from(OwnedFd::from(stdin)))
-                    .map_err(no_descriptors)?,
-            ),
-            stdout: Some(
-                ChildStdout::from_std(process::ChildStdout::from(OwnedFd::from(stdout)))
-                    .map_err(no_descriptors)?,
-            ),
-            stderr: Some(
-                ChildStderr::from_std(process::ChildStderr::from(OwnedFd::from(stderr)))
-                    .map_err(no_descriptors)?,
-            ),
-        };
+        let started = Started::forked(Forked {
+            leader,
+            identified: Identified::new(leader),
+            listed: Some(listed),
+            status: Some(status),
+            received,
+            ending: None,
+            orphan: false,
+        });
+        let pipes = pipes(stdin.into(), stdout.into(), stderr.into()).map_err(no_descriptors)?;
         Ok((started, pipes))
     }
 
@@ -208,33 +200,13 @@ impl ForkServer {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn limit(process: Pid, resources: &Resources) -> Result<(), ForkError> {
-    os::limit_running(process, resources).map_err(|error| ForkError::Unusual {
-        reason: format!("a forked process cannot be given limits: {error}"),
+/// Our ends of the standard streams of a forked process.
+fn pipes(stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<Pipes> {
+    Ok(Pipes {
+        stdin: Some(ChildStdin::from_std(stdin.into())?),
+        stdout: Some(ChildStdout::from_std(stdout.into())?),
+        stderr: Some(ChildStderr::from_std(stderr.into())?),
     })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn limit(_process: Pid, resources: &Resources) -> Result<(), ForkError> {
-    if resources.is_unlimited() {
-        return Ok(());
-    }
-    let reason = "a process that runs already cannot be given limits on this system".to_owned();
-    Err(ForkError::Unusual { reason })
-}
-
-/// The pipes of a process, with both ends.
-struct Streams {
-    stdin: (PipeReader, PipeWriter),
-    stdout: (PipeReader, PipeWriter),
-    stderr: (PipeReader, PipeWriter),
-}
-
-impl Streams {
-    fn new() -> io::Result<Self> {
-        Ok(Self { stdin: pipe()?, stdout: pipe()?, stderr: pipe()? })
-    }
 }
 
 fn died(how: &str) -> ForkError {
@@ -243,10 +215,6 @@ fn died(how: &str) -> ForkError {
 
 fn no_descriptors(error: io::Error) -> ForkError {
     ForkError::Unusual { reason: format!("no pipes for a forked process: {error}") }
-}
-
-async fn first_line(socket: &mut UnixStream) -> Option<String> {
-    line(socket, &mut Vec::new()).await
 }
 
 /// Reads the next line; `None` if the other side has closed. Bytes after it stay in `received`.
@@ -283,6 +251,7 @@ pub(in super::super) struct Forked {
     listed: Option<Registered>,
     /// `None` once the process may be reaped.
     status: Option<UnixStream>,
+    /// Bytes that the server has sent after the start.
     received: Vec<u8>,
     ending: Option<Ending>,
     /// True if the server died first.
@@ -290,23 +259,6 @@ pub(in super::super) struct Forked {
 }
 
 impl Forked {
-    /// A process that has been started. `received` holds what the server sent after that.
-    pub(super) fn new(
-        (leader, listed): (Pid, Registered),
-        status: UnixStream,
-        received: Vec<u8>,
-    ) -> Self {
-        Self {
-            leader,
-            identified: Identified::new(leader),
-            status: Some(status),
-            received,
-            ending: None,
-            orphan: false,
-            listed: Some(listed),
-        }
-    }
-
     /// Returns when the process is dead, or when its end cannot be reported any more. Cancel safe.
     pub(in super::super) async fn exited(&mut self) {
         while !self.has_exited() {

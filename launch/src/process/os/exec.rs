@@ -7,12 +7,11 @@
 
 use std::{io, mem::MaybeUninit, os::unix::process::CommandExt, process::Command, ptr};
 
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+#[cfg(target_os = "linux")]
+use rustix::process::prlimit;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::process::Resources;
-
-#[cfg(target_os = "linux")]
-use rustix::process::{Pid, prlimit};
 
 /// Signal of a process whose processor time is used up.
 pub(in super::super) const CPU_TIME_IS_OVER: Option<i32> = Some(Signal::XCPU.as_raw());
@@ -50,6 +49,12 @@ pub(in super::super) fn limit_running(process: Pid, resources: &Resources) -> io
         .flatten()
         .try_for_each(|(resource, limit)| prlimit(Some(process), resource, limit).map(drop))
         .map_err(io::Error::from)
+}
+
+/// Refuses limits: only a process can limit itself here.
+#[cfg(not(target_os = "linux"))]
+pub(in super::super) fn limit_running(_process: Pid, resources: &Resources) -> io::Result<()> {
+    if resources.is_unlimited() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 
 /// Limits to set, bounded by those of this process, which its children inherit.

@@ -60,7 +60,7 @@ impl Group {
 }
 
 /// Processes cannot be killed by id.
-pub(in super::super) fn kill_group(_leader: u32) {}
+pub(crate) fn kill_group(_leader: u32) {}
 
 /// Waits for the exit. Reaping is harmless here, because no id is used afterwards.
 #[derive(Debug)]

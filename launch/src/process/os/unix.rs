@@ -10,12 +10,16 @@
 
 use std::{
     io,
-    os::{fd::AsFd, unix::process::ExitStatusExt},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::process::ExitStatusExt,
+    },
     process::ExitStatus,
     time::Duration,
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
 };
@@ -98,7 +102,7 @@ impl Group {
 }
 
 /// Kills all members of the group of this leader, unless the leader was reaped.
-pub(in super::super) fn kill_group(leader: u32) {
+pub(crate) fn kill_group(leader: u32) {
     let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
     if let Some(leader) = leader {
         Group { leader }.signal(Signal::KILL);
@@ -121,18 +125,14 @@ impl ExitWatch {
 
     /// Returns when the leader of `group` is dead. Cancel safe.
     pub(in super::super) async fn exited(&mut self, group: &Group, _child: &mut Child) {
-        while !has_exited(group.leader) {
+        // If other code in this process has reaped it, the status is lost, which reaping reports.
+        while !peek(group.leader).unwrap_or(true) {
             tokio::select! {
                 _ = self.child_signals.recv() => {}
                 () = sleep(LOOK_AGAIN) => {}
             }
         }
     }
-}
-
-fn has_exited(leader: Pid) -> bool {
-    // If other code in this process has reaped it, the status is lost, which reaping reports.
-    peek(leader).unwrap_or(true)
 }
 
 /// Returns whether the leader is dead, without reaping it; an error if it is not our unreaped child any more.
@@ -146,40 +146,25 @@ fn peek(leader: Pid) -> Result<bool, Errno> {
 }
 
 /// Identifies a process by more than its id, which may be reused after the process was reaped.
-#[cfg(target_os = "linux")]
 #[derive(Debug)]
-pub(in super::super) struct Identified(std::os::fd::OwnedFd);
+pub(in super::super) struct Identified(OwnedFd);
 
-#[cfg(target_os = "linux")]
 impl Identified {
-    /// The process of that id; `None` if the kernel is too old (before 5.3).
+    /// The process of that id; `None` if the kernel cannot do so (Linux before 5.3, other systems).
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux has them"))]
     pub(in super::super) fn new(process: Pid) -> Option<Self> {
-        use rustix::process::{PidfdFlags, pidfd_open};
-        pidfd_open(process, PidfdFlags::empty()).ok().map(Self)
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{PidfdFlags, pidfd_open};
+            pidfd_open(process, PidfdFlags::empty()).ok().map(Self)
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
     }
 
     /// Returns true if the process is not dead, so that its id is valid.
     pub(in super::super) fn lives(&self) -> bool {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut ended = [PollFd::new(&self.0, PollFlags::IN)];
         matches!(poll(&mut ended, Some(&Timespec::default())), Ok(0))
-    }
-}
-
-/// Not available on this system.
-#[cfg(not(target_os = "linux"))]
-#[derive(Debug)]
-pub(in super::super) struct Identified {}
-
-#[cfg(not(target_os = "linux"))]
-impl Identified {
-    /// Always `None`.
-    pub(in super::super) fn new(_process: Pid) -> Option<Self> {
-        None
-    }
-
-    /// Returns true if the process is certainly alive.
-    pub(in super::super) fn lives(&self) -> bool {
-        false
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     runtime::{
         Environment, Launch, PrepareError, PrepareEvent,
         environment::{is_harmless, is_listed},
-        tool,
+        tool::{self, ToolOutput},
     },
 };
 
@@ -32,12 +32,8 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// Cargo, and how it is called.
 #[derive(Clone, Debug)]
 pub(super) struct Toolchain {
-    /// The program.
-    pub(super) cargo: PathBuf,
-    /// Changes to the inherited environment.
-    pub(super) environment: Vec<(OsString, Option<OsString>)>,
-    /// True to inherit nothing else.
-    pub(super) clear_environment: bool,
+    /// The program and its environment.
+    pub(super) cargo: CommandSpec,
     /// Profile of all builds.
     pub(super) profile: String,
     /// Time limit for a build.
@@ -95,13 +91,6 @@ pub(super) enum ProgramKind {
 }
 
 impl ProgramKind {
-    fn flag(self) -> &'static str {
-        match self {
-            Self::Bin => "--bin",
-            Self::Example => "--example",
-        }
-    }
-
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Bin => "bin",
@@ -113,31 +102,24 @@ impl ProgramKind {
 impl Toolchain {
     /// Returns the version of cargo.
     pub(super) fn version(&self) -> Result<String, String> {
-        let problem =
-            match tool::output(&self.call(["--version"]), VERSION_LIMIT, &self.cancellation) {
-                Ok(output) => {
-                    let version = output.stdout.lines().last().and_then(|it| it.split(' ').nth(1));
-                    match version.filter(|_| output.status.success()) {
-                        Some(version) => return Ok(version.to_owned()),
-                        None => output.stderr.lines().next().unwrap_or_default().to_owned(),
-                    }
-                }
-                Err(error) => error.to_string(),
-            };
-        Err(format!(
-            "`{} --version` fails: {problem}; install Rust from https://rustup.rs",
-            self.cargo.display()
-        ))
+        let read = |output: ToolOutput| {
+            let version = output.stdout.lines().last().and_then(|it| it.split(' ').nth(1));
+            let problem = || output.stderr.lines().next().unwrap_or_default().to_owned();
+            version.filter(|_| output.status.success()).map(str::to_owned).ok_or_else(problem)
+        };
+        tool::output(&self.call(["--version"]), VERSION_LIMIT, &self.cancellation)
+            .map_err(|error| error.to_string())
+            .and_then(read)
+            .map_err(|problem| {
+                let cargo = self.cargo.program.display();
+                format!("`{cargo} --version` fails: {problem}; install Rust from https://rustup.rs")
+            })
     }
 
     /// Describes the workspace of a manifest, without its dependencies.
     pub(super) fn metadata(&self, manifest: &Path) -> Result<String, PrepareError> {
-        let command = self
-            .call(["metadata", "--no-deps", "--format-version", "1", "--color", "never"])
-            .arg("--manifest-path")
-            .arg(manifest);
-        let output = tool::output(&command, QUERY_LIMIT, &self.cancellation)
-            .map_err(|error| PrepareError::unusable(error.to_string()))?;
+        let args = ["metadata", "--no-deps", "--format-version", "1", "--color", "never"];
+        let output = self.query(args, manifest)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -157,13 +139,26 @@ impl Toolchain {
     /// So a first run needs no network if the crates are there. If some are missing, nothing is written, and the build
     /// asks the registry as usual.
     pub(super) fn lock_offline(&self, manifest: &Path) -> Result<(), PrepareError> {
-        let command = self
-            .call(["generate-lockfile", "--offline", "--quiet"])
-            .arg("--manifest-path")
-            .arg(manifest);
+        self.query(["generate-lockfile", "--offline", "--quiet"], manifest).map(drop)
+    }
+
+    fn query<const N: usize>(
+        &self,
+        args: [&str; N],
+        manifest: &Path,
+    ) -> Result<ToolOutput, PrepareError> {
+        let command = self.call(args).arg("--manifest-path").arg(manifest);
         tool::output(&command, QUERY_LIMIT, &self.cancellation)
-            .map(drop)
             .map_err(|error| PrepareError::unusable(error.to_string()))
+    }
+
+    /// The program of an earlier build for `source`, unless its sources have changed since.
+    pub(super) fn built(&self, unit: &Unit, name: &str, source: &Path) -> Option<Launch> {
+        let program = unit.program(name, &self.profile);
+        let mut files = parts(&program)?;
+        files.extend([source.to_owned(), unit.manifest.clone()]);
+        is_newest(&program, &files)
+            .then(|| self.launcher(unit, false)(Findings::default(), program))
     }
 
     /// Builds the programs of one unit; one result for each.
@@ -176,7 +171,7 @@ impl Toolchain {
         // A program that does not compile does not stop the others.
         let command = self.call(["build", "--message-format=json", "--keep-going"]);
         let command = programs.iter().fold(self.select(command, unit), |command, program| {
-            command.arg(unit.kind.flag()).arg(program)
+            command.arg(format!("--{}", unit.kind.name())).arg(program)
         });
         let mut log = Log::new(unit, programs);
         let outcome =
@@ -190,10 +185,7 @@ impl Toolchain {
     }
 
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
-        let mut command = CommandSpec::new(&self.cargo).args(args);
-        command.env.clone_from(&self.environment);
-        command.clear_env = self.clear_environment;
-        command
+        self.cargo.clone().args(args)
     }
 
     pub(super) fn select(&self, command: CommandSpec, unit: &Unit) -> CommandSpec {
@@ -216,38 +208,20 @@ impl Toolchain {
 }
 
 /// The source files of a program, from the list that cargo writes next to it; `None` if there is none.
-pub(super) fn parts(program: &Path) -> Option<Vec<PathBuf>> {
+fn parts(program: &Path) -> Option<Vec<PathBuf>> {
     let list = fs::read_to_string(program.with_extension("d")).ok()?;
-    // `PROGRAM: FILE FILE ..`, in the format of make. The text before the colon is the program.
-    let mut files = words(list.lines().next()?).into_iter().skip(1).map(PathBuf::from);
-    let first = files.next()?;
-    Some(std::iter::once(first).chain(files).collect())
+    // `PROGRAM: FILE FILE ..`, in the format of make, where `\\ ` is a blank inside a path.
+    let line = list.lines().next()?.replace("\\ ", "\0");
+    let words = line.split(' ').filter(|word| !word.is_empty());
+    let files: Vec<PathBuf> = words.skip(1).map(|word| word.replace('\0', " ").into()).collect();
+    (!files.is_empty()).then_some(files)
 }
 
 /// Returns true if the program exists and none of `parts` is missing or was changed after it.
-pub(super) fn is_newest(program: &Path, parts: &[PathBuf]) -> bool {
+fn is_newest(program: &Path, parts: &[PathBuf]) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
     let Some(built) = changed(program) else { return false };
     parts.iter().all(|part| changed(part).is_some_and(|changed| changed <= built))
-}
-
-/// Splits at blanks, where `\\ ` is a blank inside a word.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut characters = line.chars().peekable();
-    while let Some(character) = characters.next() {
-        let current = words.last_mut().filter(|_| character != ' ');
-        match (character, current) {
-            ('\\', Some(word)) if characters.peek() == Some(&' ') => {
-                characters.next();
-                word.push(' ');
-            }
-            (_, Some(word)) => word.push(character),
-            (_, None) => words.push(String::new()),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// Results of build scripts and of linking that a program needs at run time.
@@ -286,40 +260,28 @@ impl Findings {
         }
     }
 
-    /// The variables for a program of this unit; `inherited` is the inherited library path.
-    pub(super) fn environment(
-        &self,
-        unit: &Unit,
-        program: &Path,
-        inherited: Option<&OsStr>,
-        rust_libraries: Option<PathBuf>,
-    ) -> Vec<(OsString, Option<OsString>)> {
-        let mut variables: Vec<(OsString, Option<OsString>)> = Vec::new();
-        let mut set = |name: &str, value: OsString| variables.push((name.into(), Some(value)));
+    /// The command that starts a program of this unit; `libraries` are directories that the library path ends with.
+    fn command(&self, unit: &Unit, program: PathBuf, libraries: &[PathBuf]) -> CommandSpec {
+        let library_path = self.library_path(unit, &program, libraries);
+        let mut command = CommandSpec::new(program);
         if let Some(directory) = unit.manifest.parent() {
-            set("CARGO_MANIFEST_DIR", directory.into());
-            set("CARGO_MANIFEST_PATH", unit.manifest.clone().into());
+            command = command
+                .env("CARGO_MANIFEST_DIR", directory)
+                .env("CARGO_MANIFEST_PATH", &unit.manifest);
         }
         if let Some(directory) = &self.out_dir {
-            set("OUT_DIR", directory.into());
+            command = command.env("OUT_DIR", directory);
         }
-        for (name, value) in &self.own {
-            set(name, value.into());
+        let command =
+            self.own.iter().fold(command, |command, (name, value)| command.env(name, value));
+        match library_path {
+            Some(paths) => command.env(LIBRARY_PATH, paths),
+            None => command,
         }
-        if let Some(paths) = self.library_path(unit, program, inherited, rust_libraries) {
-            set(LIBRARY_PATH, paths);
-        }
-        variables
     }
 
     /// The library path; `None` if the program needs no library that the system does not find itself.
-    fn library_path(
-        &self,
-        unit: &Unit,
-        program: &Path,
-        inherited: Option<&OsStr>,
-        rust_libraries: Option<PathBuf>,
-    ) -> Option<OsString> {
+    fn library_path(&self, unit: &Unit, program: &Path, more: &[PathBuf]) -> Option<OsString> {
         let directory = program.parent()?;
         // Examples are in a subdirectory of the profile.
         let profile = if directory.ends_with("examples") { directory.parent()? } else { directory };
@@ -335,8 +297,7 @@ impl Findings {
             return None;
         }
         paths.extend([intermediate.join("deps"), profile.to_owned()]);
-        paths.extend(rust_libraries);
-        paths.extend(inherited.into_iter().flat_map(env::split_paths));
+        paths.extend_from_slice(more);
         // A directory whose name contains a separator cannot be on any path.
         env::join_paths(paths).ok()
     }
@@ -358,31 +319,24 @@ impl Toolchain {
         unit: &Unit,
         has_dylibs: bool,
     ) -> impl Fn(Findings, PathBuf) -> Launch {
-        let rust_libraries = if has_dylibs { self.rust_libraries() } else { None };
-        let inherited = self.library_path();
-        move |findings, program| {
-            let (inherited, libraries) = (inherited.as_deref(), rust_libraries.clone());
-            let env = findings.environment(unit, &program, inherited, libraries);
-            Launch::new(CommandSpec { env, ..CommandSpec::new(program) }).with_stream()
+        let mut libraries = Vec::new();
+        if has_dylibs {
+            libraries.extend(self.rust_libraries());
         }
-    }
-
-    /// The library path that programs inherit, without the directories of an outer cargo.
-    fn library_path(&self) -> Option<OsString> {
-        let changed = self.environment.iter().find(|(name, _)| name == LIBRARY_PATH);
-        match changed {
-            Some((_, value)) => value.clone(),
-            None if self.clear_environment => None,
-            None => env::var_os(LIBRARY_PATH),
+        // Without the directories of an outer cargo.
+        let inherited = self.call([]).variable(LIBRARY_PATH);
+        libraries.extend(inherited.iter().flat_map(env::split_paths));
+        move |findings, program| {
+            Launch::new(findings.command(unit, program, &libraries)).with_stream()
         }
     }
 
     /// Directory of the dynamic libraries of Rust itself.
     fn rust_libraries(&self) -> Option<PathBuf> {
-        let rustc = self.cargo.with_file_name(format!("rustc{}", env::consts::EXE_SUFFIX));
-        let mut command =
+        let rustc = format!("rustc{}", env::consts::EXE_SUFFIX);
+        let rustc = Path::new(&self.cargo.program).with_file_name(rustc);
+        let command =
             CommandSpec { program: rustc.into(), ..self.call(["--print", "target-libdir"]) };
-        command.cwd = None;
         // Without it, the program reports itself what it does not find.
         let output = tool::output(&command, QUERY_LIMIT, &self.cancellation).ok()?;
         let directory = output.stdout.lines().last().filter(|_| output.status.success())?;
@@ -424,9 +378,7 @@ pub(super) fn changes(
         })
         .map(|(name, _)| (name.to_owned(), None))
         .collect();
-    if let (Some(_), Some(paths)) =
-        (inherited.get("CARGO_MANIFEST_DIR"), inherited.get(LIBRARY_PATH))
-    {
+    if is_nested && let Some(paths) = inherited.get(LIBRARY_PATH) {
         let cleaned = without_outer_build(paths, inherited, program);
         if cleaned.as_deref() != Some(paths) {
             changes.push((LIBRARY_PATH.into(), cleaned));
@@ -439,10 +391,10 @@ pub(super) fn changes(
 ///
 /// Cargo must find its own files and reach crates. Credentials of registries are not included, nor are proxies that
 /// need a password.
-pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsString>)> {
+pub(super) fn confined(inherited: &Environment) -> Environment {
     const CONFINED: &str = "CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTUP_AUTO_INSTALL SSL_CERT_FILE SSL_CERT_DIR NO_PROXY no_proxy";
     const PROXIES: &str = "HTTPS_PROXY https_proxy HTTP_PROXY http_proxy ALL_PROXY all_proxy";
-    let kept = inherited.iter().filter(|(name, value)| {
+    inherited.retaining(|name, value| {
         let Some(name) = name.to_str() else { return false };
         let is_open = || value.to_str().is_some_and(|value| !value.contains('@'));
         is_harmless(name)
@@ -450,8 +402,7 @@ pub(super) fn confined(inherited: &Environment) -> Vec<(OsString, Option<OsStrin
             || name.starts_with("CARGO_NET_")
             || name.starts_with("CARGO_HTTP_") && is_open()
             || is_listed(name, PROXIES) && is_open()
-    });
-    kept.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).collect()
+    })
 }
 
 /// Returns true for variables by which an outer cargo, a wrapper around it (clippy, coverage), or a shell changes what
@@ -484,12 +435,8 @@ fn without_outer_build(
     // A program is in the directory of the profile, a test in `deps` or another subdirectory.
     let profiles: Vec<&Path> = own.into_iter().chain(own.and_then(Path::parent)).collect();
     let outer = |path: &Path| {
-        path.components()
-            .collect::<PathBuf>()
-            .display()
-            .to_string()
-            .replace('\\', "/")
-            .contains("/lib/rustlib/")
+        let names: Vec<&OsStr> = path.iter().collect();
+        names.windows(3).any(|names| names[0] == "lib" && names[1] == "rustlib")
             || toolchains.as_deref().is_some_and(|toolchains| path.starts_with(toolchains))
             || profiles.iter().any(|profile| {
                 path == *profile
@@ -510,11 +457,11 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn a_program_is_stale_when_a_part_of_it_is_newer_or_gone() {
-        let directory = Folder::new("cargo-freshness");
+        let directory = Directory::new("cargo-freshness");
         let source = directory.file("a b.rs", "");
         let program = directory.file("check", "");
         assert_eq!(parts(&program), None);
@@ -552,7 +499,8 @@ mod launch_tests {
             renames: Vec::new(),
         };
         findings
-            .environment(&unit, Path::new(program), Some("/opt/lib".as_ref()), None)
+            .command(&unit, program.into(), &["/opt/lib".into()])
+            .env
             .into_iter()
             .map(|(name, value)| {
                 (name.into_string().unwrap(), value.unwrap().into_string().unwrap())
@@ -565,7 +513,7 @@ mod launch_tests {
     }
 
     #[test]
-    fn a_plain_program_is_told_where_its_package_is() {
+    fn a_plain_program_gets_the_location_of_its_package() {
         let expected = [("CARGO_MANIFEST_DIR", "/p"), ("CARGO_MANIFEST_PATH", "/p/Cargo.toml")];
         let system = Findings { linked: vec!["native=/usr/lib".to_owned()], ..Findings::default() };
         for findings in [Findings::default(), system] {
@@ -642,13 +590,7 @@ mod environment_tests {
             ("RUSTFLAGS", "-Dwarnings"),
         ];
         let inherited = Environment::new(allowed.into_iter().chain(secret));
-        let names: Vec<_> = confined(&inherited)
-            .into_iter()
-            .map(|(name, value)| {
-                (name.into_string().unwrap(), value.unwrap().into_string().unwrap())
-            })
-            .collect();
-        assert_eq!(names, allowed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(confined(&inherited), Environment::new(allowed));
     }
 
     #[test]
@@ -673,7 +615,7 @@ mod environment_tests {
 
     #[cfg(all(unix, not(target_os = "macos")))]
     #[test]
-    fn folders_of_the_outer_build_leave_the_library_path() {
+    fn directories_of_the_outer_build_leave_the_library_path() {
         let outer = "/p/target/debug/build/x/out:/p/target/debug:/p/target/debug/deps:\
                      /r/toolchains/t/lib/rustlib/x/lib:/r/toolchains/t/lib";
         let vars = |paths: String| {

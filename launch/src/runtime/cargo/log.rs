@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::build::{Findings, ScriptOutput, Unit};
 use crate::runtime::{
     PrepareEvent,
+    own_tests::renamed,
     tool::{Stream, ToolError},
 };
 
@@ -108,13 +109,10 @@ impl<'a> Log<'a> {
         line: &str,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) {
-        match stream {
-            Stream::Stdout => match serde_json::from_str::<Message>(line) {
-                Ok(message) => self.message(message, on_event),
-                // Printed by a wrapper around the compiler.
-                Err(_) => self.progress(line, on_event),
-            },
-            Stream::Stderr => self.progress(line, on_event),
+        // A wrapper around the compiler may print other lines.
+        match serde_json::from_str(line) {
+            Ok(message) if stream == Stream::Stdout => self.message(message, on_event),
+            _ => self.progress(line, on_event),
         }
     }
 
@@ -122,8 +120,8 @@ impl<'a> Log<'a> {
         match message {
             Message::Diagnostic { message, .. } if message.is_count() => {}
             Message::Diagnostic { package_id, target, message } => {
-                let rendered =
-                    self.renamed(message.rendered.as_deref().unwrap_or(&message.message));
+                let rendered = message.rendered.as_deref().unwrap_or(&message.message);
+                let rendered = renamed(rendered, &self.unit.renames);
                 on_event(PrepareEvent::Diagnostic { rendered: rendered.clone() });
                 let is_error = message.level.starts_with("error");
                 self.said.push(Rendered { package: package_id, target, is_error, rendered });
@@ -140,7 +138,7 @@ impl<'a> Log<'a> {
     }
 
     fn progress(&mut self, line: &str, on_event: &mut dyn FnMut(PrepareEvent)) {
-        let line = self.renamed(line);
+        let line = renamed(line, &self.unit.renames);
         let shown = line.trim();
         // A build with nothing to do is not reported.
         let is_quiet = shown.is_empty() || (!self.reported_start && shown.starts_with("Finished "));
@@ -166,13 +164,6 @@ impl<'a> Log<'a> {
         }
     }
 
-    fn renamed(&self, text: &str) -> String {
-        self.unit
-            .renames
-            .iter()
-            .fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
-    }
-
     fn is(&self, package: &str, target: &Target, program: &str) -> bool {
         target.name == program
             && target.kind.iter().any(|kind| kind == self.unit.kind.name())
@@ -195,26 +186,25 @@ impl<'a> Log<'a> {
         {
             return Ok(path.clone());
         }
-        let render = |said: &[&Rendered]| {
-            said.iter().map(|said| said.rendered.as_str()).collect::<Vec<_>>().join("\n")
-        };
-        let count = |said: &[&Rendered]| match said.iter().filter(|said| said.is_error).count() {
-            1 => "1 error".to_owned(),
-            errors => format!("{errors} errors"),
+        let failure = |said: &[&Rendered], place: &str| {
+            let count = match said.iter().filter(|said| said.is_error).count() {
+                1 => "1 error".to_owned(),
+                errors => format!("{errors} errors"),
+            };
+            let rendered: Vec<&str> = said.iter().map(|said| said.rendered.as_str()).collect();
+            Failure {
+                what: format!("does not compile: {count}{place}"),
+                rendered: rendered.join("\n"),
+            }
         };
         let own: Vec<&Rendered> =
             self.said.iter().filter(|said| self.is(&said.package, &said.target, program)).collect();
         if own.iter().any(|said| said.is_error) {
-            return Err(Failure {
-                what: format!("does not compile: {}", count(&own)),
-                rendered: render(&own),
-            });
+            return Err(failure(&own, ""));
         }
+        let rendered = self.cargo_lines.join("\n");
         if let Err(error) = outcome {
-            return Err(Failure {
-                what: format!("was not built: {error}"),
-                rendered: self.cargo_lines.join("\n"),
-            });
+            return Err(Failure { what: format!("was not built: {error}"), rendered });
         }
         // The library of its package or a dependency did not compile. Other programs of the package are not the reason.
         let others: Vec<&Rendered> = self
@@ -225,16 +215,9 @@ impl<'a> Log<'a> {
             })
             .collect();
         if let Some(first) = others.first() {
-            return Err(Failure {
-                what: format!(
-                    "does not compile: {} in `{}`, which it uses",
-                    count(&others),
-                    first.target.name
-                ),
-                rendered: render(&others),
-            });
+            let place = format!(" in `{}`, which it uses", first.target.name);
+            return Err(failure(&others, &place));
         }
-        let rendered = self.cargo_lines.join("\n");
         let said = headline(&rendered);
         let what = format!("was not built: {}", said.as_deref().unwrap_or("cargo says nothing"));
         Err(Failure { what, rendered })
@@ -342,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cargo_itself_refuses_is_told_in_its_words() {
+    fn an_error_of_cargo_is_reported_as_cargo_prints_it() {
         let stderr = [
             "warning: something",
             "error: no matching package named `gone` found",
@@ -372,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_that_hangs_is_told_apart() {
+    fn a_build_that_hangs_is_reported_as_such() {
         let failure = results(&[], &["hangs"], &["a"]).remove(0).unwrap_err();
         assert_eq!(failure.what, "was not built: cargo took longer than 9 s and was stopped");
     }

@@ -53,11 +53,9 @@ pub(super) struct Parts<'a> {
 
 /// Renders the manifest.
 pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
-    let mut document = match parts.embedded {
-        Some(embedded) => parse(parts.script, embedded)?,
-        None => DocumentMut::new(),
-    };
+    let mut document = DocumentMut::new();
     if let Some(embedded) = parts.embedded {
+        document = parse(parts.script, embedded)?;
         refuse_layout_keys(parts.script, embedded, &document)?;
         if let Some(directory) = parts.script.parent() {
             make_paths_absolute(&mut document, directory)?;
@@ -75,14 +73,13 @@ pub(super) fn render(parts: &Parts<'_>) -> Result<String, PrepareError> {
 
     let dependencies = section(parts, document.as_table_mut(), "dependencies")?;
     if !dependencies.iter().any(|(name, dependency)| package_of(name, dependency) == SDK) {
-        dependencies.insert(SDK, Item::Value(Value::InlineTable(InlineTable::new())));
+        dependencies.insert(SDK, value(InlineTable::new()));
     }
     // The SDK depends on both, so they cost nothing.
     if !dependencies.contains_key("serde") {
-        let mut serde = InlineTable::new();
-        serde.insert("version", "1".into());
-        serde.insert("features", Value::Array(["derive"].into_iter().collect()));
-        dependencies.insert("serde", Item::Value(Value::InlineTable(serde)));
+        let features = Value::Array(["derive"].into_iter().collect());
+        let serde = InlineTable::from_iter([("version", "1".into()), ("features", features)]);
+        dependencies.insert("serde", value(serde));
     }
     if !dependencies.contains_key("serde_json") {
         dependencies.insert("serde_json", value("1"));
@@ -114,12 +111,10 @@ fn parse(script: &Path, embedded: &Embedded) -> Result<DocumentMut, PrepareError
     embedded.toml.parse::<DocumentMut>().map_err(|error| {
         let before = error.span().and_then(|span| embedded.toml.get(..span.start)).unwrap_or("");
         let line = embedded.lines_before + before.matches('\n').count() + 1;
-        let reason = format!(
-            "{}:{line}: embedded manifest is not valid TOML: {}",
-            script.display(),
-            error.message()
-        );
-        PrepareError::unusable(reason)
+        malformed(
+            script,
+            (line, format!("embedded manifest is not valid TOML: {}", error.message())),
+        )
     })
 }
 
@@ -132,11 +127,12 @@ fn refuse_layout_keys(
     let refused = ["workspace", "lib", "bin", "example", "test", "bench"];
     match refused.into_iter().find(|key| document.contains_key(key)) {
         None => Ok(()),
-        Some(key) => Err(PrepareError::unusable(format!(
-            "{}:{}: an embedded manifest cannot have `{key}`; make a package (Cargo.toml and src/main.rs) instead",
-            script.display(),
-            embedded.lines_before + 1
-        ))),
+        Some(key) => {
+            let reason = format!(
+                "an embedded manifest cannot have `{key}`; make a package (Cargo.toml and src/main.rs) instead"
+            );
+            Err(malformed(script, (embedded.lines_before + 1, reason)))
+        }
     }
 }
 
@@ -146,22 +142,13 @@ fn section<'a>(
     parent: &'a mut Table,
     key: &str,
 ) -> Result<&'a mut dyn TableLike, PrepareError> {
-    parent.entry(key).or_insert_with(|| Item::Table(new_section())).as_table_like_mut().ok_or_else(
-        || {
-            let reason = format!(
-                "{}: `{key}` in the embedded manifest is not a table",
-                parts.script.display()
-            );
-            PrepareError::unusable(reason)
-        },
-    )
-}
-
-/// A table whose header is written only if it has keys of its own.
-fn new_section() -> Table {
-    let mut table = Table::new();
-    table.set_implicit(true);
-    table
+    let mut new = Table::new();
+    // Its header is written only if it has keys of its own.
+    new.set_implicit(true);
+    parent.entry(key).or_insert(Item::Table(new)).as_table_like_mut().ok_or_else(|| {
+        let script = parts.script.display();
+        PrepareError::unusable(format!("{script}: `{key}` in the embedded manifest is not a table"))
+    })
 }
 
 /// Name of the package of a dependency, which may have another name in the manifest.
@@ -179,9 +166,7 @@ fn complete(dependencies: &mut dyn TableLike, sdk: &SdkSource) -> Result<(), Pre
         if package == SDK
             && let (Some(version), SdkSource::Path(_)) = (dependency.as_str(), sdk)
         {
-            let mut table = InlineTable::new();
-            table.insert("version", version.into());
-            *dependency = Item::Value(Value::InlineTable(table));
+            *dependency = value(InlineTable::from_iter([("version", version)]));
         }
         let Some(table) = dependency.as_table_like_mut() else { continue };
         let has = |key: &str| table.contains_key(key);
@@ -212,15 +197,12 @@ fn make_paths_absolute(document: &mut DocumentMut, directory: &Path) -> Result<(
     if let Some(replaced) = document.get_mut("replace").and_then(Item::as_table_like_mut) {
         dependency_paths(replaced, directory)?;
     }
-    let Some(patch) = document.get_mut("patch").and_then(Item::as_table_like_mut) else {
-        return Ok(());
-    };
-    for (_, registry) in patch.iter_mut() {
-        if let Some(patched) = registry.as_table_like_mut() {
-            dependency_paths(patched, directory)?;
-        }
-    }
-    Ok(())
+    let patch = document.get_mut("patch").and_then(Item::as_table_like_mut);
+    patch
+        .into_iter()
+        .flat_map(|patch| patch.iter_mut())
+        .filter_map(|(_, registry)| registry.as_table_like_mut())
+        .try_for_each(|patched| dependency_paths(patched, directory))
 }
 
 /// Calls `change` with the tables of these kinds, e.g. `dependencies`, including those of platforms.
@@ -247,11 +229,10 @@ fn dependency_paths(
     directory: &Path,
 ) -> Result<(), PrepareError> {
     for (_, dependency) in dependencies.iter_mut() {
-        let Some(path) = dependency.as_table_like_mut().and_then(|table| table.get_mut("path"))
-        else {
-            continue;
-        };
-        if let Some(relative) = path.as_str() {
+        let path = dependency.as_table_like_mut().and_then(|table| table.get_mut("path"));
+        if let Some(path) = path
+            && let Some(relative) = path.as_str()
+        {
             *path = value(text_of(&directory.join(relative))?);
         }
     }
@@ -278,13 +259,11 @@ pub(super) struct Embedded {
     pub(super) plain_source: Option<String>,
 }
 
-/// An embedded manifest with an error.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Malformed {
-    /// Line of the file, from 1.
-    line: usize,
-    /// What is wrong and what to write.
-    reason: String,
+/// An error in an embedded manifest: the line of the file, from 1, and what is wrong and what to write.
+type Malformed = (usize, String);
+
+fn malformed(path: &Path, (line, reason): Malformed) -> PrepareError {
+    PrepareError::unusable(format!("{}:{line}: {reason}", path.display()))
 }
 
 /// Reads the manifest embedded in a file. A file that is not text has none; the compiler will report it.
@@ -293,14 +272,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Embedded>, PrepareError> {
         PrepareError::unusable(format!("cannot read {}: {error}", path.display()))
     })?;
     let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };
-    find(text).map_err(|malformed| {
-        PrepareError::unusable(format!(
-            "{}:{}: {}",
-            path.display(),
-            malformed.line,
-            malformed.reason
-        ))
-    })
+    find(text).map_err(|error| malformed(path, error))
 }
 
 /// Finds the manifest embedded in `source`, if there is one.
@@ -332,27 +304,19 @@ fn frontmatter(source: &str) -> Result<Option<Embedded>, Malformed> {
     }
     let info = opening[dashes..].trim();
     if !matches!(info, "" | "cargo") {
-        return Err(Malformed {
-            line: start + 1,
-            reason: format!("frontmatter of kind `{info}` is not a manifest; write `---cargo`"),
-        });
+        let reason = format!("frontmatter of kind `{info}` is not a manifest; write `---cargo`");
+        return Err((start + 1, reason));
     }
     let first = start + 1;
     let Some(length) = lines[first..].iter().position(|line| leading_dashes(line) == dashes) else {
-        return Err(Malformed {
-            line: start + 1,
-            reason: format!(
-                "frontmatter is not closed; write `{}` on a line of its own",
-                "-".repeat(dashes)
-            ),
-        });
+        let closing = "-".repeat(dashes);
+        let reason = format!("frontmatter is not closed; write `{closing}` on a line of its own");
+        return Err((start + 1, reason));
     };
     let closing = first + length;
     if !lines[closing][dashes..].trim().is_empty() {
-        return Err(Malformed {
-            line: closing + 1,
-            reason: "nothing may follow the dashes that close frontmatter".to_owned(),
-        });
+        let reason = "nothing may follow the dashes that close frontmatter";
+        return Err((closing + 1, reason.to_owned()));
     }
     // Line numbers of the compiler must be those of the file.
     let mut plain_source = "\n".repeat(closing + 1);
@@ -399,10 +363,7 @@ fn comment_block(source: &str) -> Result<Option<Embedded>, Malformed> {
 }
 
 fn unclosed_block(line: usize) -> Malformed {
-    Malformed {
-        line,
-        reason: "the ```cargo block is not closed; write `//! ```` below it".to_owned(),
-    }
+    (line, "the ```cargo block is not closed; write `//! ```` below it".to_owned())
 }
 
 /// Returns true for a `#!` line that is not the start of an inner attribute.
@@ -537,7 +498,7 @@ debug = "line-tables-only"
     }
 
     #[test]
-    fn relative_paths_are_meant_from_the_folder_of_the_script() {
+    fn relative_paths_start_from_the_directory_of_the_script() {
         let text = rendered(Some(
             "[dependencies]\na = { path = \"lib/a\" }\nb = { path = \"/abs/b\" }\n\
              [target.'cfg(unix)'.dependencies.c]\npath = \"../c\"\n\
@@ -550,7 +511,7 @@ debug = "line-tables-only"
     }
 
     #[test]
-    fn mistakes_are_told_with_the_line_of_the_file() {
+    fn mistakes_are_reported_with_the_line_of_the_file() {
         let error = rendered(Some("[dependencies]\na = \n")).unwrap_err();
         assert!(
             error.starts_with("/evals/a \"b\".rs:4: embedded manifest is not valid TOML: "),
@@ -619,16 +580,16 @@ mod embedded_tests {
     #[test]
     fn malformed_frontmatter_is_named_with_its_line() {
         let error = |source| find(source).unwrap_err();
-        assert_eq!(error("\n---yaml\n---\n").line, 2);
+        assert_eq!(error("\n---yaml\n---\n").0, 2);
         assert_eq!(
-            error("---yaml\n---\n").reason,
+            error("---yaml\n---\n").1,
             "frontmatter of kind `yaml` is not a manifest; write `---cargo`"
         );
         assert_eq!(
-            error("----\n---\nfn main() {}").reason,
+            error("----\n---\nfn main() {}").1,
             "frontmatter is not closed; write `----` on a line of its own"
         );
-        assert_eq!(error("---\na = 1\n--- x\n").line, 3);
+        assert_eq!(error("---\na = 1\n--- x\n").0, 3);
     }
 
     #[test]
@@ -647,7 +608,7 @@ mod embedded_tests {
 
     #[test]
     fn a_comment_block_must_be_closed() {
-        assert_eq!(find("//! ```cargo\n//! a = 1\nfn main() {}").unwrap_err().line, 1);
-        assert_eq!(find("//! ```cargo\n//! a = 1").unwrap_err().line, 1);
+        assert_eq!(find("//! ```cargo\n//! a = 1\nfn main() {}").unwrap_err().0, 1);
+        assert_eq!(find("//! ```cargo\n//! a = 1").unwrap_err().0, 1);
     }
 }

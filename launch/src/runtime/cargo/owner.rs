@@ -8,56 +8,75 @@ use std::{
 
 use serde::Deserialize;
 
-use super::manifest;
+use super::{
+    build::{ProgramKind, Unit},
+    manifest, script,
+};
 use crate::runtime::{PrepareError, paths};
 
 /// What has to be built to run a source.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Owner {
     /// A program of a package.
-    Target {
-        workspace: Rc<Workspace>,
-        /// Index into [`Workspace::packages`].
-        package: usize,
-        /// Index into [`Package::targets`].
-        target: usize,
-    },
+    Target { unit: Unit, program: String },
     /// A file without a package.
     LoneFile { source: PathBuf },
 }
 
 /// Relevant part of the output of `cargo metadata --no-deps`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Workspace {
+struct Workspace {
     /// The packages of the workspace.
-    pub(super) packages: Vec<Package>,
+    packages: Vec<Package>,
     /// Directory of build results.
-    pub(super) target_directory: PathBuf,
+    target_directory: PathBuf,
     /// Directory of intermediate results, which can be chosen from cargo 1.91 on; older versions do not report it.
-    pub(super) build_directory: Option<PathBuf>,
+    build_directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Package {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) manifest_path: PathBuf,
-    pub(super) default_run: Option<String>,
-    pub(super) targets: Vec<PackageTarget>,
+struct Package {
+    id: String,
+    name: String,
+    manifest_path: PathBuf,
+    default_run: Option<String>,
+    targets: Vec<PackageTarget>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct PackageTarget {
-    pub(super) name: String,
-    pub(super) kind: Vec<String>,
-    pub(super) crate_types: Vec<String>,
-    pub(super) src_path: PathBuf,
+struct PackageTarget {
+    name: String,
+    kind: Vec<String>,
+    crate_types: Vec<String>,
+    src_path: PathBuf,
     #[serde(default, rename = "required-features")]
-    pub(super) required_features: Vec<String>,
+    required_features: Vec<String>,
+}
+
+impl Workspace {
+    fn program(&self, package: &Package, target: &PackageTarget) -> Owner {
+        let own = self.target_directory.join("evaluator");
+        let unit = Unit {
+            manifest: package.manifest_path.clone(),
+            package: Some(package.id.clone()),
+            // Programs of other packages may have the same name. A directory for each costs nothing if dependencies are kept
+            // elsewhere.
+            target_directory: match &self.build_directory {
+                Some(_) => own.join(script::package_name(package.directory())),
+                None => own,
+            },
+            build_directory: self.build_directory.clone(),
+            features: target.required_features.clone(),
+            kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
+            lone_file: None,
+            renames: Vec::new(),
+        };
+        Owner::Target { unit, program: target.name.clone() }
+    }
 }
 
 impl PackageTarget {
-    pub(super) fn is_bin(&self) -> bool {
+    fn is_bin(&self) -> bool {
         self.kind.iter().any(|kind| kind == "bin")
     }
 
@@ -70,7 +89,7 @@ impl PackageTarget {
 }
 
 impl Package {
-    pub(super) fn directory(&self) -> &Path {
+    fn directory(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(Path::new(""))
     }
 
@@ -90,16 +109,18 @@ impl Package {
     }
 }
 
+/// Runs `cargo metadata --no-deps` for a manifest and returns what it printed.
+type ReadMetadata<'a> = Box<dyn FnMut(&Path) -> Result<String, PrepareError> + 'a>;
+
 /// Finds owners; calls cargo once for each workspace.
 pub(super) struct Owners<'a> {
-    /// Runs `cargo metadata --no-deps` for a manifest and returns what it printed.
-    metadata: &'a mut dyn FnMut(&Path) -> Result<String, PrepareError>,
+    metadata: ReadMetadata<'a>,
     known: HashMap<PathBuf, Rc<Workspace>>,
 }
 
 impl<'a> Owners<'a> {
-    pub(super) fn new(metadata: &'a mut dyn FnMut(&Path) -> Result<String, PrepareError>) -> Self {
-        Self { metadata, known: HashMap::new() }
+    pub(super) fn new(metadata: impl FnMut(&Path) -> Result<String, PrepareError> + 'a) -> Self {
+        Self { metadata: Box::new(metadata), known: HashMap::new() }
     }
 
     /// Returns the owner of a `.rs` file, of the directory of a package, or of its manifest.
@@ -133,86 +154,69 @@ impl<'a> Owners<'a> {
 
     fn of_file(&mut self, source: PathBuf, manifest: &Path) -> Result<Owner, PrepareError> {
         let workspace = self.workspace(manifest)?;
-        let nearest =
-            workspace.packages.iter().position(|package| package.manifest_path == manifest);
+        let is_nearest = |package: &&Package| package.manifest_path == manifest;
+        let nearest = workspace.packages.iter().find(is_nearest);
         // The nearest package first: another one of the workspace may use the same file.
-        let packages = nearest
-            .into_iter()
-            .chain((0..workspace.packages.len()).filter(|index| Some(*index) != nearest));
+        let others = workspace.packages.iter().filter(|package| !is_nearest(package));
         let mut not_a_program = None;
-        for package in packages {
-            for (target, found) in workspace.packages[package].targets.iter().enumerate() {
-                if !is_same_file(&found.src_path, &source) {
+        for package in nearest.into_iter().chain(others) {
+            for target in &package.targets {
+                let path = &target.src_path;
+                if *path != source && paths::resolve(path).as_ref() != Ok(&source) {
                     continue;
                 }
-                if found.is_program() {
-                    return Ok(Owner::Target { workspace: Rc::clone(&workspace), package, target });
+                if target.is_program() {
+                    return Ok(workspace.program(package, target));
                 }
-                not_a_program.get_or_insert((package, found.kind.join("/")));
+                let what = || (package, format!("the {} target", target.kind.join("/")));
+                not_a_program.get_or_insert_with(what);
             }
         }
-        let misplaced = match (not_a_program, nearest) {
-            (Some((package, kind)), _) => Some((package, format!("the {kind} target"))),
-            (None, Some(package))
-                if source.starts_with(workspace.packages[package].directory().join("src")) =>
-            {
-                Some((package, "a module".to_owned()))
-            }
-            _ => None,
+        let is_module = |package: &&Package| source.starts_with(package.directory().join("src"));
+        let module = || nearest.filter(is_module).map(|package| (package, "a module".to_owned()));
+        let Some((package, what)) = not_a_program.or_else(module) else {
+            return Ok(Owner::LoneFile { source });
         };
-        match misplaced {
-            None => Ok(Owner::LoneFile { source }),
-            Some((package, what)) => {
-                let package = &workspace.packages[package];
-                let advice = match package.programs() {
-                    Some(programs) => format!("name one of its programs: {programs}"),
-                    None => "it has no programs; add src/main.rs".to_owned(),
-                };
-                Err(PrepareError::unusable(format!(
-                    "{} is {what} of package `{}`, not a program; {advice}",
-                    source.display(),
-                    package.name
-                )))
-            }
-        }
+        let advice = match package.programs() {
+            Some(programs) => format!("name one of its programs: {programs}"),
+            None => "it has no programs; add src/main.rs".to_owned(),
+        };
+        Err(PrepareError::unusable(format!(
+            "{} is {what} of package `{}`, not a program; {advice}",
+            source.display(),
+            package.name
+        )))
     }
 
     fn of_package(&mut self, manifest: &Path) -> Result<Owner, PrepareError> {
         let workspace = self.workspace(manifest)?;
-        let unusable = |reason: String| Err(PrepareError::Unusable { reason });
-        let Some(package) =
-            workspace.packages.iter().position(|package| package.manifest_path == manifest)
-        else {
-            let names: Vec<_> =
+        let mut packages = workspace.packages.iter();
+        let Some(package) = packages.find(|package| package.manifest_path == manifest) else {
+            let names: Vec<&str> =
                 workspace.packages.iter().map(|package| package.name.as_str()).collect();
-            return unusable(format!(
+            return Err(PrepareError::unusable(format!(
                 "{} is a workspace, not a package; name the directory of one of its packages: {}",
                 manifest.display(),
                 names.join(", ")
-            ));
+            )));
         };
-        let found = &workspace.packages[package];
-        let bins: Vec<usize> =
-            (0..found.targets.len()).filter(|&index| found.targets[index].is_bin()).collect();
-        let chosen = match (&bins[..], &found.default_run) {
+        let bins: Vec<&PackageTarget> =
+            package.targets.iter().filter(|target| target.is_bin()).collect();
+        let chosen = match (&bins[..], &package.default_run) {
             ([only], _) => Some(*only),
-            (_, Some(name)) => {
-                bins.iter().copied().find(|&index| found.targets[index].name == *name)
-            }
+            (_, Some(name)) => bins.into_iter().find(|target| target.name == *name),
             _ => None,
         };
-        match (chosen, found.programs()) {
-            (Some(target), _) => {
-                Ok(Owner::Target { workspace: Rc::clone(&workspace), package, target })
-            }
-            (None, Some(programs)) => unusable(format!(
-                "package `{}` does not say which of its programs to run; name the file of one: {programs}",
-                found.name
-            )),
-            (None, None) => {
-                unusable(format!("package `{}` has no programs; add src/main.rs", found.name))
-            }
+        if let Some(target) = chosen {
+            return Ok(workspace.program(package, target));
         }
+        let name = &package.name;
+        Err(PrepareError::unusable(match package.programs() {
+            Some(programs) => format!(
+                "package `{name}` does not say which of its programs to run; name the file of one: {programs}"
+            ),
+            None => format!("package `{name}` has no programs; add src/main.rs"),
+        }))
     }
 
     fn workspace(&mut self, manifest: &Path) -> Result<Rc<Workspace>, PrepareError> {
@@ -240,19 +244,15 @@ pub(super) fn is_manifest(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "Cargo.toml")
 }
 
-fn is_same_file(target: &Path, source: &Path) -> bool {
-    target == source || paths::resolve(target).is_ok_and(|target| target == source)
-}
-
 #[cfg(test)]
 mod tests {
     use std::{fmt::Write, fs};
 
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     /// A workspace of one package with these targets (kind, name, path).
-    fn metadata(directory: &Folder, targets: &[(&str, &str, &str)]) -> String {
+    fn metadata(directory: &Directory, targets: &[(&str, &str, &str)]) -> String {
         let mut text = String::new();
         for (kind, name, path) in targets {
             directory.file(path, "fn main() {}");
@@ -273,19 +273,17 @@ mod tests {
     }
 
     /// The owner of `source` as text, and how often cargo was asked.
-    fn owner_of(directory: &Folder, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
+    fn owner_of(directory: &Directory, metadata: &str, sources: &[&str]) -> (Vec<String>, usize) {
         let mut asked = 0;
         let mut ask = |_: &Path| {
             asked += 1;
             Ok(metadata.to_owned())
         };
         let mut owners = Owners::new(&mut ask);
-        let found = sources
+        let found: Vec<String> = sources
             .iter()
             .map(|source| match owners.find(&directory.path(source)) {
-                Ok(Owner::Target { workspace, package, target }) => {
-                    workspace.packages[package].targets[target].name.clone()
-                }
+                Ok(Owner::Target { program, .. }) => program,
                 Ok(Owner::LoneFile { .. }) => "lone".to_owned(),
                 Err(error) => {
                     error.to_string().replace(&format!("{}/", directory.path("").display()), "")
@@ -293,12 +291,13 @@ mod tests {
             })
             .map(|text| text.replace(&directory.path("").display().to_string(), ""))
             .collect();
+        drop(owners);
         (found, asked)
     }
 
     #[test]
     fn files_of_a_package_are_its_programs_or_none_of_its_business() {
-        let directory = Folder::new("owner-files");
+        let directory = Directory::new("owner-files");
         let metadata = metadata(
             &directory,
             &[
@@ -338,8 +337,8 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_not_a_file_whatever_it_is_called() {
-        let directory = Folder::new("owner-directory");
+    fn a_directory_is_not_a_file_whatever_its_name() {
+        let directory = Directory::new("owner-directory");
         fs::create_dir(directory.path("check.rs")).unwrap();
         assert_eq!(
             owner_of(&directory, "", &["check.rs"]),
@@ -355,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_package_is_its_only_program_or_says_which() {
-        let directory = Folder::new("owner-package");
+        let directory = Directory::new("owner-package");
         let one = metadata(
             &directory,
             &[("bin", "a", "src/main.rs"), ("example", "demo", "examples/demo.rs")],

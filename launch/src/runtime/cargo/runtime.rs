@@ -10,13 +10,13 @@ use std::{
 };
 
 use super::{
-    build::{self, Findings, ProgramKind, Toolchain, Unit},
+    build::{self, ProgramKind, Toolchain, Unit},
     manifest::SdkSource,
-    owner::{self, Owner, Owners, Package, PackageTarget, Workspace},
-    script::{self, Script},
+    owner::{self, Owner, Owners},
+    script::Script,
 };
 use crate::{
-    process::Cancellation,
+    process::{Cancellation, CommandSpec},
     runtime::{
         Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
         own_tests::{OwnTests, TestCount},
@@ -91,7 +91,7 @@ impl Cargo {
 
     /// Returns cargo. For a `fetched` evaluator, the build (with its scripts and macros) gets only the variables by
     /// which cargo finds its own files.
-    pub(super) fn toolchain(
+    fn toolchain(
         &self,
         fetched: bool,
         cancellation: &Cancellation,
@@ -99,16 +99,16 @@ impl Cargo {
         let cargo = self
             .environment
             .find_program("cargo")
-            .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })?;
-        let environment = if fetched {
-            build::confined(&self.environment)
+            .ok_or_else(|| PrepareError::runtime_missing(MISSING))?;
+        let cargo = CommandSpec::new(cargo);
+        let cargo = if fetched {
+            build::confined(&self.environment).give_to(cargo)
         } else {
-            build::changes(&self.environment, env::current_exe().ok().as_deref())
+            let program = env::current_exe().ok();
+            CommandSpec { env: build::changes(&self.environment, program.as_deref()), ..cargo }
         };
         Ok(Toolchain {
             cargo,
-            environment,
-            clear_environment: fetched,
             profile: self.profile.clone(),
             limit: self.build_limit,
             cancellation: cancellation.clone(),
@@ -130,14 +130,18 @@ impl Cargo {
                 return sources.iter().map(result).collect();
             }
         };
-        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
-        let mut owners = Owners::new(&mut metadata);
-        let mut jobs = Vec::new();
+        let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
+        let mut jobs: Vec<Job> = Vec::new();
         let mut results: Vec<Result<Launch, PrepareError>> = sources
             .iter()
             .enumerate()
             .map(|(index, source)| {
-                self.plan(index, source, &mut owners, &mut jobs)?;
+                let (unit, script, program) = self.plan(source, &mut owners)?;
+                let job = jobs.iter().position(|job| job.unit == unit).unwrap_or_else(|| {
+                    jobs.push(Job { unit, script, programs: Vec::new() });
+                    jobs.len() - 1
+                });
+                jobs[job].add(program, index);
                 // Replaced by the result of the job.
                 Err(not_built(source))
             })
@@ -149,40 +153,25 @@ impl Cargo {
         results
     }
 
-    /// Adds the program of `source` to the job that builds it.
-    pub(super) fn plan(
+    /// Returns what has to be built for `source`: the unit, the script if it is a lone file, and the name of the program.
+    fn plan(
         &self,
-        index: usize,
         source: &Path,
         owners: &mut Owners<'_>,
-        jobs: &mut Vec<Job>,
-    ) -> Result<(), PrepareError> {
-        let (unit, script, program) = match owners.find(source)? {
-            Owner::Target { workspace, package, target } => {
-                let package = &workspace.packages[package];
-                let target = &package.targets[target];
-                (Unit::of_target(&workspace, package, target), None, target.name.clone())
-            }
+    ) -> Result<(Unit, Option<Script>, String), PrepareError> {
+        Ok(match owners.find(source)? {
+            Owner::Target { unit, program } => (unit, None, program),
             Owner::LoneFile { source } => {
-                let cache = script::cache_directory(&self.environment).ok_or_else(|| {
+                let cache = self.environment.cache_directory("evaluator").ok_or_else(|| {
                     PrepareError::unusable(
                         "no home directory to keep builds in; set EVALUATOR_CACHE_DIR",
                     )
                 })?;
                 let script = Script::new(source, &cache);
-                let program = script.name().to_owned();
+                let program = script.name.clone();
                 (Unit::of_script(&script, &cache), Some(script), program)
             }
-        };
-        match jobs.iter_mut().find(|job| job.unit == unit) {
-            Some(job) => job.add(program, index),
-            None => {
-                let mut job = Job { unit, script, programs: Vec::new() };
-                job.add(program, index);
-                jobs.push(job);
-            }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -211,7 +200,7 @@ impl Runtime for Cargo {
     fn availability(&self) -> Result<String, String> {
         let toolchain = self.toolchain(false, &Cancellation::new()).map_err(|_| MISSING)?;
         let version = toolchain.version()?;
-        Ok(format!("{}, version {version}", toolchain.cargo.display()))
+        Ok(format!("{}, version {version}", toolchain.cargo.program.display()))
     }
 
     fn prepare(
@@ -248,19 +237,14 @@ impl Runtime for Cargo {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<OwnTests, PrepareError> {
         let toolchain = self.toolchain(entrypoint.fetched, cancellation)?;
-        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
-        let (mut owners, mut jobs) = (Owners::new(&mut metadata), Vec::new());
-        self.plan(0, &entrypoint.path, &mut owners, &mut jobs)?;
-        let Some(Job { unit, script, programs }) = jobs.pop() else {
-            let hint = "it is not a program".to_owned();
-            return Err(PrepareError::NoTests { path: entrypoint.path.clone(), hint });
-        };
+        let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
+        let (unit, script, program) = self.plan(&entrypoint.path, &mut owners)?;
         let lock =
             script.as_ref().map(|it| generate(it, &toolchain, &self.sdk, on_event)).transpose()?;
         let mut command = toolchain.select(toolchain.call(["test"]), &unit);
         // The tests of an example run only if it is named.
-        if let (ProgramKind::Example, [(program, _), ..]) = (unit.kind, &programs[..]) {
-            command = command.args(["--example", program]);
+        if unit.kind == ProgramKind::Example {
+            command = command.args(["--example", &program]);
         }
         Ok(OwnTests {
             command: command.arg("--").args(args.iter().cloned()),
@@ -275,12 +259,12 @@ impl Runtime for Cargo {
         let Ok(toolchain) = self.toolchain(entrypoint.fetched, &Cancellation::new()) else {
             return Built::Unknown;
         };
-        let mut metadata = |manifest: &Path| toolchain.metadata(manifest);
-        let mut jobs = Vec::new();
-        let planned =
-            self.plan(0, &entrypoint.path, &mut Owners::new(&mut metadata), &mut jobs).ok();
-        let Some((job, ())) = jobs.pop().zip(planned) else { return Built::Unknown };
-        job.built(&entrypoint.path, &toolchain)
+        let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
+        let Ok((unit, _, program)) = self.plan(&entrypoint.path, &mut owners) else {
+            return Built::Unknown;
+        };
+        toolchain
+            .built(&unit, &program, &entrypoint.path)
             .map_or(Built::Stale, |launch| Built::Ready(Box::new(launch)))
     }
 
@@ -291,25 +275,6 @@ impl Runtime for Cargo {
 }
 
 impl Unit {
-    fn of_target(workspace: &Workspace, package: &Package, target: &PackageTarget) -> Self {
-        let own = workspace.target_directory.join("evaluator");
-        Self {
-            manifest: package.manifest_path.clone(),
-            package: Some(package.id.clone()),
-            // Programs of other packages may have the same name. A directory for each costs nothing if dependencies are kept
-            // elsewhere.
-            target_directory: match &workspace.build_directory {
-                Some(_) => own.join(script::package_name(package.directory())),
-                None => own,
-            },
-            build_directory: workspace.build_directory.clone(),
-            features: target.required_features.clone(),
-            kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
-            lone_file: None,
-            renames: Vec::new(),
-        }
-    }
-
     fn of_script(script: &Script, cache: &Path) -> Self {
         Self {
             manifest: script.manifest(),
@@ -361,24 +326,14 @@ fn not_built(source: &Path) -> PrepareError {
 /// They share everything that decides about features of dependencies, so that none is recompiled when another evaluator
 /// of the package runs alone.
 #[derive(Debug)]
-pub(super) struct Job {
-    pub(super) unit: Unit,
-    pub(super) script: Option<Script>,
+struct Job {
+    unit: Unit,
+    script: Option<Script>,
     /// Names of the programs, and the sources that each belongs to.
-    pub(super) programs: Vec<(String, Vec<usize>)>,
+    programs: Vec<(String, Vec<usize>)>,
 }
 
 impl Job {
-    /// The program of an earlier build, unless its sources have changed since.
-    fn built(&self, source: &Path, toolchain: &Toolchain) -> Option<Launch> {
-        let (name, _) = self.programs.first()?;
-        let program = self.unit.program(name, &toolchain.profile);
-        let mut parts = build::parts(&program)?;
-        parts.extend([source.to_owned(), self.unit.manifest.clone()]);
-        build::is_newest(&program, &parts).then_some(())?;
-        Some(toolchain.launcher(&self.unit, false)(Findings::default(), program))
-    }
-
     fn add(&mut self, program: String, source: usize) {
         match self.programs.iter_mut().find(|(name, _)| *name == program) {
             Some((_, sources)) => sources.push(source),
@@ -395,17 +350,14 @@ impl Job {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) {
         // Held until the build has ended.
-        let _lock =
-            match self.script.as_ref().map(|script| generate(script, toolchain, sdk, on_event)) {
-                None => None,
-                Some(Ok(lock)) => Some(lock),
-                Some(Err(error)) => {
-                    for &source in self.programs.iter().flat_map(|(_, sources)| sources) {
-                        results[source] = Err(error.clone());
-                    }
-                    return;
-                }
-            };
+        let script = self.script.as_ref();
+        let lock = script.map(|script| generate(script, toolchain, sdk, on_event)).transpose();
+        if let Err(error) = &lock {
+            for &source in self.programs.iter().flat_map(|(_, sources)| sources) {
+                results[source] = Err(error.clone());
+            }
+            return;
+        }
         let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
         let built = toolchain.build(&self.unit, &names, on_event);
         for ((_, indices), outcome) in self.programs.iter().zip(built) {
@@ -423,13 +375,13 @@ impl Job {
 }
 
 /// Writes the package of a script and returns its lock.
-pub(super) fn generate(
+fn generate(
     script: &Script,
     toolchain: &Toolchain,
     sdk: &SdkSource,
     on_event: &mut dyn FnMut(PrepareEvent),
 ) -> Result<File, PrepareError> {
-    let lock = script.lock(on_event)?;
+    let lock = script.lock(&toolchain.cancellation, on_event)?;
     script.generate(sdk)?;
     if !script.has_lockfile() {
         toolchain.lock_offline(&script.manifest())?;
@@ -440,11 +392,11 @@ pub(super) fn generate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     #[test]
     fn without_cargo_the_hint_says_what_to_install() {
-        let directory = Folder::new("cargo-missing");
+        let directory = Directory::new("cargo-missing");
         let source = directory.file("check.rs", "fn main() {}");
         let runtime = Cargo::new(Environment::new([("PATH", "")]));
         let results = runtime.prepare(
@@ -452,14 +404,14 @@ mod tests {
             &Cancellation::new(),
             &mut no_events,
         );
-        assert_eq!(results[0], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
+        assert_eq!(results[0], Err(PrepareError::runtime_missing(MISSING)));
         assert!(matches!(results[1], Err(PrepareError::NotFound { .. })), "{results:?}");
         assert_eq!(runtime.availability(), Err(MISSING.to_owned()));
     }
 
     #[test]
     fn without_a_place_for_builds_a_lone_file_says_what_to_set() {
-        let directory = Folder::new("cargo-homeless");
+        let directory = Directory::new("cargo-homeless");
         let source = directory.file("check.rs", "fn main() {}");
         let path = Environment::inherited().get("PATH").unwrap().to_owned();
         let results = Cargo::new(Environment::new([("PATH", path)])).prepare(

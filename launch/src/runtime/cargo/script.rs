@@ -4,27 +4,26 @@ use std::{
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use super::manifest::{self, Parts, SdkSource};
 use crate::{
     files::{WriteOptions, atomic_write},
-    runtime::{Environment, PrepareError, PrepareEvent},
+    process::Cancellation,
+    runtime::{PrepareError, PrepareEvent},
 };
 
-/// Directory of generated packages.
-pub(super) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
-    if let Some(directory) = environment.get("EVALUATOR_CACHE_DIR") {
-        return std::path::absolute(directory).ok();
-    }
-    environment.cache_home().map(|base| base.join("evaluator"))
-}
+/// Interval between attempts to get a lock.
+const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// A lone file and the directory of its generated package.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     source: PathBuf,
-    name: String,
+    /// Name of the package and of its program.
+    pub(super) name: String,
     directory: PathBuf,
 }
 
@@ -34,11 +33,6 @@ impl Script {
         let name = package_name(&source);
         let directory = cache.join("scripts").join(&name);
         Self { source, name, directory }
-    }
-
-    /// Name of the package and of its program.
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Name of the user's file.
@@ -71,31 +65,45 @@ impl Script {
     }
 
     /// Locks the package until the result is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses, or the run was cancelled while another process held the lock.
     pub(super) fn lock(
         &self,
+        cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<File, PrepareError> {
         let path = self.directory.join("lock");
-        let cannot = |error: io::Error| unusable("lock", &path, &error);
         fs::create_dir_all(&self.directory)
             .map_err(|error| unusable("create", &self.directory, &error))?;
-        let file = File::options().create(true).append(true).open(&path).map_err(cannot)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let line = format!("waiting for another run that builds {}", self.source.display());
-                on_event(PrepareEvent::Progress { line });
-                file.lock().map_err(cannot)?;
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(|error| unusable("lock", &path, &error))?;
+        let mut reported = false;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => {}
+                // Some network file systems do not support locks. Files are replaced atomically and cargo locks its own
+                // directory where it can, so running without a lock is acceptable.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    let line = format!("cannot lock {}: {error}; going on without", path.display());
+                    on_event(PrepareEvent::Progress { line });
+                    return Ok(file);
+                }
+                Err(TryLockError::Error(error)) => return Err(unusable("lock", &path, &error)),
             }
-            // Some network file systems do not support locks. Files are replaced atomically and cargo locks its own
-            // directory where it can, so running without a lock is acceptable.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                let line = format!("cannot lock {}: {error}; going on without", path.display());
+            if !reported {
+                reported = true;
+                let source = self.source.display();
+                let line = format!("waiting for another run that builds {source}");
                 on_event(PrepareEvent::Progress { line });
             }
-            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+            if cancellation.is_cancelled() {
+                return Err(PrepareError::unusable("the run was cancelled"));
+            }
+            thread::sleep(LOCK_POLL);
         }
-        Ok(file)
     }
 
     /// Writes the package. Unchanged files keep their times, or cargo would build again.
@@ -169,7 +177,7 @@ fn unusable(verb: &str, path: &Path, error: &io::Error) -> PrepareError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     #[test]
     fn any_file_name_makes_a_valid_package_name() {
@@ -200,26 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_folder_follows_the_environment() {
-        let of = |vars: &[(&str, &str)]| cache_directory(&Environment::new(vars.iter().copied()));
-        assert_eq!(of(&[]), None);
-        let chosen = of(&[("EVALUATOR_CACHE_DIR", "/c"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]);
-        assert_eq!(chosen, Some("/c".into()));
-        if cfg!(unix) {
-            assert_eq!(
-                of(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]),
-                Some("/x/evaluator".into())
-            );
-            assert_eq!(
-                of(&[("XDG_CACHE_HOME", "relative"), ("HOME", "/h")]),
-                Some("/h/.cache/evaluator".into())
-            );
-        }
-    }
-
-    #[test]
     fn a_file_that_does_not_change_is_not_written() {
-        let directory = Folder::new("script-unchanged");
+        let directory = Directory::new("script-unchanged");
         let path = directory.path("a.toml");
         write_if_changed(&path, "one").unwrap();
         let before = fs::metadata(&path).unwrap().modified().unwrap();
@@ -231,21 +221,33 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_waited_for_and_the_wait_is_told() {
-        let directory = Folder::new("script-lock");
+    fn a_lock_is_waited_for_and_the_wait_is_reported() {
+        let directory = Directory::new("script-lock");
         let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
-        let held = script.lock(&mut no_events).unwrap();
-        std::thread::scope(|scope| {
-            let (sender, told) = std::sync::mpsc::channel();
-            let script = &script;
-            let waiting = scope
-                .spawn(move || script.lock(&mut |event| sender.send(event).unwrap()).map(drop));
-            let PrepareEvent::Progress { line } = told.recv().unwrap() else {
+        let cancellation = Cancellation::new();
+        let held = script.lock(&cancellation, &mut no_events).unwrap();
+        thread::scope(|scope| {
+            let (sender, events) = std::sync::mpsc::channel();
+            let (script, cancellation) = (&script, &cancellation);
+            let waiting = scope.spawn(move || {
+                script.lock(cancellation, &mut |event| sender.send(event).unwrap()).map(drop)
+            });
+            let PrepareEvent::Progress { line } = events.recv().unwrap() else {
                 panic!("expected progress")
             };
             assert!(line.starts_with("waiting for another run that builds "), "{line}");
             drop(held);
             waiting.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn a_cancelled_run_does_not_wait_for_a_lock() {
+        let directory = Directory::new("script-cancelled");
+        let script = Script::new(directory.path("check.rs"), &directory.path("cache"));
+        let cancellation = Cancellation::new();
+        let _held = script.lock(&cancellation, &mut no_events).unwrap();
+        let error = script.lock(&cancellation, &mut |_| cancellation.cancel()).unwrap_err();
+        assert_eq!(error.to_string(), "the run was cancelled");
     }
 }

@@ -1,7 +1,7 @@
 'use strict';
-// Loaded by Node.js before the file it was told to run, from a folder of its own, in which it has Node.js keep what it
-// compiles, so that the next process need not compile it again. Then it takes itself out of all that a program can
-// see. It must never fail, nor print: what it does is not the evaluator's doing.
+// Node.js loads this module before the evaluator, from a private directory, and then keeps its compiled code in that
+// directory, so that the next process does not compile it again. The module removes itself from everything that a
+// program can see. It must never fail or print: its effects would be attributed to the evaluator.
 try {
   const Module = require('node:module');
   for (const list of [process.execArgv, process._preload_modules]) {

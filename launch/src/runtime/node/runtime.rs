@@ -21,7 +21,7 @@ use crate::{
         CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
         PrivateDirectory, Reuse, Runtime, Syntax,
         environment::is_script,
-        imports::{self, Imports},
+        imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax, tool,
     },
@@ -77,9 +77,7 @@ impl Node {
     }
 
     fn find(&self) -> Result<PathBuf, PrepareError> {
-        self.environment
-            .find_program("node")
-            .ok_or_else(|| PrepareError::RuntimeMissing { reason: MISSING.to_owned() })
+        self.environment.find_program("node").ok_or_else(|| PrepareError::runtime_missing(MISSING))
     }
 
     fn known_version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, String> {
@@ -87,8 +85,7 @@ impl Node {
     }
 
     fn version(&self, node: &Path, cancellation: &Cancellation) -> Result<Version, PrepareError> {
-        self.known_version(node, cancellation)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+        self.known_version(node, cancellation).map_err(PrepareError::runtime_missing)
     }
 
     /// Decides whether processes of `command` share compiled code.
@@ -146,7 +143,7 @@ impl Node {
                     || paths::has_extension(source, &[".mts"])
                     || syntax::typescript(node, source, cancellation) != Syntax::Sound =>
                 {
-                    Err(PrepareError::RuntimeMissing { reason: too_old(version) })
+                    Err(PrepareError::runtime_missing(too_old(version)))
                 }
                 None => {
                     let note = format!(
@@ -279,17 +276,17 @@ impl Runtime for Node {
     /// The file and its relative imports, its package with the locked or installed versions, and the program that runs it.
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
-        let Imports { mut files, mut dynamic_code } = imports::of_script(&source);
+        let mut inputs = imports::of_script(&source);
         if launch.one_shot.variable("NODE_PATH").is_some_and(|value| !value.is_empty()) {
-            dynamic_code.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
+            inputs.dynamic_code.get_or_insert_with(|| "NODE_PATH, which is set".to_owned());
         }
         let mut directories = source.ancestors().skip(1);
         if let Some(package) = directories.find(|path| path.join("package.json").is_file()) {
             let there = PACKAGE_FILES.iter().map(|name| package.join(name));
-            files.extend(there.filter(|path| path.is_file()));
+            inputs.files.extend(there.filter(|path| path.is_file()));
         }
-        let programs = [launch.one_shot.program.clone().into()].into();
-        Inputs { files, programs, notes: Vec::new(), dynamic_code }
+        inputs.programs.insert(launch.one_shot.program.clone().into());
+        inputs
     }
 
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
@@ -390,7 +387,7 @@ const TESTS: Convention = Convention {
     is_test,
     directories: &["test", "tests", "__tests__"],
     signs: &["node:test"],
-    places: "tests are looked for in *.test.* and *_test.* beside it and in test/, tests/ and __tests__/, where they \
+    places: "tests are looked for in *.test.* and *_test.* next to it and in test/, tests/ and __tests__/, where they \
              mention its name, and in the file itself",
 };
 
@@ -473,10 +470,10 @@ fn is_harmless_option(option: &str) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     /// Finds types in files that have `: `, where the real one would find them.
-    fn node_that_prints(directory: &Folder, version: &str) -> (PathBuf, Environment) {
+    fn node_that_prints(directory: &Directory, version: &str) -> (PathBuf, Environment) {
         let node = directory.script(
             "bin/node",
             &format!("for last; do :; done\n[ \"$last\" = --version ] || ! grep -q ': ' \"$last\" || exit 42\necho {version}"),
@@ -492,7 +489,7 @@ mod tests {
 
     #[test]
     fn javascript_starts_node_without_asking_for_its_version() {
-        let directory = Folder::new("node-js");
+        let directory = Directory::new("node-js");
         let (node, environment) = node_that_prints(&directory, "garbage");
         let source = directory.file("check.mjs", "");
         let launch = Node::javascript(environment)
@@ -504,7 +501,7 @@ mod tests {
 
     #[test]
     fn a_flag_is_given_where_the_version_needs_it() {
-        let directory = Folder::new("node-flag");
+        let directory = Directory::new("node-flag");
         let (node, environment) = node_that_prints(&directory, "v22.10.0");
         let source = directory.file("check.ts", "");
         let launch = Node::typescript(environment)
@@ -519,7 +516,7 @@ mod tests {
 
     #[test]
     fn an_old_node_leaves_it_to_the_nearest_tsx() {
-        let directory = Folder::new("node-tsx");
+        let directory = Directory::new("node-tsx");
         let (_, environment) = node_that_prints(&directory, "v20.20.2");
         let tsx = directory.program("project/node_modules/.bin/tsx");
         directory.program("bin/tsx");
@@ -533,7 +530,7 @@ mod tests {
 
     #[test]
     fn an_old_node_without_tsx_runs_the_file_as_it_is_and_says_so() {
-        let directory = Folder::new("node-old");
+        let directory = Directory::new("node-old");
         let (node, environment) = node_that_prints(&directory, "v20.20.2");
         let source = directory.file("check.ts", "");
         let mut events = Vec::new();
@@ -550,7 +547,7 @@ mod tests {
 
     #[test]
     fn an_old_node_that_would_refuse_the_file_is_not_started() {
-        let directory = Folder::new("node-old-module");
+        let directory = Directory::new("node-old-module");
         let (_, environment) = node_that_prints(&directory, "v20.20.2");
         let prepare = |source: PathBuf| {
             Node::typescript(environment.clone())
@@ -574,7 +571,7 @@ mod tests {
 
     #[test]
     fn what_is_said_before_a_run_is_what_the_run_does() {
-        let directory = Folder::new("node-agree");
+        let directory = Directory::new("node-agree");
         for (version, file, text, available, runs) in [
             ("v20.20.2", "check.js", "", true, true),
             ("v20.20.2", "check.ts", "let x: number;", false, false),
@@ -597,7 +594,7 @@ mod tests {
 
     #[test]
     fn a_node_that_does_not_answer_is_reported_with_what_it_said() {
-        let directory = Folder::new("node-broken");
+        let directory = Directory::new("node-broken");
         let (node, environment) = node_that_prints(&directory, "oops");
         let source = directory.file("check.ts", "");
         let error = Node::typescript(environment)
@@ -622,7 +619,7 @@ mod tests {
             &mut no_events,
         );
         assert!(matches!(results[0], Err(PrepareError::NotFound { .. })), "{results:?}");
-        assert_eq!(results[1], Err(PrepareError::RuntimeMissing { reason: MISSING.to_owned() }));
+        assert_eq!(results[1], Err(PrepareError::runtime_missing(MISSING)));
     }
 }
 
@@ -667,7 +664,7 @@ mod version_tests {
 #[cfg(test)]
 mod compile_cache_tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     fn command() -> CommandSpec {
         let nothing = CommandSpec { clear_env: true, ..CommandSpec::new("node") };
@@ -712,7 +709,7 @@ mod compile_cache_tests {
 
     #[test]
     fn packages_and_long_files_are_much_to_compile() {
-        let directory = Folder::new("node-much");
+        let directory = Directory::new("node-much");
         let long = format!("module.exports = '{}';", "x".repeat(MUCH as usize));
         let small = directory.file("a/small.js", "console.log(1)");
         directory.file("a/lib/long.js", &long);

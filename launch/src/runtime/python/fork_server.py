@@ -1,28 +1,28 @@
 """Turns a Python interpreter that is about to run a file into a server that forks processes which run that file.
 
 The interpreter finds this file under the name `sitecustomize` and imports it at the end of its own start, before it
-looks at the file it was told to run. Here it does the imports of that file ahead of time and then waits: for each
-request it forks, and the fork simply returns from here. So it is the interpreter itself, not this file, that opens and
-runs the evaluator, prints its tracebacks, joins its threads and finds its exit code: there is no frame of this file below it,
-and nothing that had to be imitated.
+opens the file that it is to run. This module does the imports of that file ahead of time and then waits: for each
+request it forks, and the fork returns from this module. So the interpreter itself, and not this file, opens and runs the
+evaluator, prints its tracebacks, joins its threads and finds its exit code: no frame of this file is below it, and
+nothing is imitated.
 
-Standard input is a socket to whoever started this interpreter (the host):
+Standard input is a socket to the host, which started this interpreter:
 
     host    pythonpath =<hex> | -              the variable as the evaluator is to see it, or that it is not set
-    server  ready                              the imports are done; standard output and error are closed now
-    server  unusual <why>                      nothing can be forked here; the server ends
+    server  ready                              the imports are done; standard output and error are closed
+    server  unusual <reason>                   nothing can be forked here; the server exits
     host    f                                  a request, sent with four descriptors: the standard streams, and a socket
 
 On the socket of a request:
 
-    server  started <pid>                      it leads a process group of its own, and waits
-    host    g                                  it may go on
-    server  refused <why>                      nothing was started
-    server  exited <code> | killed <signal>    it is dead, and not reaped
-    host    closes the socket                  its group is killed and the process reaped
+    server  started <pid>                      the process leads a process group, and waits
+    host    g                                  the process continues
+    server  refused <reason>                   nothing was started
+    server  exited <code> | killed <signal>    the process is dead, and not reaped
+    host    closes the socket                  the server kills the group and reaps the process
 
-When the host is gone, so is everything here. Needs CPython 3.8 on a system with `fork` and `waitid`; knows of nothing but
-the standard library.
+When the host exits, the server kills its forks and exits. Needs CPython 3.8 on a system with `fork` and `waitid`, and
+only the standard library.
 """
 
 import os
@@ -30,44 +30,44 @@ import sys
 
 
 def stand_aside():
-    """Gives the name of this module back to the one it stands in front of, if there is one, as if this had never been.
+    """Gives the name of this module back to the module that it shadows, as if this one had never been imported.
 
-    Whether there is one.
+    Returns true if such a module exists.
     """
-    folder = os.path.dirname(__file__)
-    sys.path[:] = [entry for entry in sys.path if entry != folder]
-    sys.path_importer_cache.pop(folder, None)
-    for path in (__file__, folder):
+    directory = os.path.dirname(__file__)
+    sys.path[:] = [entry for entry in sys.path if entry != directory]
+    sys.path_importer_cache.pop(directory, None)
+    for path in (__file__, directory):
         try:
             os.unlink(path) if path == __file__ else os.rmdir(path)
         except OSError:
             pass  # The host deletes it later.
     global ME
-    # Else everything here would be forgotten when the name is given away.
+    # Without this reference, everything in this module would be freed with the name.
     ME = sys.modules.pop("sitecustomize")
     try:
         import sitecustomize  # noqa: F401
     except ImportError as error:
         if error.name != "sitecustomize":
             raise
-        # The interpreter expects this very error; it is raised anew in each fork.
+        # The interpreter expects this very error; it is raised again in each fork.
         return False
     return True
 
 
 class Unusual(Exception):
-    """Why evaluators cannot be forked here."""
+    """Reason why evaluators cannot be forked here."""
 
 
-#: Variables that make an interpreter report on itself, behave otherwise at its end, or ask for input.
+#: Variables that make an interpreter report on itself, exit in another way, or ask for input.
 UNUSUAL_VARIABLES = (
     "PYTHONINSPECT PYTHONSTARTUP PYTHONVERBOSE PYTHONPROFILEIMPORTTIME PYTHONDUMPREFS PYTHONDUMPREFSFILE "
     "PYTHONMALLOCSTATS PYTHONTRACEMALLOC PYTHONDEVMODE PYTHONPERFSUPPORT PYTHON_PERF_JIT_SUPPORT PYTHONTHREADDEBUG "
     "PYTHON_PRESITE PYTHONCASEOK COVERAGE_PROCESS_START COVERAGE_PROCESS_CONFIG COV_CORE_SOURCE"
 ).split()
 
-#: Imported ahead of time where the evaluator imports them. What is not on this list is left to the evaluator: its import may
-#: start threads, open files or depend on what the evaluator does before.
+#: Modules that are imported ahead of time if the evaluator imports them. All others are left to the evaluator: their import
+#: may start threads, open files or depend on what the evaluator does before.
 KNOWN = frozenset(
     """
     agentevals_evaluator_sdk pydantic pydantic_core annotated_types typing_extensions
@@ -79,10 +79,10 @@ KNOWN = frozenset(
     """.split()
 )
 
-#: Models of ADK, which a metric is called with; to import them takes seconds.
+#: Models of ADK that a metric is called with; importing them takes seconds.
 ADK = ["google.adk.evaluation." + name for name in ("eval_case", "eval_metrics", "evaluator")]
 
-#: Modules of the standard library in C that do something of their own when a process ends, or let others do.
+#: C modules of the standard library that run code when a process exits, or let others do so.
 WITH_AN_END_OF_ITS_OWN = frozenset("_ctypes _curses _curses_panel _dbm _gdbm _sqlite3 _tkinter readline".split())
 
 
@@ -91,11 +91,11 @@ def read(path):
         with open(path, "rb") as file:
             return file.read()
     except OSError:
-        return b""  # The interpreter will say what is wrong.
+        return b""  # The interpreter will report what is wrong.
 
 
 def stamp(path):
-    """Changes when the file does."""
+    """Returns a value that changes when the file does."""
     try:
         found = os.stat(path)
     except OSError:
@@ -104,7 +104,7 @@ def stamp(path):
 
 
 def wanted(source):
-    """Which of the known modules a file imports, as far as that can be seen without reading it closely."""
+    """Returns the known modules that a file imports, as far as single lines show it."""
     names = []
     for line in source.decode("utf-8", "replace").splitlines():
         words = line.split("#")[0].replace(",", " ").replace(";", " ").split()
@@ -140,7 +140,7 @@ class Server:
     # Before the first fork
 
     def check(self):
-        """Raises `Unusual` where a fork would differ from a fresh interpreter."""
+        """Raises `Unusual` if a fork would differ from a fresh interpreter."""
         if sys.implementation.name != "cpython" or sys.version_info < (3, 8):
             raise Unusual("the interpreter is not CPython 3.8 or later")
         if not hasattr(os, "waitid"):
@@ -173,7 +173,7 @@ class Server:
             os.environb[b"PYTHONPATH"] = bytes.fromhex(value[1:].decode())
 
     def import_ahead(self):
-        """Imports what the evaluator will import, from where it will find it."""
+        """Imports the modules that the evaluator will import, from where it will find them."""
         self.path = os.path.abspath(sys.argv[0])
         source = read(self.path)
         names = wanted(source)
@@ -183,63 +183,63 @@ class Server:
             called = read(self.path)
             names += wanted(called) + (ADK if sys.argv[2:3] == ["adk"] else [])
             source += called
-        self.folder = os.path.dirname(os.path.realpath(self.path))
+        self.directory = os.path.dirname(os.path.realpath(self.path))
         # See `ended_well`.
         self.deletes_nothing = b"__cached__" not in source
         self.stamp = stamp(self.path)
         fresh = set(sys.modules)
         safe = getattr(sys.flags, "safe_path", False)
         if not safe:
-            sys.path.insert(0, self.folder)
+            sys.path.insert(0, self.directory)
         for name in names:
             try:
                 __import__(name)
             except ImportError as error:
-                # What is not there at all was not touched. The evaluator will find out for itself.
+                # A module that does not exist was not executed. The evaluator will report it.
                 if error.name != name or name in sys.modules:
                     raise Unusual("importing %s failed: %s" % (name, error))
             except BaseException as error:
                 raise Unusual("importing %s failed: %s: %s" % (name, type(error).__name__, error))
         if not safe:
             del sys.path[0]
-        sys.path_importer_cache.pop(self.folder, None)
+        sys.path_importer_cache.pop(self.directory, None)
         self.ahead = {name.split(".")[0] for name in set(sys.modules) - fresh}
         self.listed = None
         self.refuse_shadows()
 
     def refuse_shadows(self):
-        """Raises `Unusual` when a file beside the evaluator has the name of something that was imported ahead."""
-        changed = os.stat(self.folder).st_mtime_ns
+        """Raises `Unusual` if a file next to the evaluator has the name of a module that was imported ahead."""
+        changed = os.stat(self.directory).st_mtime_ns
         if changed == self.listed:
             return
         suffixes = self.suffixes()
-        for entry in os.listdir(self.folder):
+        for entry in os.listdir(self.directory):
             for suffix in suffixes:
                 if entry.endswith(suffix) and entry[: len(entry) - len(suffix)] in self.ahead:
-                    raise Unusual("%s stands beside the evaluator" % entry)
+                    raise Unusual("%s is next to the evaluator" % entry)
         self.listed = changed
 
     def suffixes(self):
-        """The ends of names of files (and of folders) that can be imported."""
+        """Returns the suffixes of files (and of directories) that can be imported."""
         import _imp
 
         return ["", ".py", ".pyc"] + _imp.extension_suffixes()
 
     def check_again(self):
-        """Raises `Unusual` when the imports left something behind that a fork would share or lose."""
+        """Raises `Unusual` if the imports left something that a fork would share or lose."""
         if len(sys._current_frames()) > 1 or self.count("/proc/self/task", 1) > 1:
             raise Unusual("the imports started threads")
         if self.count("/dev/fd", 0) > self.open_before:
             raise Unusual("the imports opened files")
 
-    def count(self, folder, unknown):
+    def count(self, directory, unknown):
         try:
-            return len(os.listdir(folder))
+            return len(os.listdir(directory))
         except OSError:
             return unknown
 
     def settle(self):
-        """Closes the outputs, by which the host knows that nothing was printed, and makes what was imported last for good."""
+        """Closes the outputs, which shows the host that nothing was printed, and freezes the imported modules."""
         import gc
 
         for stream in (sys.stdout, sys.stderr):
@@ -250,7 +250,7 @@ class Server:
             os.dup2(null, standard)
         os.close(null)
         gc.collect()
-        # A cycle that is never collected. What it holds survives the end of a fork without being touched by it.
+        # A cycle that is never collected: a fork that exits does not touch the objects in it.
         self.kept = {name: module for name, module in sys.modules.items() if name not in ("__main__", "sys", "builtins")}
         self.cycle = [self]
         gc.freeze()
@@ -275,7 +275,7 @@ class Server:
         self.wakers = (self.wake, wake)
         self.signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self.signal.signal(self.signal.SIGCHLD, lambda *_: None)
-        # Something imported before this file may have blocked it; a fork finds it as it was.
+        # A module that was imported earlier may have blocked it; it is restored in a fork.
         self.blocked = self.signal.pthread_sigmask(self.signal.SIG_UNBLOCK, [self.signal.SIGCHLD])
         self.poll = self.select.poll()
         self.poll.register(self.control, self.select.POLLIN)
@@ -296,10 +296,10 @@ class Server:
         try:
             socket.sendall(line.encode("utf-8", "replace") + b"\n")
         except OSError:
-            pass  # Nobody listens any more, which is found out where it matters.
+            pass  # The other side has closed the socket, which is noticed where it matters.
 
     def requested(self):
-        """Takes what the host sent; true in a fork."""
+        """Reads requests of the host; returns true in a fork."""
         socket = self.socket
         try:
             data, ancillary, _, _ = self.control.recvmsg(64, socket.CMSG_SPACE(4 * 253))
@@ -320,7 +320,7 @@ class Server:
         return False
 
     def fork(self, stdin, stdout, stderr, status):
-        """Starts a process; true in that process."""
+        """Forks a process; returns true in that process."""
         status = self.socket.socket(fileno=status)
         try:
             self.refuse_shadows()
@@ -340,7 +340,7 @@ class Server:
             os.close(descriptor)
         if pid is not None:
             try:
-                # Whoever is first, it or its parent: afterwards the group exists.
+                # Both the process and its parent call this: whichever is first creates the group.
                 os.setpgid(pid, pid)
             except OSError:
                 pass
@@ -351,7 +351,7 @@ class Server:
         return False
 
     def become(self, gate, stdin, stdout, stderr, status):
-        """Makes this fork what the interpreter was before it was a server."""
+        """Restores in this fork the state of the interpreter before it became a server."""
         os.setpgid(0, 0)
         status.close()
         self.control.close()
@@ -372,15 +372,14 @@ class Server:
         for descriptor in self.wakers + tuple(self.received):
             os.close(descriptor)
         self.children = self.received = self.poll = self.control = None
-        # A dictionary that was there when everything was made to last would keep what the evaluator defines from being
-        # collected at the end.
+        # A dictionary that was frozen would keep what the evaluator defines from being collected at the end.
         main = type(sys)("__main__")
         main.__dict__.clear()
         main.__dict__.update(sys.modules["__main__"].__dict__)
         sys.modules["__main__"] = main
 
     def look_for_the_dead(self):
-        """Tells the host of processes that have ended, and leaves them unreaped until it has answered."""
+        """Reports dead processes to the host, and leaves them unreaped until it has answered."""
         try:
             while os.read(self.wake, 512):
                 pass
@@ -388,8 +387,8 @@ class Server:
             pass
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         for descriptor, child in list(self.children.items()):
-            pid, status, told, _ = child
-            ended = None if told else os.waitid(os.P_PID, pid, flags)
+            pid, status, reported, _ = child
+            ended = None if reported else os.waitid(os.P_PID, pid, flags)
             if not ended:
                 continue
             child[2] = True
@@ -397,7 +396,7 @@ class Server:
             self.say(status, "%s %d" % (how, ended.si_status))
 
     def answered(self, descriptor):
-        """The host lets a process go on, or is done with it, whether it is dead or not."""
+        """Lets a process continue, or ends it, as the host requests."""
         pid, status, _, opener = self.children[descriptor]
         try:
             goes_on = status.recv(1) == b"g"
@@ -410,7 +409,7 @@ class Server:
                 if goes_on:
                     os.write(opener, b"g")
             except OSError:
-                pass  # It was killed before it began.
+                pass  # It was killed before it continued.
             os.close(opener)
             self.children[descriptor][3] = None
         if goes_on:
@@ -419,14 +418,14 @@ class Server:
         self.poll.unregister(status)
         status.close()
         self.kill(pid)
-        # It was killed, so this does not take long, unless it is stuck in the system: then so is everything else.
+        # It was killed, so this takes long only if it is in an uninterruptible system call.
         os.waitpid(pid, 0)
 
     def kill(self, pid):
         try:
             os.killpg(pid, self.signal.SIGKILL)
         except OSError:
-            pass  # Nobody is left but the dead process itself.
+            pass  # Only the dead process itself is left.
 
     def end(self):
         for pid, _, _, _ in self.children.values():
@@ -436,28 +435,27 @@ class Server:
     # The end of a fork
 
     def at_exit(self):
-        """Lets a fork end without taking apart what it has in common with all others.
+        """Lets a fork exit without tearing down the modules that it shares with all other forks.
 
-        An interpreter that ends takes every module apart, which in a fork means to copy most of its memory. Here only
-        what the evaluator brought in is taken apart, by the interpreter itself and with everything that can be
-        seen of it; then the process ends.
+        An interpreter that exits tears down every module, which in a fork copies most of its memory. Here the interpreter
+        tears down only the modules of the evaluator, with all visible effects; then the process exits.
         """
         if os.getpid() == self.server or sys._getframe().f_back is not None:
-            return  # Somebody runs these functions by hand, in the middle of a program.
+            return  # A program calls these functions itself, before its end.
         modules = sys.modules
         quick = self.ended_well() and not self.ends_otherwise()
         for name, module in self.kept.items():
             if modules.get(name) is module:
                 del modules[name]
         if quick:
-            # Of all that an evaluator can see, the interpreter forgets this module last, and in it what was added last.
+            # Of all that an evaluator can see, the interpreter clears this module last, and in it what was added last.
             sys.evaluator_ends = End(sys.stdout, sys.stderr)
 
     def ended_well(self):
-        """Whether the evaluator ran to its last line, so that the exit code is 0.
+        """Returns true if the evaluator ran to its last line, so that the exit code is 0.
 
-        The interpreter then has deleted these two names and nothing else, which it does not get to when a `SystemExit` ends
-        the program. When it printed a traceback, it has noted that in `sys`.
+        The interpreter has then deleted these two names and no others; it does not do so after a `SystemExit`. If it
+        printed a traceback, it has stored that in `sys`.
         """
         names = getattr(sys.modules.get("__main__"), "__dict__", {})
         deleted = not any(name in names for name in ("__file__", "__cached__"))
@@ -468,8 +466,8 @@ class Server:
         return ran and deleted and others and self.deletes_nothing and not traceback and sys.excepthook is sys.__excepthook__
 
     def ends_otherwise(self):
-        """Whether something would be lost if the process ended before the interpreter has: text that cannot be written, and
-        what modules in C do at the end of a process."""
+        """Returns true if something would be lost if the process exited before the interpreter is finalized: text that
+        cannot be written, and what C modules do when a process exits."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 if stream is not None and not stream.closed:
@@ -491,7 +489,7 @@ class Server:
 
 
 class End:
-    """Ends the process when it is forgotten."""
+    """Ends the process when it is freed."""
 
     def __init__(self, *streams):
         self.streams = [stream for stream in streams if stream is not None]
@@ -515,7 +513,7 @@ def main():
     try:
         Server().serve()
     except BaseException:
-        # Whatever it was: the interpreter must not go on and run the evaluator in place of serving.
+        # After any error, the interpreter must not continue and run the evaluator instead of serving.
         os._exit(1)
     if not found:
         raise ModuleNotFoundError("No module named 'sitecustomize'", name="sitecustomize")

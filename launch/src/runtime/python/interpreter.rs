@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{Environment, environment, tool},
+    runtime::{Environment, tool},
 };
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
 pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
 
 /// Time limit for questions to an interpreter.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// Returns the first interpreter found: `$EVALUATOR_PYTHON`, the active virtual environment, `python3`, `python`.
 pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
@@ -34,38 +34,21 @@ pub(super) fn find(environment: &Environment) -> Result<PathBuf, String> {
             )
         });
     }
-    active_virtual_environment(environment)
-        .or_else(|| {
-            let names: &[&str] = if cfg!(windows) { &["python"] } else { &["python3", "python"] };
-            names.iter().find_map(|name| environment.find_program(name))
-        })
+    // A shell keeps the variable after the directory was deleted.
+    let active = environment.get("VIRTUAL_ENV").and_then(|directory| {
+        environment.find_program(in_virtual_environment(Path::new(directory)))
+    });
+    let names: &[&str] = if cfg!(windows) { &["python"] } else { &["python3", "python"] };
+    active
+        .or_else(|| names.iter().find_map(|name| environment.find_program(name)))
         .ok_or_else(|| {
             format!("python3 was not found on PATH; install Python 3 or point {INTERPRETER_VARIABLE} at it")
         })
 }
 
-/// The interpreter of `$VIRTUAL_ENV`. A shell keeps the variable after the directory was deleted.
-fn active_virtual_environment(environment: &Environment) -> Option<PathBuf> {
-    let directory = Path::new(environment.get("VIRTUAL_ENV")?);
-    environment.find_program(in_virtual_environment(directory))
-}
-
 /// Path of the interpreter in a virtual environment.
 pub(super) fn in_virtual_environment(directory: &Path) -> PathBuf {
     directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
-}
-
-/// Returns the interpreter behind a wrapper script of a version manager, which would look up the version for every
-/// evaluation. An interpreter that does not answer is used as it is.
-pub(super) fn unwrapped(interpreter: PathBuf, cancellation: &Cancellation) -> PathBuf {
-    if !environment::is_script(&interpreter) {
-        return interpreter;
-    }
-    let ask = CommandSpec::new(&interpreter).args(["-c", "import sys; print(sys.executable)"]);
-    let Ok(output) = tool::output(&ask, ANSWER_LIMIT, cancellation) else { return interpreter };
-    let real = output.stdout.lines().last().map(PathBuf::from);
-    let is_usable = |real: &PathBuf| real.is_absolute() && real.is_file();
-    real.filter(|real| output.status.success() && is_usable(real)).unwrap_or(interpreter)
 }
 
 const SCRIPT: &str = include_str!("probe.py");
@@ -114,14 +97,14 @@ impl Questions {
         self.add("marker", [marker.as_ref()]);
     }
 
-    /// Adds the question whether `files` of the evaluator in `directory` import the SDK, and whether it is there.
-    pub(super) fn sdk(&mut self, directory: &Path, files: &[PathBuf]) {
-        self.add("sdk", [directory].into_iter().chain(files.iter().map(PathBuf::as_path)));
+    /// Adds the question whether `files` of an evaluator import the SDK, and whether it is there.
+    pub(super) fn sdk(&mut self, script: &Path, files: &[PathBuf]) {
+        self.add("sdk", sdk_parts(script, files));
     }
 
     /// Adds the question which modules that a script imports when it starts are missing.
-    pub(super) fn missing(&mut self, directory: &Path, script: &Path) {
-        self.add("missing", [directory, script]);
+    pub(super) fn missing(&mut self, script: &Path) {
+        self.add("missing", [directory(script), script]);
     }
 
     fn add<'a>(&mut self, kind: &str, parts: impl IntoIterator<Item = &'a Path>) {
@@ -169,6 +152,15 @@ impl Questions {
             interpreter.display()
         ))
     }
+}
+
+/// Directory of an evaluator, where the interpreter looks for modules first.
+fn directory(script: &Path) -> &Path {
+    script.parent().unwrap_or(script)
+}
+
+fn sdk_parts<'a>(script: &'a Path, files: &'a [PathBuf]) -> impl Iterator<Item = &'a Path> {
+    [directory(script)].into_iter().chain(files.iter().map(PathBuf::as_path))
 }
 
 fn question<'a>(kind: &str, parts: impl IntoIterator<Item = &'a Path>) -> OsString {
@@ -220,9 +212,8 @@ impl Answers {
         self.get("marker", [marker.as_ref()])?.as_bool()
     }
 
-    pub(super) fn sdk(&self, directory: &Path, files: &[PathBuf]) -> SdkUse {
-        let parts = [directory].into_iter().chain(files.iter().map(PathBuf::as_path));
-        match self.get("sdk", parts).and_then(Value::as_str) {
+    pub(super) fn sdk(&self, script: &Path, files: &[PathBuf]) -> SdkUse {
+        match self.get("sdk", sdk_parts(script, files)).and_then(Value::as_str) {
             Some("unused") => SdkUse::Unused,
             Some("found") => SdkUse::Found,
             _ => SdkUse::Missing,
@@ -230,8 +221,8 @@ impl Answers {
     }
 
     /// Modules that a script imports when it starts and that are not found; empty if the interpreter cannot tell.
-    pub(super) fn missing(&self, directory: &Path, script: &Path) -> Vec<MissingModule> {
-        let answer = self.get("missing", [directory, script]).cloned();
+    pub(super) fn missing(&self, script: &Path) -> Vec<MissingModule> {
+        let answer = self.get("missing", [directory(script), script]).cloned();
         answer.and_then(|answer| serde_json::from_value(answer).ok()).unwrap_or_default()
     }
 
@@ -274,63 +265,47 @@ fn names(directory: &Path) -> impl Iterator<Item = String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::testing::Folder;
-
-    fn interpreter_in(environment: Environment) -> Result<PathBuf, String> {
-        find(&environment)
-    }
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn the_variable_wins_over_the_virtual_environment_which_wins_over_the_path() {
-        let directory = Folder::new("python-order");
+        let directory = Directory::new("python-order");
         let chosen = directory.program("chosen/pypy");
         let venv = directory.program("venv/bin/python");
         directory.program("bin/python");
         let python3 = directory.program("bin/python3");
 
         let environment = Environment::new([("PATH", directory.path("bin"))]);
-        assert_eq!(interpreter_in(environment.clone()).unwrap(), python3);
+        assert_eq!(find(&environment).unwrap(), python3);
         let environment = environment.with("VIRTUAL_ENV", directory.path("venv"));
-        assert_eq!(interpreter_in(environment.clone()).unwrap(), venv);
+        assert_eq!(find(&environment).unwrap(), venv);
         let environment = environment.with("EVALUATOR_PYTHON", &chosen);
-        assert_eq!(interpreter_in(environment).unwrap(), chosen);
+        assert_eq!(find(&environment).unwrap(), chosen);
     }
 
     #[test]
     fn a_deleted_virtual_environment_is_passed_over() {
-        let directory = Folder::new("python-deleted-venv");
+        let directory = Directory::new("python-deleted-venv");
         let python = directory.program("bin/python");
         let environment = Environment::new([
             ("PATH", directory.path("bin")),
             ("VIRTUAL_ENV", directory.path("gone")),
         ]);
-        assert_eq!(interpreter_in(environment).unwrap(), python);
+        assert_eq!(find(&environment).unwrap(), python);
     }
 
     #[test]
     fn a_wrong_variable_is_an_error_not_a_silent_fallback() {
         let environment = Environment::inherited().with("EVALUATOR_PYTHON", "python-9-not-here");
         assert_eq!(
-            interpreter_in(environment).unwrap_err(),
+            find(&environment).unwrap_err(),
             "EVALUATOR_PYTHON names `python-9-not-here`, which is not a program; correct or unset it"
         );
     }
 
     #[test]
-    fn a_wrapper_is_asked_for_the_interpreter_it_stands_for() {
-        let directory = Folder::new("python-wrapper");
-        let real = directory.program("real/python3");
-        let wrapper = directory.script("shims/python3", &format!("echo {}", real.display()));
-        assert_eq!(unwrapped(wrapper, &Cancellation::new()), real);
-        for silent in ["", "echo relative", "echo /no/such/file", "exit 3"] {
-            let wrapper = directory.script("shims/python3", silent);
-            assert_eq!(unwrapped(wrapper.clone(), &Cancellation::new()), wrapper, "{silent}");
-        }
-    }
-
-    #[test]
     fn without_an_interpreter_the_hint_says_what_to_install() {
-        let reason = interpreter_in(Environment::default()).unwrap_err();
+        let reason = find(&Environment::default()).unwrap_err();
         assert_eq!(
             reason,
             "python3 was not found on PATH; install Python 3 or point EVALUATOR_PYTHON at it"
@@ -341,11 +316,11 @@ mod tests {
 #[cfg(all(test, unix))]
 mod distributions_tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn an_environment_has_its_own_packages_and_those_below_it() {
-        let directory = Folder::new("python-distributions");
+        let directory = Directory::new("python-distributions");
         let system = directory.program("usr/bin/python3.12");
         directory.file("usr/lib/python3/dist-packages/six-1.16.0.egg-info", "");
         directory.file("usr/lib/python3.12/os.py", "");
@@ -365,22 +340,22 @@ mod distributions_tests {
 #[cfg(test)]
 mod probe_tests {
     use super::*;
-    use crate::runtime::testing::Folder;
+    use crate::runtime::testing::Directory;
 
     #[test]
     fn a_file_that_cannot_be_read_changes_nothing_for_other_evaluators() {
         let environment = Environment::inherited();
         let Some(python) = environment.find_program("python3") else { return };
-        let directory = Folder::new("python-probe");
+        let directory = Directory::new("python-probe");
         let broken = directory.file("one/broken.py", "import os\ndef");
         directory.file("one/only_in_one.py", "");
         let script = directory.file("two/check.py", "import only_in_one");
         let mut questions = Questions::default();
-        questions.missing(&directory.path("one"), &broken);
-        questions.missing(&directory.path("two"), &script);
+        questions.missing(&broken);
+        questions.missing(&script);
         let answers = questions.ask(&python, &environment, &Cancellation::new()).unwrap();
-        assert_eq!(answers.missing(&directory.path("one"), &broken), []);
-        let missing = answers.missing(&directory.path("two"), &script);
+        assert_eq!(answers.missing(&broken), []);
+        let missing = answers.missing(&script);
         let names: Vec<&str> = missing.iter().map(|module| module.name.as_str()).collect();
         assert_eq!(names, ["only_in_one"]);
     }

@@ -3,6 +3,7 @@
 mod interpreter;
 mod needs;
 mod plan;
+mod references;
 pub mod requirements;
 mod runtime;
 mod venv;

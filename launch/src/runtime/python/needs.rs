@@ -12,10 +12,11 @@ use toml_edit::{Document, Item};
 
 use super::{
     interpreter::{Answers, Questions, SdkUse},
-    requirements::{self, References, Requirements},
+    references::{FILE_NAME, References, Requirements},
+    requirements,
     venv::Sdk,
 };
-use crate::runtime::{PrepareError, imports};
+use crate::runtime::{PrepareError, imports, paths::has_extension};
 
 /// The module of the Python SDK, the only one whose package need not be named.
 pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
@@ -26,7 +27,7 @@ pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
 pub(super) struct Needs {
     source: PathBuf,
     fetched: bool,
-    file: Option<Requirements>,
+    pub(super) file: Option<Requirements>,
     block: Option<Metadata>,
     /// Paths in direct references of the block.
     references: References,
@@ -41,7 +42,7 @@ impl Needs {
     ///
     /// Why a file cannot be read, or what is wrong in it.
     pub(super) fn of(source: &Path, fetched: bool) -> Result<Option<Self>, PrepareError> {
-        let file = Requirements::beside(source, fetched)
+        let file = Requirements::of(source, fetched)
             .transpose()
             .map_err(|reason| PrepareError::InstallFailed { reason })?;
         // The interpreter will report a file that cannot be read.
@@ -64,7 +65,7 @@ impl Needs {
 
     /// Where the packages are named, for messages.
     pub(super) fn named_in(&self) -> String {
-        let file = self.file.as_ref().map(|_| requirements::FILE_NAME);
+        let file = self.file.as_ref().map(|_| FILE_NAME);
         let block = self.block.as_ref().map(|_| "script metadata");
         let named: Vec<&str> = file.into_iter().chain(block).collect();
         if named.is_empty() { SDK_MODULE.to_owned() } else { named.join(" and ") }
@@ -80,7 +81,7 @@ impl Needs {
             }
         }
         if !self.sdk_files.is_empty() {
-            questions.sdk(self.directory(), &self.sdk_files);
+            questions.sdk(&self.source, &self.sdk_files);
         }
     }
 
@@ -90,14 +91,15 @@ impl Needs {
     ///
     /// Which versions the evaluator accepts.
     pub(super) fn accept(&self, interpreter: &Path, version: &str) -> Result<(), String> {
-        let accepted = self.block.as_ref().map_or(Ok(()), |block| block.accepts(version));
-        accepted.map_err(|(line, wanted)| {
-            format!(
-                "{}:{line}: it requires Python {wanted}, and {} is Python {version}; point EVALUATOR_PYTHON at another one",
-                self.source.display(),
-                interpreter.display()
-            )
-        })
+        let wanted = self.block.as_ref().and_then(|block| block.requires_python.as_ref());
+        let Some((line, wanted)) = wanted.filter(|(_, wanted)| !accepts(wanted, version)) else {
+            return Ok(());
+        };
+        Err(format!(
+            "{}:{line}: it requires Python {wanted}, and {} is Python {version}; point EVALUATOR_PYTHON at another one",
+            self.source.display(),
+            interpreter.display()
+        ))
     }
 
     /// Requirements that the interpreter does not meet, or may not meet, as command-line words. Empty if nothing has to
@@ -115,7 +117,7 @@ impl Needs {
         let sdk_use = if self.sdk_files.is_empty() {
             SdkUse::Unused
         } else {
-            answers.sdk(self.directory(), &self.sdk_files)
+            answers.sdk(&self.source, &self.sdk_files)
         };
         // A chosen SDK must be installed in that version.
         let is_there = match (sdk_use, sdk.plain()) {
@@ -142,10 +144,6 @@ impl Needs {
     /// Packages to install in addition to those of the file.
     pub(super) fn dependencies(&self) -> &[String] {
         self.block.as_ref().map_or(&[], |block| &block.dependencies)
-    }
-
-    pub(super) fn file(&self) -> Option<&Requirements> {
-        self.file.as_ref()
     }
 
     /// The file or files that name the packages, for messages.
@@ -197,10 +195,6 @@ impl Needs {
         let block = self.block.iter().filter(|block| block.is_plain);
         file.chain(block.flat_map(|block| &block.dependencies)).map(String::as_str)
     }
-
-    fn directory(&self) -> &Path {
-        self.source.parent().unwrap_or(&self.source)
-    }
 }
 
 /// Quotes a command-line word.
@@ -226,14 +220,12 @@ fn is_met(requirement: &str, answers: &Answers) -> bool {
 
 /// The source files of the evaluator that mention the module of the SDK.
 fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
-    let is_source =
-        |path: &PathBuf| path.extension().is_some_and(|found| found.eq_ignore_ascii_case("py"));
     let mentions = |path: &PathBuf| {
         fs::read(path)
             .is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE.as_bytes()).is_some())
     };
     let files = imports::of_script(source).files;
-    files.into_iter().filter(is_source).filter(mentions).collect()
+    files.into_iter().filter(|path| has_extension(path, &[".py"]) && mentions(path)).collect()
 }
 
 /// Type of the block that names dependencies. Blocks of other types are for other tools.
@@ -257,31 +249,18 @@ impl Metadata {
     /// The file, the line, and what is wrong there. A `fetched` file may only name packages of the index.
     pub(super) fn read(file: &Path, text: &str, fetched: bool) -> Result<Option<Self>, String> {
         let found = find(text).and_then(|block| block.map(|it| it.parse(fetched)).transpose());
-        found.map_err(|Problem { line, reason }| format!("{}:{line}: {reason}", file.display()))
-    }
-
-    /// Checks the version of an interpreter.
-    ///
-    /// # Errors
-    ///
-    /// The line of `requires-python` and the versions it accepts.
-    pub(super) fn accepts(&self, version: &str) -> Result<(), (usize, String)> {
-        let Some((line, wanted)) = &self.requires_python else { return Ok(()) };
-        // Builds from a checkout report versions such as `3.14.0a1+`.
-        match Version::from_str(version.trim_end_matches('+')) {
-            Ok(version) if wanted.contains(&version) => Ok(()),
-            _ => Err((*line, wanted.to_string())),
-        }
+        found.map_err(|(line, reason)| format!("{}:{line}: {reason}", file.display()))
     }
 }
 
-/// A problem in a block.
-#[derive(Debug)]
-struct Problem {
-    /// Line of the file, from 1.
-    line: usize,
-    reason: String,
+/// Returns true if an interpreter of this version is accepted.
+fn accepts(wanted: &VersionSpecifiers, version: &str) -> bool {
+    // Builds from a checkout report versions such as `3.14.0a1+`.
+    Version::from_str(version.trim_end_matches('+')).is_ok_and(|version| wanted.contains(&version))
 }
+
+/// A problem in a block: the line of the file, from 1, and the reason.
+type Problem = (usize, String);
 
 /// The TOML of a block.
 #[derive(Debug)]
@@ -309,16 +288,13 @@ fn find(text: &str) -> Result<Option<Block>, Problem> {
                 at += 1;
                 continue;
             }
-            return Err(Problem {
-                line: at + 1,
-                reason: "this block of metadata is not closed; end it with a line `# ///`"
-                    .to_owned(),
-            });
+            let reason = "this block of metadata is not closed; end it with a line `# ///`";
+            return Err((at + 1, reason.to_owned()));
         };
         if kind == TYPE {
             if found.is_some() {
-                let reason = "there is a second `# /// script` block; keep one".to_owned();
-                return Err(Problem { line: at + 1, reason });
+                let reason = "there is a second `# /// script` block; keep one";
+                return Err((at + 1, reason.to_owned()));
             }
             let toml = body[..length].iter().filter_map(|line| content(line));
             let toml = toml.collect::<Vec<_>>().join("\n");
@@ -354,18 +330,16 @@ impl Block {
             match key {
                 "dependencies" => self.dependencies(item, fetched, &mut metadata)?,
                 "requires-python" => {
-                    let text = item.as_str().ok_or("this is not a string".to_owned());
-                    let wanted = text.and_then(|text| {
-                        VersionSpecifiers::from_str(text)
-                            .map_err(|_| format!("`{text}` is not a range of versions"))
-                    });
-                    let wanted = wanted.map_err(|reason| {
-                        self.problem(
-                            at,
-                            format!("requires-python: {reason}; write e.g. \">=3.10\""),
-                        )
-                    })?;
-                    metadata.requires_python = Some((self.line(at), wanted));
+                    let reason = match item.as_str().map(|text| (text, text.parse())) {
+                        Some((_, Ok(wanted))) => {
+                            metadata.requires_python = Some((self.line(at), wanted));
+                            continue;
+                        }
+                        Some((text, Err(_))) => format!("`{text}` is not a range of versions"),
+                        None => "this is not a string".to_owned(),
+                    };
+                    let reason = format!("requires-python: {reason}; write e.g. \">=3.10\"");
+                    return Err(self.problem(at, reason));
                 }
                 "tool" => {}
                 other => {
@@ -396,7 +370,7 @@ impl Block {
                 return Err(self.problem(at, "dependencies: this is not a string".to_owned()));
             };
             let text = text.trim();
-            let is_plain = requirements::parse(text).is_ok_and(|parsed| parsed == [text]);
+            let is_plain = requirements::is_plain(text);
             if !is_plain && (fetched || !requirements::is_direct_reference(text)) {
                 let allowed = if fetched {
                     "an evaluator that was fetched may only name packages of the index, such as `rapidfuzz>=3`"
@@ -413,7 +387,7 @@ impl Block {
     }
 
     fn problem(&self, at: usize, reason: String) -> Problem {
-        Problem { line: self.line(at), reason }
+        (self.line(at), reason)
     }
 
     /// Line of the file that contains a byte of the block.
@@ -533,8 +507,9 @@ mod tests {
             ("~=3.11", "3.14.0a1+", true),
             (">=3.10", "nonsense", false),
         ] {
-            assert_eq!(metadata(wanted).accepts(version).is_ok(), accepted, "{wanted} {version}");
+            let (line, wanted) = metadata(wanted).requires_python.unwrap();
+            assert_eq!(accepts(&wanted, version), accepted, "{wanted} {version}");
+            assert_eq!(line, 2);
         }
-        assert_eq!(metadata(">=3.99").accepts("3.11.7").unwrap_err(), (2, ">=3.99".to_owned()));
     }
 }

@@ -1,18 +1,17 @@
 //! Which interpreter or environment runs an evaluator. Runs and checks share this decision.
 //!
-//! An interpreter is asked once per run what it has installed, and only where an evaluator names packages or the SDK.
-//! `run` and `check` share the decision. The question executes no module of an evaluator or of a package.
+//! An interpreter is asked once per run what it has installed, and only where an evaluator names packages or the SDK, or
+//! the interpreter is a wrapper script. The question executes no module of an evaluator or of a package.
 
 use std::{
     ffi::OsStr,
-    fmt::Write as _,
     path::{Path, PathBuf},
 };
 
 use super::{
-    interpreter::{self, Answers, INTERPRETER_VARIABLE, MissingModule, Questions},
+    interpreter::{Answers, INTERPRETER_VARIABLE, MissingModule, Questions},
     needs::Needs,
-    venv::{self, Installer, Sdk, Venv},
+    venv::{self, Installer, Sdk, Venv, hex},
 };
 use crate::{
     process::{Cancellation, CommandSpec, forks::ServerCommand},
@@ -88,7 +87,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans evaluators, in their order. Starts the interpreter at most once for those of the user and once for fetched
-    /// ones, and not at all if none names a package.
+    /// ones, and not at all if none names a package and the interpreter is not a script.
     pub(super) fn plan(
         &self,
         python: &Path,
@@ -107,14 +106,9 @@ impl<'a> Planner<'a> {
             let mine: Vec<_> = mine.filter_map(|(_, read)| read.as_ref().ok()).collect();
             self.ask(python, fetched, &mine)
         });
+        // A wrapper script of a version manager would look up the version for every evaluation.
         let real = answers.iter().flatten().flatten().find_map(|it| it.executable.clone());
-        let interpreter = match real {
-            Some(real) if is_script(python) => real,
-            _ if answers.iter().all(Option::is_none) => {
-                interpreter::unwrapped(python.to_owned(), self.cancellation)
-            }
-            _ => python.to_owned(),
-        };
+        let interpreter = real.filter(|_| is_script(python)).unwrap_or_else(|| python.to_owned());
         read.into_iter()
             .zip(entrypoints)
             .map(|(read, entrypoint)| {
@@ -135,13 +129,12 @@ impl<'a> Planner<'a> {
         python: &Path,
         plan: &Plan,
     ) -> Result<Vec<MissingModule>, String> {
-        let directory = directory(&plan.source);
         let mut questions = Questions::default();
-        questions.missing(directory, &plan.source);
+        questions.missing(&plan.source);
         let seen =
             if plan.fetched { self.environment.confined() } else { self.environment.clone() };
         let answers = questions.ask(python, &seen, self.cancellation)?;
-        Ok(answers.missing(directory, &plan.source))
+        Ok(answers.missing(&plan.source))
     }
 
     /// Asks the interpreter everything needed for these evaluators; `None` if that is nothing.
@@ -156,14 +149,14 @@ impl<'a> Planner<'a> {
             needs.ask(&self.sdk, &mut questions);
         });
         if self.checks_imports {
-            read.iter().for_each(|(source, _)| questions.missing(directory(source), source));
+            read.iter().for_each(|(source, _)| questions.missing(source));
         }
         let has_needs = read.iter().any(|(_, needs)| needs.is_some());
+        let is_asked = has_needs || !read.is_empty() && (self.checks_imports || is_script(python));
         // A fetched evaluator gets only these variables, so others must not affect the answers.
         let confined = fetched.then(|| self.environment.confined());
         let seen = confined.as_ref().unwrap_or(self.environment);
-        (has_needs || self.checks_imports && !read.is_empty())
-            .then(|| questions.ask(python, seen, self.cancellation))
+        is_asked.then(|| questions.ask(python, seen, self.cancellation))
     }
 
     fn decide(
@@ -187,16 +180,14 @@ impl<'a> Planner<'a> {
             None => return Ok(plan),
             // Asked for another evaluator.
             Some(_) if needs.is_none() && !self.checks_imports => return Ok(plan),
-            Some(answers) => answers
-                .as_ref()
-                .map_err(|reason| PrepareError::RuntimeMissing { reason: reason.clone() })?,
+            Some(answers) => answers.as_ref().map_err(PrepareError::runtime_missing)?,
         };
         plan.version = Some(answers.identity.version.clone());
-        plan.missing_modules = answers.missing(directory(&plan.source), &plan.source);
+        plan.missing_modules = answers.missing(&plan.source);
         let Some(needs) = needs else { return Ok(plan) };
         needs
             .accept(interpreter, &answers.identity.version)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            .map_err(PrepareError::runtime_missing)?;
         let missing = needs.missing(&self.sdk, answers);
         if missing.is_empty() {
             return Ok(plan);
@@ -211,10 +202,6 @@ impl<'a> Planner<'a> {
         plan.wanted = Some(Wanted { venv, needs, missing, has_venv });
         Ok(plan)
     }
-}
-
-fn directory(source: &Path) -> &Path {
-    source.parent().unwrap_or(source)
 }
 
 /// Source of the server. The server is the same interpreter with the same file and arguments. It becomes a server by a
@@ -252,20 +239,9 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
 }
 
 fn greeting(search_path: Option<&OsStr>) -> Vec<u8> {
-    let mut line = "pythonpath ".to_owned();
-    match search_path {
-        None => line.push('-'),
-        Some(value) => {
-            // An empty value differs from an unset variable.
-            line.push('=');
-            for byte in value.as_encoded_bytes() {
-                // Writing to a string cannot fail.
-                let _ = write!(line, "{byte:02x}");
-            }
-        }
-    }
-    line.push('\n');
-    line.into_bytes()
+    // An empty value differs from an unset variable.
+    let value = search_path.map(|value| format!("={}", hex(value.as_encoded_bytes())));
+    format!("pythonpath {}\n", value.as_deref().unwrap_or("-")).into_bytes()
 }
 
 #[cfg(test)]
@@ -273,9 +249,36 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
+    #[cfg(unix)]
+    use crate::runtime::testing::Directory;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_wrapper_is_asked_for_the_interpreter_it_stands_for() {
+        let directory = Directory::new("python-wrapper");
+        let source = directory.file("check.py", "");
+        let real = directory.program("real/python3");
+        let (environment, cancellation) = (Environment::default(), Cancellation::new());
+        let interpreter = |answer: &str| {
+            let wrapper = directory.script("shims/python3", answer);
+            let plans = Planner::new(&environment, &cancellation)
+                .plan(&wrapper, &[Entrypoint::from(source.clone())]);
+            (plans[0].as_ref().unwrap().interpreter.clone(), wrapper)
+        };
+        let report = |executable: &str| {
+            format!(
+                r#"echo '{{"identity": {{"tag": "", "version": "", "abi": "", "has_venv": true, "base": ""}}, "executable": "{executable}", "answers": []}}'"#
+            )
+        };
+        assert_eq!(interpreter(&report(&real.display().to_string())).0, real);
+        for silent in ["", &report("relative"), &report("/no/such/file"), "exit 3"] {
+            let (interpreter, wrapper) = interpreter(silent);
+            assert_eq!(interpreter, wrapper, "{silent}");
+        }
+    }
 
     #[test]
-    fn the_server_sees_its_folder_first_and_the_evaluator_what_it_would_have_seen() {
+    fn the_server_sees_its_directory_first_and_the_evaluator_the_original_search_path() {
         for (value, greeting, rest) in [
             (None, "pythonpath -\n", ""),
             (Some(""), "pythonpath =\n", ""),

@@ -1,4 +1,4 @@
-# Run with -c by an interpreter of the user's choice: answers questions about what it is and which packages it finds.
+# Run with -c by the interpreter that the user has chosen: reports what it is and which packages it finds.
 #
 # Each argument is a question, its parts separated by U+001F. The answers are one line of JSON. Any version of Python 3 runs
 # this; output of other code is not mistaken for an answer. No module of an evaluator or of a package is executed.
@@ -13,7 +13,7 @@ SDK = "agentevals_evaluator_sdk"
 
 
 def is_found(name):
-    """Looks for a module, as far as that can be done without executing a package on the way."""
+    """Returns true if a module exists, as far as that shows without executing a package."""
     parts = name.split(".")
     try:
         spec = util.find_spec(parts[0])
@@ -22,26 +22,26 @@ def is_found(name):
     for end in range(2, len(parts) + 1):
         if spec is None or spec.origin is not None or spec.submodule_search_locations is None:
             break
-        # A namespace package has no code, so nothing but a search decides what is in it.
+        # A namespace package has no code, so only a search decides what is in it.
         spec = machinery.PathFinder.find_spec(".".join(parts[:end]), spec.submodule_search_locations)
     return spec is not None
 
 
 class first_on_path:
-    """Looks for modules in a directory first, until the end of the block, however that ends: the next question is about another evaluator."""
+    """Puts a directory first on the search path for a block: the next question is about another evaluator."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, directory):
+        self.directory = directory
 
     def __enter__(self):
-        sys.path.insert(0, self.folder)
+        sys.path.insert(0, self.directory)
 
     def __exit__(self, *_):
         del sys.path[0]
 
 
 def imports(file):
-    """Yields (module, line, is certain) for the absolute imports of a file, without those it can do without."""
+    """Yields (module, line, is certain) for the absolute imports of a file, without optional ones."""
     import ast
 
     def is_named(node, *names):
@@ -81,9 +81,9 @@ def imports(file):
     yield from visit(tree.body, True)
 
 
-def beside(folder, name):
-    """The file of a module that belongs to the evaluator, if it is one."""
-    path = os.path.join(folder, *name.split("."))
+def own_module(directory, name):
+    """Returns the file of a module if the module belongs to the evaluator."""
+    path = os.path.join(directory, *name.split("."))
     for file in (path + ".py", os.path.join(path, "__init__.py")):
         if os.path.isfile(file):
             return file
@@ -104,31 +104,31 @@ def answer_marker(text):
     return bool(Marker(text).evaluate())
 
 
-def answer_sdk(folder, *files):
-    """Whether these files of an evaluator import the SDK, and it is there."""
+def answer_sdk(directory, *files):
+    """Returns whether these files of an evaluator import the SDK, and whether it is installed."""
     for file in files:
         try:
             used = any(name.split(".")[0] == SDK for name, _, _ in imports(file))
         except SyntaxError:
-            # The interpreter will say so when it runs the file.
+            # The interpreter will report it when it runs the file.
             used = False
         if used:
-            with first_on_path(folder):
+            with first_on_path(directory):
                 return "found" if is_found(SDK) else "missing"
     return "unused"
 
 
-def answer_missing(folder, script):
-    """Modules that the evaluator imports when it starts and that are not found: name, file and line of each."""
+def answer_missing(directory, script):
+    """Returns the modules that the evaluator imports when it starts and that are not found: name, file and line of each."""
     missing, seen, unread = [], set(), [script]
-    with first_on_path(folder):
+    with first_on_path(directory):
         while unread:
             file = unread.pop()
             for name, line, certain in imports(file):
                 if name in seen or not certain:
                     continue
                 seen.add(name)
-                own = beside(folder, name) or beside(folder, name.split(".")[0])
+                own = own_module(directory, name) or own_module(directory, name.split(".")[0])
                 if own is not None:
                     unread.append(own)
                 elif not is_found(name):
@@ -141,7 +141,7 @@ def answer(question):
     try:
         return globals()["answer_" + kind](*parts)
     except Exception:
-        # What cannot be told is taken for missing.
+        # Without an answer, a package counts as missing.
         return None
 
 

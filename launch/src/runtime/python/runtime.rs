@@ -30,8 +30,7 @@ use crate::{
     process::{Cancellation, CommandSpec},
     runtime::{
         Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
-        Syntax,
-        imports::{self, Imports},
+        Syntax, imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax,
     },
@@ -91,8 +90,7 @@ impl Python {
     }
 
     fn find(&self) -> Result<PathBuf, PrepareError> {
-        interpreter::find(&self.environment)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })
+        interpreter::find(&self.environment).map_err(PrepareError::runtime_missing)
     }
 
     /// Returns an error for an environment that does not exist and must not be created.
@@ -116,8 +114,7 @@ impl SharedVenv {
     /// Returns the index of an environment in `all`, and adds it if necessary.
     fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
         let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
-            let by_hand = wanted.by_hand(&plan.interpreter);
-            all.push(Self { wanted, by_hand, fetched: plan.fetched, evaluators: Vec::new() });
+            all.push(Self { wanted, fetched: plan.fetched, evaluators: Vec::new() });
             all.len() - 1
         });
         let shared = &mut all[place];
@@ -177,11 +174,10 @@ impl Runtime for Python {
         let named_in = plan.named_in.as_deref().unwrap_or_default();
         if wanted.venv.is_ready() {
             let python = wanted.venv.python();
-            let missing = planner
-                .missing_in(&python, &plan)
-                .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            let missing =
+                planner.missing_in(&python, &plan).map_err(PrepareError::runtime_missing)?;
             all_found(&python, &missing)?;
-            let directory = wanted.venv.directory().display();
+            let directory = wanted.venv.directory.display();
             return Ok(format!("{about}, {named_in}: virtual environment {directory}"));
         }
         self.refuse(&plan, &wanted)?;
@@ -267,7 +263,7 @@ impl Runtime for Python {
         questions.version("pytest");
         let answers = questions
             .ask(python, &self.environment, cancellation)
-            .map_err(|reason| PrepareError::RuntimeMissing { reason })?;
+            .map_err(PrepareError::runtime_missing)?;
         let (count, module, hint) = match answers.version("pytest") {
             Some(_) => (TestCount::pytest(), "pytest", TESTS.places.to_owned()),
             None => {
@@ -295,12 +291,10 @@ impl Runtime for Python {
     fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
         let source = paths::resolve(&entrypoint.path).unwrap_or_else(|_| entrypoint.path.clone());
         let interpreter = PathBuf::from(&launch.one_shot.program);
-        let Imports { files, dynamic_code } = imports::of_script(&source);
         Inputs {
-            files,
-            dynamic_code,
             notes: interpreter::installed_for(&interpreter),
             programs: [interpreter].into(),
+            ..imports::of_script(&source)
         }
     }
 
@@ -374,7 +368,7 @@ fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), Prepar
         all => (format!("modules {}", all.join(", ")), "are"),
     };
     Err(PrepareError::unusable(format!(
-        "{modules} {verb} not installed for {}; name the package in requirements.txt beside the file or in a \
+        "{modules} {verb} not installed for {}; name the package in requirements.txt next to the file or in a \
              `# /// script` block, or {}",
         interpreter.display(),
         by_hand(interpreter, "PACKAGE")
@@ -446,8 +440,8 @@ const TESTS: Convention = Convention {
     is_test,
     directories: &["tests", "test"],
     signs: &["import unittest", "def test_"],
-    places: "tests are looked for in test_*.py and *_test.py beside it and in tests/, where they mention its name, and \
-             in the file itself",
+    places: "tests are looked for in test_*.py and *_test.py next to it and in tests/ and test/, where they mention its \
+             name, and in the file itself",
 };
 
 fn is_test(name: &str) -> bool {
@@ -458,11 +452,11 @@ fn is_test(name: &str) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::testing::{Folder, no_events};
+    use crate::runtime::testing::{Directory, no_events};
 
     #[test]
     fn the_command_is_interpreter_and_absolute_path() {
-        let directory = Folder::new("python-argv");
+        let directory = Directory::new("python-argv");
         let python = directory.program("bin/python3");
         let source = directory.file("check.py", "");
         let runtime = Python::new(Environment::new([("PATH", directory.path("bin"))]));
@@ -477,7 +471,7 @@ mod tests {
 
     #[test]
     fn an_interpreter_that_does_not_know_itself_is_an_error_of_those_with_requirements() {
-        let directory = Folder::new("python-mute");
+        let directory = Directory::new("python-mute");
         let python = directory.script("bin/python3", "echo 'no python' >&2; exit 1");
         let source = directory.file("check.py", "");
         let other = directory.file("other/check.py", "");

@@ -22,7 +22,7 @@ use super::{
     interpreter::{self, Identity},
     needs::Needs,
     plan::{Planner, Wanted},
-    requirements,
+    references, requirements,
 };
 use crate::{
     process::{Cancellation, CommandSpec},
@@ -44,10 +44,7 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// Directory of all environments, which agentevals uses, too.
 pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
-    if let Some(directory) = environment.get("EVALUATOR_CACHE_DIR") {
-        return std::path::absolute(directory).ok().map(|directory| directory.join("venvs"));
-    }
-    environment.cache_home().map(|base| base.join("agentevals").join("venvs"))
+    environment.cache_directory("agentevals").map(|directory| directory.join("venvs"))
 }
 
 /// The published package of the SDK.
@@ -80,8 +77,7 @@ impl Sdk {
     /// The requirement, if it names a package of the index.
     pub(super) fn plain(&self) -> Option<&str> {
         let text = self.0.as_ref()?.to_str()?;
-        let is_plain = requirements::parse(text).is_ok_and(|parsed| parsed == [text]);
-        (is_plain && !Path::new(text).exists()).then_some(text)
+        (requirements::is_plain(text) && !Path::new(text).exists()).then_some(text)
     }
 
     /// Returns true if any version of the published package is accepted.
@@ -92,7 +88,7 @@ impl Sdk {
     fn digest_into(&self, digest: &mut Sha256) {
         if let Some(requirement) = &self.0 {
             digest.update(requirement.as_encoded_bytes());
-            requirements::content_into(Path::new(requirement), digest);
+            references::content_into(Path::new(requirement), digest);
         }
         digest.update([0]);
     }
@@ -104,7 +100,7 @@ impl Sdk {
 /// one, and a change leads to another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Venv {
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
 }
 
 impl Venv {
@@ -116,13 +112,8 @@ impl Venv {
         }
         sdk.digest_into(&mut digest);
         needs.digest_into(&mut digest);
-        let hex: String =
-            digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        Self { directory: root.join(format!("{}-{hex}", identity.tag)) }
-    }
-
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
+        let hash = hex(&digest.finalize()[..12]);
+        Self { directory: root.join(format!("{}-{hash}", identity.tag)) }
     }
 
     /// Its interpreter.
@@ -191,6 +182,11 @@ impl Venv {
             thread::sleep(LOCK_POLL);
         }
     }
+}
+
+/// Writes bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn cannot(verb: &str, path: &Path, error: &io::Error) -> String {
@@ -289,8 +285,6 @@ impl Installer {
 #[derive(Debug)]
 pub(super) struct SharedVenv {
     pub(super) wanted: Wanted,
-    /// How to provide the packages by hand if they cannot be fetched.
-    pub(super) by_hand: String,
     /// True if the requirements belong to a fetched evaluator.
     pub(super) fetched: bool,
     /// File names of its evaluators; at least one.
@@ -371,7 +365,7 @@ impl Build<'_> {
     /// installers may read the same bytes in another encoding, or a file that has changed since.
     fn file_to_install(&self) -> Result<Option<PathBuf>, String> {
         let Wanted { needs, venv, .. } = &self.shared.wanted;
-        let Some(file) = needs.file() else { return Ok(None) };
+        let Some(file) = &needs.file else { return Ok(None) };
         match file.packages() {
             Some([]) => Ok(None),
             Some(packages) if self.shared.fetched => {
@@ -451,7 +445,7 @@ impl Build<'_> {
             Ok(status) => format!("{tool} cannot {what} ({})", ending(status)),
             Err(error) => format!("{tool} cannot {what}: {error}"),
         };
-        Err(tail.explain(&headline, &self.shared.by_hand))
+        Err(tail.explain(&headline, &self.shared.wanted.by_hand(self.interpreter)))
     }
 }
 
@@ -575,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_has_a_hint_too() {
+    fn an_unknown_failure_has_a_hint_too() {
         assert!(explained(&[], &["odd"]).ends_with(ANY_HINT));
     }
 }

@@ -1,9 +1,9 @@
-//! What ADK is told.
+//! Answers to ADK.
 
 use super::*;
 
-/// What ADK is told of a result by an evaluator of the default contract.
-fn told(text: &str, result: EvalResult) -> Value {
+/// Returns the answer to ADK for a result by an evaluator of the default contract.
+fn answered(text: &str, result: EvalResult) -> Value {
     let reply = Document::read(text.as_bytes()).unwrap().reply();
     let answer = reply.answer(result).unwrap();
     reply.check(&answer).unwrap();
@@ -14,22 +14,22 @@ fn told(text: &str, result: EvalResult) -> Value {
 fn a_result_is_told_with_a_row_for_each_turn() {
     let half = Score::ratio(1, 2);
     assert_eq!(
-        told(STATIC, EvalResult::mean_of([Score::ZERO, Score::ONE])),
+        answered(STATIC, EvalResult::mean_of([Score::ZERO, Score::ONE])),
         serde_json::from_str::<Value>(include_str!("../../data/adk/result_minimal.json")).unwrap()
     );
     // Without scores of turns, or with ones that are not theirs, the overall one holds for each.
     let row = json!({"score": 0.5, "eval_status": 1});
     let plain = json!({"overall_score": 0.5, "overall_eval_status": 1, "per_invocation_results": [row, row]});
-    assert_eq!(told(STATIC, EvalResult::new(half)), plain);
+    assert_eq!(answered(STATIC, EvalResult::new(half)), plain);
     let mut odd = plain.clone();
     odd["overall_rubric_scores"] =
         json!([{"rubric_id": "per_invocation_scores", "rationale": "[1.0,null,0.0]"}]);
     let scores = [Some(Score::ONE), None, Some(Score::ZERO)];
-    assert_eq!(told(STATIC, EvalResult::new(half).per_invocation_scores(scores)), odd);
+    assert_eq!(answered(STATIC, EvalResult::new(half).per_invocation_scores(scores)), odd);
     // The evaluator's own word counts more than the threshold; a turn without a score was not evaluated.
     let result = |scores: [Option<Score>; 2]| EvalResult::new(half).per_invocation_scores(scores);
     assert_eq!(
-        told(STATIC, result([None, Some(Score::ZERO)]).status(Plain::Passed)),
+        answered(STATIC, result([None, Some(Score::ZERO)]).status(Plain::Passed)),
         json!({"overall_score": 0.5, "overall_eval_status": 1, "per_invocation_results": [
             {"eval_status": 3}, {"score": 0.0, "eval_status": 2}]})
     );
@@ -42,14 +42,14 @@ fn a_failure_does_not_pass_by_its_rows() {
     let scores = |text: &str| json!([{"rubric_id": "per_invocation_scores", "rationale": text}]);
     let failed = EvalResult::new(Score::ratio(9, 10)).status(Plain::Failed);
     assert_eq!(
-        told(STATIC, failed.per_invocation_scores([None, Some(Score::ONE)])),
+        answered(STATIC, failed.per_invocation_scores([None, Some(Score::ONE)])),
         json!({"overall_score": 0.9, "overall_eval_status": 2, "per_invocation_results": [row(0.0), row(0.0)],
             "overall_rubric_scores": scores("[null,1.0]")})
     );
     // The worst turn decides here, and not the mean.
     let worst = EvalResult::new(Score::ratio(1, 5));
     assert_eq!(
-        told(STATIC, worst.per_invocation_scores([Score::ratio(1, 5), Score::ONE])),
+        answered(STATIC, worst.per_invocation_scores([Score::ratio(1, 5), Score::ONE])),
         json!({"overall_score": 0.2, "overall_eval_status": 2, "per_invocation_results": [row(0.2), row(0.2)],
             "overall_rubric_scores": scores("[0.2,1.0]")})
     );
@@ -58,7 +58,7 @@ fn a_failure_does_not_pass_by_its_rows() {
 #[test]
 fn not_evaluated_is_no_score() {
     assert_eq!(
-        told(SCENARIO, EvalResult::not_evaluated("no golden turns")),
+        answered(SCENARIO, EvalResult::not_evaluated("no golden turns")),
         json!({"overall_score": null, "overall_eval_status": 3,
             "per_invocation_results": [{"eval_status": 3}, {"eval_status": 3}, {"eval_status": 3}],
             "overall_rubric_scores": [{"rubric_id": "reason", "rationale": "no golden turns"}]})
@@ -71,7 +71,7 @@ fn details_are_told_as_rationales() {
         .detail("why", "long enough")
         .detail("issues", json!(["a", {"b": 1}]));
     assert_eq!(
-        told(STATIC, result)["overall_rubric_scores"],
+        answered(STATIC, result)["overall_rubric_scores"],
         json!([{"rubric_id": "issues", "rationale": "[\"a\",{\"b\":1}]"}, {"rubric_id": "why", "rationale": "long enough"}])
     );
 }
@@ -82,11 +82,11 @@ fn without_a_threshold_a_score_is_for_information() {
         json!({"eval_metric": {"metric_name": "m"}, "actual_invocations": [{}]}).to_string();
     let row = json!({"score": 1.0, "eval_status": 4});
     assert_eq!(
-        told(&document, EvalResult::new(Score::ONE)),
+        answered(&document, EvalResult::new(Score::ONE)),
         json!({"overall_score": 1.0, "overall_eval_status": 4, "per_invocation_results": [row]})
     );
     assert_eq!(
-        told(&document, EvalResult::new(Score::ONE).status(Plain::Passed))["overall_eval_status"],
+        answered(&document, EvalResult::new(Score::ONE).status(Plain::Passed))["overall_eval_status"],
         1
     );
 }
@@ -162,8 +162,8 @@ fn turns() -> impl Strategy<Value = Vec<Option<u32>>> {
 }
 
 /// Whether ADK's `AgentEvaluator` finds that rows have passed: it learns of them whether more is better, where they agree.
-fn passes_by_its_rows(told: &EvaluationResult, threshold: f64) -> bool {
-    let rows = told.per_invocation_results.iter();
+fn passes_by_its_rows(answered: &EvaluationResult, threshold: f64) -> bool {
+    let rows = answered.per_invocation_results.iter();
     let scored = || rows.clone().filter_map(|row| Some((row.score?, row.eval_status)));
     let Some(mean) = Score::mean(scored().map(|(score, _)| score)) else { return false };
     let mut directions: Vec<bool> = scored()
@@ -176,7 +176,7 @@ fn passes_by_its_rows(told: &EvaluationResult, threshold: f64) -> bool {
 
 proptest! {
     /// Whatever an evaluator of the default contract says, ADK gets as many rows as there are turns, and a verdict only on a
-    /// score that somebody gave.
+    /// score that an evaluator gave.
     #[test]
     fn every_result_has_its_rows(
         scores in turns(),
@@ -189,19 +189,19 @@ proptest! {
         let mut result = EvalResult::new(score(overall))
             .per_invocation_scores(scores.iter().map(|percent| percent.map(score)));
         result.status = status.map(|index| [Plain::Passed, Plain::Failed, Plain::NotEvaluated][index]);
-        let told = EvaluationResult::from_eval_result(result.clone(), turns, threshold);
-        prop_assert_eq!(told.per_invocation_results.len(), turns);
-        prop_assert!(told.check_rows(turns).is_ok());
+        let answered = EvaluationResult::from_eval_result(result.clone(), turns, threshold);
+        prop_assert_eq!(answered.per_invocation_results.len(), turns);
+        prop_assert!(answered.check_rows(turns).is_ok());
         match result.status {
-            Some(status) => prop_assert_eq!(told.overall_eval_status, EvalStatus::from(status)),
-            None => prop_assert_eq!(told.overall_eval_status, EvalStatus::of(result.score, threshold)),
+            Some(status) => prop_assert_eq!(answered.overall_eval_status, EvalStatus::from(status)),
+            None => prop_assert_eq!(answered.overall_eval_status, EvalStatus::of(result.score, threshold)),
         }
-        if let (EvalStatus::Failed, Some(threshold)) = (told.overall_eval_status, threshold) {
-            prop_assert!(!passes_by_its_rows(&told, threshold));
+        if let (EvalStatus::Failed, Some(threshold)) = (answered.overall_eval_status, threshold) {
+            prop_assert!(!passes_by_its_rows(&answered, threshold));
         }
-        let is_evaluated = told.overall_eval_status != EvalStatus::NotEvaluated;
-        prop_assert_eq!(told.overall_score, is_evaluated.then_some(result.score));
-        for row in &told.per_invocation_results {
+        let is_evaluated = answered.overall_eval_status != EvalStatus::NotEvaluated;
+        prop_assert_eq!(answered.overall_score, is_evaluated.then_some(result.score));
+        for row in &answered.per_invocation_results {
             prop_assert_eq!(row.score.is_none(), row.eval_status == EvalStatus::NotEvaluated);
         }
     }

@@ -1,4 +1,4 @@
-//! What Agenta is told.
+//! Answers to Agenta.
 
 use super::*;
 

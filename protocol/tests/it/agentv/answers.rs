@@ -1,4 +1,4 @@
-//! What AgentV is told.
+//! Answers to AgentV.
 
 use super::*;
 

@@ -131,9 +131,9 @@ fn failed_tool_calls_are_failed_responses() {
     });
     let input = read(&text.to_string()).to_eval_input("m").unwrap().input;
     let responses = &input.invocations[0].intermediate_steps.tool_responses;
-    let told: Vec<_> =
+    let read: Vec<_> =
         responses.iter().map(|response| (response.name.as_str(), response.is_error())).collect();
-    assert_eq!(told, [("a", true), ("b", true), ("c", false)]);
+    assert_eq!(read, [("a", true), ("b", true), ("c", false)]);
 }
 
 #[test]
@@ -177,14 +177,21 @@ fn messages_of_tools_belong_to_the_calls_with_their_id() {
         "trace": {"events": [{"type": "tool_call", "tool": {"name": "a", "call_id": "1", "status": "error"}}]},
     });
     let converted = read(&text.to_string()).to_eval_input("m").unwrap();
-    let told: Vec<_> = converted.input.invocations[0]
+    let read: Vec<_> = converted.input.invocations[0]
         .intermediate_steps
         .tool_responses
         .iter()
-        .map(|told| (told.name.as_str(), told.id.as_deref(), &told.response, told.is_error()))
+        .map(|response| {
+            (
+                response.name.as_str(),
+                response.id.as_deref(),
+                &response.response,
+                response.is_error(),
+            )
+        })
         .collect();
     assert_eq!(
-        told,
+        read,
         [
             ("a", Some("1"), &json!("boom"), true),
             ("b", Some("2"), &json!("two"), false),

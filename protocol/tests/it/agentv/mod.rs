@@ -1,4 +1,4 @@
-//! Documents of AgentV, of every generation: told, read, converted and answered.
+//! Documents of AgentV, of every generation: detected, read, converted and answered.
 
 mod answers;
 mod conversion;

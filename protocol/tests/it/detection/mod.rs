@@ -1,4 +1,4 @@
-//! Which contract a document is of: told by its shape, for every document, in one way only.
+//! Detection of contracts: every document has exactly one, found by its shape.
 
 mod ambiguous;
 mod mutations;
@@ -28,7 +28,7 @@ fn read_samples() -> Vec<Sample> {
         for file in files {
             let file = file.unwrap();
             let name = file.file_name().into_string().unwrap();
-            // Beside what evaluators are sent there is what they answer, and what becomes of documents.
+            // Next to documents for evaluators there are answers, and mutated documents.
             let is_document = match contract {
                 Contract::AgentV => name.contains("stdin"),
                 Contract::Adk => name.starts_with("envelope"),

@@ -31,7 +31,7 @@ fn documents_without_a_key_are_what_they_were_or_refused() {
     }
 }
 
-/// Keys by which documents are told apart, and others.
+/// Keys that distinguish documents, and others.
 const KEYS: [&str; 33] = [
     "metric_name",
     "invocations",

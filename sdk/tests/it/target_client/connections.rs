@@ -28,10 +28,10 @@ fn connections_that_break_are_errors_of_the_connection() {
         let error = Proxy::replying(&whole[..end], 100).client().invoke("q").unwrap_err();
         assert!(matches!(error, TargetError::Connection { .. }), "{end}: {error:?}");
     }
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = TargetClient::new(&format!("http://{nobody}"), TOKEN).unwrap();
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let client = TargetClient::new(&format!("http://{unused}"), TOKEN).unwrap();
     let error = client.invoke("q").unwrap_err().to_string();
-    assert!(error.contains(&nobody.to_string()) && !error.contains(TOKEN), "{error}");
+    assert!(error.contains(&unused.to_string()) && !error.contains(TOKEN), "{error}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Reads a request, then does as told with the connection.
+    /// Reads a request, then acts on the connection as scripted.
     pub(crate) fn after_request(play: impl FnOnce(&mut TcpStream) + Send + 'static) -> Self {
         Self::start(|mut stream| {
             let received = receive(&stream);
@@ -47,7 +47,7 @@ impl Proxy {
         })
     }
 
-    /// Does as told with the connection.
+    /// Acts on the connection as scripted.
     pub(crate) fn start(serve: impl FnOnce(TcpStream) -> Received + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

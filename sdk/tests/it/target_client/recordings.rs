@@ -71,7 +71,8 @@ fn expected(generation: &str, name: &str) -> String {
         "info end" => info(9),
         "bad token" | "no token" => "the target proxy does not accept the token".to_owned(),
         "wrong path" | "info with query" | "GET invoke" => {
-            "what answered is no target proxy: it does not know the path (Not found)".to_owned()
+            "the response is not one of a target proxy: it does not know the path (Not found)"
+                .to_owned()
         }
         "invoke default" | "invoke question only" => FINE.to_owned(),
         "invoke named target" => echo("hello 'quoted' judge"),

@@ -76,9 +76,9 @@ fn statuses_without_a_proxys_words_keep_what_was_said() {
         ),
         ("500 Oops", "plain\nwords", "the target failed: plain words"),
         ("429 Too Many", "{}", "the limit of calls of the target is used up: {}"),
-        ("302 Found", "", "what answered is no target proxy: status 302: "),
-        ("201 Created", "{}", "what answered is no target proxy: status 201: {}"),
-        ("403 Forbidden", "no", "what answered is no target proxy: status 403: no"),
+        ("302 Found", "", "the response is not one of a target proxy: status 302: "),
+        ("201 Created", "{}", "the response is not one of a target proxy: status 201: {}"),
+        ("403 Forbidden", "no", "the response is not one of a target proxy: status 403: no"),
     ] {
         let error = Proxy::replying(response(status, body), 100).client().invoke("q").unwrap_err();
         assert_eq!(error.to_string(), expected);
@@ -87,7 +87,7 @@ fn statuses_without_a_proxys_words_keep_what_was_said() {
 
 #[test]
 fn without_requests_nobody_is_asked() {
-    let nobody = TargetClient::new("http://127.0.0.1:9", TOKEN).unwrap();
-    assert_eq!(nobody.invoke_batch(Vec::<Request>::new()), Ok(Vec::new()));
-    assert!(!format!("{nobody:?}").contains(TOKEN));
+    let client = TargetClient::new("http://127.0.0.1:9", TOKEN).unwrap();
+    assert_eq!(client.invoke_batch(Vec::<Request>::new()), Ok(Vec::new()));
+    assert!(!format!("{client:?}").contains(TOKEN));
 }

@@ -1,4 +1,4 @@
-//! Attributes beside ours.
+//! Other attributes on the function.
 
 use super::*;
 

@@ -11,16 +11,16 @@ fn aliased(input: &'_ Input) -> Outcome {
     Ok(EvalResult::new(Score::ratio(input.invocations.len(), one)))
 }
 
-/// Is told nothing by the document, and all by its type.
-struct Told<T, const N: usize = 0>(PhantomData<T>);
+/// Reads nothing from the document; its type is all it has.
+struct Typed<T, const N: usize = 0>(PhantomData<T>);
 
-impl<T, const N: usize> FromInput<'_> for Told<T, N> {
+impl<T, const N: usize> FromInput<'_> for Typed<T, N> {
     fn from_input(_: &Context) -> Result<Self, Rejection> {
         Ok(Self(PhantomData))
     }
 }
 
-impl<T, const N: usize> Told<T, N> {
+impl<T, const N: usize> Typed<T, N> {
     fn size(&self) -> usize {
         size_of::<T>() + N
     }
@@ -31,18 +31,18 @@ const TWO: usize = 2;
 #[evaluator]
 #[expect(clippy::too_many_arguments, clippy::type_complexity, reason = "all there are")]
 fn computed(
-    literal: Told<(), 4>,
-    sum: Told<[(); 3], { TWO + 2 }>,
-    block: Told<
+    literal: Typed<(), 4>,
+    sum: Typed<[(); 3], { TWO + 2 }>,
+    block: Typed<
         (),
         {
             let two = TWO;
             two * two
         },
     >,
-    product: Told<[u8; TWO * 2]>,
-    branch: Told<[u8; if TWO < 3 { 4 } else { 0 }]>,
-    item: Told<
+    product: Typed<[u8; TWO * 2]>,
+    branch: Typed<[u8; if TWO < 3 { 4 } else { 0 }]>,
+    item: Typed<
         [u8; {
             const fn four() -> usize {
                 4
@@ -50,8 +50,8 @@ fn computed(
             four()
         }],
     >,
-    pointer: Told<fn(u8, Told<u8>) -> Option<u8>, { size_of::<u8>() - 1 }>,
-    qualified: <Vec<Told<[u8; 4]>> as IntoIterator>::Item,
+    pointer: Typed<fn(u8, Typed<u8>) -> Option<u8>, { size_of::<u8>() - 1 }>,
+    qualified: <Vec<Typed<[u8; 4]>> as IntoIterator>::Item,
 ) -> Result<bool, <String as std::str::FromStr>::Err> {
     let sizes = [literal.size(), sum.size(), block.size(), product.size(), branch.size()];
     Ok(sizes == [4; { TWO + 3 }]

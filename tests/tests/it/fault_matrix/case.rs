@@ -84,7 +84,7 @@ pub(crate) fn run(fault: &Fault, form: Form) -> Outcome {
         fault.name.split(',').next().unwrap_or_default(),
         fault.limits,
     );
-    let healthy = "{name: told, type: linked, config: {share: 1}}";
+    let healthy = "{name: scripted, type: linked, config: {share: 1}}";
     let config = directory.file("config.yaml", format!("evaluators:\n- {entry}\n- {healthy}\n"));
     let answer = "Yes. ".repeat(if fault.is_long { 4 << 20 } else { 1 });
     let traces = directory.file("traces.json", with_victim(CONVERSATIONS, VICTIM, &answer));
@@ -123,9 +123,9 @@ fn judge(fault: &Fault, form: Form, report: &Value, outcome: &mut Outcome) {
     }
     let mut lasting = 0;
     for (number, conversation) in conversations.iter().enumerate() {
-        let [faulty, told] = [0, 1].map(|metric| &conversation["metrics"][metric]);
-        if told["score"] != 1.0 || told["eval_status"] != "PASSED" {
-            complain(format!("another evaluator has {told} for conversation {number}"));
+        let [faulty, scripted] = [0, 1].map(|metric| &conversation["metrics"][metric]);
+        if scripted["score"] != 1.0 || scripted["eval_status"] != "PASSED" {
+            complain(format!("another evaluator has {scripted} for conversation {number}"));
         }
         if fault.source.is_some() || number == VICTIM {
             outcome.verdict = match faulty["error_type"].as_str() {

@@ -97,7 +97,7 @@ pub(crate) const ALL: &[Fault] = &[
     same("turns of wrong type", Error("bad_answer")),
     same("details of wrong type", Error("bad_answer")),
     same("error reported", Error("reported")),
-    same("error beside a score", Error("reported")),
+    same("error next to a score", Error("reported")),
     same("error without words", Error("reported")),
     same("error an empty object", Error("reported")),
     same("repeated key", Error("bad_answer")),

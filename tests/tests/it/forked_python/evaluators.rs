@@ -70,7 +70,7 @@ async fn a_file_that_changes_is_run_as_it_is() {
         // A module that was imported ahead must not hide one that the evaluator would find.
         project.directory.file("here/json.py", "");
         let error = server.run(input, &Limits::default(), &Cancellation::new()).await.unwrap_err();
-        assert_eq!(error.to_string(), "json.py stands beside the evaluator");
+        assert_eq!(error.to_string(), "json.py is next to the evaluator");
     }
 }
 
@@ -101,7 +101,7 @@ async fn what_a_fork_would_not_share_as_it_should_keeps_it_from_being_forked() {
 
         let mut project = Project::new(&python, SDK, EVALUATOR);
         project.directory.file("here/json.py", "def loads(text): return {}\n");
-        assert_eq!(project.refused().await, "json.py stands beside the evaluator");
+        assert_eq!(project.refused().await, "json.py is next to the evaluator");
         fs::remove_file(project.directory.path().join("here/json.py")).unwrap();
         for name in ["PYTHONINSPECT", "PYTHONSTARTUP", "PYTHONDEVMODE", "PYTHONTRACEMALLOC"] {
             let plain = project.command.clone();

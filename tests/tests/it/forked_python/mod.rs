@@ -45,8 +45,8 @@ async fn interpreters() -> Vec<PathBuf> {
 
 /// A server for the command.
 async fn server(command: &CommandSpec) -> Result<ForkServer, ForkError> {
-    let folder = TestDirectory::new();
-    let entrypoint = Entrypoint::from(folder.file("a.py", ""));
+    let directory = TestDirectory::new();
+    let entrypoint = Entrypoint::from(directory.file("a.py", ""));
     let mut launches =
         Runtimes::default().prepare_all(&[entrypoint], &Cancellation::new(), &mut |_| {});
     let Reuse::Fork(make) = launches.remove(0).unwrap().reuse else { panic!("Python forks") };

@@ -98,7 +98,7 @@ async fn output_and_input_may_be_of_any_size() {
     for python in interpreters().await {
         let script = "import sys\nn = len(sys.stdin.buffer.read())\n\
                       sys.stdout.write('x' * n)\nsys.stderr.write('y' * n)\n";
-        let (_folder, _, server) = serving(&python, script).await;
+        let (_directory, _, server) = serving(&python, script).await;
         let limits = Limits { stdout_cap: 1 << 20, ..Limits::default() };
         let outcome = forked(&server, &vec![b' '; 20 << 20], &limits).await;
         assert_eq!(outcome.ending, Ending::Exited(0));

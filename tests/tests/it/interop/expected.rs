@@ -63,7 +63,7 @@ pub(crate) fn of_fault(fault: Fault, recorded: &Recorded) -> Option<String> {
     }
     match recorded.verdict {
         Verdict::Fail | Verdict::Error if recorded.reason.is_empty() => {
-            Some("nobody is told why".to_owned())
+            Some("the reason is not passed on".to_owned())
         }
         Verdict::Fail | Verdict::Error => None,
         Verdict::Pass => Some("A PASS of an evaluator that broke".to_owned()),

@@ -15,21 +15,24 @@ const HEAD: &str = "\
 
 <!-- Written by `INTEROP=overwrite cargo test -p evaluator-tests --test it interop -- --ignored`. Do not edit. -->
 
-What real releases of other systems record for evaluators of this toolkit that `evaluator export` has prepared, or that
-`evaluator serve` offers. `cargo test -p evaluator-tests --test it interop -- --ignored --nocapture` installs the
-releases, runs everything again, and fails where this page differs from the results.
+What real releases of other systems record for evaluators of this toolkit, prepared by `evaluator export` or served by
+`evaluator serve`. `cargo test -p evaluator-tests --test it interop -- --ignored --nocapture` installs the releases,
+runs everything again, and fails if this page differs from the results.
 
-**Evaluators** are examples of this repository. A host's verdict and score, its scores of the turns, and the reasons have
-to be those of `evaluator run` over the same conversation, as far as the host can record them. An evaluator with nothing
-to judge is a failure or an error to hosts that have no verdict for it. AgentV passes from a score of 0.8 on, the others
-from 0.5. Agenta shows no tool calls to evaluators, so those that judge them have nothing to judge, and its custom code
-has no settings; ADK does not mark tools that failed.
+**Evaluators** are examples of this repository. The verdict, the score, the scores of the turns and the reasons must be
+those of `evaluator run` over the same conversation, as far as the host can record them.
 
-**Faults** are those of an evaluator of ours that breaks on purpose. Where a host has evaluators of its own kind, the next
-column has one of those with the same fault. Ours must be a failure or an error, with its reason, and leave no process
-behind. The first two are not faults: they must change nothing. Hosts with a timeout setting give up after 3 s.
+- A host without a verdict for evaluators with nothing to judge records a failure or an error.
+- AgentV passes from a score of 0.8 on, the others from 0.5.
+- Agenta sends no tool calls, so evaluators of tool calls have nothing to judge. Its custom code has no settings.
+- ADK does not mark tools that failed.
 
-| host | evaluators, all as in a native run | faults of ours that are taken for something else | faults of its own kind that are |
+**Faults** are those of an evaluator that breaks on purpose. If a host has evaluators of its own kind, the next column
+has one of those with the same fault. A fault must be recorded as a failure or an error, with its reason, and leave no
+process behind. The first two are not faults: they must change nothing. Hosts with a timeout setting stop waiting after
+3 s.
+
+| host | evaluators, all as in `evaluator run` | faults recorded as something else | faults of its own kind recorded as something else |
 |---|---|---|---|
 ";
 

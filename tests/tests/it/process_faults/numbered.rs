@@ -204,7 +204,7 @@ async fn large_documents_and_answers_pass_in_both_directions() {
 }
 
 #[tokio::test]
-async fn a_document_that_nobody_waits_for_ends_its_worker_and_nothing_else() {
+async fn an_abandoned_document_ends_only_its_worker() {
     let mark = Mark::new();
     let pool = warm(1, &mark).await;
     let hanging = {

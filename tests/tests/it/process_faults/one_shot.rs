@@ -55,8 +55,19 @@ async fn good_answers() {
     }
 }
 
+/// Runs a faulty program, and checks its error type and the detail in the explanation.
+async fn assert_verdict(name: &str, timeout: Duration, expected: &str, detail: &str) {
+    let evaluation = Evaluation::from_outcome(&run(name, INPUT, timeout).await);
+    let verdict = &evaluation.verdict;
+    assert_eq!(verdict.error_type(), Some(expected), "{name}: {verdict:?}");
+    assert_eq!(verdict.status(0.0), None, "{name}");
+    let text = verdict.explain("checker", &evaluation.stderr_tail).unwrap();
+    assert!(text.starts_with("Custom evaluator 'checker' "), "{name}: {text}");
+    assert!(text.contains(detail), "{name}: {text}");
+}
+
 #[tokio::test]
-async fn each_fault_has_its_verdict() {
+async fn each_fault_of_a_process_has_its_verdict() {
     for (name, timeout, expected, detail) in [
         ("hang", SHORT, "timed_out", "timed out after 0.3s"),
         ("hang-with-a-child", SHORT, "timed_out", "timed out after 0.3s"),
@@ -68,56 +79,48 @@ async fn each_fault_has_its_verdict() {
         ("exit-three", AMPLE, "exited", "exited with code 3: boom é"),
         ("holder", AMPLE, "leaked_pipe", "still has its stdout open"),
         ("detached-holder", AMPLE, "leaked_pipe", "still has its stdout open"),
-        ("flood-stdout", AMPLE, "bad_answer", "more than 67108864 bytes"),
-        ("silent", AMPLE, "bad_answer", "produced no output on stdout"),
-        ("only-whitespace", AMPLE, "bad_answer", "produced no output on stdout"),
-        ("noise-before", AMPLE, "bad_answer", "line 1 column 1 (byte 0): \"loading the model ..."),
-        ("noise-after", AMPLE, "bad_answer", "line 2 column 1 (byte 13)"),
-        ("two-documents", AMPLE, "bad_answer", "line 2 column 1 (byte 13)"),
-        ("truncated", AMPLE, "bad_answer", "unexpected end of text at line 1 column 33"),
-        (
-            "repeated-key",
-            AMPLE,
-            "bad_answer",
-            "the key is repeated in the same object at line 1 column 14",
-        ),
-        ("empty-object", AMPLE, "bad_answer", "score: a number from 0 to 1 is required"),
-        ("array", AMPLE, "bad_answer", "expected an object"),
-        ("nan", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found NaN"),
-        ("infinity", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found Infinity"),
-        ("overflowing-number", AMPLE, "bad_answer", "score: expected a number from 0 to 1"),
-        ("above-one", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found 1.0000001"),
-        ("below-zero", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found -0.1"),
-        ("score-null", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found null"),
-        ("score-list", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found [1]"),
-        ("score-word", AMPLE, "bad_answer", "score: expected a number from 0 to 1, found \"high\""),
-        ("status-word", AMPLE, "bad_answer", "status: expected \"PASSED\""),
-        ("status-number", AMPLE, "bad_answer", "status: expected \"PASSED\""),
-        ("turns-null", AMPLE, "bad_answer", "per_invocation_scores: expected an array"),
-        (
-            "turns-with-text",
-            AMPLE,
-            "bad_answer",
-            "per_invocation_scores[2]: expected a finite number",
-        ),
-        ("details-list", AMPLE, "bad_answer", "details: expected an object or null"),
-        ("invalid-utf8", AMPLE, "bad_answer", "byte 0xe9 at line 1"),
-        ("bom", AMPLE, "bad_answer", "byte order mark"),
-        ("utf16", AMPLE, "bad_answer", "it looks like UTF-16"),
-        ("lone-surrogate", AMPLE, "bad_answer", "lone surrogate"),
     ] {
-        let evaluation = Evaluation::from_outcome(&run(name, INPUT, timeout).await);
-        let verdict = &evaluation.verdict;
-        assert_eq!(verdict.error_type(), Some(expected), "{name}: {verdict:?}");
-        assert_eq!(evaluation.verdict.status(0.0), None, "{name}");
-        let text = verdict.explain("checker", &evaluation.stderr_tail).unwrap();
-        assert!(text.starts_with("Custom evaluator 'checker' "), "{name}: {text}");
-        assert!(text.contains(detail), "{name}: {text}");
+        assert_verdict(name, timeout, expected, detail).await;
     }
 }
 
 #[tokio::test]
-async fn a_signal_is_told_from_an_exit_code() {
+async fn each_unusable_answer_is_named() {
+    for (name, detail) in [
+        ("flood-stdout", "more than 67108864 bytes"),
+        ("silent", "produced no output on stdout"),
+        ("only-whitespace", "produced no output on stdout"),
+        ("noise-before", "line 1 column 1 (byte 0): \"loading the model ..."),
+        ("noise-after", "line 2 column 1 (byte 13)"),
+        ("two-documents", "line 2 column 1 (byte 13)"),
+        ("truncated", "unexpected end of text at line 1 column 33"),
+        ("repeated-key", "the key is repeated in the same object at line 1 column 14"),
+        ("empty-object", "score: a number from 0 to 1 is required"),
+        ("array", "expected an object"),
+        ("nan", "score: expected a number from 0 to 1, found NaN"),
+        ("infinity", "score: expected a number from 0 to 1, found Infinity"),
+        ("overflowing-number", "score: expected a number from 0 to 1"),
+        ("above-one", "score: expected a number from 0 to 1, found 1.0000001"),
+        ("below-zero", "score: expected a number from 0 to 1, found -0.1"),
+        ("score-null", "score: expected a number from 0 to 1, found null"),
+        ("score-list", "score: expected a number from 0 to 1, found [1]"),
+        ("score-word", "score: expected a number from 0 to 1, found \"high\""),
+        ("status-word", "status: expected \"PASSED\""),
+        ("status-number", "status: expected \"PASSED\""),
+        ("turns-null", "per_invocation_scores: expected an array"),
+        ("turns-with-text", "per_invocation_scores[2]: expected a finite number"),
+        ("details-list", "details: expected an object or null"),
+        ("invalid-utf8", "byte 0xe9 at line 1"),
+        ("bom", "byte order mark"),
+        ("utf16", "it looks like UTF-16"),
+        ("lone-surrogate", "lone surrogate"),
+    ] {
+        assert_verdict(name, AMPLE, "bad_answer", detail).await;
+    }
+}
+
+#[tokio::test]
+async fn a_signal_is_not_an_exit_code() {
     let outcome = run("abort", INPUT, AMPLE).await;
     assert_eq!(outcome.ending, Ending::Signalled(6));
     let outcome = run("exit-three", INPUT, AMPLE).await;
@@ -190,7 +193,7 @@ async fn programs_that_cannot_be_started() {
     let not_executable = format!("{directory}/not-executable");
     fs::write(&not_executable, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&not_executable, fs::Permissions::from_mode(0o644)).unwrap();
-    let in_folder = |cwd: &str| CommandSpec {
+    let in_directory = |cwd: &str| CommandSpec {
         cwd: Some(cwd.into()),
         ..CommandSpec::new(env!("CARGO_BIN_EXE_process-fault"))
     };
@@ -205,7 +208,10 @@ async fn programs_that_cannot_be_started() {
         ),
         (CommandSpec::new(&no_interpreter), "the interpreter named in its first line is not"),
         (CommandSpec::new(&not_executable), "may be executed (chmod +x)?"),
-        (in_folder("/no/such/directory"), "its working directory /no/such/directory is not there"),
+        (
+            in_directory("/no/such/directory"),
+            "its working directory /no/such/directory is not there",
+        ),
         (CommandSpec::new("nul").arg("\0"), "failed to start `nul`: "),
     ] {
         let outcome = process::run(&command, INPUT, &Limits::default(), &Cancellation::new()).await;

@@ -146,7 +146,7 @@ async fn what_a_late_worker_leaves_behind_is_not_waited_for() {
     let command = fault("stream", &mark);
     let pool = Pool::new(command, NonZeroUsize::MIN, limits, Cancellation::new());
     let start = Instant::now();
-    let late = pool.evaluate(br#""hang-beside-a-holder""#, Duration::from_secs(1)).await;
+    let late = pool.evaluate(br#""hang-next-to-a-holder""#, Duration::from_secs(1)).await;
     assert_eq!(late.verdict.error_type(), Some("timed_out"));
     assert!(start.elapsed() < AMPLE, "it took {:?}", start.elapsed());
     pool.shutdown(Duration::ZERO).await.unwrap();
@@ -302,7 +302,7 @@ async fn a_flood_keeps_nothing_from_being_noticed() {
         for (document, expected) in [
             ("endless", "timed_out"),
             ("endless-stderr", "timed_out"),
-            ("exit-beside-a-flood", "leaked_pipe"),
+            ("exit-next-to-a-flood", "leaked_pipe"),
         ] {
             let mark = Mark::new();
             let pool = pool_of(form, 1, &mark);

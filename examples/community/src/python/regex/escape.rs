@@ -68,7 +68,7 @@ fn hexadecimal(scanner: &mut Scanner, letter: char, digits: usize) -> Result<u32
     }
 }
 
-/// The table of names is large and nobody's patterns have any.
+/// The table of names is large, and patterns hardly ever use names.
 fn by_name(scanner: &mut Scanner) -> PatternError {
     let name = match scanner.eat('{') {
         Ok(true) => scanner.name('}', "character name"),

@@ -41,7 +41,7 @@ pub struct Flags {
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternError {
-    /// It is none: Python's text.
+    /// Python refuses it, with this message.
     Invalid(String),
     /// It is one for Python, but not here.
     Unsupported(String),

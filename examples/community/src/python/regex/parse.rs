@@ -286,7 +286,7 @@ impl Parser {
         let is_possessive = !is_lazy && self.scanner.eat('+')?;
         let once = piece.text;
         let text = match (piece.width.most, least, most) {
-            // What takes no characters does so any number of times, and `fancy_regex` lets nobody repeat it.
+            // What takes no characters does so any number of times, and `fancy_regex` refuses to repeat it.
             (0, 0, 0) => format!("(?:{}{once}|)", write::NEVER),
             (0, 0, _) if is_lazy => format!("(?:|{once})"),
             (0, 0, _) => format!("(?:{once}|)"),

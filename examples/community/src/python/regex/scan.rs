@@ -77,7 +77,7 @@ impl Scanner {
         Ok(found)
     }
 
-    /// Reads up to so many plain characters of a kind.
+    /// Reads at most `most` plain characters of a kind.
     pub(super) fn eat_while(
         &mut self,
         most: usize,
@@ -116,7 +116,7 @@ impl Scanner {
         self.at = at;
     }
 
-    /// A complaint about the place so many characters back.
+    /// A complaint about the character `back` characters before this one.
     pub(super) fn error(&self, message: &str, back: usize) -> PatternError {
         self.error_at(message, self.at.saturating_sub(back))
     }

@@ -1,6 +1,6 @@
 """Runs evaluators through Agenta's SDK: jobs in, what it makes of each out (both JSON files).
 
-A job has the arguments of `agenta.evaluator` (`evaluator`), the `data` of the request, and what custom code cannot be told
+A job has the arguments of `agenta.evaluator` (`evaluator`), the `data` of the request, and what custom code does not receive
 otherwise, the fault (`fault`).
 """
 

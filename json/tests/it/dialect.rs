@@ -17,7 +17,7 @@ fn refusal(text: &str) -> String {
 #[test]
 fn python_text_of_values() {
     let mut cases = 0;
-    for line in include_str!("data/json_dumps.jsonl").lines() {
+    for line in include_str!("../data/json_dumps.jsonl").lines() {
         let case = read(line);
         let expected = case.get("output").and_then(Value::as_str).expect("an output");
         assert_eq!(output_text(case.get("value").expect("a value")), expected);
@@ -29,7 +29,7 @@ fn python_text_of_values() {
 #[test]
 fn normalized_text() {
     let mut cases = 0;
-    for line in include_str!("data/text_rules.jsonl").lines() {
+    for line in include_str!("../data/text_rules.jsonl").lines() {
         let case = read(line);
         if case.get("fn").and_then(Value::as_str) != Some("normalize_text") {
             continue;
