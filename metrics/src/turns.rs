@@ -61,7 +61,7 @@ pub(super) fn count(count: usize) -> Value {
 
 /// Scores each turn that has a golden turn of the same number; the score is their mean.
 ///
-/// It is not evaluated if the producer did not record one of the `parts` that it compares. Turns without a counterpart are counted in the details and do not change the score.
+/// It is not evaluated if a producer did not record one of the `parts` that are compared. Turns without a counterpart are counted in the details and do not change the score.
 pub(super) fn mean_over_turns<'a>(
     input: &MetricInput<'a>,
     parts: &[TurnPart],

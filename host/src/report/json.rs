@@ -67,13 +67,11 @@ impl Report {
                 "grouping",
                 self.grouping.map(|grouping| {
                     let reason = Value::from(grouping.to_string());
+                    let attributes = grouping.attributes().map(Value::from).collect();
                     object([
                         ("by", Some(grouping.name().into())),
                         ("reason", Some(reason)),
-                        (
-                            "attributes",
-                            Some(texts(grouping.attributes().map(str::to_owned).collect())),
-                        ),
+                        ("attributes", Some(Value::Array(attributes))),
                     ])
                 }),
             ),

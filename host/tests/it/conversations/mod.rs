@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use corpus::Corpus;
 
 /// Cases in which the results differ on purpose.
-const ON_PURPOSE: [(&str, &str); 15] = [
+const ON_PURPOSE: [(&str, &str); 17] = [
     ("cf_executor_docker", "the original loses the trace when an evaluator cannot be started"),
     ("cf_remote_bad_source", "the original loses the trace when an evaluator cannot be found"),
     ("cf_trace_format_bad", "the format is given in a config file, which is not read here"),
@@ -29,6 +29,8 @@ const ON_PURPOSE: [(&str, &str); 15] = [
     ("tr_f23_dict_response_id", "the original fails at ids that are objects"),
     ("tr_f36_unhashable_tool_name", "the original fails at tool names that are lists"),
     ("tr_f37_unhashable_system", "the original fails at provider names that are lists"),
+    ("es_no_user_single_onegroup", "content that was not recorded is unknown and not evaluated"),
+    ("ld_force_otlp_mixed_list", "an agent that ran is a turn, whatever else was recorded"),
     ("tr_h07_adk_result_list", "the original fails at results that are lists"),
 ];
 
