@@ -99,3 +99,34 @@ fn a_registered_trace_format_is_used_like_a_built_in_one() {
         }
     }
 }
+
+#[test]
+fn spans_of_a_registered_convention_are_conversations() {
+    let directory = TestDirectory::new();
+    let attribute =
+        |key: &str, text: &str| format!(r#"{{"key":"{key}","value":{{"stringValue":"{text}"}}}}"#);
+    let span = format!(
+        r#"{{"traceId":"{:032x}","spanId":"{:016x}","name":"ticket","startTimeUnixNano":"1",
+            "endTimeUnixNano":"2","attributes":[{},{}]}}"#,
+        1,
+        1,
+        attribute("desk.question", "how far?"),
+        attribute("desk.reply", "3 km")
+    );
+    directory.file(
+        "t.json",
+        format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#),
+    );
+    directory.file("own.check", "grep -q '3 km' && echo '{\"score\": 1}'\n");
+    directory.file("c.yaml", "evaluators: [{name: own, type: code, path: own.check}]\n");
+    for (args, code, expected) in [
+        (&["inspect", "t.json"][..], 0, &["how far?", "from desk.question", "from desk.reply"][..]),
+        (&["run", "t.json", "-c", "c.yaml"], 0, &["own", "PASSED"]),
+    ] {
+        let (found, text) = registered(&directory, args);
+        assert_eq!(found, Some(code), "{args:?}: {text}");
+        for expected in expected {
+            assert!(text.contains(expected), "{args:?}: `{expected}` is not in {text}");
+        }
+    }
+}
