@@ -121,6 +121,15 @@ impl Reply {
         }
     }
 
+    /// Returns the vectors that an embeddings request asked for. They are the text of the reply, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a list of vectors.
+    pub fn vectors(&self) -> Result<Vec<Vec<f64>>, String> {
+        serde_json::from_str(&self.text).map_err(|error| format!("not a list of vectors: {error}"))
+    }
+
     /// Returns kind and message of the error that the reply is, if the server or the model refused to answer.
     pub(crate) fn refused(&self) -> Option<(ErrorKind, String)> {
         let detail = self.refusal.as_deref().map(|text| format!(": {text}")).unwrap_or_default();

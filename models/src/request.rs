@@ -70,6 +70,8 @@ pub struct Params {
     pub thinking_budget: Option<u64>,
     /// Schema of the reply.
     pub json_schema: Option<JsonSchema>,
+    /// Whether vectors of the messages are asked for instead of a reply to them.
+    pub is_embedding: bool,
 }
 
 /// One question to a model.
@@ -92,6 +94,13 @@ impl Request {
     #[must_use]
     pub fn new(messages: Vec<Message>) -> Self {
         Self { messages, ..Self::default() }
+    }
+
+    /// Creates a request for the vectors of texts: [`Reply::vectors`](crate::Reply::vectors).
+    pub fn embeddings<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
+        let mut request = Self::new(texts.into_iter().map(Message::user).collect());
+        request.params.is_embedding = true;
+        request
     }
 
     /// Returns the instructions of all system messages, separated by an empty line, or `None`.

@@ -40,7 +40,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "tests",
         &["protocol", "sdk", "json", "traces", "launch", "hosts", "host", "cli", "test-support"],
     ),
-    ("fuzz", &["protocol", "json", "traces", "launch", "hosts", "host"]),
+    ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "host"]),
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.

@@ -59,6 +59,7 @@ impl Endpoint for Messages {
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
+        super::http::no_embeddings(params)?;
         for (name, is_set) in [
             ("seed", params.seed.is_some()),
             ("reasoning_effort", params.reasoning_effort.is_some()),

@@ -79,6 +79,7 @@ impl Endpoint for Program {
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
+        super::http::no_embeddings(params)?;
         let schema = params.json_schema.as_ref().map(|it| it.schema.clone());
         let all = [
             ("temperature", params.temperature.map(Value::from)),

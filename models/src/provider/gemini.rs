@@ -61,6 +61,7 @@ impl Endpoint for GenerateContent {
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
+        super::http::no_embeddings(params)?;
         if params.reasoning_effort.is_some() {
             let text =
                 "`params.reasoning_effort` does not exist in Gemini's API; use `thinking_budget`";

@@ -1,16 +1,22 @@
 //! Transport: one JSON request to a configured base URL, and its answer or error.
 
-use std::{io, net::IpAddr, time::Duration};
+use std::{fs, io, net::IpAddr, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
-use ureq::{Agent, http::Uri};
+use ureq::{
+    Agent,
+    http::Uri,
+    tls::{PemItem, RootCerts, TlsConfig},
+};
 
 use super::{
     classify::{Answered, classify},
     registry::Settings,
 };
-use crate::{ErrorKind, ModelError, Redactor, Secret, request::sha};
+use crate::{ErrorKind, ModelError, Params, Redactor, Secret, request::sha};
 
+/// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
+const CERTIFICATES: &str = "SSL_CERT_FILE";
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Largest answer.
 const MOST: u64 = 16 << 20;
@@ -45,6 +51,9 @@ impl Server {
             .user_agent(concat!("evaluator/", env!("CARGO_PKG_VERSION")));
         if is_local {
             config = config.proxy(None);
+        }
+        if let Some(roots) = certificates(settings)? {
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
         }
         let redactor = settings.redactor.with(key.clone());
         let base = base.trim_end_matches('/').to_owned();
@@ -118,6 +127,31 @@ impl Server {
     }
 }
 
+/// Returns the certificates to trust instead of the built-in ones, if there are any.
+fn certificates(settings: &Settings) -> Result<Option<RootCerts>, ModelError> {
+    let Some((_, path)) = settings.variable(&[CERTIFICATES]).filter(|_| !settings.is_offline)
+    else {
+        return Ok(None);
+    };
+    let bad = |reason: String| {
+        let text = format!("{CERTIFICATES} names {path}, which {reason}");
+        ModelError::new(ErrorKind::Config, text)
+    };
+    let pem = fs::read(&path).map_err(|error| bad(format!("cannot be read: {error}")))?;
+    let mut roots = Vec::new();
+    for item in ureq::tls::parse_pem(&pem) {
+        match item {
+            Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
+            Ok(_) => {}
+            Err(error) => return Err(bad(format!("is not PEM: {error}"))),
+        }
+    }
+    if roots.is_empty() {
+        return Err(bad("holds no certificates".to_owned()));
+    }
+    Ok(Some(RootCerts::Specific(Arc::new(roots))))
+}
+
 /// Checks a base URL. Returns true if it is on this machine.
 fn check(base: &str, allow_http: bool) -> Result<bool, ModelError> {
     // The URL may contain a password and is not shown then.
@@ -176,6 +210,15 @@ pub(super) fn unexpected(what: &str) -> ModelError {
     let mut error = ModelError::new(ErrorKind::BadAnswer, format!("the answer has {what}"));
     error.status = Some(200);
     error
+}
+
+/// Refuses requests for vectors, which only OpenAI-compatible servers answer.
+pub(super) fn no_embeddings(params: &Params) -> Result<(), ModelError> {
+    if params.is_embedding {
+        let text = "embeddings come from OpenAI-compatible servers only; choose such a model";
+        return Err(ModelError::new(ErrorKind::Config, text));
+    }
+    Ok(())
 }
 
 /// Returns a text of an answer, if there is one.

@@ -10,6 +10,9 @@ use super::{
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
 
+/// Parameter of requests for vectors, which distinguishes their keys from those of chats.
+const EMBEDDING: &str = "encoding_format";
+
 /// An OpenAI-compatible server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenAi {
@@ -167,6 +170,10 @@ impl Endpoint for Chat {
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
         let mut sent = Map::new();
+        if params.is_embedding {
+            sent.insert(EMBEDDING.to_owned(), json!("float"));
+            return Ok(sent);
+        }
         let max_tokens = params.max_tokens_key.as_deref().unwrap_or(self.max_tokens);
         let schema = params.json_schema.as_ref().map(|it| {
             let schema = json!({"name": it.name, "strict": true, "schema": it.schema});
@@ -196,10 +203,53 @@ impl Endpoint for Chat {
     ) -> Result<Reply, ModelError> {
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(self.model));
-        body.insert("messages".to_owned(), json!(request.messages));
         body.extend(parameters.clone());
+        if request.params.is_embedding {
+            let texts = request.messages.iter().map(|message| json!(message.content));
+            body.insert("input".to_owned(), texts.collect());
+            let path = self.path.replace("/chat/completions", "/embeddings");
+            return vectors(&self.server.post(&path, &[], &body, limit)?, request.messages.len());
+        }
+        body.insert("messages".to_owned(), json!(request.messages));
         reply(&self.server.post(&self.path, &[], &body, limit)?)
     }
+}
+
+/// Reads the vectors of `count` texts, in the order of the texts.
+fn vectors(answer: &Value, count: usize) -> Result<Reply, ModelError> {
+    let data = answer.get("data").and_then(Value::as_array);
+    let mut vectors = vec![Value::Null; count];
+    for item in data.into_iter().flatten() {
+        let index =
+            item.get("index").and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
+        let place = index.and_then(|index| vectors.get_mut(index));
+        let vector = item.get("embedding").and_then(Value::as_array).filter(|vector| {
+            !vector.is_empty()
+                && vector.iter().all(|number| number.as_f64().is_some_and(f64::is_finite))
+        });
+        if let (Some(place), Some(vector)) = (place, vector) {
+            *place = Value::Array(vector.clone());
+        }
+    }
+    if vectors.iter().any(Value::is_null) {
+        return Err(unexpected("no vector of numbers for a text"));
+    }
+    Ok(Reply {
+        text: Value::Array(vectors).to_string(),
+        usage: usage(answer),
+        model_reported: text_at(answer, "/model"),
+        ..Reply::default()
+    })
+}
+
+fn usage(answer: &Value) -> Option<Usage> {
+    let usage = answer.get("usage").filter(|usage| usage.get("prompt_tokens").is_some())?;
+    Some(Usage {
+        input: number_at(usage, "/prompt_tokens"),
+        output: number_at(usage, "/completion_tokens"),
+        cached: number_at(usage, "/prompt_tokens_details/cached_tokens"),
+        reasoning: number_at(usage, "/completion_tokens_details/reasoning_tokens"),
+    })
 }
 
 fn no_thinking_budget(params: &Params) -> Result<(), ModelError> {
@@ -238,19 +288,13 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
         None | Some("stop") => Finish::Stop,
         Some(other) => Finish::Other(other.to_owned()),
     };
-    let usage = answer.get("usage").filter(|usage| usage.get("prompt_tokens").is_some());
     let mut reply = Reply {
         text,
         thinking: text_at(choice, "/message/reasoning_content")
             .or_else(|| text_at(choice, "/message/reasoning")),
         finish,
         refusal,
-        usage: usage.map(|usage| Usage {
-            input: number_at(usage, "/prompt_tokens"),
-            output: number_at(usage, "/completion_tokens"),
-            cached: number_at(usage, "/prompt_tokens_details/cached_tokens"),
-            reasoning: number_at(usage, "/completion_tokens_details/reasoning_tokens"),
-        }),
+        usage: usage(answer),
         model_reported: text_at(answer, "/model"),
     };
     reply.cut_thinking();

@@ -171,3 +171,31 @@ fn another_model_is_a_warning() {
     assert_eq!(ask("gpt-4o-mini"), Vec::<String>::new(), "a version of the model");
     assert_eq!(ask("gpt-5"), ["`gpt-5` was answered by `gpt-4o-mini-2024-07-18`"]);
 }
+
+#[test]
+fn every_text_needs_its_vector() {
+    let ask = |data: Value| {
+        let server = start(vec![("200 OK", vec![], json!({ "data": data }).to_string())]);
+        let request = evaluator_models::Request::embeddings(["a", "b"]);
+        broker().0.ask(&Call::new(&*connect(&server, "text-embedding-3-large"), &request))
+    };
+    let item = |index: i64, vector: Value| json!({"index": index, "embedding": vector});
+    let good = ask(json!([item(1, json!([0.5, 2])), item(0, json!([1]))])).unwrap();
+    assert_eq!(
+        good.reply.vectors().unwrap(),
+        [vec![1.0], vec![0.5, 2.0]],
+        "in the order of the texts"
+    );
+    for bad in [
+        json!([item(0, json!([1]))]),
+        json!([item(0, json!([1])), item(1, json!([]))]),
+        json!([item(0, json!([1])), item(1, json!([null]))]),
+        json!([item(0, json!([1])), item(7, json!([1]))]),
+        json!(null),
+    ] {
+        assert_eq!(ask(bad.clone()).unwrap_err().kind, ErrorKind::BadAnswer, "{bad}");
+    }
+    let claude = Providers::default().connect("claude-x", &settings("http://127.0.0.1:1")).unwrap();
+    let request = evaluator_models::Request::embeddings(["a"]);
+    assert_eq!(broker().0.ask(&Call::new(&*claude, &request)).unwrap_err().kind, ErrorKind::Config);
+}
