@@ -152,11 +152,15 @@ fn an_equal_call_of_a_run_is_asked_once() {
     let broker = open(&directory.path().join("c.jsonl"), Mode::Auto);
     let model = Fake::answering(|_| {
         let number = ASKED.fetch_add(1, Ordering::SeqCst);
+        // Time for the other calls to look the request up.
+        thread::sleep(std::time::Duration::from_millis(20));
         Ok(Reply { text: format!("answer {number}"), ..Reply::default() })
     });
+    let barrier = std::sync::Barrier::new(16);
     thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| {
+                barrier.wait();
                 let answer = broker.ask(&Call::new(&model, &request())).unwrap();
                 assert_eq!(answer.reply.text, "answer 0");
             });
