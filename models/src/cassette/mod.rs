@@ -173,9 +173,8 @@ impl Cassette {
         let mut state = lock(&self.state);
         let mut id = (identity.key.clone(), identity.request.sample);
         if identity.provider == "replay" {
-            let is_it = |record: &&Record| {
-                record.prompt_sha == identity.prompt_sha && record.sample == id.1
-            };
+            let prompt_sha = identity.prompt_sha();
+            let is_it = |record: &&Record| record.prompt_sha == prompt_sha && record.sample == id.1;
             if let Some(record) = state.records.values().find(is_it) {
                 id.0.clone_from(&record.key);
             }

@@ -1,7 +1,7 @@
 //! Records: requests and replies as they are stored, and the key of a request.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     Finish, Message, Reply, Request, Role, Usage,
@@ -19,7 +19,16 @@ pub(crate) struct Identity<'a> {
     pub(crate) params: &'a Map<String, Value>,
     pub(crate) request: &'a Request,
     pub(crate) key: String,
-    pub(crate) prompt_sha: String,
+}
+
+/// What the key is the digest of.
+#[derive(Serialize)]
+struct Keyed<'a> {
+    v: u32,
+    provider: &'a str,
+    model: &'a str,
+    params: &'a Map<String, Value>,
+    messages: &'a [Message],
 }
 
 impl<'a> Identity<'a> {
@@ -30,15 +39,14 @@ impl<'a> Identity<'a> {
         params: &'a Map<String, Value>,
         request: &'a Request,
     ) -> Self {
-        let key = canonical_sha(&json!({
-            "v": VERSION,
-            "provider": provider,
-            "model": model,
-            "params": params,
-            "messages": request.messages,
-        }));
-        let prompt_sha = canonical_sha(&request.messages);
-        Self { provider, model, params, request, key, prompt_sha }
+        let messages = &*request.messages;
+        let key = canonical_sha(&Keyed { v: VERSION, provider, model, params, messages });
+        Self { provider, model, params, request, key }
+    }
+
+    /// Digest of the messages alone. It is not needed to replay the reply of a known model.
+    pub(crate) fn prompt_sha(&self) -> String {
+        canonical_sha(&self.request.messages)
     }
 }
 
@@ -133,7 +141,7 @@ impl Record {
             model: identity.model.to_owned(),
             params: identity.params.clone(),
             metric: identity.request.metric.clone(),
-            prompt_sha: identity.prompt_sha.clone(),
+            prompt_sha: identity.prompt_sha(),
             messages: identity.request.messages.iter().map(stored).collect(),
             reply: StoredReply {
                 text: reply.text.clone(),

@@ -234,3 +234,18 @@ fn a_broken_line_is_an_error_with_its_number() {
         assert!(error.message.contains("line 3: ") && error.message.contains(reason), "{error}");
     }
 }
+
+/// Recordings of users must stay valid: the key is the one that another implementation of RFC 8785 computes.
+#[test]
+fn the_key_is_stable() {
+    let mut request = request();
+    request.messages[1].content = "Is it Paris?\nAnswer: Paris \u{e9}\u{2028}".to_owned();
+    request.params.temperature = Some(0.5);
+    request.params.max_output_tokens = Some(10);
+    let answer = Broker::new(Limits::default()).ask(&Call::new(&echo("a"), &request)).unwrap();
+    assert_eq!(answer.key, "fea5e7bed8204ed48ddd2ecab4d71eab32393f0c169449bd6df6d172d4c7fcc0");
+    // What is not sent is not in the key.
+    let other = Request { sample: 3, metric: None, location: String::new(), ..request };
+    let again = Broker::new(Limits::default()).ask(&Call::new(&echo("b"), &other)).unwrap();
+    assert_eq!(again.key, answer.key);
+}

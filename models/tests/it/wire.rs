@@ -124,6 +124,12 @@ fn what_cannot_be_asked_is_an_error_before_anything_is_sent() {
         let message = connect(model, &empty);
         assert!(message.contains(text), "{model}: {message}");
     }
+    let no_certificates = Settings::new(|name| match name {
+        "SSL_CERT_FILE" => Some("/does/not/exist".to_owned()),
+        name => (name == "OPENAI_API_KEY").then(|| DECOY.to_owned()),
+    });
+    let message = connect("gpt-4o", &no_certificates);
+    assert!(message.contains("SSL_CERT_FILE names /does/not/exist"), "{message}");
     let mut bad_key = Settings::new(|_| None);
     bad_key.key = Some(Secret::new("MY_KEY", "decoy with blanks"));
     let message = connect("gpt-4o", &bad_key);
