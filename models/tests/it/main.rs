@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod cassettes;
+mod damaged;
 mod exchanges;
 mod failures;
 mod limits;
