@@ -139,7 +139,8 @@ impl Cassette {
         std::mem::take(&mut lock(&self.state).warnings)
     }
 
-    /// Writes what was recorded. Does nothing if nothing was asked.
+    /// Writes what was recorded. Does nothing if nothing was asked. A run calls it at its end, also if it is interrupted:
+    /// replies that were not written have to be asked for again.
     ///
     /// # Errors
     ///
