@@ -1,0 +1,341 @@
+//! The broker: every call to a model goes through it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use rust_decimal::Decimal;
+use serde_json::{Map, Value};
+
+use crate::{
+    Budget, Cancel, Cassette, Clock, Concurrency, Endpoint, ErrorKind, Mode, ModelError, Prices,
+    Reply, Request, SystemClock,
+    budget::Reservation,
+    cassette::{Claim, Identity},
+    clock::lock,
+    error::Retry,
+    queue::{Queue, too_long},
+};
+
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// How often and for how long a call is repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// Maximum number of requests of a call.
+    pub attempts: u32,
+    /// Longest wait between two requests. A server that asks for more ends the call.
+    pub max_wait: Duration,
+    /// Longest time from the first request of a call to the beginning of its last.
+    pub total: Duration,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self { attempts: 6, max_wait: Duration::from_secs(60), total: Duration::from_secs(300) }
+    }
+}
+
+/// Limits of the calls of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Time for one request.
+    pub timeout: Duration,
+    /// Repetitions.
+    pub retries: Retries,
+    /// Number and rate of requests to one server.
+    pub concurrency: Concurrency,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(120),
+            retries: Retries::default(),
+            concurrency: Concurrency::default(),
+        }
+    }
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Model.
+    pub endpoint: &'a dyn Endpoint,
+    /// Request.
+    pub request: &'a Request,
+    /// Budgets that count the call: of the run, of the evaluator, of the program.
+    pub budgets: &'a [Budget],
+    /// Limit of the time in requests, without the time in queues.
+    pub time_limit: Option<Duration>,
+}
+
+impl<'a> Call<'a> {
+    /// Creates a call without budgets and without a limit of time.
+    pub fn new(endpoint: &'a dyn Endpoint, request: &'a Request) -> Self {
+        Self { endpoint, request, budgets: &[], time_limit: None }
+    }
+}
+
+/// Answer of a model, or of a cassette.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Reply. It may be unreadable: see [`Reply::readable`].
+    pub reply: Reply,
+    /// Key of the request in cassettes.
+    pub key: String,
+    /// Whether the reply comes from a cassette.
+    pub is_replayed: bool,
+    /// Requests that were sent.
+    pub attempts: u32,
+    /// Time in requests.
+    pub duration: Duration,
+    /// Time in queues and between requests.
+    pub waited: Duration,
+    /// Cost, if the model has a price. A replayed reply has the cost that it had.
+    pub cost: Option<Decimal>,
+    /// Warnings, e.g. that another model answered.
+    pub warnings: Vec<String>,
+}
+
+/// Sends calls: looks them up in a cassette, waits for a place in the queue of the server, repeats what may pass, counts what is
+/// spent. It is shared by all threads of a run; each call blocks its thread.
+#[derive(Debug)]
+pub struct Broker {
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    cancel: Cancel,
+    cassette: Option<Cassette>,
+    prices: Prices,
+    queues: Mutex<HashMap<String, Arc<Queue>>>,
+}
+
+/// State of a call over its requests.
+#[derive(Debug, Default)]
+struct Progress {
+    attempts: u32,
+    duration: Duration,
+    started: Duration,
+    first_sent: Option<Duration>,
+}
+
+impl Broker {
+    /// Creates a broker without cassette and prices.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            clock: Arc::new(SystemClock::default()),
+            cancel: Cancel::default(),
+            cassette: None,
+            prices: Prices::default(),
+            queues: Mutex::default(),
+        }
+    }
+
+    /// Uses another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: impl Clock + 'static) -> Self {
+        Self { clock: Arc::new(clock), ..self }
+    }
+
+    /// Uses a cassette.
+    #[must_use]
+    pub fn with_cassette(self, cassette: Cassette) -> Self {
+        Self { cassette: Some(cassette), ..self }
+    }
+
+    /// Uses prices for the cost of answers.
+    #[must_use]
+    pub fn with_prices(self, prices: Prices) -> Self {
+        Self { prices, ..self }
+    }
+
+    /// Ends the calls of a run when it is cancelled.
+    #[must_use]
+    pub fn cancelled_by(self, cancel: Cancel) -> Self {
+        Self { cancel, ..self }
+    }
+
+    /// Cassette, to save it at the end of a run.
+    #[must_use]
+    pub fn cassette(&self) -> Option<&Cassette> {
+        self.cassette.as_ref()
+    }
+
+    /// Asks a model. An equal call (same request, same sample) of a run with a cassette is asked once.
+    ///
+    /// # Errors
+    ///
+    /// There is no answer, the model refused to give one, or the answer was withheld. Unreadable replies are answers.
+    pub fn ask(&self, call: &Call<'_>) -> Result<Answer, ModelError> {
+        let endpoint = call.endpoint;
+        let (provider, model) = (endpoint.provider(), endpoint.model());
+        self.answer(call).map_err(|error| error.of_model(provider, model))
+    }
+
+    fn answer(&self, call: &Call<'_>) -> Result<Answer, ModelError> {
+        let endpoint = call.endpoint;
+        let (provider, model) = (endpoint.provider(), endpoint.model());
+        let params = endpoint.parameters(&call.request.params)?;
+        let identity = Identity::new(provider, model, &params, call.request);
+        let cassette = self.cassette.as_ref().filter(|cassette| cassette.mode() != Mode::Off);
+        let claim = cassette.map(|cassette| cassette.claim(&identity, &self.cancel)).transpose()?;
+        let mut answer = match claim {
+            Some(Claim::Recorded(reply)) => {
+                Answer { reply: *reply, is_replayed: true, ..Answer::default() }
+            }
+            Some(Claim::Ask(recording)) => {
+                let (answer, settled) = self.ask_server(call, &params)?;
+                recording.store(&identity, &answer.reply);
+                settled?;
+                answer
+            }
+            None => {
+                let (answer, settled) = self.ask_server(call, &params)?;
+                settled?;
+                answer
+            }
+        };
+        let usage = answer.reply.usage.as_ref();
+        let price = self.prices.get(provider, model);
+        answer.cost = price.zip(usage).and_then(|(price, usage)| price.cost(usage));
+        if let Some((kind, message)) = answer.reply.refused() {
+            return Err(ModelError { attempts: answer.attempts, ..ModelError::new(kind, message) });
+        }
+        if let Some(reported) = &answer.reply.model_reported
+            && !reported.trim_start_matches("models/").starts_with(model)
+            && provider != "replay"
+        {
+            answer.warnings.push(format!("`{model}` was answered by `{reported}`"));
+        }
+        answer.key = identity.key;
+        Ok(answer)
+    }
+
+    /// Asks the server until there is an answer. The inner result is an error if a budget cannot count the answer.
+    fn ask_server(
+        &self,
+        call: &Call<'_>,
+        params: &Map<String, Value>,
+    ) -> Result<(Answer, Result<(), ModelError>), ModelError> {
+        let queue = self.queue(call.endpoint);
+        let mut progress = Progress { started: self.clock.now(), ..Progress::default() };
+        loop {
+            match self.attempt(call, params, &queue, &mut progress) {
+                Ok((reply, settled)) => {
+                    let passed = self.clock.now().saturating_sub(progress.started);
+                    let answer = Answer {
+                        reply,
+                        attempts: progress.attempts,
+                        duration: progress.duration,
+                        waited: passed.saturating_sub(progress.duration),
+                        ..Answer::default()
+                    };
+                    return Ok((answer, settled));
+                }
+                Err(error) => {
+                    let error = ModelError { attempts: progress.attempts, ..error };
+                    self.pause(error, &progress)?;
+                }
+            }
+        }
+    }
+
+    /// Sends one request.
+    fn attempt(
+        &self,
+        call: &Call<'_>,
+        params: &Map<String, Value>,
+        queue: &Queue,
+        progress: &mut Progress,
+    ) -> Result<(Reply, Result<(), ModelError>), ModelError> {
+        let left = call.time_limit.map(|limit| limit.saturating_sub(progress.duration));
+        if left.is_some_and(|left| left.is_zero()) {
+            let limit = call.time_limit.unwrap_or_default().as_secs_f64();
+            let text =
+                format!("the calls of the evaluation took longer than its limit of {limit} s");
+            return Err(ModelError::new(ErrorKind::DeadlineExceeded, text));
+        }
+        let endpoint = call.endpoint;
+        let permit = queue.acquire(&*self.clock, &self.cancel, self.limits.retries.max_wait)?;
+        let reservation = Reservation::new(call.budgets, endpoint.provider(), endpoint.model())?;
+        let sent = self.clock.now();
+        progress.first_sent.get_or_insert(sent);
+        progress.attempts = progress.attempts.saturating_add(1);
+        let limit = self.limits.timeout.min(left.unwrap_or(Duration::MAX));
+        let result = endpoint.send(call.request, params, limit);
+        let took = self.clock.now().saturating_sub(sent);
+        progress.duration = progress.duration.saturating_add(took);
+        match result {
+            Ok(reply) => {
+                let settled = reservation.settle(reply.usage.as_ref());
+                let tokens = reply.usage.map(|usage| usage.total()).unwrap_or_default();
+                permit.succeeded(&*self.clock, tokens);
+                Ok((reply, settled))
+            }
+            Err(error) => {
+                // Before the place is free for another call.
+                if matches!(error.status, Some(429 | 529)) {
+                    permit.overloaded();
+                }
+                if let Some(wait) = error.retry_after.filter(|_| error.retry() != Retry::Never) {
+                    queue.hold(&*self.clock, wait);
+                }
+                if error.kind.stops_queue() {
+                    queue.stop(&error);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits before the next request of a call, or returns the error if there is none.
+    fn pause(&self, error: ModelError, progress: &Progress) -> Result<(), ModelError> {
+        let retries = &self.limits.retries;
+        let attempts = match error.retry() {
+            Retry::Never => 0,
+            Retry::Once => 2.min(retries.attempts),
+            Retry::Backoff => retries.attempts,
+        };
+        if progress.attempts >= attempts {
+            return Err(match progress.attempts {
+                0 | 1 => error,
+                n => {
+                    let message = format!("{} (after {n} requests)", error.message);
+                    ModelError { message, ..error }
+                }
+            });
+        }
+        let asked = error.retry_after.unwrap_or_default();
+        if asked > retries.max_wait {
+            let late = too_long(asked, &error.message);
+            return Err(ModelError { status: error.status, attempts: error.attempts, ..late });
+        }
+        let doublings = progress.attempts.saturating_sub(1).min(16);
+        let ceiling = FIRST_WAIT.saturating_mul(1 << doublings).min(retries.max_wait);
+        let jittered = ceiling.as_secs_f64() * self.clock.jitter();
+        let backoff = Duration::try_from_secs_f64(jittered).unwrap_or(ceiling);
+        let wait = error.retry_after.unwrap_or(backoff);
+        let started = progress.first_sent.unwrap_or(progress.started);
+        let passed = self.clock.now().saturating_sub(started);
+        if passed.saturating_add(wait) > retries.total {
+            let text = format!("gave up after {} s: {}", passed.as_secs(), error.message);
+            return Err(ModelError { message: text, is_final: true, ..error });
+        }
+        // The server's own wait holds the whole queue, this call included.
+        if error.retry_after.is_none() {
+            self.clock.wait(wait, &self.cancel);
+        }
+        Ok(())
+    }
+
+    fn queue(&self, endpoint: &dyn Endpoint) -> Arc<Queue> {
+        let mut queues = lock(&self.queues);
+        let new = || Arc::new(Queue::new(self.limits.concurrency.clone()));
+        queues.entry(endpoint.queue()).or_insert_with(new).clone()
+    }
+}

@@ -1,0 +1,223 @@
+//! Recorded replies: a file with a line per request and sample, found by the content of the request.
+
+mod file;
+mod nearest;
+mod record;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Condvar, Mutex, PoisonError},
+    time::Duration,
+};
+
+pub use file::{Found, Tidied, read, tidy};
+pub use record::{Record, StoredMessage, StoredReply};
+
+pub(crate) use record::Identity;
+
+use crate::{Cancel, ErrorKind, ModelError, Redactor, Reply, clock::lock};
+
+/// Interval in which a call that waits for the reply of an equal call looks whether it was cancelled.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Key and sample of a record.
+pub type RecordId = (String, u32);
+
+/// What is asked, and what is taken from a cassette.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// The cassette is neither read nor written.
+    Off,
+    /// Everything is asked; the records of what was asked are replaced.
+    Record,
+    /// Nothing is asked; what is not recorded is an error.
+    Replay,
+    /// What is recorded is replayed; the rest is asked and recorded.
+    #[default]
+    Auto,
+}
+
+impl std::str::FromStr for Mode {
+    type Err = ModelError;
+
+    fn from_str(text: &str) -> Result<Self, ModelError> {
+        match text {
+            "off" => Ok(Self::Off),
+            "record" => Ok(Self::Record),
+            "replay" => Ok(Self::Replay),
+            "auto" => Ok(Self::Auto),
+            _ => Err(ModelError::new(
+                ErrorKind::Config,
+                format!("mode `{text}` is not known; known are off, record, replay, auto"),
+            )),
+        }
+    }
+}
+
+/// Recorded replies of a run. See the [crate's documentation](crate#cassettes).
+#[derive(Debug)]
+pub struct Cassette {
+    path: PathBuf,
+    mode: Mode,
+    stores_text: bool,
+    redactor: Redactor,
+    state: Mutex<State>,
+    answered: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    records: BTreeMap<RecordId, Record>,
+    /// Records that were replayed or asked in this run.
+    used: BTreeSet<RecordId>,
+    /// Records that were asked in this run.
+    fresh: BTreeSet<RecordId>,
+    /// Calls in flight. An equal call waits for them, so that a run has one reply per key and sample.
+    asking: BTreeSet<RecordId>,
+    warnings: Vec<String>,
+}
+
+/// Result of looking a request up.
+#[derive(Debug)]
+pub(crate) enum Claim<'a> {
+    Recorded(Box<Reply>),
+    Ask(Recording<'a>),
+}
+
+/// A call whose reply is to be recorded. Dropping it records nothing.
+#[derive(Debug)]
+pub(crate) struct Recording<'a> {
+    cassette: &'a Cassette,
+    id: RecordId,
+}
+
+impl Cassette {
+    /// Reads a cassette. A file that does not exist is empty, except in [`Mode::Replay`].
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or a line of it is not a record.
+    pub fn open(path: &Path, mode: Mode, redactor: Redactor) -> Result<Self, ModelError> {
+        let mut state = State::default();
+        if mode != Mode::Off {
+            let found = read(path, mode != Mode::Replay)?;
+            (state.records, state.warnings) = (found.records, found.warnings);
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            mode,
+            stores_text: true,
+            redactor,
+            state: Mutex::new(state),
+            answered: Condvar::new(),
+        })
+    }
+
+    /// Stores hashes instead of the texts of requests.
+    #[must_use]
+    pub fn without_text(self) -> Self {
+        Self { stores_text: false, ..self }
+    }
+
+    /// Mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Records that were replayed or asked so far, for [`tidy`].
+    #[must_use]
+    pub fn used(&self) -> BTreeSet<RecordId> {
+        lock(&self.state).used.clone()
+    }
+
+    /// Takes the warnings so far: records that contradict each other, secrets that were removed.
+    #[must_use]
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.state).warnings)
+    }
+
+    /// Writes what was recorded. Does nothing if nothing was asked. A run calls it at its end, also if it is interrupted:
+    /// replies that were not written have to be asked for again.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn save(&self) -> Result<(), ModelError> {
+        let mut state = lock(&self.state);
+        if state.fresh.is_empty() {
+            return Ok(());
+        }
+        let mut fresh = BTreeMap::new();
+        for id in &state.fresh {
+            if let Some(record) = state.records.get(id) {
+                fresh.insert(id.clone(), record.clone());
+            }
+        }
+        let mut warnings = file::add(&self.path, fresh, &self.redactor)?;
+        state.warnings.append(&mut warnings);
+        Ok(())
+    }
+
+    /// Looks a request up.
+    ///
+    /// # Errors
+    ///
+    /// The request is not recorded and must not be asked, or the run was cancelled.
+    pub(crate) fn claim(
+        &self,
+        identity: &Identity<'_>,
+        cancel: &Cancel,
+    ) -> Result<Claim<'_>, ModelError> {
+        let mut state = lock(&self.state);
+        let mut id = (identity.key.clone(), identity.request.sample);
+        if identity.provider == "replay" {
+            let prompt_sha = identity.prompt_sha();
+            let is_it = |record: &&Record| record.prompt_sha == prompt_sha && record.sample == id.1;
+            if let Some(record) = state.records.values().find(is_it) {
+                id.0.clone_from(&record.key);
+            }
+        }
+        loop {
+            if !state.asking.contains(&id) {
+                break;
+            }
+            if cancel.is_cancelled() {
+                return Err(ModelError::new(ErrorKind::Cancelled, "the run was stopped"));
+            }
+            let waited = self.answered.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let is_usable = self.mode != Mode::Record || state.fresh.contains(&id);
+        if let Some(record) = state.records.get(&id).filter(|_| is_usable) {
+            let reply = record.reply.to_reply();
+            state.used.insert(id);
+            return Ok(Claim::Recorded(Box::new(reply)));
+        }
+        if self.mode == Mode::Replay || identity.provider == "replay" {
+            return Err(nearest::miss(&self.path, &state.records, identity));
+        }
+        state.asking.insert(id.clone());
+        Ok(Claim::Ask(Recording { cassette: self, id }))
+    }
+}
+
+impl Recording<'_> {
+    /// Records a final answer.
+    pub(crate) fn store(self, identity: &Identity<'_>, reply: &Reply) {
+        let record = Record::new(identity, reply, self.cassette.stores_text);
+        let mut state = lock(&self.cassette.state);
+        state.records.insert(self.id.clone(), record);
+        state.fresh.insert(self.id.clone());
+        state.used.insert(self.id.clone());
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        lock(&self.cassette.state).asking.remove(&self.id);
+        self.cassette.answered.notify_all();
+    }
+}

@@ -1,0 +1,119 @@
+//! What to say about a request that is not recorded: the nearest record and its differences.
+
+use std::{collections::BTreeMap, path::Path};
+
+use super::{
+    RecordId,
+    record::{Identity, Record, StoredMessage},
+};
+use crate::{ErrorKind, Message, ModelError, request::sha};
+
+/// Differences that are shown.
+const MOST: usize = 3;
+
+/// Returns the error of a request that is not recorded.
+pub(super) fn miss(
+    path: &Path,
+    records: &BTreeMap<RecordId, Record>,
+    identity: &Identity<'_>,
+) -> ModelError {
+    let request = identity.request;
+    let location =
+        if request.location.is_empty() { String::new() } else { format!("{}: ", request.location) };
+    let mut message = format!(
+        "{location}sample {} of request {} is not in {}",
+        request.sample,
+        &identity.key[..12],
+        path.display()
+    );
+    let of_metric = |record: &&Record| record.metric == request.metric;
+    // Records of the same metric are nearer than all others.
+    let rank = |record: &&Record| {
+        let (differences, common) = differences(record, identity);
+        (!of_metric(record), differences.len(), std::cmp::Reverse(common), record.sample)
+    };
+    match records.values().min_by_key(rank) {
+        None => message.push_str("; the cassette is empty"),
+        Some(nearest) => {
+            let (mut differences, _) = differences(nearest, identity);
+            differences.truncate(MOST);
+            message.push_str("; nearest record: ");
+            if differences.is_empty() {
+                let samples = records.keys().filter(|(key, _)| *key == identity.key).count();
+                message.push_str(&format!("the same request with {samples} recorded samples"));
+            } else {
+                message.push_str(&differences.join(", "));
+            }
+        }
+    }
+    message.push_str("; run once with `--judge-mode auto` to record it");
+    ModelError::new(ErrorKind::NotInCassette, message)
+}
+
+/// Returns the differences from a record to the request, and the number of bytes that messages have in common.
+fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize) {
+    let mut found = Vec::new();
+    let names = [
+        ("provider", &*record.provider, identity.provider),
+        ("model", &*record.model, identity.model),
+    ];
+    // The provider `replay` stands for any.
+    for (name, old, new) in names.into_iter().filter(|_| identity.provider != "replay") {
+        if old != new {
+            found.push(format!("{name} {old} -> {new}"));
+        }
+    }
+    for (name, old) in &record.params {
+        match identity.params.get(name) {
+            Some(new) if new == old => {}
+            Some(new) => found.push(format!("params.{name} {old} -> {new}")),
+            None => found.push(format!("params.{name} {old} -> absent")),
+        }
+    }
+    let added = identity.params.iter().filter(|(name, _)| !record.params.contains_key(*name));
+    found.extend(added.map(|(name, new)| format!("params.{name} absent -> {new}")));
+    let (old, new) = (&record.messages, &identity.request.messages);
+    let mut common = 0_usize;
+    for (index, (old, new)) in old.iter().zip(new).enumerate() {
+        match difference(old, new) {
+            Ok(bytes) => common = common.saturating_add(bytes),
+            Err((bytes, text)) => {
+                common = common.saturating_add(bytes);
+                found.push(format!("messages[{index}] {text}"));
+            }
+        }
+    }
+    if old.len() != new.len() {
+        found.push(format!("{} messages -> {}", old.len(), new.len()));
+    }
+    (found, common)
+}
+
+/// Returns the number of equal bytes, or that and the first difference.
+fn difference(old: &StoredMessage, new: &Message) -> Result<usize, (usize, String)> {
+    let Some(text) = &old.content else {
+        let is_same =
+            old.role == new.role && old.sha.as_deref() == Some(&*sha(new.content.as_bytes()));
+        return if is_same {
+            Ok(new.content.len())
+        } else {
+            Err((0, "differs (its text is not recorded)".to_owned()))
+        };
+    };
+    if old.role != new.role {
+        return Err((0, "has another role".to_owned()));
+    }
+    if *text == new.content {
+        return Ok(text.len());
+    }
+    let mut equal = text.chars().zip(new.content.chars()).take_while(|(a, b)| a == b);
+    let (mut line, mut column, mut bytes) = (1_usize, 1_usize, 0_usize);
+    for (c, _) in equal.by_ref() {
+        bytes += c.len_utf8();
+        (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
+    }
+    let excerpt =
+        |text: &str| text.get(bytes..).unwrap_or_default().chars().take(20).collect::<String>();
+    let (before, after) = (excerpt(text), excerpt(&new.content));
+    Err((bytes, format!("differs at {line}:{column} ({before:?} -> {after:?})")))
+}

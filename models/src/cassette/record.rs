@@ -1,0 +1,161 @@
+//! Records: requests and replies as they are stored, and the key of a request.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    Finish, Message, Reply, Request, Role, Usage,
+    request::{canonical_sha, sha},
+};
+
+/// Version of the key and of the lines.
+pub(super) const VERSION: u32 = 1;
+
+/// A request with what identifies it in a cassette.
+#[derive(Debug)]
+pub(crate) struct Identity<'a> {
+    pub(crate) provider: &'a str,
+    pub(crate) model: &'a str,
+    pub(crate) params: &'a Map<String, Value>,
+    pub(crate) request: &'a Request,
+    pub(crate) key: String,
+}
+
+/// What the key is the digest of.
+#[derive(Serialize)]
+struct Keyed<'a> {
+    v: u32,
+    provider: &'a str,
+    model: &'a str,
+    params: &'a Map<String, Value>,
+    messages: &'a [Message],
+}
+
+impl<'a> Identity<'a> {
+    /// Computes the key. Base URL, key of the server, limits and sample are not in it.
+    pub(crate) fn new(
+        provider: &'a str,
+        model: &'a str,
+        params: &'a Map<String, Value>,
+        request: &'a Request,
+    ) -> Self {
+        let messages = &*request.messages;
+        let key = canonical_sha(&Keyed { v: VERSION, provider, model, params, messages });
+        Self { provider, model, params, request, key }
+    }
+
+    /// Digest of the messages alone. It is not needed to replay the reply of a known model.
+    pub(crate) fn prompt_sha(&self) -> String {
+        canonical_sha(&self.request.messages)
+    }
+}
+
+/// One line of a cassette.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Version of the line, 1.
+    pub v: u32,
+    /// SHA-256 of the canonical JSON of version, provider, model, parameters and messages.
+    pub key: String,
+    /// Number of the sample among equal requests.
+    pub sample: u32,
+    /// Provider.
+    pub provider: String,
+    /// Model.
+    pub model: String,
+    /// Parameters as they were sent.
+    pub params: Map<String, Value>,
+    /// Metric that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// SHA-256 of the canonical JSON of the messages.
+    pub prompt_sha: String,
+    /// Messages.
+    pub messages: Vec<StoredMessage>,
+    /// Reply.
+    pub reply: StoredReply,
+}
+
+/// Message of a [`Record`], with its text or a hash of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredMessage {
+    /// Author.
+    pub role: Role,
+    /// Text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// SHA-256 of the text, if the text is not stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha: Option<String>,
+}
+
+/// Reply of a [`Record`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredReply {
+    /// Text.
+    pub text: String,
+    /// Why the reply ended.
+    pub finish: Finish,
+    /// Text of a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Model that the server says it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_reported: Option<String>,
+    /// SHA-256 of the thinking, which is never read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_sha: Option<String>,
+}
+
+impl StoredReply {
+    pub(super) fn to_reply(&self) -> Reply {
+        Reply {
+            text: self.text.clone(),
+            thinking: None,
+            finish: self.finish.clone(),
+            refusal: self.refusal.clone(),
+            usage: self.usage,
+            model_reported: self.model_reported.clone(),
+        }
+    }
+}
+
+impl Record {
+    pub(super) fn new(identity: &Identity<'_>, reply: &Reply, stores_text: bool) -> Self {
+        let stored = |message: &Message| StoredMessage {
+            role: message.role,
+            content: stores_text.then(|| message.content.clone()),
+            sha: (!stores_text).then(|| sha(message.content.as_bytes())),
+        };
+        Self {
+            v: VERSION,
+            key: identity.key.clone(),
+            sample: identity.request.sample,
+            provider: identity.provider.to_owned(),
+            model: identity.model.to_owned(),
+            params: identity.params.clone(),
+            metric: identity.request.metric.clone(),
+            prompt_sha: identity.prompt_sha(),
+            messages: identity.request.messages.iter().map(stored).collect(),
+            reply: StoredReply {
+                text: reply.text.clone(),
+                finish: reply.finish.clone(),
+                refusal: reply.refusal.clone(),
+                usage: reply.usage,
+                model_reported: reply.model_reported.clone(),
+                thinking_sha: reply.thinking.as_deref().map(|text| sha(text.as_bytes())),
+            },
+        }
+    }
+
+    /// Of two replies to one sample, the one with the smaller digest counts.
+    pub(super) fn digest(&self) -> String {
+        canonical_sha(&self.reply)
+    }
+}

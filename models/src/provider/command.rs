@@ -1,0 +1,142 @@
+//! Programs that answer instead of a server.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    http::{excerpt, json as read_json, number_at, text_at},
+    registry::{Endpoint, Provider, Settings},
+};
+use crate::{ErrorKind, Finish, ModelError, Params, Redactor, Reply, Request, Usage};
+
+/// Starts programs. This crate starts none, so the rules of the host's processes apply to them.
+pub trait CommandRunner: Send + Sync + fmt::Debug {
+    /// Runs the program of this name with one JSON document on standard input, and returns its standard output.
+    ///
+    /// # Errors
+    ///
+    /// The program does not exist, failed, or did not end in time.
+    fn run(&self, name: &str, input: &[u8], limit: Duration) -> Result<Vec<u8>, CommandError>;
+}
+
+/// A program did not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// It failed, for this reason.
+    Failed(String),
+    /// It did not end in time.
+    TimedOut,
+}
+
+/// Models `command:NAME`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command;
+
+const PREFIX: &str = "command:";
+
+impl Provider for Command {
+    fn forms(&self) -> Vec<String> {
+        vec!["command:NAME".to_owned()]
+    }
+
+    fn accepts(&self, model: &str) -> bool {
+        model.strip_prefix(PREFIX).is_some_and(|name| !name.is_empty())
+    }
+
+    fn connect(&self, model: &str, settings: &Settings) -> Result<Arc<dyn Endpoint>, ModelError> {
+        if settings.runner.is_none() && !settings.is_offline {
+            let text = format!("model `{model}`: programs cannot be started here");
+            return Err(ModelError::new(ErrorKind::Config, text));
+        }
+        Ok(Arc::new(Program {
+            name: model.strip_prefix(PREFIX).unwrap_or(model).to_owned(),
+            runner: settings.runner.clone(),
+            redactor: settings.redactor.clone(),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Program {
+    name: String,
+    runner: Option<Arc<dyn CommandRunner>>,
+    redactor: Redactor,
+}
+
+impl Endpoint for Program {
+    fn provider(&self) -> &str {
+        "command"
+    }
+
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    fn queue(&self) -> String {
+        format!("command {}", self.name)
+    }
+
+    fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
+        super::http::no_embeddings(params)?;
+        let schema = params.json_schema.as_ref().map(|it| it.schema.clone());
+        let all = [
+            ("temperature", params.temperature.map(Value::from)),
+            ("top_p", params.top_p.map(Value::from)),
+            ("top_k", params.top_k.map(Value::from)),
+            ("max_output_tokens", params.max_output_tokens.map(Value::from)),
+            ("seed", params.seed.map(Value::from)),
+            ("stop", (!params.stop.is_empty()).then(|| json!(params.stop))),
+            ("reasoning_effort", params.reasoning_effort.clone().map(Value::from)),
+            ("thinking_budget", params.thinking_budget.map(Value::from)),
+            ("json_schema", schema),
+        ];
+        Ok(all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+    }
+
+    fn send(
+        &self,
+        request: &Request,
+        parameters: &Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Reply, ModelError> {
+        let document = json!({
+            "model": self.name,
+            "messages": request.messages,
+            "params": parameters,
+            "sample": request.sample,
+        });
+        let failed = |text: String| {
+            let text = excerpt(&self.redactor.redact(&text));
+            ModelError::new(ErrorKind::BadAnswer, format!("the program failed: {text}"))
+        };
+        let Some(runner) = &self.runner else {
+            return Err(ModelError::new(ErrorKind::Config, "programs cannot be started here"));
+        };
+        let answer = runner.run(&self.name, document.to_string().as_bytes(), limit);
+        let output = answer.map_err(|error| match error {
+            CommandError::Failed(reason) => failed(reason),
+            CommandError::TimedOut => ModelError::new(
+                ErrorKind::Timeout,
+                format!("the program did not end within {} s", limit.as_secs_f64()),
+            ),
+        })?;
+        let answer = read_json(200, &output, &self.redactor)?;
+        let text = text_at(&answer, "/text").ok_or_else(|| failed("no key `text`".to_owned()))?;
+        let usage = answer.get("usage").filter(|usage| usage.get("input").is_some());
+        let mut reply = Reply {
+            text,
+            finish: text_at(&answer, "/finish").map(Finish::from).unwrap_or_default(),
+            usage: usage.map(|usage| Usage {
+                input: number_at(usage, "/input"),
+                output: number_at(usage, "/output"),
+                cached: number_at(usage, "/cached"),
+                reasoning: number_at(usage, "/reasoning"),
+            }),
+            ..Reply::default()
+        };
+        reply.cut_thinking();
+        Ok(reply)
+    }
+}

@@ -1,0 +1,261 @@
+//! Transport: one JSON request to a configured base URL, and its answer or error.
+
+use std::{fs, io, net::IpAddr, sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+use ureq::{
+    Agent,
+    http::Uri,
+    tls::{PemItem, RootCerts, TlsConfig},
+};
+
+use super::{
+    classify::{Answered, classify},
+    registry::Settings,
+};
+use crate::{ErrorKind, ModelError, Params, Redactor, Secret, request::sha};
+
+/// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
+const CERTIFICATES: &str = "SSL_CERT_FILE";
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Largest answer.
+const MOST: u64 = 16 << 20;
+/// Characters of a server's text in an error.
+const EXCERPT: usize = 500;
+
+/// One server with its key.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    agent: Agent,
+    base: String,
+    key: Option<Secret>,
+    /// Header of the key, and what precedes the key in it.
+    header: (&'static str, &'static str),
+    redactor: Redactor,
+}
+
+impl Server {
+    /// Checks the base URL. Sends nothing.
+    pub(super) fn new(
+        base: &str,
+        key: Option<Secret>,
+        header: (&'static str, &'static str),
+        settings: &Settings,
+    ) -> Result<Self, ModelError> {
+        let is_local = check(base, settings.allow_http)?;
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(CONNECT_LIMIT))
+            .user_agent(concat!("evaluator/", env!("CARGO_PKG_VERSION")));
+        if is_local {
+            config = config.proxy(None);
+        }
+        if let Some(roots) = certificates(settings)? {
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+        }
+        let redactor = settings.redactor.with(key.clone());
+        let base = base.trim_end_matches('/').to_owned();
+        Ok(Self { agent: config.build().into(), base, key, header, redactor })
+    }
+
+    /// Identifies the server and the key without showing the key.
+    pub(super) fn queue(&self, provider: &str) -> String {
+        let key = self.key.as_ref().map(|key| sha(key.expose().as_bytes()));
+        format!("{provider} {} {}", self.base, key.unwrap_or_default())
+    }
+
+    /// Posts JSON and returns the JSON of an answer with status 200.
+    ///
+    /// # Errors
+    ///
+    /// The request was not answered, or with another status, or not with JSON.
+    pub(super) fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Map<String, Value>,
+        limit: Duration,
+    ) -> Result<Value, ModelError> {
+        let url = format!("{}{path}", self.base);
+        let mut request = self.agent.post(&url).header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(key) = &self.key {
+            let (name, scheme) = self.header;
+            request = request.header(name, format!("{scheme}{}", key.expose()));
+        }
+        let text = serde_json::to_vec(body)
+            .map_err(|error| ModelError::new(ErrorKind::InvalidRequest, error.to_string()))?;
+        let request = request.config().timeout_global(Some(limit)).build();
+        let mut response = request.send(&text[..]).map_err(|error| self.explain(&error, limit))?;
+        let status = response.status().as_u16();
+        let mut headers = Vec::new();
+        for (name, value) in response.headers() {
+            headers.push((name.as_str().to_owned(), value.to_str().unwrap_or_default().to_owned()));
+        }
+        let body = response.body_mut().with_config().limit(MOST).read_to_vec();
+        let body = body.map_err(|error| self.explain(&error, limit))?;
+        if status == 200 {
+            return json(status, &body, &self.redactor);
+        }
+        let answered = Answered { status, headers, body: &body };
+        Err(classify(&answered, self.key.as_ref(), &self.redactor))
+    }
+
+    fn explain(&self, error: &ureq::Error, limit: Duration) -> ModelError {
+        let text = excerpt(&self.redactor.redact(&error.to_string()));
+        let base = &self.base;
+        let is_tls = matches!(error, ureq::Error::Rustls(_))
+            || matches!(error, ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData);
+        let (kind, text) = match error {
+            ureq::Error::Timeout(_) => (
+                ErrorKind::Timeout,
+                format!("{base} did not answer within {} s", limit.as_secs_f64()),
+            ),
+            ureq::Error::BodyExceedsLimit(_) => {
+                (ErrorKind::BadAnswer, format!("the answer of {base} exceeds {MOST} bytes"))
+            }
+            _ if is_tls && text.contains("certificate") => {
+                (ErrorKind::Certificate, format!("no secure connection to {base}: {text}"))
+            }
+            _ => (ErrorKind::Network, format!("no answer from {base}: {text}")),
+        };
+        ModelError::new(kind, text)
+    }
+}
+
+/// Returns the certificates to trust instead of the built-in ones, if there are any.
+fn certificates(settings: &Settings) -> Result<Option<RootCerts>, ModelError> {
+    let Some((_, path)) = settings.variable(&[CERTIFICATES]).filter(|_| !settings.is_offline)
+    else {
+        return Ok(None);
+    };
+    let bad = |reason: String| {
+        let text = format!("{CERTIFICATES} names {path}, which {reason}");
+        ModelError::new(ErrorKind::Config, text)
+    };
+    let pem = fs::read(&path).map_err(|error| bad(format!("cannot be read: {error}")))?;
+    let mut roots = Vec::new();
+    for item in ureq::tls::parse_pem(&pem) {
+        match item {
+            Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
+            Ok(_) => {}
+            Err(error) => return Err(bad(format!("is not PEM: {error}"))),
+        }
+    }
+    if roots.is_empty() {
+        return Err(bad("holds no certificates".to_owned()));
+    }
+    Ok(Some(RootCerts::Specific(Arc::new(roots))))
+}
+
+/// Checks a base URL. Returns true if it is on this machine.
+fn check(base: &str, allow_http: bool) -> Result<bool, ModelError> {
+    // The URL may contain a password and is not shown then.
+    let bad = |text: &str| ModelError::new(ErrorKind::Config, format!("the base URL {text}"));
+    let uri: Uri = base.parse().map_err(|_| bad("is not a URL"))?;
+    let host = uri.host().filter(|host| !host.is_empty());
+    let host = host.ok_or_else(|| bad("has no host; write it as https://HOST/PATH"))?;
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err(bad("must not contain a user or password; put the key into a variable"));
+    }
+    if uri.query().is_some() || base.contains('#') {
+        return Err(bad("must end with its path"));
+    }
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_local = host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    match uri.scheme_str() {
+        Some("https") => Ok(is_local),
+        Some("http") if is_local || allow_http => Ok(is_local),
+        Some("http") => Err(bad(&format!(
+            "{base} must begin with https://; http:// is for this machine only, unless `allow_http: true`"
+        ))),
+        _ => Err(bad("must begin with https://")),
+    }
+}
+
+/// Reads an answer as a JSON object without an error in it.
+pub(super) fn json(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelError> {
+    let shown = || excerpt(&redactor.redact(&String::from_utf8_lossy(body)));
+    let bad = |text: String| {
+        let mut error = ModelError::new(ErrorKind::BadAnswer, text);
+        error.status = Some(status);
+        error
+    };
+    let value: Value = serde_json::from_slice(body)
+        .map_err(|_| bad(format!("the answer is not JSON: {}", shown())))?;
+    if value.get("error").is_some_and(|error| !error.is_null()) {
+        let answered = Answered { status, headers: Vec::new(), body };
+        return Err(classify(&answered, None, redactor));
+    }
+    if !value.is_object() {
+        return Err(bad(format!("the answer is not an object: {}", shown())));
+    }
+    Ok(value)
+}
+
+/// Returns the beginning of a text in one line.
+pub(super) fn excerpt(text: &str) -> String {
+    let line: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(EXCERPT).collect();
+    line.trim().to_owned()
+}
+
+/// Returns an error about an answer of status 200 that has another form.
+pub(super) fn unexpected(what: &str) -> ModelError {
+    let mut error = ModelError::new(ErrorKind::BadAnswer, format!("the answer has {what}"));
+    error.status = Some(200);
+    error
+}
+
+/// Refuses requests for vectors, which only OpenAI-compatible servers answer.
+pub(super) fn no_embeddings(params: &Params) -> Result<(), ModelError> {
+    if params.is_embedding {
+        let text = "embeddings come from OpenAI-compatible servers only; choose such a model";
+        return Err(ModelError::new(ErrorKind::Config, text));
+    }
+    Ok(())
+}
+
+/// Returns a text of an answer, if there is one.
+pub(super) fn text_at(value: &Value, pointer: &str) -> Option<String> {
+    value.pointer(pointer)?.as_str().map(str::to_owned)
+}
+
+/// Returns a number of an answer, or 0.
+pub(super) fn number_at(value: &Value, pointer: &str) -> u64 {
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_go_over_https_or_to_this_machine() {
+        for base in [
+            "https://api.example.com/v1",
+            "http://127.0.0.1:1",
+            "http://localhost/v1",
+            "http://[::1]:8080",
+        ] {
+            check(base, false).unwrap();
+        }
+        for (base, text) in [
+            ("http://api.example.com", "must begin with https://"),
+            ("ftp://api.example.com", "must begin with https://"),
+            ("https://me:decoy@api.example.com", "must not contain a user"),
+            ("https://api.example.com?key=decoy", "must end with its path"),
+            ("api", "must begin with https://"),
+            ("", "is not a URL"),
+        ] {
+            let error = check(base, false).unwrap_err().to_string();
+            assert!(error.contains(text) && !error.contains("decoy"), "{base}: {error}");
+        }
+        check("http://api.example.com", true).unwrap();
+    }
+}

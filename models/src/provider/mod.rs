@@ -1,0 +1,31 @@
+//! Providers: which servers and programs answer, one file each.
+
+mod anthropic;
+mod azure;
+mod classify;
+mod command;
+mod fake;
+mod gemini;
+mod http;
+mod openai;
+mod registry;
+mod replay;
+
+pub use command::{CommandError, CommandRunner};
+pub use fake::{Fake, FakeReply};
+pub use registry::{Endpoint, Provider, Providers, Settings, Variables};
+
+/// Reads the reply of a provider from JSON, for fuzzing. `shape` is `openai`, `anthropic` or `gemini`.
+///
+/// # Errors
+///
+/// The text is not an answer of that shape.
+#[doc(hidden)]
+pub fn read_reply(shape: &str, text: &[u8]) -> Result<crate::Reply, crate::ModelError> {
+    let value = http::json(200, text, &crate::Redactor::default())?;
+    match shape {
+        "anthropic" => anthropic::reply(&value),
+        "gemini" => gemini::reply(&value),
+        _ => openai::reply(&value),
+    }
+}

@@ -1,0 +1,129 @@
+//! Requests: messages, parameters, and their digests.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Author of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Author.
+    pub role: Role,
+    /// Text.
+    pub content: String,
+}
+
+impl Message {
+    /// Creates a message with instructions.
+    pub fn system(content: impl Into<String>) -> Self {
+        Self { role: Role::System, content: content.into() }
+    }
+
+    /// Creates a message of the user.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self { role: Role::User, content: content.into() }
+    }
+}
+
+/// JSON Schema that a reply must match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JsonSchema {
+    /// Name, which some servers ask for.
+    pub name: String,
+    /// The schema.
+    pub schema: Value,
+}
+
+/// Parameters of the generation. Only what is set is sent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Params {
+    /// Randomness.
+    pub temperature: Option<f64>,
+    /// Share of probability that is sampled from.
+    pub top_p: Option<f64>,
+    /// Number of tokens that are sampled from.
+    pub top_k: Option<u32>,
+    /// Maximum number of tokens of the reply.
+    pub max_output_tokens: Option<u64>,
+    /// Name under which an OpenAI-compatible server takes that maximum.
+    pub max_tokens_key: Option<String>,
+    /// Seed of the sampling.
+    pub seed: Option<i64>,
+    /// Texts that end the reply.
+    pub stop: Vec<String>,
+    /// Effort of reasoning models: `low`, `medium`, `high`.
+    pub reasoning_effort: Option<String>,
+    /// Number of tokens for thinking.
+    pub thinking_budget: Option<u64>,
+    /// Schema of the reply.
+    pub json_schema: Option<JsonSchema>,
+    /// Whether vectors of the messages are asked for instead of a reply to them.
+    pub is_embedding: bool,
+}
+
+/// One question to a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// Messages in order.
+    pub messages: Vec<Message>,
+    /// Parameters.
+    pub params: Params,
+    /// Number of the sample among equal requests of a run, from 0. It is not sent; each sample has its own recording.
+    pub sample: u32,
+    /// Metric that asks. It is not sent; a miss in a recording shows the nearest request of the same metric.
+    pub metric: Option<String>,
+    /// Location for error messages, such as `response_quality, conversation c1, turn 2`.
+    pub location: String,
+}
+
+impl Request {
+    /// Creates a request without parameters.
+    #[must_use]
+    pub fn new(messages: Vec<Message>) -> Self {
+        Self { messages, ..Self::default() }
+    }
+
+    /// Creates a request for the vectors of texts: [`Reply::vectors`](crate::Reply::vectors).
+    pub fn embeddings<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
+        let mut request = Self::new(texts.into_iter().map(Message::user).collect());
+        request.params.is_embedding = true;
+        request
+    }
+
+    /// Returns the instructions of all system messages, separated by an empty line, or `None`.
+    #[must_use]
+    pub fn system(&self) -> Option<String> {
+        let texts = self.messages.iter().filter(|message| message.role == Role::System);
+        let texts: Vec<&str> = texts.map(|message| &*message.content).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// Returns the messages of the user and the model.
+    pub fn dialogue(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(|message| message.role != Role::System)
+    }
+}
+
+/// Returns the SHA-256 of a text in hexadecimal digits.
+pub(crate) fn sha(text: &[u8]) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the SHA-256 of the canonical JSON (RFC 8785) of a value.
+pub(crate) fn canonical_sha(value: &impl Serialize) -> String {
+    // Our values are trees with text keys; anything else would be an error of this crate.
+    sha(&serde_json_canonicalizer::to_vec(value).unwrap_or_default())
+}

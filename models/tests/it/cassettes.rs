@@ -1,0 +1,251 @@
+//! Files of cassettes: modes, bytes, misses, merging, secrets.
+
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use evaluator_models::{
+    Broker, Call, Cassette, Endpoint, ErrorKind, Fake, Limits, Mode, ModelError, Providers,
+    Redactor, Reply, Request, Secret, Settings, tidy,
+};
+
+use crate::server::request;
+
+fn open(path: &Path, mode: Mode) -> Broker {
+    let cassette = Cassette::open(path, mode, Redactor::default()).unwrap();
+    Broker::new(Limits::default()).with_cassette(cassette)
+}
+
+/// A model that answers with the sample and a mark.
+fn echo(mark: &'static str) -> Fake {
+    Fake::answering(move |request| {
+        let text = format!("{mark} {}", request.sample);
+        Ok(Reply { text, ..Reply::default() })
+    })
+}
+
+fn silent() -> Fake {
+    Fake::answering(|_| panic!("nothing may be asked"))
+}
+
+fn samples(broker: &Broker, model: &dyn Endpoint, count: u32) -> Vec<Result<String, ModelError>> {
+    let ask = |sample| {
+        let request = Request { sample, ..request() };
+        broker.ask(&Call::new(model, &request)).map(|answer| answer.reply.text)
+    };
+    (0..count).map(ask).collect()
+}
+
+fn texts(results: Vec<Result<String, ModelError>>) -> Vec<String> {
+    results.into_iter().map(Result::unwrap).collect()
+}
+
+fn record(path: &Path, mark: &'static str, count: u32) -> String {
+    let broker = open(path, Mode::Record);
+    samples(&broker, &echo(mark), count);
+    broker.cassette().unwrap().save().unwrap();
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn five_samples_stay_five() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let bytes = record(&path, "a", 5);
+    assert_eq!(bytes.lines().count(), 5);
+    let broker = open(&path, Mode::Replay);
+    assert_eq!(texts(samples(&broker, &silent(), 5)), ["a 0", "a 1", "a 2", "a 3", "a 4"]);
+    broker.cassette().unwrap().save().unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), bytes);
+}
+
+#[test]
+fn equal_runs_write_equal_bytes_in_any_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, many) = (directory.path().join("one"), directory.path().join("many"));
+    let expected = record(&one, "a", 32);
+    let (broker, model) = (open(&many, Mode::Record), echo("a"));
+    thread::scope(|scope| {
+        for sample in (0..32).rev() {
+            let (broker, model) = (&broker, &model);
+            scope.spawn(move || {
+                broker.ask(&Call::new(model, &Request { sample, ..request() })).unwrap();
+            });
+        }
+    });
+    broker.cassette().unwrap().save().unwrap();
+    assert_eq!(fs::read_to_string(&many).unwrap(), expected);
+    for word in ["127.0.0.1", "c1", "turn 2", directory.path().to_str().unwrap()] {
+        assert!(!expected.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn modes_decide_what_is_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    record(&path, "a", 2);
+    let broker = open(&path, Mode::Auto);
+    assert_eq!(texts(samples(&broker, &echo("b"), 3)), ["a 0", "a 1", "b 2"]);
+    broker.cassette().unwrap().save().unwrap();
+    record(&path, "c", 1);
+    assert_eq!(texts(samples(&open(&path, Mode::Replay), &silent(), 3)), ["c 0", "a 1", "b 2"]);
+    let bytes = fs::read(&path).unwrap();
+    let broker = open(&path, Mode::Off);
+    assert_eq!(texts(samples(&broker, &echo("d"), 1)), ["d 0"]);
+    broker.cassette().unwrap().save().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn a_miss_shows_the_nearest_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    record(&path, "a", 2);
+    let ask = |change: fn(&mut Request)| {
+        let mut request = request();
+        change(&mut request);
+        let error = open(&path, Mode::Replay).ask(&Call::new(&silent(), &request)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::NotInCassette);
+        error.to_string()
+    };
+    for (change, text) in [
+        (
+            (|request| request.messages[1].content = "Is it Paris?\nAnswer: Pariz".to_owned())
+                as fn(&mut Request),
+            r#"messages[1] differs at 2:13 ("s" -> "z")"#,
+        ),
+        (|request| request.params.temperature = Some(0.5), "params.temperature absent -> 0.5"),
+        (|request| drop(request.messages.pop()), "2 messages -> 1"),
+        (|request| request.sample = 7, "the same request with 2 recorded samples"),
+    ] {
+        let message = ask(change);
+        assert!(message.contains(text), "{message}");
+        for part in ["match, conversation c1, turn 2", "fake/script", "--judge-mode auto"] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+    let missing = Cassette::open(&directory.path().join("no"), Mode::Replay, Redactor::default());
+    assert_eq!(missing.unwrap_err().kind, ErrorKind::Cassette);
+}
+
+#[test]
+fn the_model_replay_answers_from_any_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    record(&path, "a", 1);
+    let replay = Providers::default().connect("replay", &Settings::new(|_| None)).unwrap();
+    let results = samples(&open(&path, Mode::Replay), &*replay, 2);
+    assert_eq!(results[0].as_ref().unwrap(), "a 0");
+    assert_eq!(results[1].as_ref().unwrap_err().kind, ErrorKind::NotInCassette);
+    let error = Broker::new(Limits::default()).ask(&Call::new(&*replay, &request())).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+}
+
+#[test]
+fn an_equal_call_of_a_run_is_asked_once() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let directory = tempfile::tempdir().unwrap();
+    let broker = open(&directory.path().join("c.jsonl"), Mode::Auto);
+    let model = Fake::answering(|_| {
+        let number = ASKED.fetch_add(1, Ordering::SeqCst);
+        // Time for the other calls to look the request up.
+        thread::sleep(std::time::Duration::from_millis(20));
+        Ok(Reply { text: format!("answer {number}"), ..Reply::default() })
+    });
+    let barrier = std::sync::Barrier::new(16);
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                barrier.wait();
+                let answer = broker.ask(&Call::new(&model, &request())).unwrap();
+                assert_eq!(answer.reply.text, "answer 0");
+            });
+        }
+    });
+    assert_eq!(ASKED.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn secrets_are_removed_and_the_record_still_fits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let redactor = || Redactor::new([Secret::new("DB", "decoy\"password")]);
+    let mut request = request();
+    request.messages[1].content = "the password is decoy\"password".to_owned();
+    let model = Fake::in_order(["you said decoy\"password"]);
+    let cassette = Cassette::open(&path, Mode::Auto, redactor()).unwrap();
+    let broker = Broker::new(Limits::default()).with_cassette(cassette);
+    broker.ask(&Call::new(&model, &request)).unwrap();
+    broker.cassette().unwrap().save().unwrap();
+    assert!(broker.cassette().unwrap().take_warnings()[0].contains("secret was removed"));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("decoy") && text.matches("<redacted:DB>").count() == 2, "{text}");
+    let answer = open(&path, Mode::Replay).ask(&Call::new(&silent(), &request)).unwrap();
+    assert_eq!(answer.reply.text, "you said <redacted:DB>");
+}
+
+#[test]
+fn texts_can_be_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let cassette = Cassette::open(&path, Mode::Auto, Redactor::default()).unwrap();
+    let broker = Broker::new(Limits::default()).with_cassette(cassette.without_text());
+    samples(&broker, &echo("a"), 1);
+    broker.cassette().unwrap().save().unwrap();
+    assert!(!fs::read_to_string(&path).unwrap().contains("Paris"));
+    assert_eq!(texts(samples(&open(&path, Mode::Replay), &silent(), 1)), ["a 0"]);
+}
+
+#[test]
+fn merged_files_are_tidied() {
+    let directory = tempfile::tempdir().unwrap();
+    let (a, b) = (directory.path().join("a"), directory.path().join("b"));
+    let (first, second) = (record(&a, "a", 2), record(&b, "b", 3));
+    let mut kept = Vec::new();
+    for text in [format!("{first}{second}"), format!("{second}\n{first}")] {
+        fs::write(&a, text).unwrap();
+        let broker = open(&a, Mode::Replay);
+        assert_eq!(broker.cassette().unwrap().take_warnings().len(), 2);
+        samples(&broker, &silent(), 2);
+        let tidied = tidy(&a, Some(&broker.cassette().unwrap().used())).unwrap();
+        assert_eq!((tidied.kept, tidied.repeated, tidied.unused), (2, 2, 1));
+        kept.push(fs::read_to_string(&a).unwrap());
+    }
+    assert_eq!(kept[0], kept[1], "the order of the lines does not matter");
+}
+
+#[test]
+fn a_broken_line_is_an_error_with_its_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let good = record(&path, "a", 1);
+    for (line, reason) in [
+        ("{", "is not a record"),
+        ("<<<<<<< HEAD", "is not a record"),
+        (&*good.trim().replace("\"v\":1", "\"v\":2"), "has version 2"),
+        (&*good.trim().replace("\"v\":1", "\"v\":1,\"new\":1"), "unknown field `new`"),
+    ] {
+        fs::write(&path, format!("{good}\n{line}\n")).unwrap();
+        let error = Cassette::open(&path, Mode::Auto, Redactor::default()).unwrap_err();
+        assert!(error.message.contains("line 3: ") && error.message.contains(reason), "{error}");
+    }
+}
+
+/// Recordings of users must stay valid: the key is the one that another implementation of RFC 8785 computes.
+#[test]
+fn the_key_is_stable() {
+    let mut request = request();
+    request.messages[1].content = "Is it Paris?\nAnswer: Paris \u{e9}\u{2028}".to_owned();
+    request.params.temperature = Some(0.5);
+    request.params.max_output_tokens = Some(10);
+    let answer = Broker::new(Limits::default()).ask(&Call::new(&echo("a"), &request)).unwrap();
+    assert_eq!(answer.key, "fea5e7bed8204ed48ddd2ecab4d71eab32393f0c169449bd6df6d172d4c7fcc0");
+    // What is not sent is not in the key.
+    let other = Request { sample: 3, metric: None, location: String::new(), ..request };
+    let again = Broker::new(Limits::default()).ask(&Call::new(&echo("b"), &other)).unwrap();
+    assert_eq!(again.key, answer.key);
+}

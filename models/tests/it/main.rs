@@ -1,0 +1,11 @@
+//! Tests of the crate at its boundary: fake servers on the loopback interface, files of cassettes.
+
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
+
+mod cassettes;
+mod damaged;
+mod exchanges;
+mod failures;
+mod limits;
+mod server;
+mod wire;
