@@ -15,6 +15,8 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod grader;
+
 mod alignment;
 mod efficiency;
 mod judged;
