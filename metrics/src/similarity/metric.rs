@@ -172,7 +172,11 @@ fn variants(name: &str) -> &'static [(&'static str, &'static str)] {
 
 /// Reads the directory of WordNet. Another version is a warning, because its scores differ.
 pub fn read_wordnet(field: Field<'_>) -> Option<PathBuf> {
-    match find_wordnet(Some(Path::new(field.text()?))) {
+    let directory = Path::new(field.text()?);
+    if directory.is_relative() {
+        return field.add(format!("`{}` must be an absolute path", field.key)).none();
+    }
+    match find_wordnet(Some(directory)) {
         Ok((directory, other_version)) => {
             if let Some(version) = other_version {
                 let message = format!("`{}` is {version}; scores are defined with 3.0", field.key);
