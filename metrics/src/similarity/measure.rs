@@ -10,7 +10,7 @@ use super::{
     meteor::{Synonyms, meteor},
     ngrams::{Pair, ratio},
     rouge::{Rouge, Words},
-    tokens::{characters, is_space, tokens_13a},
+    tokens::{characters, is_space, spaced, split, tokens_13a},
 };
 use crate::turn_scores::TurnScore;
 
@@ -73,10 +73,14 @@ enum Units {
 }
 
 impl Units {
-    fn of(self, text: &str) -> Vec<String> {
+    fn pair(self, candidate: &str, reference: &str) -> Pair {
         match self {
-            Self::Tokens => tokens_13a(text),
-            Self::Characters => characters(text),
+            Self::Tokens => {
+                let (candidate, reference) = (spaced(candidate), spaced(reference));
+                let tokens = |text| split(text).collect::<Vec<&str>>();
+                Pair::new(&tokens(&candidate), &tokens(&reference))
+            }
+            Self::Characters => Pair::new(&characters(candidate), &characters(reference)),
         }
     }
 }
@@ -122,7 +126,7 @@ impl Measure {
     ///
     /// Message that says why WordNet cannot be read.
     pub fn score(&self, candidate: &str, reference: &str) -> Result<f64, String> {
-        let pair = |units: &Units| Pair::new(&units.of(candidate), &units.of(reference));
+        let pair = |units: &Units| units.pair(candidate, reference);
         let score = match &self.method {
             Method::FuzzyMatch => fuzzy_match(candidate, reference),
             Method::Bleu(smoothing, units) => bleu(&pair(units), *smoothing),
@@ -149,7 +153,7 @@ impl Measure {
             Method::FuzzyMatch => return None,
             Method::Rouge(rouge, words) => {
                 let needed = if let Rouge::N(n) = rouge { *n } else { 1 };
-                (words.tokens(reference).len(), needed)
+                (words.tokens(&reference.to_lowercase()).len(), needed)
             }
             Method::Bleu(_, Units::Characters) | Method::Gleu(Units::Characters) => return None,
             _ => (tokens_13a(reference).len(), 1),

@@ -6,9 +6,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use foldhash::fast::RandomState;
+
 use super::{
     ngrams::ratio,
-    tokens::tokens_13a,
+    tokens::{spaced, split},
     wordnet::{WordNet, WordNetError},
 };
 use crate::stem::stem;
@@ -38,9 +40,8 @@ impl Synonyms {
 
 /// Returns the score of two texts.
 pub(super) fn meteor(candidate: &str, reference: &str, wordnet: Option<&WordNet>) -> f64 {
-    let words = |text: &str| -> Open {
-        tokens_13a(text).iter().map(|token| token.to_lowercase()).enumerate().collect()
-    };
+    let words =
+        |text: &str| -> Open { split(&spaced(text)).map(str::to_lowercase).enumerate().collect() };
     let (candidate, reference) = (words(candidate), words(reference));
     let lengths = (candidate.len(), reference.len());
     let matches = matches(candidate, reference, wordnet);
@@ -62,7 +63,7 @@ pub(super) fn meteor(candidate: &str, reference: &str, wordnet: Option<&WordNet>
 type Open = Vec<(usize, String)>;
 
 /// Open positions of each word in ascending order.
-type Positions<'r> = HashMap<&'r str, Vec<usize>>;
+type Positions<'r> = HashMap<&'r str, Vec<usize>, RandomState>;
 
 /// Returns the positions of matched words, in the order of the candidate.
 fn matches(candidate: Open, reference: Open, wordnet: Option<&WordNet>) -> Vec<(usize, usize)> {
@@ -78,8 +79,7 @@ fn matches(candidate: Open, reference: Open, wordnet: Option<&WordNet>) -> Vec<(
         let synonym = |word: &str, open: &mut Positions<'_>| {
             let synonyms = wordnet.synonyms(word);
             let last = |word: &String| open.get(word.as_str())?.last().copied();
-            let word =
-                synonyms.iter().filter(|word| last(word).is_some()).max_by_key(|it| last(it))?;
+            let (_, word) = synonyms.iter().filter_map(|word| Some((last(word)?, word))).max()?;
             open.get_mut(word.as_str())?.pop()
         };
         stage(candidate, reference, synonym, &mut matched);
@@ -96,7 +96,7 @@ fn stage(
     take: impl Fn(&str, &mut Positions<'_>) -> Option<usize>,
     matched: &mut Vec<(usize, usize)>,
 ) -> (Open, Open) {
-    let mut open = Positions::new();
+    let mut open = Positions::default();
     for (position, word) in &reference {
         open.entry(word).or_default().push(*position);
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 /// Tokens of two texts as numbers: equal tokens have equal numbers.
 #[derive(Debug)]
 pub(super) struct Pair {
@@ -10,39 +12,42 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub(super) fn new(candidate: &[String], reference: &[String]) -> Self {
-        let mut numbers: HashMap<&str, u32> = HashMap::new();
-        let mut candidate_numbers = Vec::with_capacity(candidate.len());
-        let mut reference_numbers = Vec::with_capacity(reference.len());
-        let sides = [(candidate, &mut candidate_numbers), (reference, &mut reference_numbers)];
-        for (tokens, of_side) in sides {
-            for token in tokens {
-                let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-                of_side.push(*numbers.entry(token).or_insert(next));
-            }
+    pub(super) fn new<T: AsRef<str>>(candidate: &[T], reference: &[T]) -> Self {
+        let capacity = candidate.len() + reference.len();
+        let mut numbers = HashMap::with_capacity_and_hasher(capacity, RandomState::default());
+        let mut number = |token| {
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            *numbers.entry(token).or_insert(next)
+        };
+        Self {
+            candidate: candidate.iter().map(|token| number(token.as_ref())).collect(),
+            reference: reference.iter().map(|token| number(token.as_ref())).collect(),
         }
-        Self { candidate: candidate_numbers, reference: reference_numbers }
     }
 
     /// Counts the n-grams of both texts, and those that they share; each as often as both have it.
     pub(super) fn ngrams(&self, n: usize) -> NGrams {
-        let mut open: HashMap<&[u32], usize> = HashMap::new();
-        for ngram in self.reference.windows(n) {
-            *open.entry(ngram).or_default() += 1;
-        }
-        let mut shared = 0;
-        for ngram in self.candidate.windows(n) {
-            if let Some(count) = open.get_mut(ngram).filter(|count| **count > 0) {
-                *count -= 1;
+        let sorted = |tokens: &'_ [u32]| -> Vec<u128> {
+            let mut ngrams: Vec<u128> = tokens.windows(n).map(packed).collect();
+            ngrams.sort_unstable();
+            ngrams
+        };
+        let (candidate, reference) = (sorted(&self.candidate), sorted(&self.reference));
+        let (mut shared, mut at) = (0, 0);
+        for ngram in &candidate {
+            at += reference[at..].iter().take_while(|other| *other < ngram).count();
+            if reference.get(at) == Some(ngram) {
                 shared += 1;
+                at += 1;
             }
         }
-        NGrams {
-            shared,
-            candidate: (self.candidate.len() + 1).saturating_sub(n),
-            reference: (self.reference.len() + 1).saturating_sub(n),
-        }
+        NGrams { shared, candidate: candidate.len(), reference: reference.len() }
     }
+}
+
+/// Packs up to five tokens into a number. Texts have fewer than 2^25 different tokens, so that no two n-grams have the same.
+fn packed(ngram: &[u32]) -> u128 {
+    ngram.iter().fold(0, |packed, token| (packed << 25) | u128::from(*token))
 }
 
 /// Numbers of n-grams.
@@ -64,7 +69,7 @@ pub(super) fn f_measure(shared: usize, candidate: usize, reference: usize) -> f6
 }
 
 /// Returns the F-measure of n-grams, ROUGE-N.
-pub(crate) fn ngram_f_measure(candidate: &[String], reference: &[String], n: usize) -> f64 {
+pub(crate) fn ngram_f_measure<T: AsRef<str>>(candidate: &[T], reference: &[T], n: usize) -> f64 {
     let ngrams = Pair::new(candidate, reference).ngrams(n);
     f_measure(ngrams.shared, ngrams.candidate, ngrams.reference)
 }

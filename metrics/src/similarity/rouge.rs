@@ -1,5 +1,7 @@
 //! `rouge_1` to `rouge_5` and `rouge_l`: F-measures of the package rouge-score.
 
+use std::borrow::Cow;
+
 use super::{
     ngrams::{Pair, f_measure, ngram_f_measure},
     tokens::characters,
@@ -28,7 +30,8 @@ pub(super) enum Words {
 
 impl Rouge {
     pub(super) fn score(self, candidate: &str, reference: &str, words: Words) -> f64 {
-        let (candidate, reference) = (words.tokens(candidate), words.tokens(reference));
+        let (candidate, reference) = (candidate.to_lowercase(), reference.to_lowercase());
+        let (candidate, reference) = (words.tokens(&candidate), words.tokens(&reference));
         match self {
             Self::N(n) => ngram_f_measure(&candidate, &reference, n),
             Self::L => {
@@ -43,16 +46,16 @@ impl Rouge {
 }
 
 impl Words {
-    pub(super) fn tokens(self, text: &str) -> Vec<String> {
-        let text = text.to_lowercase();
+    /// Returns the tokens of a text in lower case.
+    pub(super) fn tokens(self, text: &str) -> Vec<Cow<'_, str>> {
         if self == Self::Characters {
-            return characters(&text);
+            return characters(text).into_iter().map(Cow::Owned).collect();
         }
         text.split(|character: char| !character.is_ascii_alphanumeric())
             .filter(|word| !word.is_empty())
             .map(|word| match self {
-                Self::Stemmed if word.len() > 3 => stem(word),
-                _ => word.to_owned(),
+                Self::Stemmed if word.len() > 3 => Cow::Owned(stem(word)),
+                _ => Cow::Borrowed(word),
             })
             .collect()
     }

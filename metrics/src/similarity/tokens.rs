@@ -9,6 +9,16 @@
 /// ```
 #[must_use]
 pub fn tokens_13a(text: &str) -> Vec<String> {
+    split(&spaced(text)).map(str::to_owned).collect()
+}
+
+/// Splits a text at white space.
+pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|token| !token.is_empty())
+}
+
+/// Returns the text with white space between its tokens.
+pub(super) fn spaced(text: &str) -> String {
     let mut line = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
     if line.contains('&') {
         for (entity, character) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")]
@@ -30,8 +40,7 @@ pub fn tokens_13a(text: &str) -> Vec<String> {
     let is_digit = |character: char| character.is_ascii_digit();
     let rest = pairs(&spaced, |x, y| (!is_digit(x) && is_stop(y)).then_some([x, ' ', y, ' ']));
     let rest = pairs(&rest, |x, y| (is_stop(x) && !is_digit(y)).then_some([' ', x, ' ', y]));
-    let rest = pairs(&rest, |x, y| (is_digit(x) && y == '-').then_some([x, ' ', y, ' ']));
-    rest.split(is_space).filter(|token| !token.is_empty()).map(str::to_owned).collect()
+    pairs(&rest, |x, y| (is_digit(x) && y == '-').then_some([x, ' ', y, ' ']))
 }
 
 /// Returns the characters that are not white space, each as a token.

@@ -8,11 +8,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use foldhash::fast::RandomState;
+
 /// Where systems install WordNet.
 const INSTALLED: &str = "/usr/share/wordnet";
 
 /// Version that the measures are defined with.
 const VERSION: &str = "WordNet 3.0";
+
+/// Most words whose synonyms are remembered.
+const MAX_KNOWN: usize = 200_000;
 
 /// Endings of inflected forms and what replaces them.
 type Endings = &'static [(&'static str, &'static str)];
@@ -105,8 +110,8 @@ pub fn find_wordnet(chosen: Option<&Path>) -> Result<(PathBuf, Option<String>), 
 /// Synonyms of WordNet.
 pub struct WordNet {
     parts_of_speech: Vec<PartOfSpeech>,
-    /// Synonyms of the words that were looked up and have any.
-    known: Mutex<HashMap<String, Arc<[String]>>>,
+    /// Synonyms of words that were looked up.
+    known: Mutex<HashMap<String, Arc<[String]>, RandomState>>,
 }
 
 impl std::fmt::Debug for WordNet {
@@ -165,9 +170,8 @@ impl WordNet {
         let lemmas = self.parts_of_speech.iter().flat_map(|part| part.synonyms(word));
         let lemmas: BTreeSet<&str> = lemmas.collect();
         let lemmas: Arc<[String]> = lemmas.into_iter().map(str::to_owned).collect();
-        // Texts have any number of words; those with synonyms are limited by the size of WordNet.
-        if !lemmas.is_empty() {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MAX_KNOWN {
             known.insert(word.to_owned(), Arc::clone(&lemmas));
         }
         lemmas
