@@ -15,13 +15,17 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod grader;
+
 mod alignment;
 mod efficiency;
 mod judged;
 mod registry;
 mod response_match;
+mod similarity;
 mod stem;
 mod trajectory;
+mod turn_scores;
 mod turns;
 
 use std::{fmt, sync::Arc};
@@ -38,6 +42,10 @@ pub use alignment::ToolTrajectoryAlignment;
 pub use efficiency::Efficiency;
 pub use registry::{Metrics, UnknownMetric};
 pub use response_match::{ResponseMatch, rouge_1};
+pub use similarity::{
+    Measure, NO_WORDNET, NoCosine, SIMILARITIES, Similarity, WordNet, WordNetError, cosine,
+    find_wordnet, read_wordnet, tokens_13a,
+};
 pub use trajectory::{MatchType, ToolTrajectory};
 
 /// Revision of the metrics of this crate.

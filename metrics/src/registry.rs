@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use evaluator_document::{Fields, Node, Problems, Syntax};
 use evaluator_json::{Object, Value};
 
-use super::{Efficiency, Metric, ResponseMatch, ToolTrajectory, ToolTrajectoryAlignment, judged};
+use super::{
+    Efficiency, Metric, ResponseMatch, Similarity, ToolTrajectory, ToolTrajectoryAlignment, judged,
+};
 
 /// Metrics by name. The default has all built-in metrics, including those that need a judge model.
 #[derive(Clone, Debug)]
@@ -19,6 +21,7 @@ impl Default for Metrics {
         metrics.register(ToolTrajectory::default());
         metrics.register(ToolTrajectoryAlignment::default());
         metrics.register(ResponseMatch);
+        Similarity::all().for_each(|metric| metrics.register(metric));
         Efficiency::all().for_each(|metric| metrics.register(metric));
         judged::all().for_each(|metric| metrics.register(metric));
         metrics
@@ -65,7 +68,10 @@ impl Metrics {
         match problems.error(Path::new("")) {
             None => Ok(configured),
             Some(error) => {
-                let messages = error.problems.into_iter().map(|problem| problem.message);
+                let messages = error.problems.into_iter().map(|problem| match problem.hint {
+                    Some(hint) => format!("{} ({hint})", problem.message),
+                    None => problem.message,
+                });
                 Err(format!("{name}: {}", messages.collect::<Vec<_>>().join("; ")))
             }
         }

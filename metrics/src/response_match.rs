@@ -1,13 +1,13 @@
 //! `response_match_score`: ROUGE-1 over stemmed words.
 
-use std::collections::HashMap;
-
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use evaluator_traces::conversation::TurnPart;
 
-use super::{Metric, MetricInput, Outcome, stem::stem, turns::mean_over_turns};
+use super::{
+    Metric, MetricInput, Outcome, similarity::ngram_f_measure, stem::stem, turns::mean_over_turns,
+};
 
 /// Scores how many words each answer shares with the expected one: the F-measure of ROUGE-1 over stemmed words.
 ///
@@ -42,29 +42,7 @@ impl Metric for ResponseMatch {
 /// character, or each letter with its marks, as a word.
 #[must_use]
 pub fn rouge_1(candidate: &str, reference: &str) -> f64 {
-    let candidate = tokens(candidate);
-    let reference = tokens(reference);
-    let mut open: HashMap<&str, usize> = HashMap::new();
-    for token in &reference {
-        *open.entry(token).or_default() += 1;
-    }
-    let shared = candidate
-        .iter()
-        .filter(|token| match open.get_mut(token.as_str()) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                true
-            }
-            _ => false,
-        })
-        .count();
-    if shared == 0 {
-        return 0.0;
-    }
-    #[expect(clippy::cast_precision_loss, reason = "no text has 2^53 words")]
-    let share = |of: usize| shared as f64 / of as f64;
-    let (precision, recall) = (share(candidate.len()), share(reference.len()));
-    2.0 * precision * recall / (precision + recall)
+    ngram_f_measure(&tokens(candidate), &tokens(reference), 1)
 }
 
 /// Splits a text into words: compatibility-normalized, lower case, English ones of more than three letters stemmed.

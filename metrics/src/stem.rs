@@ -15,12 +15,12 @@ const IRREGULAR: [Rule; 7] = [
     ("cannings", "canning"),
 ];
 
-/// Returns the stem of a word in lower-case ASCII.
+/// Returns the stem of a word in lower case. Letters that are not ASCII are consonants.
 pub(super) fn stem(word: &str) -> String {
     if let Some((_, stem)) = IRREGULAR.iter().find(|(irregular, _)| *irregular == word) {
         return (*stem).to_owned();
     }
-    if word.len() <= 2 || INVARIABLE.contains(&word) {
+    if length(word) <= 2 || INVARIABLE.contains(&word) {
         return word.to_owned();
     }
     let mut word = word.to_owned();
@@ -52,7 +52,7 @@ fn apply(word: &mut String, rules: &[Rule], condition: impl Fn(&str) -> bool) {
 
 /// Step 1a.
 fn plurals(word: &mut String) {
-    if word.len() == 4 && word.ends_with("ies") {
+    if length(word) == 4 && word.ends_with("ies") {
         word.pop();
     } else {
         apply(word, &[("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")], |_| true);
@@ -62,7 +62,7 @@ fn plurals(word: &mut String) {
 /// Step 1b.
 fn past_and_progressive(word: &mut String) {
     if word.ends_with("ied") {
-        let by = if word.len() == 4 { "ie" } else { "i" };
+        let by = if length(word) == 4 { "ie" } else { "i" };
         word.truncate(word.len() - 3);
         word.push_str(by);
         return;
@@ -92,7 +92,7 @@ fn past_and_progressive(word: &mut String) {
 /// Step 1c.
 fn final_y(word: &mut String) {
     if let Some(stem) = word.strip_suffix('y')
-        && stem.len() > 1
+        && length(stem) > 1
         && vowels(stem).last() == Some(false)
     {
         word.pop();
@@ -183,13 +183,17 @@ fn final_ll(word: &mut String) {
     }
 }
 
+fn length(word: &str) -> usize {
+    word.chars().count()
+}
+
 /// Returns for each letter whether it is a vowel. A `y` after a consonant is a vowel; digits are consonants.
 fn vowels(word: &str) -> impl Iterator<Item = bool> {
     let mut after_consonant = false;
-    word.bytes().map(move |letter| {
+    word.chars().map(move |letter| {
         let vowel = match letter {
-            b'a' | b'e' | b'i' | b'o' | b'u' => true,
-            b'y' => after_consonant,
+            'a' | 'e' | 'i' | 'o' | 'u' => true,
+            'y' => after_consonant,
             _ => false,
         };
         after_consonant = !vowel;
@@ -214,10 +218,9 @@ fn has_vowel(word: &str) -> bool {
 }
 
 fn ends_with_double_consonant(word: &str) -> bool {
-    match word.as_bytes() {
-        [.., before, last] if before == last => vowels(word).last() == Some(false),
-        _ => false,
-    }
+    let mut letters = word.chars().rev();
+    letters.next().is_some_and(|last| letters.next() == Some(last))
+        && vowels(word).last() == Some(false)
 }
 
 /// Returns true after consonant, vowel, consonant other than w, x and y; or for a word of a vowel and a consonant.

@@ -19,6 +19,7 @@ mod events;
 mod export;
 mod faults;
 mod golden;
+mod graders;
 mod index;
 mod injection;
 mod inspect;

@@ -8,7 +8,7 @@ use evaluator_document::{
 };
 
 use super::{
-    Config, EvaluatorKind, Grader, OutputFormat, SourcePaths, adk, evaluator,
+    Config, EvaluatorKind, OutputFormat, SourcePaths, adk, evaluator,
     paths::{MissingPath, PathKind, Paths},
 };
 use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::TraceFormats};
@@ -105,17 +105,13 @@ impl Config {
         for evaluator in &self.evaluators {
             let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { continue };
             let name = &evaluator.name;
-            let instead = match openai.grader {
-                Grader::TextSimilarity(_) => {
-                    "the built-in `response_match_score` compares words (ROUGE-1)"
-                }
-                Grader::LabelModel(_) => "write a `type: code` evaluator that asks the model",
-            };
             let mut add = |message: String, hint: &str| {
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             };
-            add(format!("`type: openai_eval` cannot be run by this version (`{name}`)"), instead);
-            if matches!(openai.grader, Grader::TextSimilarity(_)) && self.eval_set.is_none() {
+            if let Some((reason, instead)) = openai.refusal() {
+                add(format!("`{name}` {reason}"), instead);
+            }
+            if openai.compares() && self.eval_set.is_none() {
                 let message =
                     format!("`{name}` compares with expected answers, and there is no eval set");
                 add(message, "give one, as `eval_set` or on the command line");

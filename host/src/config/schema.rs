@@ -110,10 +110,11 @@ mod tests {
             "tool_call_count_v1",
             "tool_trajectory_alignment",
             "rubric_based_tool_use_quality_v1",
+            "meteor, variant: nosyn",
         ];
         let builtin: BTreeSet<String> = metrics
             .iter()
-            .flat_map(|name| known_keys(&entry(&format!("name: {name}, type: builtin"))))
+            .flat_map(|name| known_keys(&entry(&format!("type: builtin, name: {name}"))))
             .collect();
         assert_eq!(properties(&entries[0]), builtin);
         assert_eq!(properties(&entries[1]), known_keys(&entry("name: a, type: code, path: a.py")));
@@ -139,13 +140,18 @@ mod tests {
             let grader = format!("grader: {{{more}, qqqqqqqqqqqq: 1}}");
             format!("evaluators: [{{name: a, type: openai_eval, {grader}}}]")
         };
-        assert_eq!(
-            properties(&graders[0]),
-            known_keys(&grader("type: text_similarity, evaluation_metric: bleu"))
-        );
-        let labels = "type: label_model, model: m, input: [{role: user, content: '{{ item.x }}'}], labels: [a, b], \
-                      passing_labels: [a]";
-        assert_eq!(properties(&graders[1]), known_keys(&grader(labels)));
+        let input = "model: m, input: [{role: user, content: '{{ item.actual_response }}'}]";
+        for (schema, keys) in graders.as_array().unwrap().iter().zip([
+            "type: text_similarity, evaluation_metric: bleu".to_owned(),
+            "type: string_check, operation: eq".to_owned(),
+            "type: multi, graders: {x: {type: string_check, operation: eq}}, calculate_output: x"
+                .to_owned(),
+            format!("type: label_model, {input}, labels: [a, b], passing_labels: [a]"),
+            format!("type: score_model, {input}"),
+            "type: python, source: x".to_owned(),
+        ]) {
+            assert_eq!(properties(schema), known_keys(&grader(&keys)), "{keys}");
+        }
         let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: a, type: builtin}]");
         // The other spelling of `output_format`.
         top.insert("output".to_owned());
@@ -181,6 +187,12 @@ mod tests {
             (openai(similarity), true),
             (openai(&format!("threshold: 0.8, timeout: 60, {similarity}")), true),
             (labels("labels: [good, bad], passing_labels: [good]"), true),
+            (openai("execution: api, grader: {type: string_check, operation: ilike, reference: Rome}"), true),
+            (openai("grader: {type: string_check, operation: neq}"), false),
+            (
+                openai("grader: {type: multi, graders: {x: {type: string_check, operation: eq}}, calculate_output: x}"),
+                true,
+            ),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
             ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
             ("evaluators: [{name: a, type: builtin}]\nrequire_all_cases: true\nstrict_matching: true\nallow_unevaluated: true".to_owned(), true),

@@ -6,11 +6,12 @@ use super::{
     Runner,
     context::working_directory,
     diagnosis::{self, ExpectedContent},
-    plan::NO_OPENAI_EVAL,
     program::{not_ready, program_file},
 };
 use crate::{
-    config::{CodeConfig, Config, EvaluatorKind, RemoteConfig},
+    config::{
+        BuiltinConfig, CodeConfig, Config, EvaluatorKind, Grader, OpenAiEvalConfig, RemoteConfig,
+    },
     eval_set::EvalSet,
     hosts::{Call, Mismatch},
     runtime::Entrypoint,
@@ -42,9 +43,9 @@ impl Runner {
         });
         let evaluators = config.evaluators.iter().map(|evaluator| {
             let result = match &evaluator.kind {
-                EvaluatorKind::Builtin(_) => self.check_metric(&evaluator.name),
+                EvaluatorKind::Builtin(builtin) => self.check_metric(&evaluator.name, builtin),
                 EvaluatorKind::Code(code) => self.check_program(code),
-                EvaluatorKind::OpenAiEval(_) => Err(NO_OPENAI_EVAL.to_owned()),
+                EvaluatorKind::OpenAiEval(openai) => check_grader(openai),
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
                 EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
                     Ok(_) => Ok("linked into this program".to_owned()),
@@ -56,8 +57,8 @@ impl Runner {
         eval_set.into_iter().chain(evaluators).collect()
     }
 
-    fn check_metric(&self, name: &str) -> Result<String, String> {
-        let metric = self.metrics.get(name).map_err(|error| error.to_string())?;
+    fn check_metric(&self, name: &str, builtin: &BuiltinConfig) -> Result<String, String> {
+        let metric = self.metrics.configured(name, &builtin.settings)?;
         match metric.unavailable() {
             Some(reason) => Err(reason.to_owned()),
             None => Ok("built-in metric".to_owned()),
@@ -107,6 +108,14 @@ impl Runner {
             return Err(format!("{}: {mismatch}", entrypoint.path.display()));
         }
         Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
+    }
+}
+
+fn check_grader(openai: &OpenAiEvalConfig) -> Result<String, String> {
+    match (&openai.grader, openai.refusal()) {
+        (_, Some((reason, instead))) => Err(format!("it {reason} ({instead})")),
+        (Grader::Local(grader), None) => Ok(format!("{} grader, computed here", grader.kind())),
+        (_, None) => Ok("grader".to_owned()),
     }
 }
 

@@ -13,23 +13,20 @@ use super::{
 };
 use crate::{
     config::{
-        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns,
-        RemoteConfig,
+        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, Grader, LinkedConfig, MissingTurns,
+        OpenAiEvalConfig, RemoteConfig,
     },
     executor::Executor,
     hosts::{Driver, Mismatch},
     json::Object,
     linked::LinkedEvaluator,
-    metric::Metric,
+    metric::{Metric, grader::LocalGrader},
     process::CommandSpec,
     report::run_file::Fingerprint,
     runtime::Reuse,
     source::Pins,
     verdict::Verdict,
 };
-
-/// Reason why entries of this type do not run.
-pub(super) const NO_OPENAI_EVAL: &str = "`type: openai_eval` cannot be run by this version";
 
 /// The evaluators of a run, each prepared or with the reason why it is not.
 #[derive(Debug)]
@@ -147,7 +144,7 @@ impl Plan {
                         Err(error) => error,
                     })
                 }
-                EvaluatorKind::OpenAiEval(_) => broken(NO_OPENAI_EVAL.to_owned()),
+                EvaluatorKind::OpenAiEval(openai) => grader(entry, openai),
             };
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
@@ -231,6 +228,18 @@ fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner)
         Ok(metric) => Work::Metric { metric, settings: builtin.clone() },
         Err(reason) => Work::Broken(Verdict::MetricFailed { reason }),
     }
+}
+
+fn grader(evaluator: &EvaluatorConfig, openai: &OpenAiEvalConfig) -> Work {
+    if let Some((reason, instead)) = openai.refusal() {
+        return broken(format!("it {reason} ({instead})"));
+    }
+    let Grader::Local(grader) = &openai.grader else {
+        return broken("this version cannot run the grader".to_owned());
+    };
+    let settings = BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
+    let metric = Arc::new(LocalGrader::new(evaluator.name.clone(), grader.clone()));
+    Work::Metric { metric, settings }
 }
 
 /// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics of

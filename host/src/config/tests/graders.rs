@@ -13,7 +13,8 @@ fn graders_of_openai_read() {
     let config = parse(text);
     let EvaluatorKind::OpenAiEval(similar) = &config.evaluators[0].kind else { panic!() };
     assert_eq!((similar.threshold, similar.timeout), (0.8, Duration::from_secs(120)));
-    assert_eq!(similar.grader, Grader::TextSimilarity("fuzzy_match"));
+    let Grader::Local(grader) = &similar.grader else { panic!() };
+    assert_eq!(grader.kind(), "text_similarity");
     let EvaluatorKind::OpenAiEval(labels) = &config.evaluators[1].kind else { panic!() };
     assert_eq!((labels.threshold, labels.timeout), (0.5, Duration::from_secs(60)));
     let Grader::LabelModel(model) = &labels.grader else { panic!() };
@@ -24,9 +25,7 @@ fn graders_of_openai_read() {
     let error = config.ensure_runnable().unwrap_err().to_string();
     assert_eq!(
         error,
-        "eval_config.yaml:3:21: `type: openai_eval` cannot be run by this version (`sim`) (the built-in \
-         `response_match_score` compares words (ROUGE-1))\n\
-         eval_config.yaml:5:9: `type: openai_eval` cannot be run by this version (`kind`) (write a `type: code` \
+        "eval_config.yaml:5:9: `kind` is a label_model, and no model can be asked by this version (write a `type: code` \
          evaluator that asks the model)"
     );
     let mut config = Config { eval_set: None, ..config };
@@ -44,41 +43,46 @@ fn graders_of_openai_read() {
 #[test]
 fn graders_of_openai_are_checked() {
     let text = "evaluators:\n- name: a\n  type: openai_eval\n  threshold: 2\n  timeout: 0\n  path: x.py\n  grader:\n    \
-                type: text_similarity\n    evaluation_metric: rouge_6\n    reference: x\n\
+                type: text_similarity\n    evaluation_metric: rouge_6\n    reference: '{{ item.exp }}'\n\
                 - {name: b, type: openai_eval}\n\
                 - {name: c, type: openai_eval, grader: [x]}\n\
-                - {name: d, type: openai_eval, grader: {type: score_model}}\n\
+                - {name: d, type: openai_eval, grader: {type: scoremodel}}\n\
                 - {name: e, type: openai_eval, grader: {evaluation_metric: bleu}}\n\
                 - name: f\n  type: openai_eval\n  grader:\n    type: label_model\n    input:\n    \
-                - {role: usr, content: hello}\n    - {role: user, content: '{{ sample.output_text }}'}\n    - text\n    \
+                - {role: usr, content: hello}\n    - {role: user, content: '{{ sample.output_txt }}'}\n    - text\n    \
                 labels: [good, good, no]\n    passing_labels: [god]\n";
-    assert_eq!(
-        problems(text),
-        "c.yaml:4:14: `threshold` must be in 0..=1, not 2\n\
-         c.yaml:5:12: `timeout` must be a whole number of seconds, at least 1 (for example 30)\n\
-         c.yaml:6:3: unknown key `path` in this evaluator (known keys: name, type, threshold, timeout, grader, missing_turns)\n\
-         c.yaml:9:24: `evaluation_metric` must be one of fuzzy_match, bleu, gleu, meteor, cosine, rouge_1, rouge_2, \
-         rouge_3, rouge_4, rouge_5, rouge_l, not `rouge_6` (did you mean `rouge_1`?)\n\
-         c.yaml:10:5: `reference` cannot be set in this grader (it is graded against the expected answer of the eval set)\n\
-         c.yaml:11:3: the key `grader` is missing in this evaluator (one of type text_similarity or label_model)\n\
-         c.yaml:12:40: `grader` must be a mapping, not a list\n\
-         c.yaml:13:47: `type` must be one of text_similarity, label_model, not `score_model`\n\
-         c.yaml:14:40: the key `type` is missing in this grader (text_similarity or label_model)\n\
-         c.yaml:18:5: the key `model` is missing in this grader\n\
-         c.yaml:20:14: `role` must be one of user, assistant, system, developer, not `usr` (did you mean `user`?)\n\
-         c.yaml:21:29: `content` refers to `{{ sample.output_text }}`, but nothing is sampled (the recorded answer is \
-         {{ item.actual_response }})\n\
-         c.yaml:22:7: a message of `input` is a mapping with `role` and `content`, not text\n\
-         c.yaml:23:20: `labels` has `good` twice\n\
-         c.yaml:23:26: `labels` must be text, not a boolean (put it in quotes if it is meant as text)\n\
-         c.yaml:24:22: `passing_labels` has `god`, which is not in `labels` (one of good)"
-    );
+    let found = problems(text);
+    for problem in [
+        "c.yaml:4:14: `threshold` must be in 0..=1, not 2",
+        "c.yaml:5:12: `timeout` must be a whole number of seconds, at least 1 (for example 30)",
+        "c.yaml:6:3: unknown key `path` in this evaluator (known keys: name, type, execution, threshold, timeout, grader, \
+         missing_turns)",
+        "c.yaml:9:24: `evaluation_metric` must be one of fuzzy_match, bleu, ",
+        "not `rouge_6` (did you mean `rouge_1`?)",
+        "c.yaml:10:16: `reference` refers to `{{ item.exp }}`, but `item` has no `exp` (it has actual_response, \
+         expected_response, user_content, invocation_id, tool_calls)",
+        "c.yaml:11:3: the key `grader` is missing in this evaluator (one of string_check, text_similarity, multi, ",
+        "c.yaml:12:40: `grader` must be a mapping, not a list",
+        "c.yaml:13:47: `type` must be one of text_similarity, string_check, multi, label_model, score_model, python, not \
+         `scoremodel` (did you mean `score_model`?)",
+        "c.yaml:14:40: the key `type` is missing in this grader",
+        "c.yaml:18:5: the key `model` is missing in this grader",
+        "c.yaml:20:14: `role` must be one of user, assistant, system, developer, not `usr` (did you mean `user`?)",
+        "c.yaml:21:29: `content` refers to `{{ sample.output_txt }}`, but `sample` has no `output_txt` (did you mean \
+         `output_text`?)",
+        "c.yaml:22:7: a message of `input` is a mapping with `role` and `content`, not text",
+        "c.yaml:23:20: `labels` has `good` twice",
+        "c.yaml:23:26: `labels` must be text, not a boolean (put it in quotes if it is meant as text)",
+        "c.yaml:24:22: `passing_labels` has `god`, which is not in `labels` (one of good)",
+    ] {
+        assert!(found.contains(problem), "{problem}\n---\n{found}");
+    }
     let warned = |grader: &str| {
         let text = format!("evaluators: [{{name: a, type: openai_eval, {grader}}}]");
         let warnings = parse(&text).warnings;
         warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>()
     };
-    let grader = "grader: {type: label_model, model: m, input: [{role: user, content: '{{ item.x }}'}], labels: [a]";
+    let grader = "grader: {type: label_model, model: m, input: [{role: user, content: '{{ item.user_content }}'}], labels: [a]";
     assert_eq!(
         warned(&format!("threshold: 0.5, {grader}, passing_labels: [a]}}")),
         [
@@ -89,4 +93,116 @@ fn graders_of_openai_are_checked() {
     let silent = "evaluators: [{name: a, type: openai_eval, grader: {type: label_model, model: m, labels: [a, b], \
                   passing_labels: [a], input: [{role: user, content: Is it kind?}]}}]";
     assert!(problems(silent).contains("no message of `input` refers to the item"));
+}
+
+/// Returns the configuration of an entry with this grader.
+fn entry(grader: &str) -> String {
+    format!("eval_set: s.json\nevaluators:\n- {{name: a, type: openai_eval, grader: {grader}}}\n")
+}
+
+#[test]
+fn graders_without_a_model_can_be_run() {
+    for (grader, compares) in [
+        ("{type: string_check, operation: eq}", true),
+        ("{type: string_check, name: x, operation: like, reference: Rome}", false),
+        (
+            "{type: string_check, operation: ne, input: '{{ sample.output_text }}', reference: ''}",
+            false,
+        ),
+        ("{type: text_similarity, evaluation_metric: 'rouge_l:stem', pass_threshold: 0.9}", true),
+        (
+            "{type: multi, calculate_output: 'max(x, y) ^ 2', graders: {x: {type: string_check, operation: eq, reference: Rome}, \
+             y: {type: text_similarity, evaluation_metric: gleu}}}",
+            true,
+        ),
+    ] {
+        let mut config = parse(&entry(grader));
+        config.eval_set = None;
+        let runnable = config.ensure_runnable().map_err(|error| error.to_string());
+        match compares {
+            true => assert!(runnable.unwrap_err().contains("there is no eval set"), "{grader}"),
+            false => assert_eq!(runnable, Ok(()), "{grader}"),
+        }
+    }
+    let text = entry("{type: text_similarity, evaluation_metric: bleu, pass_threshold: 0.9}");
+    let EvaluatorKind::OpenAiEval(openai) = &parse(&text).evaluators[0].kind else { panic!() };
+    assert!((openai.threshold - 0.9).abs() < 1e-12);
+}
+
+#[test]
+fn mistakes_of_graders_without_a_model_are_found() {
+    for (grader, problem) in [
+        ("{type: string_check}", "the key `operation` is missing"),
+        ("{type: string_check, operation: neq}", "`operation` is `ne`, not `neq` (write `ne`)"),
+        (
+            "{type: string_check, operation: ilike, reference: ''}",
+            "every text contains an empty text",
+        ),
+        (
+            "{type: string_check, operation: eq, input: a, reference: a}",
+            "neither `input` nor `reference`",
+        ),
+        (
+            "{type: string_check, operation: eq, pass_threshold: 1}",
+            "a turn passes if the check holds",
+        ),
+        ("{type: string_check, operation: eq, labels: [a]}", "unknown key `labels`"),
+        (
+            "{type: string_check, operation: eq, reference: '{{ item.x'}",
+            "has a `{{` without its `}}`",
+        ),
+        ("{type: text_similarity}", "the key `evaluation_metric` is missing"),
+        (
+            "{type: text_similarity, evaluation_metric: bleu, wordnet: /x}",
+            "cannot read /x/index.noun",
+        ),
+        (
+            "{type: multi, graders: {}, calculate_output: x}",
+            "`calculate_output` refers to `x`, which is not a grader",
+        ),
+        (
+            "{type: multi, graders: {one: {type: string_check, operation: eq}}, calculate_output: ome / 2}",
+            "(did you mean `one`?)",
+        ),
+        (
+            "{type: multi, graders: {a-b: {type: string_check, operation: eq}}, calculate_output: a - b}",
+            "`a-b` cannot be used as a name",
+        ),
+        (
+            "{type: multi, graders: {x: {type: multi}}, calculate_output: x}",
+            "a multi grader cannot contain another one",
+        ),
+    ] {
+        let found = problems(&entry(grader));
+        assert!(found.contains(problem), "{grader}\n{found}");
+    }
+}
+
+#[test]
+fn what_needs_a_model_or_a_server_is_refused() {
+    let input = "model: m, input: [{role: user, content: '{{ item.actual_response }}'}]";
+    for (grader, reason) in [
+        (
+            "{type: text_similarity, evaluation_metric: cosine}".to_owned(),
+            "`cosine:tf` compares counts of words",
+        ),
+        (format!("{{type: score_model, range: [0, 5], {input}}}"), "no model can be asked"),
+        ("{type: python, source: 'def grade(sample, item): return 1'}".to_owned(), "`type: code`"),
+        (
+            format!(
+                "{{type: multi, calculate_output: x, graders: {{x: {{type: score_model, {input}}}}}}}"
+            ),
+            "is a multi grader with a part",
+        ),
+    ] {
+        let error = parse(&entry(&grader)).ensure_runnable().unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+    let api =
+        entry("{type: string_check, operation: eq}").replace("grader:", "execution: api, grader:");
+    let error = parse(&api).ensure_runnable().unwrap_err().to_string();
+    assert!(
+        error.contains("`a` has `execution: api`") && error.contains("`execution: local`"),
+        "{error}"
+    );
 }

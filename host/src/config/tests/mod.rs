@@ -252,7 +252,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: builtin, path: a.py}]",
-            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge_model, judge_base_url, credential_ref, max, rubrics, order, args, tools, trajectory_match_type, ignore_args, config, missing_turns)",
+            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge_model, judge_base_url, credential_ref, variant, max, wordnet, rubrics, order, args, tools, trajectory_match_type, ignore_args, config, missing_turns)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");

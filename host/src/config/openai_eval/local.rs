@@ -1,0 +1,123 @@
+//! Graders that need no model.
+
+use evaluator_document::{Field, Fields};
+
+use super::{Grader, read_grader, template};
+use crate::metric::{
+    Measure, NO_WORDNET, SIMILARITIES, find_wordnet,
+    grader::{self, Formula, Operation, Template},
+    read_wordnet,
+};
+
+/// What graders compare without `input` and `reference`.
+const DEFAULTS: [&str; 2] = ["{{ item.actual_response }}", "{{ item.expected_response }}"];
+
+pub(super) fn read_text_similarity(fields: &mut Fields<'_>) -> Option<Grader> {
+    let texts = read_texts(fields);
+    let metric = fields.require("evaluation_metric");
+    let wordnet = fields.take("wordnet").map(|field| (field, read_wordnet(field)));
+    let field = metric?;
+    let name = field.choice(&SIMILARITIES.map(|name| (name, name)))?;
+    if name == "cosine" {
+        return Some(Grader::Cosine);
+    }
+    if let Some((field, _)) = &wordnet
+        && name != "meteor"
+    {
+        return field.add("`wordnet` belongs to `evaluation_metric: meteor`").none();
+    }
+    let directory = match wordnet {
+        Some((_, directory)) => Some(directory?),
+        None if name == "meteor" => find_wordnet(None).ok().map(|(directory, _)| directory),
+        None => None,
+    };
+    let Some(measure) = Measure::named(name, directory) else {
+        return field.add(format!("`{name}` {NO_WORDNET}")).none();
+    };
+    let (input, reference) = texts?;
+    Some(Grader::Local(grader::Grader::TextSimilarity { input, reference, measure }))
+}
+
+pub(super) fn read_string_check(fields: &mut Fields<'_>) -> Option<Grader> {
+    let message = "`pass_threshold` cannot be set in this grader";
+    fields.refuse("pass_threshold", message, "a turn passes if the check holds");
+    let texts = read_texts(fields);
+    let literal = fields.peek("reference").filter(|node| node.as_str() == Some(""));
+    let operation = fields.require("operation")?;
+    let problems = operation.problems;
+    if operation.node.as_str() == Some("neq") {
+        // The API's guide has this name; the closest one is its opposite.
+        return operation.add("`operation` is `ne`, not `neq`").hint("write `ne`").none();
+    }
+    let operation = operation.choice(&Operation::ALL)?;
+    if let (Some(node), Operation::Like | Operation::Ilike) = (literal, operation) {
+        let message = "`reference` is empty, and every text contains an empty text";
+        return problems.add(node.span, message).none();
+    }
+    let (input, reference) = texts?;
+    Some(Grader::Local(grader::Grader::StringCheck { input, reference, operation }))
+}
+
+/// Reads the two texts that are compared.
+fn read_texts(fields: &mut Fields<'_>) -> Option<(Template, Template)> {
+    let [input, reference] =
+        [("input", DEFAULTS[0]), ("reference", DEFAULTS[1])].map(|(key, default)| {
+            match fields.take(key) {
+                Some(field) => template(field).map(|template| (template, Some(field))),
+                None => Template::parse(default).ok().map(|template| (template, None)),
+            }
+        });
+    let ((input, field), (reference, _)) = (input?, reference?);
+    if let Some(field) = field
+        && !input.has_references()
+        && !reference.has_references()
+    {
+        return field
+            .add("neither `input` nor `reference` refers to the turn")
+            .hint("for example {{ item.actual_response }}")
+            .none();
+    }
+    Some((input, reference))
+}
+
+pub(super) fn read_multi(fields: &mut Fields<'_>) -> Option<Grader> {
+    let graders = fields.require("graders");
+    let formula = fields.require("calculate_output");
+    let graders: Vec<(&str, Option<Grader>)> = graders?
+        .named()
+        .into_iter()
+        .map(|(name, node)| (name, read_part(name, node, fields)))
+        .collect();
+    let (names, graders): (Vec<&str>, Vec<Option<Grader>>) = graders.into_iter().unzip();
+    let field = formula?;
+    let formula = match Formula::parse(field.text()?, &names) {
+        Ok(formula) => formula,
+        Err(error) => {
+            let message = format!("`{}` {}", field.key, error.message);
+            return field.add(message).hint(error.hint).none();
+        }
+    };
+    let mut local = Vec::new();
+    for (name, grader) in names.into_iter().zip(graders) {
+        match grader? {
+            Grader::Local(grader) => local.push((name.to_owned(), grader)),
+            _ => return Some(Grader::Multi),
+        }
+    }
+    Some(Grader::Local(grader::Grader::Multi { graders: local, formula }))
+}
+
+/// Reads a grader of a multi grader.
+fn read_part<'n>(
+    name: &'n str,
+    node: &'n evaluator_document::Node,
+    fields: &Fields<'n>,
+) -> Option<Grader> {
+    let field: Field<'n> = Field { key: name, node, problems: fields.problems() };
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    if name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_name) {
+        let message = format!("`{name}` cannot be used as a name in `calculate_output`");
+        return field.add(message).hint("use letters, digits and `_`").none();
+    }
+    read_grader(field, true).map(|(grader, _)| grader)
+}

@@ -1,0 +1,74 @@
+//! `bleu`: precision of n-grams of one to four tokens, `sentence_bleu` of nltk, and its relatives.
+
+use super::{
+    ngrams::{Pair, ratio},
+    tokens::{is_space, tokens_13a},
+};
+
+/// Longest n-gram.
+const ORDERS: usize = 4;
+
+/// What is done for texts with fewer tokens than the longest n-gram, or without a common n-gram of some length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Smoothing {
+    /// nltk's method 4; texts of fewer than four tokens are compared by shorter n-grams only.
+    Reweighed,
+    /// nltk's method 4, always with four orders.
+    Azure,
+}
+
+/// Returns the score of the tokens.
+pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
+    let length = pair.candidate.len();
+    let first = pair.ngrams(1);
+    if first.shared == 0 {
+        return 0.0;
+    }
+    let orders = match smoothing {
+        Smoothing::Reweighed => ORDERS.min(length),
+        Smoothing::Azure => ORDERS,
+    };
+    let mut halved = 1.0;
+    let mut logarithms = 0.0;
+    for n in 1..=ORDERS {
+        let ngrams = pair.ngrams(n);
+        let total = ngrams.candidate.max(1);
+        let mut precision = ratio(ngrams.shared, total);
+        if ngrams.shared == 0 && length > 1 {
+            halved *= 2.0;
+            precision = ratio(length, 1).ln() / (halved * 5.0 * ratio(total, 1));
+        }
+        if n <= orders && precision > 0.0 {
+            logarithms += precision.ln() / ratio(orders, 1);
+        }
+    }
+    brevity(pair) * logarithms.exp()
+}
+
+/// Returns the score of sacrebleu: exponential smoothing, and orders up to the length of the text.
+pub(super) fn sacrebleu(candidate: &str, reference: &str) -> f64 {
+    let tokens = |text: &str| tokens_13a(text.trim_end_matches(is_space));
+    let pair = Pair::new(&tokens(candidate), &tokens(reference));
+    let (mut halved, mut logarithms, mut orders, mut any) = (1.0, 0.0, 0, false);
+    for n in 1..=ORDERS {
+        let ngrams = pair.ngrams(n);
+        if ngrams.candidate == 0 {
+            break;
+        }
+        orders = n;
+        any |= ngrams.shared > 0;
+        logarithms += if ngrams.shared == 0 {
+            halved *= 2.0;
+            (1.0 / (halved * ratio(ngrams.candidate, 1))).ln()
+        } else {
+            ratio(ngrams.shared, ngrams.candidate).ln()
+        };
+    }
+    if any { brevity(&pair) * (logarithms / ratio(orders, 1)).exp() } else { 0.0 }
+}
+
+/// Returns the factor for texts that are shorter than the reference.
+fn brevity(pair: &Pair) -> f64 {
+    let (candidate, reference) = (pair.candidate.len(), pair.reference.len());
+    if candidate >= reference { 1.0 } else { (1.0 - ratio(reference, candidate)).exp() }
+}

@@ -1,0 +1,75 @@
+//! Scores of turns, some of which may not be evaluated.
+
+use evaluator_json::{Object, Value};
+
+use super::{
+    Outcome, Scored,
+    turns::{count, mean},
+};
+
+/// Score of a turn.
+#[derive(Clone, Debug)]
+pub(crate) enum TurnScore {
+    /// A score, and whether the turn passes.
+    Scored {
+        score: f64,
+        passed: bool,
+        /// Something that the user should know about this turn.
+        note: Option<String>,
+    },
+    /// There was nothing to score, with the reason.
+    NotEvaluated(String),
+}
+
+/// Scores of the turns of a conversation.
+#[derive(Debug, Default)]
+pub(crate) struct TurnScores(Vec<TurnScore>);
+
+impl TurnScores {
+    pub(crate) fn add(&mut self, score: TurnScore) {
+        self.0.push(score);
+    }
+
+    /// Combines the scores: the mean of the evaluated turns, which passes if each of them does.
+    pub(crate) fn outcome(self, turns: usize, golden: usize, details: Object) -> Outcome {
+        let mut details = details;
+        let (mut per_turn, mut all_passed, mut notes) = (Vec::new(), true, Vec::new());
+        for (index, score) in self.0.into_iter().enumerate() {
+            let (score, note) = match score {
+                TurnScore::Scored { score, passed, note } => {
+                    all_passed &= passed;
+                    (Some(score), note)
+                }
+                TurnScore::NotEvaluated(reason) => (None, Some(format!("not evaluated: {reason}"))),
+            };
+            per_turn.push(score);
+            notes.extend(note.map(|note| (index, note)));
+        }
+        let scores: Vec<f64> = per_turn.iter().copied().flatten().collect();
+        if scores.is_empty() {
+            let first = notes.into_iter().next().map(|(_, note)| note);
+            let reason = first.as_deref().and_then(|note| note.strip_prefix("not evaluated: "));
+            return Outcome::not_evaluated(reason.unwrap_or("no turns to compare"));
+        }
+        if turns != golden {
+            details.insert("missing_turns".to_owned(), count(golden.saturating_sub(turns)));
+            details.insert("unexpected_turns".to_owned(), count(turns.saturating_sub(golden)));
+        }
+        if scores.len() < per_turn.len() {
+            details.insert("evaluated_turns".to_owned(), count(scores.len()));
+            details.insert("turns".to_owned(), count(per_turn.len()));
+        }
+        if !notes.is_empty() {
+            let notes = notes
+                .into_iter()
+                .map(|(index, note)| Value::String(format!("turn {}: {note}", index + 1)));
+            details.insert("notes".to_owned(), Value::Array(notes.collect()));
+        }
+        Outcome::Scored(Scored {
+            passed: Some(all_passed),
+            per_turn,
+            details: (!details.is_empty()).then_some(details),
+            ..Scored::new(mean(&scores))
+        })
+    }
+}
