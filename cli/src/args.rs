@@ -108,10 +108,10 @@ pub(crate) enum Command {
         /// The configuration (default: eval_config.yaml, .yml or .json of the working directory)
         #[arg(value_parser = existing)]
         config: Option<PathBuf>,
-        /// Remote evaluators must be pinned in evaluators.lock
+        /// Require that remote evaluators are pinned in evaluators.lock
         #[arg(long, visible_alias = "frozen")]
         locked: bool,
-        /// Build what has to be built, to ask every program which evaluators and settings it knows
+        /// Build programs first, so that every program can list its evaluators and settings
         #[arg(long)]
         build: bool,
     },
@@ -119,7 +119,7 @@ pub(crate) enum Command {
     Schema,
     #[command(flatten)]
     Shared(EvaluatorCommand),
-    /// Run the tests of an evaluator, in the environment it runs in
+    /// Run the tests of an evaluator in the environment in which `run` would start it
     #[command(after_help = TEST_EXIT_CODES)]
     Test(TestArgs),
     /// Compile the manifests of evaluators in a directory into the index from which hosts fetch them
@@ -161,8 +161,8 @@ pub(crate) enum Command {
     Evaluator(EvaluatorCommand),
 }
 
-/// Commands that are also available as `evaluator evaluator ..`, like those of `agentevals evaluator`: users of it change only
-/// the name of the command.
+/// Commands that are also available as `evaluator evaluator ..`, like those of `agentevals evaluator`, so that users of
+/// agentevals change only the name of the command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvaluatorCommand {
     /// Create an evaluator from a template
@@ -336,7 +336,7 @@ pub(crate) struct ExportArgs {
     /// Directory for the files (default: the current one)
     #[arg(short, long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub(crate) output: PathBuf,
-    /// Contract of the documents that the evaluator reads, if the evaluator does not describe itself and it is not agentevals
+    /// Contract of the evaluator's documents, if the evaluator does not describe itself (default: agentevals)
     #[arg(long, value_name = "NAME")]
     pub(crate) contract: Option<Contract>,
     /// Build with cargo's release profile
@@ -378,7 +378,7 @@ pub(crate) struct InspectArgs {
     /// How traces are grouped into conversations (default: auto, as in a run without an eval set)
     #[arg(long, value_parser = one_of(GROUPINGS))]
     pub(crate) group_by: Option<GroupBy>,
-    /// Form of the output; `invocations` in JSON are those of the document that evaluators read
+    /// Form of the output; in JSON, `invocations` is as in the document that evaluators read
     #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
     pub(crate) output: TextOrJson,
 }
@@ -393,7 +393,8 @@ pub(crate) struct ReportArgs {
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
-    /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
+    /// Write the report to this file instead of stdout; for a single form. A regular file is written completely or not at
+    /// all
     #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
 }
@@ -430,7 +431,7 @@ pub(crate) struct ServeArgs {
     /// Maximum size of a document, in MiB
     #[arg(long, value_name = "MIB", default_value = "10", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) max_body: u16,
-    /// Time limit of an evaluator named by its path for one document, in seconds; the configuration has its own limits
+    /// Time limit for one document, in seconds, for evaluators given as PATH; those of the configuration have their own
     #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
     /// Time limit for the head of a request, and for its body, in seconds

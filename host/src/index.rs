@@ -59,7 +59,7 @@ pub enum IndexError {
     },
     /// The directory has no evaluators.
     #[error(
-        "no evaluators in {}: none of its directories has an evaluator.yaml; `evaluator init NAME` creates one that has",
+        "no evaluators in {}: none of its directories has an evaluator.yaml; `evaluator init NAME` creates a directory with one",
         .directory.display()
     )]
     Empty {

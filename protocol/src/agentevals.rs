@@ -42,8 +42,8 @@ object! {
         /// The golden turns; `None` when there is nothing to compare with.
         expected_invocations: Option<Vec<InvocationData>>,
         /// Whether the host reports tool calls. It is `false` only in documents converted from those of a host that does
-        /// not: an empty list of tool calls says nothing about the agent there. Not a field of agentevals; it is not
-        /// written when `true`.
+        /// not: in such a document, an empty list of tool calls does not mean that the agent called no tools. Not a field
+        /// of agentevals; it is not written when `true`.
         tool_calls_known: bool = unless(true),
     }
 }

@@ -38,7 +38,7 @@ impl fmt::Display for Contract {
     }
 }
 
-/// Error: there is no contract of that name.
+/// Error: a contract with this name does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownContract {
     name: String,

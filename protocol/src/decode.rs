@@ -252,9 +252,9 @@ fn path_at(bytes: &[u8], consumed: usize) -> String {
 }
 
 enum Container<'a> {
-    /// With the key of the current value, in its quotes.
+    /// In an object: the key of the current value, in its quotes.
     Object(Option<&'a [u8]>),
-    /// With the index of the current item.
+    /// In an array: the index of the current item.
     Array(usize),
 }
 

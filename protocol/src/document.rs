@@ -5,14 +5,14 @@
 //!
 //! | contract | keys it is detected by, whatever their values | conversion, field by field | answers |
 //! |---|---|---|---|
-//! | agentevals | `metric_name` | none: it is what such an evaluator is written against | [`EvalResult`](crate::EvalResult) |
+//! | agentevals | `metric_name` | none: evaluators of the default contract read it directly | [`EvalResult`](crate::EvalResult) |
 //! | AgentV | `candidate_answer`, or `criteria` with an answer | [`agentv`] | [`CodeJudgeResult`](agentv::CodeJudgeResult) |
 //! | ADK | `eval_metric` with `actual_invocations` | [`adk`] | [`EvaluationResult`](adk::EvaluationResult) |
 //! | Agenta | `inputs` with `output`, `outputs` or `parameters`; `app_params` with `correct_answer` | [`agenta`] | [`EvaluateResult`](agenta::EvaluateResult) |
 //!
 //! Only top-level keys count. A document that matches several contracts is an error that names them. One that matches none
-//! is read as an incomplete document of AgentV if it has keys that only AgentV uses; otherwise it is an error that says what
-//! is missing.
+//! is read as an incomplete document of AgentV if it has keys that only AgentV uses; otherwise it is an error that names
+//! the missing keys.
 
 mod detect;
 
@@ -203,7 +203,7 @@ impl Answer {
 
 untagged!(Answer { Agentevals, AgentV, Adk, Agenta });
 
-/// The form of the answer that a document asks for.
+/// The form of the answer that the sender of a document expects.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reply {
@@ -267,7 +267,7 @@ impl Reply {
         }
     }
 
-    /// Completes an answer in the host's form by what the document says about answers.
+    /// Completes an answer in the host's form with the settings for answers in the document.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ use crate::{JsonObject, ProtocolVersion, Score};
 /// }
 /// ```
 ///
-/// The word behind the name says how absent values are treated:
+/// The word after the name determines how absent values are treated:
 ///
 /// | kind | `null` for a field that is not an `Option` | `None` is written as |
 /// |---|---|---|
@@ -35,7 +35,7 @@ use crate::{JsonObject, ProtocolVersion, Score};
 /// | `sparse` | error | nothing |
 /// | `lenient` | absent | nothing |
 ///
-/// A field without a mode is its default where it is absent. The modes:
+/// An absent field without a mode has the default value of its type. The modes:
 ///
 /// | mode | effect |
 /// |---|---|
@@ -46,8 +46,8 @@ use crate::{JsonObject, ProtocolVersion, Score};
 /// | `optional` | the same, and not written where it is empty |
 /// | `always` | `None` is written as `null`, whatever the kind of the object |
 ///
-/// The word behind the fields, if any, names the field that keeps unknown keys; without it they are ignored. A key that
-/// occurs twice, in whatever spelling, is an error if it is known.
+/// The word after the fields, if any, names the field that keeps unknown keys; without it, unknown keys are ignored. A
+/// known key that occurs twice, in any spelling, is an error.
 macro_rules! object {
     ($(#[$meta:meta])* $visible:vis struct $name:ident: lenient { $($fields:tt)* } $($other:ident)?) => {
         object! {
@@ -296,7 +296,7 @@ pub(crate) use {builder, object, open_enum, untagged};
 
 /// An object that [`object!`] declared.
 pub(crate) trait Object: Sized {
-    /// What the error about another JSON type says was expected.
+    /// The expected type, as errors about another JSON type name it.
     const EXPECTED: &'static str;
 
     /// Reads the object, and passes each unknown key to `unknown`.
@@ -417,7 +417,7 @@ impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for OrDefault<T> {
 
 /// The type of a field.
 pub(crate) trait Field {
-    /// Returns true if the value says more than an absent field would.
+    /// Returns true if the value differs from that of an absent field.
     fn is_present(&self) -> bool {
         true
     }

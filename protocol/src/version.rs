@@ -49,7 +49,7 @@ impl Default for ProtocolVersion {
     }
 }
 
-/// How well a reader understands a document of another version.
+/// Compatibility of a reader with a document's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compatibility {
     /// Everything in the document is known.

@@ -144,7 +144,7 @@ pub struct Rejection {
     is_absence: bool,
 }
 
-/// Where documents have the config of an evaluator.
+/// Location of an evaluator's config in documents.
 const CONFIGS: [&str; 2] = [CONFIG, CRITERION];
 /// Path of the config in documents of agentevals and AgentV.
 pub(crate) const CONFIG: &str = "config";

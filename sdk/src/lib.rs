@@ -113,8 +113,8 @@
 //!
 //! # Testing
 //!
-//! The function is called directly, or as its program would call it. The module [`testing`] builds inputs, compares results,
-//! and has the inputs of an agent that did nothing, which few evaluators should pass.
+//! The function is called directly, or as its program would call it. The module [`testing`] builds inputs, compares
+//! results, and provides inputs of an agent that did nothing, which few evaluators should pass.
 //!
 //! ```
 //! use evaluator_sdk::{EvalInput, Score, evaluator, testing};
@@ -180,8 +180,8 @@
 //!
 //! # Models
 //!
-//! Hosts may offer evaluators a model. With the feature `target`, a `TargetClient` is an argument that asks it, and a `Judge` is
-//! a prompt with a checked answer: see the module `target`.
+//! Hosts may offer evaluators a model. With the feature `target`, an evaluator can take a `TargetClient`, which sends
+//! questions to this model. A `Judge` is a prompt whose answer is checked: see the module `target`.
 //!
 //! # Features
 //!

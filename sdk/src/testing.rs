@@ -228,7 +228,7 @@ pub fn run_json(evaluator: &Evaluator, document: impl AsRef<[u8]>) -> Result<Eva
     }
 }
 
-/// As [`run_json`], for documents of any contract: the answer as it is written.
+/// Like [`run_json`], for documents of any contract. Returns the answer as the program writes it.
 ///
 /// # Errors
 ///
@@ -255,7 +255,7 @@ fn unwritable(error: &dyn std::fmt::Display) -> Failure {
 ///
 /// # Panics
 ///
-/// When it has another one: with the scores of the turns and the details.
+/// If the result has another score. The message has the scores of the turns and the details.
 #[track_caller]
 pub fn assert_score(result: &EvalResult, expected: f64) {
     let score = result.score.get();

@@ -24,8 +24,8 @@ pub(crate) struct RunArgs {
     /// files, or - for stdin
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
-    /// Configuration with the evaluators to run (default, where no -m is given: eval_config.yaml, .yml or .json of the
-    /// working directory)
+    /// Configuration with the evaluators to run (default without -m: eval_config.yaml, .yml or .json of the working
+    /// directory)
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) config: Option<PathBuf>,
     /// Do not look for a configuration in the working directory
@@ -52,7 +52,8 @@ pub(crate) struct RunArgs {
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
-    /// Write the report to this file instead of stdout; for a single form. A regular file appears whole or not at all
+    /// Write the report to this file instead of stdout; for a single form. A regular file is written completely or not at
+    /// all
     #[arg(long, value_name = "FILE", value_parser = writable)]
     pub(crate) output_file: Option<PathBuf>,
     /// How traces are grouped into conversations (default: auto)
@@ -71,7 +72,8 @@ pub(crate) struct RunArgs {
     /// Pass (exit code 0) if nothing was scored
     #[arg(long, conflicts_with = "require_evaluated")]
     pub(crate) allow_unevaluated: bool,
-    /// Compare the only conversation with the only golden case only if their prompts are equal
+    /// Compare prompts even if there is only one conversation and one golden case, and do not match them if the prompts
+    /// differ
     #[arg(long)]
     pub(crate) strict_matching: bool,
     /// Tolerate errors up to this share of all evaluations, in 0..=1 (default: 0). They stay in the report. Never tolerated:

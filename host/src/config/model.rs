@@ -85,7 +85,7 @@ pub struct EvaluatorConfig {
 /// Effect of golden turns without a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MissingTurns {
-    /// The evaluation fails, whatever its score is.
+    /// The evaluation fails, regardless of its score.
     #[default]
     Fail,
     /// The score decides.

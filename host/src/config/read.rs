@@ -47,7 +47,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Config {
-    /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`, whatever the file is called.
+    /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`. The name of the file is irrelevant.
     /// Resolves relative paths, which are relative to the file. The configuration may name what the default registries
     /// have; use [`Runner::load_config`](crate::run::Runner::load_config) after registering more.
     ///

@@ -192,13 +192,13 @@ impl Conversations {
         self.0.totals.warnings
     }
 
-    /// Number of evaluations for which an evaluator was asked: all but those of conversations that cannot be evaluated.
+    /// Number of evaluations for which an evaluator was called: all but those of conversations that cannot be evaluated.
     #[must_use]
     pub fn asked(&self) -> usize {
         self.0.totals.asked
     }
 
-    /// Evaluators that were asked and scored no conversation, in the order of the configuration.
+    /// Evaluators that were called and scored no conversation, in the order of the configuration.
     pub fn evaluators_without_score(&self) -> impl Iterator<Item = &str> {
         self.0.totals.without_score()
     }

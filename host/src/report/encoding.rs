@@ -26,7 +26,7 @@ pub(super) mod nanoseconds {
     }
 }
 
-/// Reads a kind of error by its name. One that only a later version knows is `_OTHER`, as in evaluation events.
+/// Reads a kind of error by its name. Kinds of later versions are read as `_OTHER`, as in evaluation events.
 pub(super) fn error_type<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'static str>, D::Error> {

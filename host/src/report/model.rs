@@ -24,13 +24,13 @@ pub struct Report {
     pub errors: Vec<String>,
     /// Causes of some of `errors`, by their index: the position, and what the file seems to be.
     pub causes: BTreeMap<usize, String>,
-    /// Parts of trace files that cannot be used. One of `errors` for each such file says where and why.
+    /// Parts of trace files that cannot be used. For each such file, one of `errors` names the position and the reason.
     pub left_out: UnusableParts,
     /// How traces were grouped into conversations; `None` if the run did not get that far.
     pub grouping: Option<GroupedBy>,
-    /// Whether one of `errors` is about the eval set, with which all conversations were to be compared.
+    /// Whether one of `errors` is about the eval set. No conversation could be compared with it.
     pub unusable_eval_set: bool,
-    /// Whether one of `errors` is about the run file, in which not everything is saved.
+    /// Whether one of `errors` is about the run file, because it is missing or incomplete.
     pub unsaved: bool,
     /// Number of `errors` about evaluators whose results cannot be relied on: answers that may belong to other
     /// conversations, or a worker that exited badly after its last answer.
@@ -63,9 +63,9 @@ pub struct Report {
 pub enum Partial {
     /// It was cancelled.
     Cancelled,
-    /// It had to stop at the first failure or error.
+    /// It was configured to stop at the first failure or error, and stopped.
     FailFast,
-    /// It was killed, or still goes on.
+    /// It was killed, or is still running.
     Unfinished,
 }
 
@@ -108,11 +108,11 @@ pub struct EvaluationReport {
     pub name: String,
     /// The score, if there is one; finite.
     pub score: Option<f64>,
-    /// Score from which on it passes; `None` if no evaluator was asked.
+    /// Score from which on the evaluation passes; `None` if no evaluator was called.
     pub threshold: Option<f64>,
     /// The status. [`Status::NotEvaluated`] if there is an error; see [`outcome`](Self::outcome).
     pub status: Status,
-    /// Reason why the evaluation fails whatever its score is, e.g. golden turns that are not recorded.
+    /// Reason why the evaluation fails regardless of its score, e.g. golden turns that are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reason: Option<String>,
     /// Score of each turn.

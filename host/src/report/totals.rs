@@ -19,7 +19,7 @@ pub(super) struct Totals {
     pub(super) tally: Tally,
     /// Number of warnings of evaluations.
     pub(super) warnings: u64,
-    /// Evaluations for which an evaluator was asked.
+    /// Evaluations for which an evaluator was called.
     pub(super) asked: usize,
     /// True if an evaluation was cancelled.
     pub(super) cancelled: bool,
@@ -27,7 +27,7 @@ pub(super) struct Totals {
     performance: RunSums,
 }
 
-/// An evaluator that was asked.
+/// An evaluator that was called.
 #[derive(Clone, Debug, Default)]
 struct Evaluator {
     name: String,
@@ -102,7 +102,7 @@ impl Totals {
         mem::take(&mut self.performance).finish()
     }
 
-    /// Returns the evaluators that were asked and have no score, in the order of the report.
+    /// Returns the evaluators that were called and have no score, in the order of the report.
     pub(super) fn without_score(&self) -> impl Iterator<Item = &str> {
         self.evaluators.iter().filter(|it| !it.scored).map(|it| it.name.as_str())
     }

@@ -21,7 +21,7 @@ const PACKED: [(&[u8], &str, &str); 5] = [
 
 const BINARY: &str = "the file is binary; if it is protobuf, export JSON instead";
 
-/// What a file was taken for.
+/// Content that a file was expected to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedContent {
     Traces,
@@ -39,7 +39,7 @@ const KNOWN_KEYS: [(&str, Option<ExpectedContent>, &str); 5] = [
     ("criteria", None, "this is a configuration; give it with --config"),
 ];
 
-/// What is to be done about the file; `None` when nothing better comes to mind than what the error says.
+/// Returns a hint on how to correct the file; `None` if the error message says enough.
 pub(super) fn hint(path: &Path, expected: ExpectedContent) -> Option<String> {
     if path.is_dir() && expected == ExpectedContent::EvalSet {
         return Some("this is a directory; name the file in it".to_owned());
@@ -115,7 +115,7 @@ fn is_utf16(bytes: &[u8]) -> bool {
     marked || (bytes.len() >= 4 && zeros(0) != zeros(1))
 }
 
-/// What the JSON is, if it is some.
+/// Kind of the content, if it is JSON.
 fn structure(text: &str, expected: ExpectedContent) -> Option<String> {
     let value = match json::parse(text, &ParseOptions::default()) {
         Ok(parsed) => parsed.value,

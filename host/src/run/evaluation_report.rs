@@ -37,7 +37,7 @@ impl PreparedEvaluator {
         })
     }
 
-    /// Returns the warning of a program that scored turns of which a producer did not record something. Metrics do not score
+    /// Returns the warning for a program that scored turns with parts that a producer did not record. Metrics do not score
     /// what is unknown, but only the program knows what it reads.
     fn not_recorded(&self, report: &EvaluationReport, recording: &Recording) -> Option<String> {
         let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
@@ -102,8 +102,8 @@ impl PreparedEvaluator {
         }
     }
 
-    /// Returns the reason why an evaluation fails whatever its score is. Golden turns that are not recorded have no score: an
-    /// agent that stops after its first turn is not as good as that turn.
+    /// Returns the reason why an evaluation fails regardless of its score. Golden turns that are not recorded have no
+    /// score: an agent that stops after its first turn is not as good as that turn.
     pub(super) fn failure_reason(
         &self,
         verdict: &Verdict,

@@ -83,12 +83,13 @@ pub enum RunEvent {
         /// The reason.
         reason: String,
     },
-    /// The run file cannot be written (any more). The run goes on without it, and the report says so.
+    /// The run file cannot be written (any more). The run continues without it, and the report contains the message.
     UnsavedRun {
         /// What happened, as in the report.
         message: String,
     },
-    /// The results of an evaluator cannot be relied on, because of how its workers behaved or exited. The report says so.
+    /// The results of an evaluator cannot be relied on, because of how its workers behaved or exited. The report contains
+    /// the message.
     Unreliable {
         /// What happened, as in the report.
         message: String,
@@ -112,7 +113,7 @@ pub enum RunEvent {
     NotReused {
         /// Name of the evaluator.
         evaluator: String,
-        /// What happens instead, and why.
+        /// What is done instead, and the reason.
         reason: String,
     },
     /// An evaluation is finished.

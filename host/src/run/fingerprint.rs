@@ -1,4 +1,5 @@
-//! What the header of a run file says of a run: its settings, golden cases and evaluators, and the fingerprints of those.
+//! Contents of the header of a run file: settings, golden cases and evaluators of the run, and fingerprints of the
+//! evaluators.
 
 use std::{collections::BTreeMap, env, path::PathBuf};
 

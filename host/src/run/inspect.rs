@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// The conversations of some trace files; each is read when it is asked for.
+/// The conversations of some trace files. Each is read when it is requested.
 #[derive(Debug)]
 pub struct Inspection {
     conversations: Conversations,

@@ -42,7 +42,7 @@ pub struct PlannedEvaluator {
     pub name: String,
     /// Score from which on an evaluation passes.
     pub threshold: f64,
-    /// What a golden turn without a recording does to an evaluation.
+    /// Effect of a golden turn without a recording on an evaluation.
     pub missing_turns: MissingTurns,
     pub(super) work: Work,
     /// Identifies the evaluator in saved runs; `None` if the run is not saved or changes of the evaluator would not be
@@ -93,9 +93,10 @@ pub(super) enum Work {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) one_shot: CommandSpec,
-    /// The streaming form, if the runtime has one. The description of the program says whether it supports it.
+    /// The streaming form, if the runtime has one. The description of the program states whether the program supports this
+    /// form.
     pub(super) worker: Option<CommandSpec>,
-    /// Whether it may be started with `--describe`. A script would evaluate instead.
+    /// Whether the program may be started with `--describe`. A script would ignore the option and evaluate.
     pub(super) may_describe: bool,
     /// Work that its evaluations share.
     pub(super) reuse: Reuse,
@@ -242,8 +243,8 @@ fn grader(evaluator: &EvaluatorConfig, openai: &OpenAiEvalConfig) -> Work {
     Work::Metric { metric, settings }
 }
 
-/// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics of
-/// the run, so it is reported only if no metric asks a judge.
+/// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics
+/// of the run, so it is reported only if no metric uses a judge.
 fn report_unused_judge(config: &Config, runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) {
     let builtins: Vec<_> = config
         .evaluators

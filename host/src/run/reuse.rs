@@ -26,7 +26,7 @@ const MAX_DEATHS: u32 = 3;
 pub(super) struct Shared {
     command: CommandSpec,
     way: Way,
-    /// Why evaluations start from scratch after all, until it is [taken](Self::take_reason).
+    /// Reason why processes are started without a fork or compiled code after all, until it is [taken](Self::take_reason).
     reason: Mutex<Option<String>>,
 }
 
@@ -41,7 +41,7 @@ enum Way {
 
 #[derive(Debug)]
 enum Server {
-    /// To be started, after this number of deaths.
+    /// The server has to be started, after this number of deaths.
     Missing {
         deaths: u32,
     },

@@ -1,8 +1,8 @@
 //! Counts of evaluations and the result of a run. No other code decides whether a run passes.
 //!
-//! "Not evaluated" is neither a pass nor a failure. What `--fail-fast` leaves out is "not run", counted separately, so
-//! that the exit code says what stopped the run; evaluations that are running are finished. A cancelled run ends them,
-//! and that is an error.
+//! "Not evaluated" is neither a pass nor a failure. Evaluations that `--fail-fast` skips are "not run" and counted
+//! separately, so that the exit code is that of the failure or error that stopped the run. Evaluations that are already
+//! running are finished. Cancelling a run ends them, which is an error.
 
 use super::Status;
 
@@ -40,7 +40,7 @@ pub struct Balance {
     /// Whether the results of an evaluator are unreliable: answers may belong to other documents, or a worker exited with an
     /// error. It affects all its results, so it is never tolerated.
     pub unreliable: bool,
-    /// Evaluators with errors and without any score. That is not chance, so their errors are never tolerated.
+    /// Evaluators with errors and without any score. Such errors are not random, so they are never tolerated.
     pub never_worked: u64,
     /// Evaluators that have to score at least one conversation and have not. Each counts as a failure.
     pub missing_scores: u64,

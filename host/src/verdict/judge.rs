@@ -46,9 +46,9 @@ pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
 /// The verdict on what an evaluator printed for one document, as a line of the streaming form or as its only output: a
 /// result, or a report like `{"error": {"kind": "rejected", "message": "config.min: expected a number"}}`.
 ///
-/// An `error` next to a score is a report, too, and the score then stands for nothing. Only `null`, `false` and `0` say that
-/// there was no error: an empty text is what `str(e)` is for many exceptions, an empty object what `JSON.stringify` makes of
-/// them, and an empty list their arguments.
+/// An `error` next to a score is a report, too, and the score is then ignored. Only `null`, `false` and `0` mean that there
+/// was no error: for many exceptions, `str(e)` is an empty text, `JSON.stringify` returns an empty object, and the list of
+/// arguments is empty.
 #[must_use]
 pub fn from_text(text: &[u8]) -> Verdict {
     result_in(text, true)
@@ -100,8 +100,8 @@ impl Expected {
         }
     }
 
-    /// The verdict on a line of the streaming form. A program may say with which exit code it would have ended if it had been
-    /// given this document alone: then that is the verdict, as it is for a program that has ended so.
+    /// The verdict on a line of the streaming form. A program may report the exit code with which it would have exited if
+    /// it had been given this document alone. The verdict is then the same as for a program that exited with this code.
     pub(crate) fn in_line(self, line: &[u8]) -> Verdict {
         let verdict = self.in_text(line);
         let may_be_report = match &verdict {

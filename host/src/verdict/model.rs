@@ -17,7 +17,7 @@ use crate::{
 pub enum Verdict {
     /// A valid result.
     Answer(Answer),
-    /// It exited with a non-zero code, whatever its output.
+    /// It exited with a non-zero code, regardless of its output.
     Exited {
         /// The exit code.
         code: i32,

@@ -162,7 +162,7 @@ object! {
         parts: Option<Value>,
         /// Whether more of the response follows.
         will_continue | "willContinue": Option<bool>,
-        /// When the response is passed to the model.
+        /// Time at which the response is passed to the model.
         scheduling: Option<Value>,
     } unknown
 }

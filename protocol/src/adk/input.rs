@@ -1,4 +1,4 @@
-//! The document of a custom metric, and the metric it asks for.
+//! The document of a custom metric, and the description of the metric in it.
 
 use std::{borrow::Cow, fmt};
 

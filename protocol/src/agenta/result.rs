@@ -85,7 +85,7 @@ impl TryFrom<Value> for Outputs {
     }
 }
 
-/// Metrics. Agenta knows `score` and `success`.
+/// Metrics. Agenta declares `score` and `success`.
 ///
 /// ```
 /// use evaluator_protocol::{Score, agenta::EvaluateResult};

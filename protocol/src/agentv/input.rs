@@ -244,9 +244,9 @@ impl CodeJudgeInput {
         self.wire.metadata.as_ref()
     }
 
-    /// Returns the settings of the judge: the keys of its entry that AgentV does not know, overridden by those of a block `config`,
-    /// which 2.5 sends separately. All names are in snake_case, as most commands of AgentV write them, at any depth: `minLength`
-    /// of a configuration is `min_length`, and `Tags` is unchanged.
+    /// Returns the settings of the judge: the keys of its entry that AgentV does not use itself, overridden by those of a
+    /// block `config`, which 2.5 sends separately. All names are in snake_case, as most commands of AgentV write them, at
+    /// any depth: `minLength` of a configuration is `min_length`, and `Tags` is unchanged.
     #[must_use]
     pub fn config(&self) -> Option<&JsonObject> {
         self.derived.config.as_ref().or(self.wire.config.as_ref())

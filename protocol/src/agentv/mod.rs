@@ -1,10 +1,9 @@
 //! AgentV's code judges (2.x), code graders (3.x, 4.x) and script graders (5.x).
 //!
 //!
-//! AgentV decides by the score alone, so an evaluator of the default contract that says `FAILED` with a passing score
-//! gets 0 there and keeps its own score in the details. "Not evaluated" is an error there, because any score would be
-//! invented. AgentV documents name no version: keys of all versions are read, and answers contain the rows of all
-//! versions.
+//! AgentV decides by the score alone, so a `FAILED` result of the default contract with a passing score is converted to a
+//! score of 0, with the original score in the details. "Not evaluated" is converted to an error, because any score would be
+//! made up. AgentV documents name no version: keys of all versions are read, and answers contain the rows of all versions.
 #![doc = include_str!("../../docs/agentv.md")]
 //!
 //! Dropped values are listed in [`Converted::dropped`](crate::Converted::dropped).

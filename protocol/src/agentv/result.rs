@@ -51,7 +51,7 @@ impl CodeJudgeResult {
     ///
     /// # Panics
     ///
-    /// If there are no assertions: a result without any has not judged the answer, and must not pass it.
+    /// If there are no assertions, because such a result would pass an answer that was not judged.
     #[must_use]
     #[track_caller]
     pub fn of(assertions: impl IntoIterator<Item = Assertion>) -> Self {

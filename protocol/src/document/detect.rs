@@ -185,7 +185,7 @@ impl Keys {
         }
         let reasons = nearly
             .into_iter()
-            .map(|(contract, lacking)| format!("{lacking} to be one of {contract}"))
+            .map(|(contract, lacking)| format!("for {contract} it lacks {lacking}"))
             .collect();
         Err(Undetected { candidates: Vec::new(), reasons })
     }
@@ -197,7 +197,8 @@ impl Keys {
 pub struct Undetected {
     /// The contracts it matches; none or at least two.
     pub candidates: Vec<Contract>,
-    /// With candidates: the keys by which it matches each. Without: what it lacks to match those it resembles.
+    /// If there are candidates: the keys by which the document matches each of them. Otherwise: the keys that it lacks to
+    /// match the contracts that it resembles.
     reasons: Vec<String>,
 }
 
@@ -205,13 +206,13 @@ impl fmt::Display for Undetected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.candidates[..], &self.reasons[..]) {
             ([], []) => f.write_str(
-                "the document is of no known contract: it has neither `metric_name` (agentevals), nor `candidate_answer` \
+                "the document matches no known contract: it has neither `metric_name` (agentevals), nor `candidate_answer` \
                  or `criteria` with an answer (agentv), nor `eval_metric` with `actual_invocations` (adk), nor `inputs` \
                  with `output` or `outputs` (agenta)",
             ),
             ([], reasons) => write!(
                 f,
-                "the document is of no known contract: it lacks {}",
+                "the document matches no known contract: {}",
                 reasons.join(", or ")
             ),
             (candidates, marks) => {

@@ -21,7 +21,7 @@ pub enum Adk {}
 pub enum AdkOutcome {
     /// A result with its own statuses and rows. It is checked, and written as it is.
     Complete(EvaluationResult),
-    /// A result that does not know of them: they follow from the criterion's threshold and the number of turns, as for
+    /// A result without statuses and rows. They are computed from the criterion's threshold and the number of turns, as for
     /// evaluators of the default contract.
     Plain(EvalResult),
 }

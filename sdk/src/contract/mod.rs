@@ -46,7 +46,7 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
         Ok(())
     }
 
-    /// Returns the answer that says a score and nothing else.
+    /// Returns an answer that contains only a score.
     #[doc(hidden)]
     fn scored(score: Score) -> Self::Output;
 

@@ -79,11 +79,11 @@ pub trait FromInput<'a, C: Contract = Agentevals>: Sized {
         Self::from_input(context).map(Some)
     }
 
-    /// Takes the argument of an evaluator that has no others: whatever is in the document is free to be taken out.
+    /// Extracts the only argument of an evaluator. It may take any part out of the document.
     ///
     /// # Errors
     ///
-    /// Those of [`FromInput::from_input`].
+    /// Returns the errors of [`FromInput::from_input`].
     fn from_only_input(context: &'a mut Context<C>) -> Result<Self, Rejection> {
         Self::from_input(context)
     }

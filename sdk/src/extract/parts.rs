@@ -83,8 +83,8 @@ impl<'a> FromInput<'a> for Invocations<'a> {
 
 /// The turns of the conversation, in order, for evaluators that judge which tools were called in them.
 ///
-/// A document of another host that does not report tool calls is "not evaluated", because a turn without calls says nothing
-/// about the agent. `Option<Trajectory>` is `None` then.
+/// A document of another host that does not report tool calls is "not evaluated", because turns without calls do not show
+/// what the agent did there. `Option<Trajectory>` is `None` for such a document.
 ///
 /// ```
 /// use evaluator_sdk::{Trajectory, evaluator};

@@ -1,8 +1,8 @@
 //! The program around evaluators, which `name::run()` and [`run_any`](crate::run_any) run.
 //!
-//! The program ends the process after a failure instead of returning a code that `main` could drop. The cost: values
-//! held by `main` are not dropped then. An error is the same in both forms: a numbered line says what the exit code
-//! would have been, and stderr gets the same text.
+//! The program ends the process after a failure instead of returning a code that `main` could drop. As a consequence,
+//! values held by `main` are not dropped after a failure. An error is the same in both forms: the answer to a numbered line
+//! contains what the exit code would have been, and stderr gets the same text.
 #![doc = ""]
 #![doc = include_str!("../../docs/program.md")]
 
@@ -120,7 +120,7 @@ fn run(evaluators: &[Evaluator]) -> u8 {
     }
 }
 
-/// Forms that only say something read nothing: at a terminal they would wait for ever.
+/// Forms that only print do not read standard input: at a terminal they would wait forever.
 fn print(out: &mut impl Write, text: &str) -> u8 {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => exit::ANSWERED,

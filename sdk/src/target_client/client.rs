@@ -183,7 +183,8 @@ impl TargetClient {
         }
     }
 
-    /// Sends a request and returns the body of the answer. `calls` is the number of calls to the target it stands for.
+    /// Sends a request and returns the body of the answer. `calls` is the number of calls to the target that the request
+    /// counts as.
     fn ask(
         &self,
         proxy: &Proxy,
@@ -204,7 +205,7 @@ impl TargetClient {
     }
 }
 
-/// From the environment, whatever the document.
+/// Reads the environment; the document is not used.
 #[diagnostic::do_not_recommend]
 impl<C: Contract> FromInput<'_, C> for TargetClient {
     fn from_input(context: &Context<C>) -> Result<Self, Rejection> {
@@ -222,16 +223,16 @@ impl<C: Contract> FromInput<'_, C> for TargetClient {
 pub struct Info {
     /// The target that answers where a request names none.
     pub target_name: String,
-    /// How many calls the host grants this evaluator.
+    /// Number of calls that the host allows this evaluator.
     pub max_calls: u64,
-    /// How many of them are used.
+    /// Number of calls that were used.
     pub call_count: u64,
     /// Names a request may give, each once.
     pub available_targets: Vec<String>,
 }
 
 impl Info {
-    /// How many calls are left.
+    /// Returns the number of remaining calls.
     #[must_use]
     pub fn remaining_calls(&self) -> u64 {
         self.max_calls.saturating_sub(self.call_count)
@@ -264,7 +265,7 @@ impl Info {
 
 /// A question for a target.
 ///
-/// Where only the text matters, a `&str` or `String` will do.
+/// If only the text matters, use a `&str` or `String`.
 ///
 /// ```
 /// use evaluator_sdk::target::Request;
@@ -414,7 +415,8 @@ impl Reply {
         Self { raw_text: sent.raw_text, output, token_usage: sent.token_usage }.checked()
     }
 
-    /// Creates an error where the text says that there is one, which is how items of batches fail, and models since AgentV 5.
+    /// Returns an error if the text reports one. Failed items of batches, and failed models since AgentV 5, are reported in
+    /// this way.
     pub(super) fn checked(self) -> Result<Self, TargetError> {
         match self.raw_text.as_deref().and_then(|text| text.strip_prefix("Error: ")) {
             Some(error) => Err(TargetError::of_reply(error)),

@@ -2,9 +2,9 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-/// Error: a target did not answer, or cannot be asked.
+/// Error: a target did not answer, or cannot be used.
 ///
-/// An evaluator that returns one with `?` could not judge: that is an error for the host, never a score.
+/// An evaluator that returns this error with `?` could not judge. The host records an error, never a score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetError {
@@ -22,7 +22,7 @@ pub enum TargetError {
     },
     /// The answer did not come in time.
     Timeout {
-        /// How long was waited.
+        /// Time after which the call was given up.
         after: Duration,
     },
     /// The proxy does not accept the token.

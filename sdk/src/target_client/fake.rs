@@ -17,8 +17,8 @@ type Otherwise = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
 /// A target with scripted answers that records its requests: see
 /// [`testing::target`](crate::testing::target).
 ///
-/// Answers are given in the order in which they were added; after them [`otherwise`](FakeTarget::otherwise) decides. It counts
-/// calls, refuses empty questions, knows its limit and fails with texts that begin with `Error: ` as a proxy does.
+/// Answers are given in the order in which they were added; after them [`otherwise`](FakeTarget::otherwise) decides. Like a
+/// proxy, it counts calls, enforces their limit, refuses empty questions, and fails with texts that begin with `Error: `.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct FakeTarget {
@@ -55,7 +55,7 @@ impl Default for State {
 }
 
 impl FakeTarget {
-    /// Creates a target with nothing to say.
+    /// Creates a target without scripted answers.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -104,7 +104,7 @@ impl FakeTarget {
         TargetClient::of_script(Arc::clone(&self.script))
     }
 
-    /// Returns the requests so far, in order, those of batches one by one.
+    /// Returns the requests so far, in order. The requests of a batch are listed one by one.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.script.state().requests.clone()

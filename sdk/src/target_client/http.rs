@@ -1,9 +1,9 @@
 //! One HTTP/1.1 request over one connection to this machine.
 //!
-//! No library is used, because little is needed: a proxy on the loopback interface, JSON both ways, one request for each
-//! connection (the proxy closes it). Responses have a `Content-Length`, chunks or neither, and may be preceded by interim
-//! responses. Redirects are not followed, nothing is compressed, no proxy variable of the environment is read and no name
-//! is looked up, so the token is sent nowhere else. Every part has a size limit.
+//! Requests go to a proxy on the loopback interface: JSON both ways, one request for each connection (the proxy closes it).
+//! Responses have a `Content-Length`, chunks or neither, and may be preceded by interim responses. Redirects are not
+//! followed, nothing is compressed, no proxy variable of the environment is read and no name is looked up, so the token is
+//! sent nowhere else. Every part has a size limit.
 //!
 //! HTTP is implemented here because little of it is needed: one request per connection, to a proxy on this machine. A
 //! library would bring proxies, redirects and name resolution, and the token must not be sent anywhere else.

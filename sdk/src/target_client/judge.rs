@@ -113,8 +113,9 @@ impl Judge {
     ///
     /// # Errors
     ///
-    /// [`TargetError`] of the last attempt; [`TargetError::InvalidRequest`] if the template names a variable without a value.
-    /// Return it from the evaluator: an unreadable answer says nothing about the agent, so it must not become a score of 0.
+    /// [`TargetError`] of the last attempt; [`TargetError::InvalidRequest`] if the template names a variable without a
+    /// value. Return it from the evaluator: an unreadable answer is not a judgement of the agent, so it must not become a
+    /// score of 0.
     pub fn judge(
         &self,
         client: &TargetClient,

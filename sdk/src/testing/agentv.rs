@@ -54,7 +54,7 @@ pub fn run(evaluator: &Evaluator, input: &CodeJudgeInput) -> Result<CodeJudgeRes
 ///
 /// # Panics
 ///
-/// When it has another one: with the hits, the misses and the reasoning.
+/// If the result has another score. The message has the hits, the misses and the reasoning.
 #[track_caller]
 pub fn assert_score(result: &CodeJudgeResult, expected: f64) {
     let score = result.score.get();

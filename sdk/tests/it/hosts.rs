@@ -255,7 +255,7 @@ fn an_empty_input_says_what_is_expected() {
 #[test]
 fn an_unknown_document_says_what_it_lacks() {
     let document = json!({"eval_metric": {"metric_name": "m"}}).to_string();
-    let message = "error: steady: the document is of no known contract: it lacks `actual_invocations` to be one of adk\n";
+    let message = "error: steady: the document matches no known contract: for adk it lacks `actual_invocations`\n";
     run("steady", &[], &document).failed(3, message);
 }
 

@@ -27,7 +27,8 @@ const CASE_ID: &str = "agentevals.eval.case.id";
 
 /// Groups traces and extracts the conversation of each group, in the order in which the groups are first seen.
 ///
-/// Reads the built-in conventions. `eval_set_has_multi_turn` says whether a golden conversation has more than one turn; [`GroupBy::Auto`] asks.
+/// Reads the built-in conventions. [`GroupBy::Auto`] uses `eval_set_has_multi_turn`: whether a golden conversation has more
+/// than one turn.
 #[must_use]
 pub fn extract(
     traces: &[Trace],

@@ -75,11 +75,11 @@ pub struct GroupedBy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// By trace, as asked for.
+    /// By trace, as requested.
     Trace,
-    /// By trace, because nothing asks for conversations.
+    /// By trace, because nothing in the input requires conversations.
     TraceByDefault,
-    /// By conversation, as asked for.
+    /// By conversation, as requested.
     Conversation,
     /// By conversation, because a case of the eval set has several turns.
     MultiTurnCase,
@@ -214,7 +214,7 @@ impl<'a> Group<'a> {
 
 /// Groups traces, in the order in which the groups are first seen. Traces that only create agents are in no group.
 ///
-/// `eval_set_has_multi_turn` says whether a golden conversation has more than one turn.
+/// `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
 #[must_use]
 pub fn group(traces: &[Trace], group_by: GroupBy, eval_set_has_multi_turn: bool) -> Vec<Group<'_>> {
     let traces =
@@ -262,7 +262,7 @@ impl Groups {
         self.members[start as usize..self.ends[group] as usize].iter().map(|trace| *trace as usize)
     }
 
-    /// Sorts traces into `groups` groups by their numbers in `group_of`, of which [`NONE`] is no group.
+    /// Sorts traces into `groups` groups by their numbers in `group_of`, where [`NONE`] means that a trace is in no group.
     fn sorted(group_of: &[u32], groups: usize) -> Self {
         // First the start of each group, which moves to its end while the group is filled.
         let mut ends = vec![0; groups];
@@ -286,8 +286,8 @@ impl Groups {
 
 /// Groups traces that are not in memory as [`group`] does.
 ///
-/// Only traces whose names the index does not know are read. A trace that cannot be read is a group of its own; the next
-/// read reports the error.
+/// Only traces whose names are not in the index are read. A trace that cannot be read is a group of its own; the next read
+/// reports the error.
 #[must_use]
 pub fn group_indexed(
     index: &TraceIndex,
@@ -393,7 +393,7 @@ fn may_have_name(key: usize, text: &[u8]) -> bool {
 /// Not the number of a name.
 const NONE: u32 = u32::MAX;
 
-/// Returns the number of the name that [`conversation_key`] gives a trace, behind that of the key.
+/// Returns the number of the key, and the number of the name that [`conversation_key`] gives a trace.
 fn indexed_key(
     index: &TraceIndex,
     others: &mut IndexSet<String>,
@@ -420,7 +420,7 @@ fn has_session_name(trace: &Trace) -> bool {
     trace.spans.iter().any(|span| key_in(&span.resource, SESSION_NAME).is_some())
 }
 
-/// Returns the name of the conversation of a trace, from the earliest span that has one, behind the number of the key.
+/// Returns the number of the key and the name of the conversation of a trace, from the earliest span that has one.
 fn conversation_key(trace: &Trace) -> Option<(usize, String)> {
     let mut spans: Vec<_> = trace.spans.iter().collect();
     spans.sort_by(|a, b| (a.start_ns, &a.span_id).cmp(&(b.start_ns, &b.span_id)));

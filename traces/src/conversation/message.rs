@@ -53,7 +53,7 @@ pub(super) struct CallPart {
 #[derive(Clone, Debug)]
 pub(super) struct ResponsePart {
     pub(super) id: PartId,
-    /// `None` when the part does not say which tool it is about.
+    /// `None` if the part does not name the tool.
     pub(super) name: Option<String>,
     pub(super) response: Recorded,
 }
@@ -266,7 +266,8 @@ pub(crate) fn json_or_text(value: &Value) -> Value {
 ///
 /// # Errors
 ///
-/// The value is neither, as when a limit of the exporter cut it off. The text reads after the name of the attribute.
+/// The value is neither, e.g. because a limit of the exporter cut it off. The error text is meant to follow the name of the
+/// attribute.
 pub(crate) fn read_messages(value: &Value) -> Result<Vec<Message>, String> {
     let structure = match value {
         Value::String(text) if is_placeholder(text) => return Ok(Vec::new()),
@@ -293,7 +294,7 @@ pub(crate) fn read_messages(value: &Value) -> Result<Vec<Message>, String> {
 ///
 /// # Errors
 ///
-/// The text is not JSON. The text of the error reads after the name of the attribute.
+/// The text is not JSON. The error text is meant to follow the name of the attribute.
 pub(crate) fn json_text(text: &str, opaque: Paths) -> Result<Value, String> {
     parse_leaving(text, &ParseOptions::default(), opaque).map(|parsed| parsed.value).map_err(
         |error| match is_cut(text, &error) {
@@ -303,8 +304,8 @@ pub(crate) fn json_text(text: &str, opaque: Paths) -> Result<Value, String> {
     )
 }
 
-/// Returns true for text that starts as a JSON array or object and ends inside it, as when a limit of the exporter cut it
-/// off. Other text that is not JSON may be what the model wrote.
+/// Returns true for text that starts as a JSON array or object and ends inside it, e.g. because a limit of the exporter cut
+/// it off. Other text that is not JSON may be what the model wrote.
 pub(crate) fn is_cut_json(text: &str) -> bool {
     if !text.trim_start().starts_with(['{', '[']) {
         return false;

@@ -8,7 +8,7 @@ use crate::{json::Value, trace::SpanStatus};
 /// A group of traces that is evaluated together: the turns of one trace, or of all traces of a session.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// Trace id the report shows: that of the group's first member.
+    /// Trace id that the report shows: the id of the group's first trace.
     pub trace_id: Arc<str>,
     /// Turns in order of (start, span id), continuations joined. Empty when nothing was found.
     pub turns: Vec<Turn>,
@@ -197,7 +197,7 @@ pub struct ToolCall {
     /// Result as recorded, or the message of the error if the call failed without one; JSON text is parsed, `Null` when
     /// none was recorded.
     pub result: Recorded,
-    /// Whether the recording says that the call failed.
+    /// Whether the call was recorded as failed.
     pub is_error: bool,
     /// Message of the exception or of the status of a call that failed.
     #[serde(skip)]

@@ -65,8 +65,8 @@ fn place<'t>(chain: &[&'t SpanView<'_>]) -> Option<(i128, &'t str)> {
     Some((outermost.start_ns, &outermost.span_id))
 }
 
-/// Returns true if two spans, one inside the other, record the same call. Different ids prove nothing: a protocol between
-/// client and server counts its own requests.
+/// Returns true if two spans, one inside the other, record the same call. Different ids do not prove that the calls differ,
+/// because a protocol between client and server numbers its own requests.
 fn is_same_call(outer: &SpanView<'_>, inner: &SpanView<'_>) -> bool {
     [keys::TOOL_NAME, keys::TOOL_CALL_ID].into_iter().any(|key| {
         let outer = outer.attributes.text(key);
@@ -113,7 +113,7 @@ fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
     }
 }
 
-/// Returns what a span says about its failure: the message of its last exception, else the description of its status where
+/// Returns the error message of a failed span: the message of its last exception, else the description of its status where
 /// the convention has no other place for it.
 fn error_of(view: &SpanView<'_>) -> Option<(String, Source)> {
     let message = |event: &Event| {

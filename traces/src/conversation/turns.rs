@@ -1,7 +1,7 @@
 //! Turns of one trace, and the turns of several traces that are rounds of one turn.
 //!
-//! Telemetry of a client library knows no agents: each model call is a trace of its own, and a turn with tools comes as
-//! several. A round that starts with tool results continues the turn that requested them.
+//! Client libraries do not record agents: each model call is a trace of its own, and a turn with tools consists of several
+//! traces. A round that starts with tool results continues the turn that requested them.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -87,7 +87,8 @@ impl DraftTurn {
         }
     }
 
-    /// Returns the parts that the producer did not record. Where it recorded others of the kind, it recorded all there was.
+    /// Returns the parts that the producer did not record. A part counts as recorded if the producer recorded other parts
+    /// of its kind.
     fn unrecorded(&self, recorded: RecordedSides) -> Vec<Unrecorded> {
         let Content { input, output, arguments, switch } = self.content;
         let RecordedSides { input: has_input, output: has_output, arguments: has_arguments } =
@@ -131,8 +132,8 @@ impl RecordedSides {
 
 /// Returns the turns of a trace in the order of the walk, and adds what cannot be read in it to `errors`.
 ///
-/// A turn hangs on an agent or workflow with no other above it, or on the root span of model calls that no agent
-/// covers.
+/// The anchor of a turn is an agent or workflow that has none among its ancestors, or the root span of model calls that are
+/// not part of an agent.
 pub(super) fn read_turns(
     trace: &Trace,
     conventions: &Conventions,
@@ -193,8 +194,8 @@ fn has_failed(view: &SpanView<'_>) -> bool {
         || view.attributes.nonempty_text(keys::ERROR_TYPE).is_some()
 }
 
-/// The span that results are about. A root that is no agent may be anything, the server's span of a request for example,
-/// unless it records a model call.
+/// The span that results belong to. A root that is neither an agent nor a model call may be anything, e.g. the span of a
+/// server for a request.
 fn judged(root_anchored: bool, anchor: JudgedSpan, calls: &[Call]) -> JudgedSpan {
     let records_anchor = |call: &Call| call.is_recorded_by(&anchor.trace_id, &anchor.span_id);
     if !root_anchored || calls.iter().any(records_anchor) {
@@ -205,7 +206,7 @@ fn judged(root_anchored: bool, anchor: JudgedSpan, calls: &[Call]) -> JudgedSpan
     last.map_or(anchor, |call| call.span.clone())
 }
 
-/// What the user said: to the anchor, else to the first call that recorded its input.
+/// The text of the user: from the input of the anchor, else of the first call that recorded its input.
 fn user_input<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option<&'a Source>) {
     if anchor.is_empty() {
         let first = calls.iter().find(|call| !call.input.is_empty());
@@ -219,8 +220,8 @@ fn user_input<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option
     (said, anchor.source.as_ref())
 }
 
-/// What the agent answered: the anchor's output, else that of the last call that says something. Calls a tool makes
-/// speak to the tool, not to the user, unless there are no others.
+/// The answer of the agent: the output of the anchor, else of the last model call with text. Calls that a tool makes are
+/// used only if there are no others, since they answer the tool and not the user.
 fn final_output<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option<&'a Source>) {
     if !anchor.is_empty() {
         return (anchor, anchor.source.as_ref());
@@ -297,7 +298,7 @@ fn continues(previous: &DraftTurn, turn: &DraftTurn) -> bool {
     }
 }
 
-/// Returns true if only missing message content leaves open whether a turn continues the previous one.
+/// Returns true if it is unknown whether a turn continues the previous one, only because message content is missing.
 fn may_continue(previous: &DraftTurn, turn: &DraftTurn) -> bool {
     let (Some(first), Some(last)) = (first_call(turn), last_call(previous)) else { return false };
     turn.root_anchored
@@ -630,7 +631,7 @@ mod join_tests {
         turns::turns_of,
     };
 
-    /// The turns of two traces, the first of which asks for a tool.
+    /// The turns of two traces, the first of which requests a tool call.
     fn joined(output: Value, second: Recording) -> Vec<DraftTurn> {
         let first = Recording::default()
             .with_trace_id(1)

@@ -210,7 +210,7 @@ pub enum FieldProblem {
         found: &'static str,
     },
     /// The field is present in both spellings of its key.
-    #[error("the key is there in `camelCase`, too")]
+    #[error("the key is also present in camelCase")]
     Twice,
     /// A case has both or neither of `conversation` and `conversation_scenario`.
     #[error("expected exactly one of 'conversation' and 'conversation_scenario'")]

@@ -186,7 +186,7 @@ fn every_field_is_checked_at_its_place() {
             format!("{at}.intermediate_data.tool_uses: unknown key"),
         ),
         (turn(r#"{"user_content": {}, "invocation_id": null}"#), format!("{at}.invocation_id: expected a string, found null")),
-        (turn(r#"{"user_content": {}, "userContent": {}}"#), format!("{at}.user_content: the key is there in `camelCase`, too")),
+        (turn(r#"{"user_content": {}, "userContent": {}}"#), format!("{at}.user_content: the key is also present in camelCase")),
         (
             turn(r#"{"user_content": {}, "intermediate_data": {"tool_uses": null}}"#),
             format!("{at}.intermediate_data.tool_uses: expected an array, found null"),

@@ -1,7 +1,7 @@
 //! Custom metrics and their criteria.
 //!
-//! An entry of `custom_metrics` says which program computes the metric and describes it. The criterion says how the program
-//! is called:
+//! An entry of `custom_metrics` names the program that computes the metric, and describes the metric. The criterion defines
+//! how the program is called:
 //!
 //! | key | meaning |
 //! |---|---|

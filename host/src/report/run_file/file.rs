@@ -25,7 +25,8 @@ use crate::{files::sync_directory, report::Partial, trace::FileStamp};
 /// Directory of run files without a name, in the working directory.
 const DIRECTORY: &str = ".evaluator";
 
-/// How long the lock of a program may outlive it: until processes that it was just starting have become others.
+/// Time for which the lock may still be held after the program exited: processes that it was starting hold the lock until
+/// they execute their program.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The file that a run is saved in.
@@ -50,7 +51,7 @@ pub(super) struct Opened {
     pub(super) damage: Option<Damage>,
 }
 
-/// The members of a header that say whether the others can be read.
+/// The members of a header that decide whether the others can be read.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct FormatOf {
@@ -58,13 +59,13 @@ struct FormatOf {
     version: u64,
 }
 
-/// An evaluation of which only the name of the evaluator is read.
+/// The part of an evaluation that is read: the name of the evaluator.
 #[derive(Deserialize)]
 struct Named {
     name: String,
 }
 
-/// The end of a run of which only that is read whether everything was evaluated.
+/// The part of an end line that is read: whether everything was evaluated.
 #[derive(Deserialize)]
 struct Ended {
     partial: Option<Partial>,
@@ -78,7 +79,7 @@ pub struct Damage {
     pub line: usize,
     /// Its position in bytes.
     pub offset: u64,
-    /// What is wrong with it.
+    /// Description of the damage.
     pub reason: String,
     /// Number of damaged lines.
     pub lines: usize,
@@ -253,7 +254,7 @@ fn copy(
 ///
 /// # Errors
 ///
-/// It is not the header of a run file that this version reads.
+/// The line is not the header of a run file that this version reads.
 pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileError> {
     let file = path.to_owned();
     let found: FormatOf = match format::open(line) {
@@ -316,7 +317,7 @@ fn is_zero(mut file: &File) -> io::Result<bool> {
     }
 }
 
-/// What evaluators say about conversations is readable by its owner only.
+/// Makes the file readable by its owner only, since it contains the answers of evaluators.
 #[cfg(unix)]
 fn private(options: &mut OpenOptions) {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

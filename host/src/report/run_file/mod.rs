@@ -12,9 +12,9 @@
 //! | `writer` | what a run adds to its file |
 //! | `saved` | the report of saved runs |
 //!
-//! An evaluation of an earlier run is used if everything is the same that decides it: the content of the evaluator's files,
-//! the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the evaluator
-//! reads elsewhere (the network, the environment, other files) does not count.
+//! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
+//! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
+//! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
 mod digest;
 mod file;
@@ -42,7 +42,7 @@ pub(crate) use writer::{Event, RunWriter, TOOL};
 enum Unusable {
     /// A run does not start.
     Refused(#[from] RunFileError),
-    /// A run goes on without the file.
+    /// A run continues without the file.
     Failed(#[from] io::Error),
 }
 
@@ -63,7 +63,7 @@ pub enum RunFileError {
         file: PathBuf,
     },
     /// It is something else.
-    #[error("{} is not a run file; it is left as it is, name another file", .file.display())]
+    #[error("{} is not a run file and was not changed; name another file", .file.display())]
     Foreign {
         /// The file.
         file: PathBuf,

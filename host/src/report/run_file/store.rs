@@ -210,7 +210,7 @@ impl<R: Read> Lines<R> {
 
     /// Reads the next line into the buffer, without its line end. `None` at the end of the file.
     ///
-    /// Of a line that cannot be one of a run file only the start is kept: the file may be anything.
+    /// Keeps only the start of a line that cannot be part of a run file, because the file may have any content.
     ///
     /// # Errors
     ///

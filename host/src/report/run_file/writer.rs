@@ -54,7 +54,7 @@ struct Named {
     is_reported: bool,
 }
 
-/// Something that went wrong with the file. The run goes on.
+/// A problem with the file. The run continues.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The named file cannot be written. Returned once.
@@ -138,7 +138,7 @@ impl RunWriter {
         self.note(added);
     }
 
-    /// Adds that the evaluations of an evaluator so far are not to be used by a later run.
+    /// Marks the evaluations of an evaluator so far as not usable by later runs.
     pub(crate) fn withdraw(&mut self, evaluator: &str, reason: &str) {
         let (evaluator, reason) = (evaluator.to_owned(), reason.to_owned());
         self.add(kind::WITHDRAWN, &WithdrawnRecord { evaluator, reason });
@@ -194,7 +194,7 @@ impl RunWriter {
         event
     }
 
-    /// Why not everything was evaluated so far; `None` if everything was.
+    /// Reason why not everything was evaluated so far; `None` if everything was.
     pub(crate) fn partial(&self) -> Option<Partial> {
         self.collector.partial()
     }

@@ -43,7 +43,7 @@ pub struct Service {
 pub struct Offered {
     /// Name, unique in the service.
     pub name: String,
-    /// What it scores, by its author; empty if not known.
+    /// The author's description of what it scores; empty if there is none.
     pub description: String,
     /// Contract that it is written against.
     pub contract: String,
@@ -235,7 +235,7 @@ struct Entry {
     defaults: Defaults,
     /// Whether the program decides the name.
     may_be_renamed: bool,
-    /// Whether it stands for all evaluators of its program.
+    /// Whether this entry represents all evaluators of its program.
     holds_all: bool,
 }
 

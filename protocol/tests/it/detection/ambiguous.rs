@@ -75,6 +75,6 @@ fn parts_of_one_contract_are_not_claimed_by_another() {
     ] {
         let (candidates, message) = undetected(document.to_string().as_bytes());
         assert_eq!(candidates, [], "{document}");
-        assert!(message.contains("of no known contract"), "{message}");
+        assert!(message.contains("matches no known contract"), "{message}");
     }
 }

@@ -23,7 +23,7 @@ fn documents_without_a_key_are_what_they_were_or_refused() {
                 Err(error) => {
                     let error = error.to_string();
                     let helps = error.contains("missing field")
-                        || error.contains("no known contract: it lacks");
+                        || error.contains("no known contract: for ");
                     assert!(helps, "{name} without {key}: {error}");
                 }
             }

@@ -80,39 +80,39 @@ fn what_is_missing_is_said() {
     for (document, message) in [
         (
             json!({"a": 1}),
-            "the document is of no known contract: it has neither `metric_name` (agentevals), nor `candidate_answer` or \
+            "the document matches no known contract: it has neither `metric_name` (agentevals), nor `candidate_answer` or \
              `criteria` with an answer (agentv), nor `eval_metric` with `actual_invocations` (adk), nor `inputs` with \
              `output` or `outputs` (agenta)",
         ),
         (
             json!({"eval_metric": {}}),
-            "the document is of no known contract: it lacks `actual_invocations` to be one of adk",
+            "the document matches no known contract: for adk it lacks `actual_invocations`",
         ),
         (
             json!({"actual_invocations": []}),
-            "the document is of no known contract: it lacks `eval_metric` to be one of adk",
+            "the document matches no known contract: for adk it lacks `eval_metric`",
         ),
         (
             json!({"inputs": {}}),
-            "the document is of no known contract: it lacks `output` or `outputs` to be one of agenta",
+            "the document matches no known contract: for agenta it lacks `output` or `outputs`",
         ),
         (
             json!({"output": ""}),
-            "the document is of no known contract: it lacks `criteria` to be one of agentv, or `inputs` to be one of agenta",
+            "the document matches no known contract: for agentv it lacks `criteria`, or for agenta it lacks `inputs`",
         ),
         (
             json!({"question": "?"}),
-            "the document is of no known contract: it lacks `candidate_answer` to be one of agentv",
+            "the document matches no known contract: for agentv it lacks `candidate_answer`",
         ),
         (
             json!({"expected_outcome": "e", "inputs": {}}),
-            "the document is of no known contract: it lacks `candidate_answer` to be one of agentv, or `output` or \
-             `outputs` to be one of agenta",
+            "the document matches no known contract: for agentv it lacks `candidate_answer`, or for agenta it lacks `output` or \
+             `outputs`",
         ),
         (
             json!({"criteria": "c"}),
-            "the document is of no known contract: it lacks an answer (`output`, `answer`, `output_text` or `output_path`) \
-             to be one of agentv",
+            "the document matches no known contract: for agentv it lacks an answer (`output`, `answer`, `output_text` \
+             or `output_path`)",
         ),
     ] {
         assert_eq!(undetected(document.to_string().as_bytes()), (vec![], message.to_owned()));

@@ -1,4 +1,4 @@
-//! `CrewAI`: what a crew was asked is in the descriptions of its tasks.
+//! `CrewAI`: the request to a crew is in the descriptions of its tasks.
 
 use super::{Convention, Kind, SpanDraft};
 use crate::{

@@ -22,7 +22,7 @@ pub(super) const ASSISTANT_MESSAGE: &str = "gen_ai.assistant.message";
 pub(super) const TOOL_MESSAGE: &str = "gen_ai.tool.message";
 pub(super) const CHOICE: &str = "gen_ai.choice";
 
-/// The deprecated event of one message. Those of system messages say nothing a turn is made of.
+/// The deprecated event of one message. System messages are not part of a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MessageEvent {
     System,

@@ -1,8 +1,8 @@
 //! Conventions: the ways in which instrumentations record agents, and one reading of a span whatever convention it follows.
 //!
 //! A [`Convention`] recognizes spans and fills a [`SpanDraft`] from what they recorded: messages, and attributes under the
-//! names of the `GenAI` semantic conventions. [`Conventions`] is the registry; its order is the precedence. A part that
-//! is already filled is never replaced, and a list of messages comes whole from one source.
+//! names of the `GenAI` semantic conventions. [`Conventions`] is the registry; its order is the precedence. A part that is
+//! already filled is never replaced, and a list of messages is taken completely from one source.
 //!
 //! | file | contents |
 //! |---|---|

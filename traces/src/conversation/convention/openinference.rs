@@ -48,7 +48,7 @@ const TOOL_FACTS: [(&str, &str); 3] =
     [("tool_call.id", TOOL_CALL_ID), ("tool.id", TOOL_CALL_ID), ("tool.name", TOOL_NAME)];
 const PARAMETERS: &str = "tool.parameters";
 
-/// The model, asked for or answering: the specification leaves it open.
+/// The requested or the responding model; the specification does not define which.
 const MODEL: &str = "llm.model_name";
 const FINISH_REASON: &str = "llm.finish_reason";
 const INPUT_LIST: &str = "llm.input_messages";
@@ -137,7 +137,7 @@ impl Convention for OpenInference {
         }
     }
 
-    /// An agent that another convention describes keeps what that says of its input and output, even if it is nothing.
+    /// If another convention describes an agent, input and output are those of that convention, even if it recorded none.
     fn read(&self, draft: &mut SpanDraft<'_>) {
         let span = draft.span;
         if span_kind(span).is_none() {
@@ -248,8 +248,9 @@ fn value_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> 
 
 /// Returns for each span whether it is the outermost one of the convention with a model call or an agent below it.
 ///
-/// The specification (`spec/README.md`) has the root span stand for the run of an agent or pipeline. A chain further in is glue: frameworks
-/// make one of every function, and name an "agent" whatever has that word in its name, once per round.
+/// In the specification (`spec/README.md`), the root span represents the run of an agent or pipeline. Inner chains are not
+/// runs: frameworks record a chain for every function, and an "agent" for every function with that word in its name, once
+/// per round.
 fn runs(trace: &Trace) -> Vec<bool> {
     let mut outermost: Vec<Option<usize>> = vec![None; trace.spans.len()];
     let mut runs = vec![false; trace.spans.len()];
@@ -316,8 +317,8 @@ fn is_chain(span: &Span) -> bool {
     span_kind(span).is_some_and(|kind| kind.eq_ignore_ascii_case("CHAIN"))
 }
 
-/// Returns true if the span records that one agent handed over to another. The tool call that requested it is in the model's
-/// messages, under a name that this span does not know.
+/// Returns true if the span records that one agent handed over to another. The tool call that requested it is in the
+/// model's messages, under a name that this span does not contain.
 fn is_handoff(span: &Span) -> bool {
     span.name.starts_with("handoff to ")
         && span.attributes.get("tool.name").is_none_or(Value::is_empty_like)
@@ -339,7 +340,7 @@ impl Side {
     }
 }
 
-/// The messages under `llm.input_messages` or `llm.output_messages`; none when they say nothing.
+/// The messages under `llm.input_messages` or `llm.output_messages`; none if they have no content.
 ///
 /// # Errors
 ///
@@ -467,7 +468,8 @@ fn structure(value: &Value) -> Value {
     }
 }
 
-/// Returns true for the schema of a tool's parameters, which the specification asks for; some record the arguments.
+/// Returns true for the schema of a tool's parameters, which the specification requires; some instrumentations record the
+/// arguments instead.
 fn is_schema(parameters: &Value) -> bool {
     parameters.get("type").and_then(Value::as_str) == Some("object")
         && parameters.get("properties").is_some_and(|properties| properties.as_object().is_some())

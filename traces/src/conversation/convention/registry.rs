@@ -50,8 +50,8 @@ pub trait Convention: fmt::Debug + Send + Sync {
     /// Fills what the convention records of a span, and nothing if the span does not follow it.
     fn read(&self, draft: &mut SpanDraft<'_>);
 
-    /// Returns where the producer of a span records content, and how that is switched on. Default: as the `GenAI` conventions
-    /// say.
+    /// Returns where the producer of a span records content, and how that is switched on. Default: as in the `GenAI`
+    /// conventions.
     fn content(&self, _span: &Span) -> Content {
         Content::default()
     }
@@ -67,7 +67,7 @@ pub struct Content {
     pub output: &'static str,
     /// Attribute of the arguments of a tool.
     pub arguments: &'static str,
-    /// What to do to have them recorded; reads after "to record content,".
+    /// How to have them recorded; a clause that follows "to record content,".
     pub switch: &'static str,
 }
 
@@ -119,7 +119,7 @@ impl Default for Conventions {
 }
 
 impl Conventions {
-    /// Adds a convention, which precedes all known ones. It replaces a known one of the same name.
+    /// Adds a convention, which takes precedence over all known ones. It replaces a known convention with the same name.
     pub fn register(&mut self, convention: impl Convention + 'static) {
         self.0.retain(|known| known.name() != convention.name());
         self.0.insert(0, Arc::new(convention));

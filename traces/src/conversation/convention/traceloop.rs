@@ -74,7 +74,7 @@ fn span_kind(span: &Span) -> Option<&str> {
 }
 
 /// Fills the answer of a model from the output of the method that the span records, if it has no messages: tool calls of
-/// `LlamaIndex` are there only.
+/// `LlamaIndex` are recorded nowhere else.
 fn read_model(draft: &mut SpanDraft<'_>) {
     if !draft.needs_output() {
         return;
@@ -147,8 +147,8 @@ fn callback_result(output: Value) -> (Value, Option<Value>) {
     }
 }
 
-/// Older producers name no operation. A span that names a model and a provider may just as well wrap the call, so it
-/// must also carry something only the call knows.
+/// Older producers do not record the operation. A span with a model and a provider may also be a wrapper of the call, so
+/// the span must have another attribute that only the call itself has.
 fn records_a_call(attributes: &Object) -> bool {
     let says = |key| attributes.get(key).is_some_and(Value::is_truthy);
     says(REQUEST_MODEL)
