@@ -17,6 +17,7 @@
 
 mod alignment;
 mod efficiency;
+pub mod judge;
 mod judged;
 mod registry;
 mod response_match;
