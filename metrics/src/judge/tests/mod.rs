@@ -1,6 +1,11 @@
 //! Vectors of judge metrics: results of the original software with a scripted judge.
 
+mod agentevals;
+mod metrics;
+mod outcome;
 mod parsers;
+mod prompts;
+mod rules;
 
 use std::{env, fs, path::PathBuf};
 
@@ -20,4 +25,8 @@ fn vectors(file: &str) -> Vec<Value> {
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_else(|| panic!("no text {key} in {value:?}"))
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).unwrap_or_else(|| panic!("no list {key} in {value:?}"))
 }
