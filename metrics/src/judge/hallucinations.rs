@@ -13,18 +13,19 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hallucinations;
 
-/// Returns the texts of a turn that are checked, each with the number of events before it.
+/// Returns the texts of a turn that are checked, each with the index of its event; that of the answer is behind the last.
 fn responses(case: &Case<'_>, turn: &JudgedTurn) -> Vec<(String, usize)> {
     let events = turn.steps.events();
     let mut responses = Vec::new();
     if case.criterion.check_intermediate {
         for (index, event) in events.iter().enumerate() {
-            responses.push((event.content.as_ref().and_then(Content::text), index));
+            let texts = event.content.iter().flat_map(Content::texts);
+            responses.extend(texts.map(|text| (text.to_owned(), index)));
         }
     }
-    responses.push((turn.answer_text(), events.len()));
-    let texts = responses.into_iter().filter_map(|(text, before)| Some((text?, before)));
-    texts.filter(|(text, _)| !text.is_empty()).collect()
+    let answer = turn.answer_text().filter(|text| !text.is_empty());
+    responses.extend(answer.map(|text| (text, events.len())));
+    responses
 }
 
 /// Returns the sentences that the judge found.
@@ -58,11 +59,11 @@ impl Judge for Hallucinations {
     fn follow_up(&self, case: &Case<'_>, asked: &Asked) -> Option<Question> {
         let Question { turn, part, prompt: SEGMENT, .. } = asked.question else { return None };
         let judged = case.actual.get(turn)?;
-        let (_, before) = *responses(case, judged).get(part)?;
+        let (_, event) = *responses(case, judged).get(part)?;
         let (_, found) = segments(case, asked).read.into_iter().next()?;
         let lines: Vec<String> =
             found.iter().map(|sentence| format!("<sentence>{sentence}</sentence>")).collect();
-        let variables = vec![("context", context(judged, before)), ("sentences", lines.join("\n"))];
+        let variables = vec![("context", context(judged, event)), ("sentences", lines.join("\n"))];
         Some(Question { variables, ..question(turn, part, VALIDATE) })
     }
 

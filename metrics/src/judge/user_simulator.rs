@@ -21,21 +21,24 @@ fn scenario<'a>(case: &Case<'a>) -> Result<&'a Scenario, Refusal> {
     case.scenario.ok_or_else(missing)
 }
 
-/// Returns the turns as text.
+/// Returns the turns as text. An answer without parts is the word `None`, as in ADK.
 fn history(turns: &[JudgedTurn]) -> String {
-    let messages = turns.iter().flat_map(|turn| {
-        let user = turn.user_text().map(|text| ("user", text));
-        let role = turn.answer.as_ref().map_or("", |answer| answer.role.as_str());
-        let answer = turn.answer_text().map(|text| (role, text));
-        [user, answer]
-    });
-    let lines = messages.flatten().map(|(role, text)| format!("{role}: {text}"));
-    lines.collect::<Vec<_>>().join("\n\n")
+    let none = || "None".to_owned();
+    let mut messages = Vec::new();
+    for turn in turns {
+        messages.extend(turn.user_text().map(|text| format!("user: {text}")));
+        messages.extend(
+            turn.answer
+                .as_ref()
+                .map(|answer| format!("{}: {}", answer.role, answer.text().unwrap_or_else(none))),
+        );
+    }
+    messages.join("\n\n")
 }
 
 /// Returns whether the first message is the one of the scenario; `None` if it has no text.
 fn starts_as_planned(case: &Case<'_>, scenario: &Scenario) -> Option<bool> {
-    let text = case.actual.first()?.user_text().filter(|text| !text.is_empty())?;
+    let text = case.actual.first()?.user_text()?;
     Some(strip(&text) == strip(&scenario.starting_prompt))
 }
 

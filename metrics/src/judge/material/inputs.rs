@@ -1,10 +1,9 @@
 //! Texts that are put into prompts.
 
-use std::fmt::Write as _;
-
 use evaluator_json::{Object, Value, to_indented, to_python_in_order};
+use indexmap::IndexSet;
 
-use super::{Agent, Call, Content, Event, JudgedTurn, Response, Steps, adk::snake_case};
+use super::{Agent, Call, Content, Event, JudgedTurn, Part, Response, Steps, adk::snake_case};
 use crate::turns::{count, object};
 
 /// Text in place of declarations of tools.
@@ -161,19 +160,22 @@ pub(in crate::judge) fn grounding(events: &[Event]) -> String {
     to_indented(&object([("grounding_metadata", Value::Array(searched))]))
 }
 
-/// Returns everything that an answer may rest on, with the first `events` events.
-pub(in crate::judge) fn context(turn: &JudgedTurn, events: usize) -> String {
+/// Returns everything that a text of the turn may rest on: the text that event number `event` has, or the answer if there is
+/// no event of that number. Only sources that were searched until then count.
+pub(in crate::judge) fn context(turn: &JudgedTurn, event: usize) -> String {
+    let events = turn.steps.events();
     let agents = turn.agents.as_deref().unwrap_or_default();
     let instructed = agents.iter().filter(|agent| !agent.instructions.is_empty());
     let instructions: Vec<String> =
         instructed.map(|agent| format!("{}:\n{}", agent.name, agent.instructions)).collect();
+    let searched = &events[..events.len().min(event + 1)];
     let mut sections = vec![
         format!("Developer instructions:\n{}\n", instructions.join("\n\n")),
         format!("User prompt:\n{}\n", turn.user_text().unwrap_or_else(|| "None".to_owned())),
         format!("Tool definitions:\n{}\n", tool_declarations(turn.agents.as_deref())),
-        format!("Grounding metadata:\n{}\n", grounding(turn.steps.events())),
+        format!("Grounding metadata:\n{}\n", grounding(searched)),
     ];
-    let before = turn.steps.events().iter().take(events);
+    let before = events.iter().take(event);
     for content in before.filter_map(|event| event.content.as_ref()) {
         let text = content.texts().join("\n");
         if !text.is_empty() {
@@ -206,15 +208,7 @@ pub(in crate::judge) fn dialogue(turns: &[JudgedTurn]) -> String {
             if !text.is_empty() {
                 lines.push(format!("{who}: {text}"));
             }
-            for call in content.calls() {
-                let name = call.name.as_deref().unwrap_or("None");
-                lines.push(format!("{who} (tool call): {name}({})", members(&call.args)));
-            }
-            for output in content.responses() {
-                let name = output.name.as_deref().unwrap_or("None");
-                let response = members(&output.response);
-                lines.push(format!("{who} (tool output): {name} -> {response}"));
-            }
+            lines.extend(content.parts.iter().filter_map(|part| acted(part, &who)));
         }
         if let Some(text) = turn.answer.as_ref().map(said).filter(|text| !text.is_empty()) {
             let first = turn.steps.events().first();
@@ -223,6 +217,21 @@ pub(in crate::judge) fn dialogue(turns: &[JudgedTurn]) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Returns the line of a tool call or a tool response.
+fn acted(part: &Part, who: &str) -> Option<String> {
+    match part {
+        Part::Call(call) => {
+            let name = call.name.as_deref().unwrap_or("None");
+            Some(format!("{who} (tool call): {name}({})", members(&call.args)))
+        }
+        Part::Response(output) => {
+            let name = output.name.as_deref().unwrap_or("None");
+            Some(format!("{who} (tool output): {name} -> {}", members(&output.response)))
+        }
+        Part::Text(_) | Part::Other => None,
+    }
 }
 
 fn speaker(author: &str, number: usize) -> String {
@@ -241,39 +250,36 @@ fn members(value: &Value) -> String {
     }
 }
 
-/// Returns all agents of a conversation, each once.
-fn agents(turns: &[JudgedTurn]) -> Vec<&Agent> {
-    let mut agents: Vec<&Agent> = Vec::new();
-    for agent in turns.iter().filter_map(|turn| turn.agents.as_ref()).flatten() {
-        if !agents.iter().any(|known| known.name == agent.name) {
-            agents.push(agent);
-        }
-    }
-    agents
+/// Returns the agents of all turns; an agent of several turns is there several times.
+fn agents(turns: &[JudgedTurn]) -> impl Iterator<Item = &Agent> {
+    turns.iter().filter_map(|turn| turn.agents.as_ref()).flatten()
+}
+
+/// Joins texts, each of which appears once.
+fn join_unique(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
+    texts.into_iter().collect::<IndexSet<String>>().into_iter().collect::<Vec<_>>().join(separator)
 }
 
 /// Returns the instructions of all agents of a conversation.
 pub(in crate::judge) fn agent_instructions(turns: &[JudgedTurn]) -> String {
     let blocks = agents(turns)
-        .into_iter()
         .map(|agent| format!("Agent {} Instructions:\n{}", agent.name, agent.instructions));
-    blocks.collect::<Vec<_>>().join("\n\n")
+    join_unique(blocks, "\n\n")
 }
 
-/// Returns the tools of all agents of a conversation.
+/// Returns the tools of all agents of a conversation. ADK lists each line once, also if agents share a tool.
 pub(in crate::judge) fn agent_definitions(turns: &[JudgedTurn]) -> String {
-    let blocks = agents(turns).into_iter().map(|agent| {
-        let mut block = format!("Agent: {}", agent.name);
+    let mut lines = Vec::new();
+    for agent in agents(turns) {
+        lines.push(format!("Agent: {}", agent.name));
         for tool in &agent.tools {
             let tool = declared(tool, false);
             let declarations = tool.get("function_declarations").and_then(Value::as_array);
             for function in declarations.unwrap_or_default() {
                 let text = |key| function.get(key).and_then(Value::as_str).unwrap_or("None");
-                // Writing to a string cannot fail.
-                let _ = write!(block, "\n- {}: {}", text("name"), text("description"));
+                lines.push(format!("- {}: {}", text("name"), text("description")));
             }
         }
-        block
-    });
-    blocks.collect::<Vec<_>>().join("\n")
+    }
+    join_unique(lines, "\n")
 }

@@ -154,7 +154,7 @@ impl Content {
     }
 
     /// Returns the texts that are not empty.
-    fn texts(&self) -> Vec<&str> {
+    pub(super) fn texts(&self) -> Vec<&str> {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) if !text.is_empty() => Some(text.as_str()),
             _ => None,

@@ -49,10 +49,9 @@ pub fn rubric_blocks(reply: &str) -> Vec<RubricBlock> {
     for (((line, property), (_, rationale)), (_, verdict)) in
         properties.into_iter().zip(rationales).zip(verdicts)
     {
-        let between = |id: &&(Range<usize>, &str)| {
-            (previous..line.start).contains(&id.0.start) && !id.1.is_empty()
-        };
-        let id = ids.iter().rfind(between).map(|(_, id)| (*id).to_owned());
+        let between = |id: &&(Range<usize>, &str)| (previous..line.start).contains(&id.0.start);
+        let id = ids.iter().rfind(between).map(|(_, id)| *id);
+        let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
         previous = line.end;
         blocks.push(RubricBlock {
             id,
