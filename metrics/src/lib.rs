@@ -18,7 +18,6 @@
 mod alignment;
 mod efficiency;
 pub mod judge;
-mod judged;
 mod registry;
 mod response_match;
 mod stem;
@@ -82,6 +81,11 @@ pub trait Metric: Send + Sync + fmt::Debug {
     /// Returns true if a model judges. Only these metrics use the settings of a judge. `false` by default.
     fn asks_judge(&self) -> bool {
         false
+    }
+
+    /// Returns what judges the metric once a model can be asked, and the rubrics of its settings. `None` by default.
+    fn judge(&self) -> Option<(&'static dyn judge::Judge, &[judge::Rubric])> {
+        None
     }
 
     /// Returns true if the score compares turns with golden turns. Then golden turns without a recording fail the

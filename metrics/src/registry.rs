@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use evaluator_document::{Fields, Node, Problems, Syntax};
 use evaluator_json::{Object, Value};
 
-use super::{Efficiency, Metric, ResponseMatch, ToolTrajectory, ToolTrajectoryAlignment, judged};
+use super::{Efficiency, Metric, ResponseMatch, ToolTrajectory, ToolTrajectoryAlignment, judge};
 
 /// Metrics by name. The default has all built-in metrics, including those that need a judge model.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Default for Metrics {
         metrics.register(ToolTrajectoryAlignment::default());
         metrics.register(ResponseMatch);
         Efficiency::all().for_each(|metric| metrics.register(metric));
-        judged::all().for_each(|metric| metrics.register(metric));
+        judge::all_metrics().for_each(|metric| metrics.register(metric));
         metrics
     }
 }

@@ -2,10 +2,41 @@
 
 use evaluator_json::{Object, Value};
 
-use super::{Case, Judgement, RubricScore, Votes};
-use crate::turns::{count, object};
+use super::{Case, Conclusion, Judgement, Refusal, RubricScore, Votes};
+use crate::{
+    Outcome, Scored,
+    turns::{count, object},
+};
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotEvaluated(reason) => Self::not_evaluated(reason),
+            Refusal::Failed(reason) => Self::Failed { reason },
+        }
+    }
+}
 
 impl Judgement {
+    /// Returns the outcome of the metric: a score only if the judge did not fail, see [`Judgement::conclude`].
+    #[must_use]
+    pub fn outcome(&self, case: &Case<'_>) -> Outcome {
+        match self.conclude(case.criterion) {
+            Conclusion::Failed(reason) => Outcome::Failed { reason },
+            Conclusion::NotEvaluated(reason) => {
+                let mut details = self.details(case);
+                details.insert("reason".to_owned(), reason.into());
+                Outcome::NotEvaluated { details }
+            }
+            Conclusion::Scored { score, passed } => Outcome::Scored(Scored {
+                passed: Some(passed),
+                per_turn: self.turns.iter().map(|turn| turn.score).collect(),
+                details: Some(self.details(case)),
+                ..Scored::new(score)
+            }),
+        }
+    }
+
     /// Returns the details of the report: the scores of rubrics as agentevals has them, and `judge` with votes, agreement
     /// and warnings.
     #[must_use]

@@ -33,6 +33,7 @@ mod final_response_match;
 mod hallucinations;
 mod judgement;
 mod material;
+mod metric;
 mod prompt;
 pub mod reply;
 mod rubric_final_response;
@@ -52,6 +53,7 @@ pub use judgement::{Cause, Judgement, RubricScore, Status, Trouble, TurnJudgemen
 pub use material::{
     Agent, Call, Content, Event, JudgedTurn, Part, Response, Rubric, Scenario, Steps,
 };
+pub(crate) use metric::all_metrics;
 pub use prompt::{PROMPTS, Prompt};
 pub use template::{Messages, Template, TemplateError};
 pub use votes::{Order, Panel, Votes, panel};

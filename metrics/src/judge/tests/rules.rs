@@ -4,11 +4,12 @@ use evaluator_json::Value;
 use evaluator_traces::conversation::{ToolCall, Turn};
 
 use crate::{
+    Outcome,
     judge::{
         Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, OnDisagreement,
         OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, judge, panel,
     },
-    testing::turn,
+    testing::{not_evaluated, scored, turn},
 };
 
 const VALID: &str = r#"{"is_the_agent_response_valid": "valid"}"#;
@@ -109,6 +110,28 @@ fn thoughts_and_replies_that_are_cut_off_are_not_read() {
     let judgement = matched(&criterion, &[reply(None, Some(cut))]);
     let expected = Conclusion::Failed("turn 1: unreadable reply: cut off at 512 tokens".to_owned());
     assert_eq!(judgement.conclude(&criterion), expected);
+}
+
+#[test]
+fn outcomes_have_a_score_only_if_the_judge_did_not_fail() {
+    let turns = [said("When?", "At 22:40.")];
+    let outcome = |script: &str, rules: Rules| {
+        let criterion = samples(3, rules);
+        let case = Case::new(&turns, &criterion).expecting(&turns);
+        matched(&criterion, &answers(script)).outcome(&case)
+    };
+    let found = scored(outcome("+-+", Rules::default()));
+    assert_eq!((found.score, found.passed), (1.0, Some(true)));
+    assert_eq!(found.per_turn, [Some(1.0)]);
+    let details = found.details.unwrap();
+    let votes = details["judge"].get("votes").unwrap().as_array().unwrap();
+    assert_eq!(votes[0].get("positive").unwrap().as_i128(), Some(2));
+    assert_eq!(votes[0].get("negative").unwrap().as_i128(), Some(1));
+    assert_eq!(details["judge"].get("close").unwrap().as_bool(), Some(true));
+    assert!(matches!(outcome("++!", Rules::default()), Outcome::Failed { .. }));
+    let details = not_evaluated(outcome("++!", Rules::adk()));
+    assert_eq!(details["reason"].as_str(), Some("no turn has a score"));
+    assert!(!details["judge"].get("errors").unwrap().as_array().unwrap().is_empty());
 }
 
 #[test]
