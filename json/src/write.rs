@@ -83,6 +83,13 @@ pub fn to_pretty(value: &Value) -> String {
     written(value, indented(NonFinite::Literal), 0)
 }
 
+/// Returns the text with lines indented by two spaces, non-ASCII characters as they are, and `null` for numbers that are not
+/// finite: what Python's pydantic writes with `indent=2`.
+#[must_use]
+pub fn to_indented(value: &Value) -> String {
+    written(value, Style { ascii: false, ..indented(NonFinite::Null) }, 0)
+}
+
 /// Returns the text of [`to_pretty`] for a value that is nested `depth` levels deep. The text is valid JSON for every
 /// value: see [`NonFinite::Text`].
 #[must_use]

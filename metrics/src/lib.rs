@@ -19,7 +19,7 @@ pub mod grader;
 
 mod alignment;
 mod efficiency;
-mod judged;
+pub mod judge;
 mod registry;
 mod response_match;
 mod similarity;
@@ -89,6 +89,11 @@ pub trait Metric: Send + Sync + fmt::Debug {
     /// Returns true if a model judges. Only these metrics use the settings of a judge. `false` by default.
     fn asks_judge(&self) -> bool {
         false
+    }
+
+    /// Returns what judges the metric once a model can be asked, and the rubrics of its settings. `None` by default.
+    fn judge(&self) -> Option<(&'static dyn judge::Judge, &[judge::Rubric])> {
+        None
     }
 
     /// Returns true if the score compares turns with golden turns. Then golden turns without a recording fail the

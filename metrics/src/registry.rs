@@ -6,7 +6,7 @@ use evaluator_document::{Fields, Node, Problems, Syntax};
 use evaluator_json::{Object, Value};
 
 use super::{
-    Efficiency, Metric, ResponseMatch, Similarity, ToolTrajectory, ToolTrajectoryAlignment, judged,
+    Efficiency, Metric, ResponseMatch, Similarity, ToolTrajectory, ToolTrajectoryAlignment, judge,
 };
 
 /// Metrics by name. The default has all built-in metrics, including those that need a judge model.
@@ -23,7 +23,7 @@ impl Default for Metrics {
         metrics.register(ResponseMatch);
         Similarity::all().for_each(|metric| metrics.register(metric));
         Efficiency::all().for_each(|metric| metrics.register(metric));
-        judged::all().for_each(|metric| metrics.register(metric));
+        judge::all_metrics().for_each(|metric| metrics.register(metric));
         metrics
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use evaluator_document::{Field, Fields};
 
-use super::{Metric, MetricInput, Outcome, Setting};
+use super::Rubric;
+use crate::{Metric, MetricInput, Outcome, Setting};
 
 const JUDGE: &str = "needs a judge model, and none can be asked from here";
 const SERVICE: &str =
@@ -45,24 +46,11 @@ struct Judged {
     name: &'static str,
     description: &'static str,
     reason: &'static str,
-    #[expect(
-        dead_code,
-        reason = "judges are not implemented yet; the rubrics are checked already"
-    )]
     rubrics: Vec<Rubric>,
 }
 
-/// A statement that a judge checks.
-#[derive(Clone, Debug)]
-struct Rubric {
-    /// Unique id; `None` if only the text was given.
-    id: Option<String>,
-    #[expect(dead_code, reason = "judges are not implemented yet; the text is checked already")]
-    text: String,
-}
-
 /// Returns all of these metrics.
-pub(super) fn all() -> impl Iterator<Item = impl Metric> {
+pub(crate) fn all_metrics() -> impl Iterator<Item = impl Metric> {
     [(BY_JUDGE, JUDGE), (BY_SERVICE, SERVICE)].into_iter().flat_map(|(table, reason)| {
         let rows = table.lines().filter_map(|line| line.split_once(": "));
         rows.map(move |(name, description)| Judged {
@@ -106,8 +94,12 @@ impl Metric for Judged {
         true
     }
 
+    fn judge(&self) -> Option<(&'static dyn super::Judge, &[Rubric])> {
+        Some((super::judge(self.name)?, &self.rubrics))
+    }
+
     fn revision(&self) -> Option<&str> {
-        Some(super::REVISION)
+        Some(crate::REVISION)
     }
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
@@ -118,43 +110,41 @@ impl Metric for Judged {
     }
 }
 
-/// Reads a list whose items are texts, or mappings with `id` and `text`.
+/// Reads a list whose items are texts, or mappings with `id` and `text`. The id of a text is `rubric_` and its index.
 fn read_rubrics(field: Field<'_>) -> Vec<Rubric> {
     let mut rubrics: Vec<Rubric> = Vec::new();
-    for item in field.items().unwrap_or_default() {
-        let Some(rubric) = read_rubric(item) else { continue };
-        if let Some(id) = &rubric.id
-            && rubrics.iter().any(|other| other.id.as_ref() == Some(id))
-        {
-            item.add(format!("two rubrics have the id `{id}`"));
+    for (index, item) in field.items().unwrap_or_default().into_iter().enumerate() {
+        let Some(rubric) = read_rubric(item, index) else { continue };
+        if rubrics.iter().any(|other| other.id == rubric.id) {
+            item.add(format!("two rubrics have the id `{}`", rubric.id));
         }
         rubrics.push(rubric);
     }
     rubrics
 }
 
-fn read_rubric(item: Field<'_>) -> Option<Rubric> {
+fn read_rubric(item: Field<'_>, index: usize) -> Option<Rubric> {
     if !item.is_mapping() {
         let text = Field { key: "rubrics[]", ..item }.sentence()?;
-        return Some(Rubric { id: None, text });
+        return Some(Rubric { id: format!("rubric_{index}"), text: Some(text), kind: None });
     }
     let mut fields = item.fields("this rubric")?;
     let id = fields.require("id").and_then(|id| id.sentence());
     let text = fields.require("text").and_then(|text| text.sentence());
     fields.finish();
-    Some(Rubric { id: Some(id?), text: text? })
+    Some(Rubric { id: id?, text: Some(text?), kind: None })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::not_evaluated;
+    use crate::testing::{configured, not_evaluated};
     use evaluator_traces::eval_set::{EvalCase, Unmatched};
 
     #[test]
     fn only_metrics_that_compare_ask_for_a_golden_case_first() {
         let evaluate = |name: &str, golden| {
-            let metric = all().find(|metric| metric.name() == name).unwrap();
+            let metric = all_metrics().find(|metric| metric.name() == name).unwrap();
             metric.evaluate(&MetricInput::new(&[], golden, 0.5))
         };
         let missing = Err(&Unmatched::NoEvalSet);
@@ -168,5 +158,20 @@ mod tests {
             };
             assert!(reason.starts_with(name) && reason.contains("needs a judge model"), "{reason}");
         }
+    }
+
+    #[test]
+    fn rubrics_without_an_id_are_numbered() {
+        let metric = all_metrics()
+            .find(|metric| metric.name() == "rubric_based_tool_use_quality_v1")
+            .unwrap();
+        let yaml = "rubrics: [Books once., {id: polite, text: Says please.}, Pays.]";
+        let metric = configured(yaml, |fields| metric.configure(fields)).unwrap();
+        let (judge, rubrics) = metric.judge().unwrap();
+        assert_eq!(judge.name(), metric.name());
+        let ids: Vec<&str> = rubrics.iter().map(|rubric| rubric.id.as_str()).collect();
+        assert_eq!(ids, ["rubric_0", "polite", "rubric_2"]);
+        assert!(all_metrics().filter(|metric| metric.judge().is_some()).count() == 6);
+        assert!(all_metrics().all(|metric| metric.unavailable().is_some()));
     }
 }

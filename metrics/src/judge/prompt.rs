@@ -1,0 +1,72 @@
+//! The prompts that are built in.
+
+use super::{Messages, Question, Template, TemplateError};
+
+/// A prompt that is built in.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Prompt {
+    /// Name: that of the metric, with the step if it asks more than one question.
+    pub name: &'static str,
+    /// The template.
+    pub text: &'static str,
+    /// Names of the variables.
+    pub variables: &'static [&'static str],
+}
+
+macro_rules! prompts {
+    ($($constant:ident $name:literal: $($variable:literal)+;)+) => {
+        $(pub(super) const $constant: &str = $name;)+
+
+        /// All prompts that are built in.
+        pub const PROMPTS: &[Prompt] = &[$(Prompt {
+            name: $name,
+            text: include_str!(concat!("prompts/", $name, ".md")),
+            variables: &[$($variable),+],
+        }),+];
+    };
+}
+
+prompts! {
+    MATCH "final_response_match_v2": "prompt" "response" "golden_response";
+    MATCH_SWAPPED "final_response_match_v2.swapped": "prompt" "response" "golden_response";
+    FINAL_RESPONSE "rubric_based_final_response_quality_v1": "developer_instructions" "tool_declarations" "user_input"
+        "response_steps" "grounding_metadata" "final_response" "rubrics";
+    TOOL_USE "rubric_based_tool_use_quality_v1": "tool_declarations" "user_input" "tool_usage" "rubrics";
+    MULTI_TURN "rubric_based_multi_turn_trajectory_quality_v1": "user_agent_dialogue" "properties"
+        "agent_instructions" "agent_tool_definitions";
+    SEGMENT "hallucinations_v1.segment": "response";
+    VALIDATE "hallucinations_v1.validate": "context" "sentences";
+    USER "per_turn_user_simulator_quality_v1": "conversation_plan" "conversation_history"
+        "generated_user_response" "stop_signal" "persona";
+}
+
+impl Prompt {
+    /// Returns the prompt of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        PROMPTS.iter().find(|prompt| prompt.name == name)
+    }
+
+    /// Returns the template of the prompt.
+    ///
+    /// # Errors
+    ///
+    /// None for prompts that are built in: a test parses all of them.
+    pub fn template(&self) -> Result<Template, TemplateError> {
+        Template::parse(self.text, self.variables)
+    }
+}
+
+impl Question {
+    /// Returns the messages that ask the question with the prompt that is built in.
+    ///
+    /// # Errors
+    ///
+    /// None for questions of the metrics of this crate.
+    pub fn messages(&self) -> Result<Messages, TemplateError> {
+        let prompt = Prompt::find(self.prompt)
+            .ok_or_else(|| TemplateError::Missing { name: self.prompt.to_owned() })?;
+        prompt.template()?.render(&self.variables)
+    }
+}

@@ -1,0 +1,64 @@
+//! `rubric_based_multi_turn_trajectory_quality_v1`: whether a whole conversation fulfils rubrics.
+
+use evaluator_json::{Value, to_pretty};
+
+use super::{
+    Asked, Case, Judge, Judgement, Question, Refusal, Rubric,
+    material::{agent_definitions, agent_instructions, dialogue},
+    prompt::MULTI_TURN,
+    rubrics::{aggregate, effective, questions},
+};
+use crate::turns::object;
+
+/// Kind of the rubrics of turns that the metric uses.
+const KIND: &str = "TRAJECTORY_QUALITY";
+
+/// The metric. It asks one question, about the last turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MultiTurn;
+
+impl MultiTurn {
+    fn rubrics(self, case: &Case<'_>) -> Result<Vec<Rubric>, Refusal> {
+        case.actual.last().map_or(Ok(Vec::new()), |turn| effective(case, turn, KIND))
+    }
+}
+
+impl Judge for MultiTurn {
+    fn name(&self) -> &'static str {
+        MULTI_TURN
+    }
+
+    fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
+        case.golden_turns()?;
+        case.check_samples()?;
+        let Some(last) = case.actual.len().checked_sub(1) else { return Ok(Vec::new()) };
+        Ok(questions(case, last, MULTI_TURN, &self.rubrics(case)?, |rubrics| {
+            vec![
+                ("user_agent_dialogue", dialogue(case.actual)),
+                ("properties", properties(rubrics)),
+                ("agent_instructions", agent_instructions(case.actual)),
+                ("agent_tool_definitions", agent_definitions(case.actual)),
+            ]
+        }))
+    }
+
+    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
+        let mut rubrics = vec![Vec::new(); case.actual.len().saturating_sub(1)];
+        rubrics.push(self.rubrics(case)?);
+        aggregate(case, &self.plan(case)?, asked, &rubrics, KIND)
+    }
+}
+
+/// Returns the rubrics as JSON.
+fn properties(rubrics: &[&Rubric]) -> String {
+    let optional = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
+    let rubrics = rubrics.iter().map(|rubric| {
+        let mut members =
+            vec![("id", rubric.id.as_str().into()), ("property", optional(&rubric.text))];
+        if rubric.kind.is_some() {
+            members.push(("type", optional(&rubric.kind)));
+        }
+        object(members)
+    });
+    to_pretty(&Value::Array(rubrics.collect()))
+}

@@ -1,0 +1,21 @@
+//! `rubric_based_tool_use_quality_v1`: whether the tool calls of each turn fulfil rubrics.
+
+use super::{
+    Case, JudgedTurn, Refusal,
+    material::{steps, tool_declarations},
+    prompt,
+    rubrics::{PerTurn, Variables},
+};
+
+/// The metric.
+pub(super) const TOOL_USE: PerTurn =
+    PerTurn { name: prompt::TOOL_USE, kind: "TOOL_USE_QUALITY", variables };
+
+#[expect(clippy::unnecessary_wraps, reason = "other metrics can fail here")]
+fn variables(_: &Case<'_>, turn: &JudgedTurn) -> Result<Variables, Refusal> {
+    Ok(vec![
+        ("tool_declarations", tool_declarations(turn.agents.as_deref())),
+        ("user_input", turn.user_text().unwrap_or_else(|| "None".to_owned())),
+        ("tool_usage", steps(turn)),
+    ])
+}

@@ -1,0 +1,290 @@
+//! What the metrics with rubrics share.
+
+use std::collections::HashMap;
+
+use super::{
+    Asked, Case, JudgedTurn, Judgement, Order, Question, Refusal, Rubric, RubricScore,
+    TurnJudgement, Votes,
+    answer::{Readings, check_all},
+    final_response_match::orders,
+    judgement::{close, mean, mean_verdict, verdicts},
+    reply::{RubricBlock, normalize_rubric, rubric_blocks},
+};
+
+/// Reason of the mean score of a rubric.
+const AGGREGATED: &str = "Mean of the scores of the turns.";
+
+/// Returns the rubrics of a turn: those of the criterion, and those of the turn that have the kind of the metric.
+///
+/// # Errors
+///
+/// There are none, or two have the same id.
+pub(super) fn effective(
+    case: &Case<'_>,
+    turn: &JudgedTurn,
+    kind: &str,
+) -> Result<Vec<Rubric>, Refusal> {
+    let own = turn.rubrics.iter().filter(|rubric| rubric.kind.as_deref() == Some(kind));
+    let mut rubrics: Vec<Rubric> = Vec::new();
+    for rubric in case.criterion.rubrics.iter().chain(own) {
+        if rubrics.iter().any(|other| other.id == rubric.id) {
+            let id = &rubric.id;
+            return Err(Refusal::Failed(format!("turn {} has two rubrics `{id}`", turn.id)));
+        }
+        rubrics.push(rubric.clone());
+    }
+    if rubrics.is_empty() {
+        return Err(Refusal::Failed(format!(
+            "turn {} has no rubrics: set `rubrics`, or give the turn rubrics of type {kind}",
+            turn.id
+        )));
+    }
+    Ok(rubrics)
+}
+
+/// Returns questions about a turn, with the rubrics in the order that each question needs.
+pub(super) fn questions(
+    case: &Case<'_>,
+    turn: usize,
+    prompt: &'static str,
+    rubrics: &[Rubric],
+    variables: impl Fn(&[&Rubric]) -> Vec<(&'static str, String)>,
+) -> Vec<Question> {
+    let orders = Order::of(case.criterion.samples, case.criterion.swap).into_iter();
+    let questions = orders.map(|(order, samples)| {
+        let mut rubrics: Vec<&Rubric> = rubrics.iter().collect();
+        if order == Order::Swapped {
+            rubrics.reverse();
+        }
+        Question { turn, part: 0, prompt, variables: variables(&rubrics), samples, order }
+    });
+    questions.collect()
+}
+
+/// Returns a line per rubric.
+pub(super) fn list(rubrics: &[&Rubric]) -> String {
+    let lines = rubrics.iter().map(|rubric| {
+        format!("*  [id: {}] {}", rubric.id, rubric.text.as_deref().unwrap_or("None"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Votes about the rubrics of a turn, with the first reason of each side.
+#[derive(Debug, Default)]
+struct Ballot {
+    votes: Vec<Votes>,
+    reasons: Vec<[Option<String>; 3]>,
+}
+
+impl Ballot {
+    fn add(&mut self, turn: usize, id: &str, block: &RubricBlock, order: Order) {
+        let known = self.votes.iter().position(|votes| votes.rubric.as_deref() == Some(id));
+        let index = known.unwrap_or_else(|| {
+            let rubric = Some(id.to_owned());
+            self.votes.push(Votes { turn, rubric, ..Votes::default() });
+            self.reasons.push(Default::default());
+            self.votes.len() - 1
+        });
+        let vote = block.score.map(|score| score > 0.5);
+        self.votes[index].add(vote, order);
+        self.reasons[index][side(vote)].get_or_insert_with(|| block.rationale.clone());
+    }
+
+    fn scores(&self) -> Vec<RubricScore> {
+        let rubrics = self.votes.iter().zip(&self.reasons);
+        let scores = rubrics.map(|(votes, reasons)| {
+            let verdict = votes.verdict();
+            RubricScore {
+                id: votes.rubric.clone().unwrap_or_default(),
+                score: mean_verdict(&[verdict]),
+                rationale: reasons[side(verdict)].clone().unwrap_or_default(),
+            }
+        });
+        scores.collect()
+    }
+}
+
+fn side(vote: Option<bool>) -> usize {
+    vote.map_or(2, usize::from)
+}
+
+/// Returns the id of the rubric that each block is about.
+struct Lookup<'r> {
+    ids: Vec<&'r str>,
+    by_text: HashMap<String, &'r str>,
+}
+
+impl<'r> Lookup<'r> {
+    fn new(rubrics: &'r [Rubric]) -> Self {
+        let key = |rubric: &Rubric| normalize_rubric(rubric.text.as_deref().unwrap_or_default());
+        Self {
+            ids: rubrics.iter().map(|rubric| rubric.id.as_str()).collect(),
+            by_text: rubrics.iter().map(|rubric| (key(rubric), rubric.id.as_str())).collect(),
+        }
+    }
+
+    fn find(&self, block: &RubricBlock) -> Option<&'r str> {
+        let by_id = self.ids.iter().copied().find(|id| block.id.as_deref() == Some(*id));
+        by_id.or_else(|| self.by_text.get(&normalize_rubric(&block.property)).copied())
+    }
+}
+
+/// Aggregates the answers. `rubrics` are those of each turn; turns without a question have an empty list.
+///
+/// # Errors
+///
+/// Questions were not asked as planned.
+pub(super) fn aggregate(
+    case: &Case<'_>,
+    planned: &[Question],
+    asked: &[Asked],
+    rubrics: &[Vec<Rubric>],
+    kind: &str,
+) -> Result<Judgement, Refusal> {
+    check_all(planned, asked)?;
+    let mut judgement = Judgement {
+        turns: vec![TurnJudgement::default(); case.actual.len()],
+        warnings: untyped(case, kind),
+        ..Judgement::default()
+    };
+    for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
+        let turn = group[0].question.turn;
+        let own = if case.criterion.rules.rubrics_of_last_turn {
+            rubrics.last()
+        } else {
+            rubrics.get(turn)
+        };
+        judge_turn(&mut judgement, case, group, own.map_or(&[], Vec::as_slice));
+    }
+    judgement.score = mean_verdict(&verdicts(&judgement.votes));
+    judgement.rubrics = overall(&judgement.turns);
+    judgement.close = close(&judgement.votes, case.criterion.threshold, mean_verdict);
+    Ok(judgement)
+}
+
+fn judge_turn(judgement: &mut Judgement, case: &Case<'_>, group: &[Asked], rubrics: &[Rubric]) {
+    let turn = group[0].question.turn;
+    let orders = orders(group);
+    let answers = group.iter().flat_map(|asked| &asked.answers);
+    let readings = Readings::new(answers, &case.criterion.rules, true, |text| {
+        Some(rubric_blocks(text)).filter(|blocks| !blocks.is_empty())
+    });
+    judgement.note(turn, &readings, case.criterion);
+    let lookup = Lookup::new(rubrics);
+    let mut ballot = Ballot::default();
+    for (sample, blocks) in &readings.read {
+        for block in blocks {
+            match lookup.find(block) {
+                Some(id) => ballot.add(turn, id, block, orders[*sample]),
+                None => judgement.warnings.push(format!(
+                    "turn {}, sample {}: a verdict about an unknown rubric: {:?}",
+                    turn + 1,
+                    sample + 1,
+                    block.property
+                )),
+            }
+        }
+    }
+    for votes in &mut ballot.votes {
+        votes.unreadable = readings.unreadable.len();
+        votes.failed = readings.failed.len();
+    }
+    if readings.failed.is_empty() {
+        for rubric in rubrics {
+            let judged = ballot.votes.iter().any(|votes| {
+                votes.rubric.as_ref() == Some(&rubric.id) && votes.verdict().is_some()
+            });
+            if !judged {
+                judgement.incomplete(turn, format!("no reply judges the rubric `{}`", rubric.id));
+            }
+        }
+        let scores = ballot.scores();
+        judgement.turns[turn] = TurnJudgement {
+            score: mean(scores.iter().filter_map(|rubric| rubric.score)),
+            rubrics: Some(scores),
+        };
+    }
+    judgement.votes.extend(ballot.votes);
+}
+
+/// Returns the mean score of each rubric in the order of their first appearance; `None` if there are no turns.
+fn overall(turns: &[TurnJudgement]) -> Option<Vec<RubricScore>> {
+    let judged = || turns.iter().filter_map(|turn| turn.rubrics.as_ref()).flatten();
+    if turns.is_empty() {
+        return None;
+    }
+    let mut rubrics: Vec<RubricScore> = Vec::new();
+    for RubricScore { id, .. } in judged() {
+        if rubrics.iter().any(|rubric| rubric.id == *id) {
+            continue;
+        }
+        let scores = judged().filter(|rubric| rubric.id == *id).filter_map(|rubric| rubric.score);
+        let rationale = AGGREGATED.to_owned();
+        rubrics.push(RubricScore { id: id.clone(), score: mean(scores), rationale });
+    }
+    Some(rubrics)
+}
+
+/// Returns a warning for each rubric of a turn that no metric uses because it has no kind.
+fn untyped(case: &Case<'_>, kind: &str) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for rubric in case.actual.iter().flat_map(|turn| &turn.rubrics) {
+        let warning =
+            format!("the rubric `{}` has no type and is not used: set it to {kind}", rubric.id);
+        if rubric.kind.is_none() && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
+/// A metric that checks each turn against rubrics.
+pub(super) struct PerTurn {
+    /// Name of the metric and of its prompt.
+    pub(super) name: &'static str,
+    /// Kind of the rubrics of turns that it uses.
+    pub(super) kind: &'static str,
+    /// Variables of the prompt about a turn, apart from the rubrics.
+    pub(super) variables: fn(&Case<'_>, &JudgedTurn) -> Result<Variables, Refusal>,
+}
+
+/// Variables of a prompt.
+pub(super) type Variables = Vec<(&'static str, String)>;
+
+impl std::fmt::Debug for PerTurn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PerTurn").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PerTurn {
+    fn rubrics(&self, case: &Case<'_>) -> Result<Vec<Vec<Rubric>>, Refusal> {
+        case.actual.iter().map(|turn| effective(case, turn, self.kind)).collect()
+    }
+}
+
+impl super::Judge for PerTurn {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
+        case.golden_turns()?;
+        case.check_samples()?;
+        let rubrics = self.rubrics(case)?;
+        let mut planned = Vec::new();
+        for (index, (turn, rubrics)) in case.actual.iter().zip(&rubrics).enumerate() {
+            let variables = (self.variables)(case, turn)?;
+            planned.extend(questions(case, index, self.name, rubrics, |rubrics| {
+                let mut variables = variables.clone();
+                variables.push(("rubrics", list(rubrics)));
+                variables
+            }));
+        }
+        Ok(planned)
+    }
+
+    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
+        aggregate(case, &self.plan(case)?, asked, &self.rubrics(case)?, self.kind)
+    }
+}

@@ -1,0 +1,109 @@
+//! What of a turn is shown to a judge.
+
+use evaluator_json::{ParseOptions, parse};
+
+use crate::judge::{Answer, Asked, Case, Criterion, JudgedTurn, Question, Rubric, judge};
+
+/// Two agents that share a tool. The first event has two texts and sources, the second a response before a call.
+const TURN: &str = r#"{
+    "invocation_id": "t",
+    "user_content": {"role": "user", "parts": [{"text": "When?"}]},
+    "final_response": {"role": "model", "parts": [{"text": "Late."}]},
+    "intermediate_data": {"invocation_events": [
+        {"author": "a", "content": {"parts": [{"text": "One."}, {"inlineData": {}}, {"text": "Two."}]},
+         "grounding_metadata": {"webSearchQueries": ["ferry"]}},
+        {"author": "b", "content": {"parts": [
+            {"function_response": {"name": "old", "response": {"x": 1}}},
+            {"function_call": {"name": "search", "args": {"é": null}}}]}},
+        {"author": "b", "grounding_metadata": {"webSearchQueries": ["price"]}}]},
+    "app_details": {"agent_details": {
+        "a": {"name": "a", "instructions": "Be kind.", "tool_declarations": [{"function_declarations": [
+            {"name": "search", "description": "Finds.", "parameters":
+                {"type": "OBJECT", "properties": {"toTown": {"type": "STRING", "minLength": 1}, "at": null}}}]}]},
+        "b": {"name": "b", "instructions": "Be short.", "tool_declarations": [{"function_declarations": [
+            {"name": "search", "description": "Finds."}]}]}}}
+}"#;
+
+fn turn() -> JudgedTurn {
+    JudgedTurn::from_adk(&parse(TURN, &ParseOptions::default()).unwrap().value).unwrap()
+}
+
+fn criterion() -> Criterion {
+    let rubrics = vec![Rubric { id: "r".to_owned(), ..Rubric::default() }];
+    Criterion { rubrics, check_intermediate: true, ..Criterion::default() }
+}
+
+fn plan(name: &str) -> Vec<Question> {
+    judge(name).unwrap().plan(&Case::new(&[turn()], &criterion())).unwrap()
+}
+
+fn variable<'q>(question: &'q Question, name: &str) -> &'q str {
+    &question.variables.iter().find(|(variable, _)| *variable == name).unwrap().1
+}
+
+#[test]
+fn a_dialogue_has_the_parts_in_their_order_and_each_tool_once() {
+    let question = plan("rubric_based_multi_turn_trajectory_quality_v1").remove(0);
+    assert_eq!(
+        variable(&question, "user_agent_dialogue"),
+        "USER TURN 1: When?\n\
+         AGENT (a) TURN 1: One. Two.\n\
+         AGENT (b) TURN 1 (tool output): old -> {\"x\": 1}\n\
+         AGENT (b) TURN 1 (tool call): search({\"\\u00e9\": null})\n\
+         AGENT (a) TURN 1: Late."
+    );
+    let tools = variable(&question, "agent_tool_definitions");
+    assert_eq!(tools, "Agent: a\n- search: Finds.\nAgent: b");
+}
+
+#[test]
+fn declarations_keep_the_names_of_parameters() {
+    let question = plan("rubric_based_tool_use_quality_v1").remove(0);
+    let declarations = variable(&question, "tool_declarations");
+    for part in ["\"toTown\": {", "\"min_length\": 1,", "\"function_declarations\": ["] {
+        assert!(declarations.contains(part), "{part} in {declarations}");
+    }
+    let steps = variable(&question, "tool_usage");
+    assert!(steps.contains("\"é\": null"), "arguments stay as they are: {steps}");
+}
+
+#[test]
+fn texts_are_checked_one_by_one_with_what_was_known_then() {
+    let (turn, criterion) = (turn(), criterion());
+    let case = Case::new(std::slice::from_ref(&turn), &criterion);
+    let metric = judge("hallucinations_v1").unwrap();
+    let questions = metric.plan(&case).unwrap();
+    let texts: Vec<&str> =
+        questions.iter().map(|question| variable(question, "response")).collect();
+    assert_eq!(texts, ["One.", "Two.", "Late."]);
+    let contexts: Vec<String> = questions
+        .into_iter()
+        .map(|question| {
+            let reply = Answer::text("<sentence>s</sentence>");
+            let question = metric.follow_up(&case, &Asked::new(question, vec![reply])).unwrap();
+            variable(&question, "context").to_owned()
+        })
+        .collect();
+    assert_eq!(contexts[0], contexts[1]);
+    let known = |context: &str| {
+        ["ferry", "price", "One.\nTwo.", "tool_calls:"].map(|part| context.contains(part))
+    };
+    assert_eq!(known(&contexts[0]), [true, false, false, false]);
+    assert_eq!(known(&contexts[2]), [true, true, true, true]);
+}
+
+#[test]
+fn parts_of_the_wrong_type_are_errors() {
+    let message = |text: &str| {
+        JudgedTurn::from_adk(&parse(text, &ParseOptions::default()).unwrap().value).unwrap_err()
+    };
+    for (text, part) in [
+        ("[]", "an invocation must be an object"),
+        (r#"{"userContent": {"parts": {}}}"#, "`parts` must be a list"),
+        (r#"{"userContent": {"parts": [{"text": 1}]}}"#, "`text` must be a string"),
+        (r#"{"rubrics": [{}]}"#, "`rubricId`"),
+        (r#"{"intermediateData": {"intermediateResponses": [1]}}"#, "`intermediateResponses`"),
+    ] {
+        assert!(message(text).contains(part), "{text}: {}", message(text));
+    }
+}

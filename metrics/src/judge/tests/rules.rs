@@ -1,0 +1,369 @@
+//! What judges that fail, disagree or depend on an order amount to.
+
+use evaluator_json::Value;
+use evaluator_traces::conversation::{ToolCall, Turn};
+
+use crate::{
+    Outcome,
+    judge::{
+        Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, OnDisagreement,
+        OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, judge, panel,
+    },
+    testing::{not_evaluated, scored, turn},
+};
+
+const VALID: &str = r#"{"is_the_agent_response_valid": "valid"}"#;
+const INVALID: &str = r#"{"is_the_agent_response_valid": "invalid"}"#;
+
+fn said(user: &str, answer: &str) -> JudgedTurn {
+    let content = |role, text: &str| Some(Content::new(role, vec![Part::Text(text.to_owned())]));
+    JudgedTurn {
+        user: content("user", user),
+        answer: content("model", answer),
+        ..JudgedTurn::default()
+    }
+}
+
+fn failed() -> Answer {
+    Answer::Failed("openai/m: 429 rate_limited".to_owned())
+}
+
+/// Judges one answer; samples in the swapped order come last.
+fn matched(criterion: &Criterion, answers: &[Answer]) -> Judgement {
+    let turns = [said("When?", "At 22:40.")];
+    let case = Case::new(&turns, criterion).expecting(&turns);
+    let metric = judge("final_response_match_v2").unwrap();
+    let mut answers = answers.iter().cloned();
+    let asked: Vec<Asked> = metric
+        .plan(&case)
+        .unwrap()
+        .into_iter()
+        .map(|question| {
+            let answers = answers.by_ref().take(question.samples).collect();
+            Asked::new(question, answers)
+        })
+        .collect();
+    metric.aggregate(&case, &asked).unwrap()
+}
+
+fn samples(samples: usize, rules: Rules) -> Criterion {
+    Criterion { samples, rules, ..Criterion::default() }
+}
+
+/// Answers that are valid (`+`), invalid (`-`), unreadable (`?`), missing (`0`) or failed (`!`).
+fn answers(script: &str) -> Vec<Answer> {
+    let answers = script.chars().map(|character| match character {
+        '+' => Answer::text(VALID),
+        '-' => Answer::text(INVALID),
+        '?' => Answer::text("I cannot say."),
+        '0' => Answer::Nothing,
+        _ => failed(),
+    });
+    answers.collect()
+}
+
+#[test]
+fn failures_of_the_judge_are_errors_and_never_scores() {
+    let scored = |score, passed| Conclusion::Scored { score, passed };
+    let error = |text: &str| Conclusion::Failed(text.to_owned());
+    let lenient =
+        Rules { errors: OnFailure::NotEvaluated, min_readable: Some(1), ..Rules::default() };
+    let none = || Conclusion::NotEvaluated("no turn has a score".to_owned());
+    let rows = [
+        ("+++++", scored(1.0, true), scored(1.0, true)),
+        ("+++--", scored(1.0, true), scored(1.0, true)),
+        ("++--?", scored(0.0, false), scored(0.0, false)),
+        ("++++!", error("turn 1: sample 5: openai/m: 429 rate_limited"), none()),
+        ("!!!!!", error("turn 1: sample 1: openai/m: 429 rate_limited (and 4 more)"), none()),
+        ("++++0", error("turn 1: sample 5: the judge did not reply"), none()),
+        ("?????", error("turn 1: unreadable reply: \"I cannot say.\""), none()),
+        ("+????", error("turn 1: too few readable replies (1 of 5)"), scored(1.0, true)),
+        ("+-???", error("turn 1: too few readable replies (2 of 5)"), scored(0.0, false)),
+        ("++???", error("turn 1: too few readable replies (2 of 5)"), scored(1.0, true)),
+    ];
+    for (script, ours, theirs) in rows {
+        let judge = |rules: &Rules| {
+            let criterion = samples(5, rules.clone());
+            matched(&criterion, &answers(script)).conclude(&criterion)
+        };
+        assert_eq!(judge(&Rules::default()), ours, "{script}");
+        assert_eq!(judge(&lenient), theirs, "{script}");
+        assert_eq!(judge(&Rules::adk()), theirs, "{script}");
+    }
+}
+
+#[test]
+fn thoughts_and_replies_that_are_cut_off_are_not_read() {
+    let reply = |thinking: Option<&str>, cut_off: Option<&str>| {
+        Answer::Reply(Reply {
+            text: Some(VALID.to_owned()),
+            thinking: thinking.map(str::to_owned),
+            cut_off: cut_off.map(str::to_owned),
+        })
+    };
+    let score = |rules: Rules, answer| matched(&samples(1, rules), &[answer]).score;
+    assert_eq!(score(Rules::default(), reply(Some(INVALID), None)), Some(1.0));
+    assert_eq!(score(Rules::adk(), reply(Some(INVALID), None)), Some(0.0));
+    let cut = "cut off at 512 tokens";
+    assert_eq!(score(Rules::adk(), reply(None, Some(cut))), Some(1.0));
+    let criterion = samples(1, Rules::default());
+    let judgement = matched(&criterion, &[reply(None, Some(cut))]);
+    let expected = Conclusion::Failed("turn 1: unreadable reply: cut off at 512 tokens".to_owned());
+    assert_eq!(judgement.conclude(&criterion), expected);
+}
+
+#[test]
+fn outcomes_have_a_score_only_if_the_judge_did_not_fail() {
+    let turns = [said("When?", "At 22:40.")];
+    let outcome = |script: &str, rules: Rules| {
+        let criterion = samples(3, rules);
+        let case = Case::new(&turns, &criterion).expecting(&turns);
+        matched(&criterion, &answers(script)).outcome(&case)
+    };
+    let found = scored(outcome("+-+", Rules::default()));
+    assert_eq!((found.score, found.passed), (1.0, Some(true)));
+    assert_eq!(found.per_turn, [Some(1.0)]);
+    let details = found.details.unwrap();
+    let votes = details["judge"].get("votes").unwrap().as_array().unwrap();
+    assert_eq!(votes[0].get("positive").unwrap().as_i128(), Some(2));
+    assert_eq!(votes[0].get("negative").unwrap().as_i128(), Some(1));
+    assert_eq!(details["judge"].get("close").unwrap().as_bool(), Some(true));
+    assert!(matches!(outcome("++!", Rules::default()), Outcome::Failed { .. }));
+    let details = not_evaluated(outcome("++!", Rules::adk()));
+    assert_eq!(details["reason"].as_str(), Some("no turn has a score"));
+    assert!(!details["judge"].get("errors").unwrap().as_array().unwrap().is_empty());
+}
+
+#[test]
+fn missing_samples_are_errors() {
+    let turns = [said("When?", "At 22:40."), said("And back?", "At 23:10.")];
+    let criterion = samples(2, Rules::adk());
+    let case = Case::new(&turns, &criterion).expecting(&turns);
+    let metric = judge("final_response_match_v2").unwrap();
+    let questions = metric.plan(&case).unwrap();
+    let asked = |counts: &[usize]| {
+        let asked = questions.iter().zip(counts);
+        let asked = asked.map(|(question, count)| {
+            Asked::new(question.clone(), vec![Answer::text(VALID); *count])
+        });
+        metric.aggregate(&case, &asked.collect::<Vec<_>>())
+    };
+    assert_eq!(asked(&[2, 2]).unwrap().score, Some(1.0));
+    for counts in [&[2, 1][..], &[2, 3], &[2], &[0, 2], &[]] {
+        assert!(matches!(asked(counts), Err(Refusal::Failed(_))), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_score_is_close_if_one_vote_decides() {
+    let close = |threshold: f64, script: &str| {
+        let rules = Rules::adk();
+        let criterion = Criterion { threshold, ..samples(script.len(), rules) };
+        matched(&criterion, &answers(script)).close
+    };
+    for (script, expected) in [
+        ("+++--", true),
+        ("++---", true),
+        ("++++-", false),
+        ("+----", false),
+        ("+-", true),
+        ("+", true),
+    ] {
+        assert_eq!(close(0.5, script), expected, "{script}");
+        assert!(!close(0.0, script), "everything passes: {script}");
+    }
+}
+
+#[test]
+fn votes_that_disagree_are_handled_as_asked() {
+    let conclude = |then, script: &str| {
+        let min_agreement = Some((0.8, then));
+        let criterion = samples(5, Rules { min_agreement, ..Rules::default() });
+        matched(&criterion, &answers(script)).conclude(&criterion)
+    };
+    let reason = "turn 1: agreement 0.60 is below 0.8".to_owned();
+    let failed = Conclusion::Scored { score: 1.0, passed: false };
+    assert_eq!(conclude(OnDisagreement::Fail, "+++--"), failed);
+    assert_eq!(
+        conclude(OnDisagreement::NotEvaluated, "+++--"),
+        Conclusion::NotEvaluated(reason.clone())
+    );
+    assert_eq!(conclude(OnDisagreement::Error, "+++--"), Conclusion::Failed(reason));
+    let passed = Conclusion::Scored { score: 1.0, passed: true };
+    assert_eq!(conclude(OnDisagreement::Error, "++++-"), passed);
+}
+
+#[test]
+fn a_verdict_that_depends_on_the_order_is_a_disagreement() {
+    let min_agreement = Some((0.5, OnDisagreement::Error));
+    let rules = Rules { min_agreement, ..Rules::default() };
+    let criterion = Criterion { swap: true, ..samples(4, rules) };
+    let judgement = matched(&criterion, &answers("++--"));
+    assert!(judgement.votes[0].depends_on_order());
+    assert_eq!(judgement.votes[0].by_order(), (Some(true), Some(false)));
+    let reason = "turn 1: the verdict depends on the order".to_owned();
+    assert_eq!(judgement.conclude(&criterion), Conclusion::Failed(reason));
+    let judgement = matched(&criterion, &answers("+-+-"));
+    assert!(!judgement.votes[0].depends_on_order());
+
+    let turns = [said("When?", "At 22:40.")];
+    let case = Case::new(&turns, &criterion).expecting(&turns);
+    let questions = judge("final_response_match_v2").unwrap().plan(&case).unwrap();
+    let orders: Vec<(Order, usize)> =
+        questions.iter().map(|question| (question.order, question.samples)).collect();
+    assert_eq!(orders, [(Order::Plain, 2), (Order::Swapped, 2)]);
+    let position = |question: usize, name: &str| {
+        questions[question].messages().unwrap().user.find(&format!("<<<{name} ")).unwrap()
+    };
+    assert!(position(0, "response") < position(0, "golden_response"));
+    assert!(position(1, "response") > position(1, "golden_response"));
+}
+
+#[test]
+fn an_odd_number_of_samples_cannot_be_swapped() {
+    let turns = [said("When?", "At 22:40.")];
+    let criterion = Criterion { swap: true, ..samples(5, Rules::default()) };
+    let case = Case::new(&turns, &criterion).expecting(&turns);
+    let refused = judge("final_response_match_v2").unwrap().plan(&case);
+    assert!(matches!(refused, Err(Refusal::Failed(reason)) if reason.contains("even")));
+}
+
+fn rubric(id: &str, kind: Option<&str>) -> Rubric {
+    let text = Some(format!("The answer is {id}."));
+    Rubric { id: id.to_owned(), text, kind: kind.map(str::to_owned) }
+}
+
+fn block(id: &str, verdict: &str) -> String {
+    format!("ID: {id}\nProperty: The answer is {id}.\nRationale: r\nVerdict: {verdict}\n")
+}
+
+fn checked(criterion: &Criterion, turns: &[JudgedTurn], replies: &[String]) -> Judgement {
+    let case = Case::new(turns, criterion);
+    let metric = judge("rubric_based_final_response_quality_v1").unwrap();
+    let questions = metric.plan(&case).unwrap().into_iter();
+    let asked = questions
+        .zip(replies)
+        .map(|(question, reply)| Asked::new(question, vec![Answer::text(reply)]));
+    metric.aggregate(&case, &asked.collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn each_turn_is_read_with_its_own_rubrics() {
+    let kind = Some("FINAL_RESPONSE_QUALITY");
+    let mut turns = [said("a", "b"), said("c", "d")];
+    turns[0].rubrics = vec![rubric("one", kind)];
+    turns[1].rubrics = vec![rubric("two", kind)];
+    let replies = [block("one", "no"), block("two", "yes")];
+    let score = |rules| checked(&samples(1, rules), &turns, &replies).score;
+    assert_eq!(score(Rules::default()), Some(0.5));
+    assert_eq!(score(Rules::adk()), Some(1.0), "ADK loses the rubric of the first turn");
+}
+
+#[test]
+fn a_rubric_that_is_not_judged_is_a_warning_or_an_error() {
+    let turns = [said("a", "b")];
+    let rubrics = vec![rubric("one", None), rubric("two", None)];
+    let conclude = |complete, reply: String| {
+        let rules = Rules { complete, ..Rules::default() };
+        let criterion = Criterion { rubrics: rubrics.clone(), ..samples(1, rules) };
+        let judgement = checked(&criterion, &turns, &[reply]);
+        (judgement.conclude(&criterion), judgement.warnings)
+    };
+    for reply in [block("one", "yes"), block("one", "yes") + &block("two", "N/A")] {
+        let (lenient, warnings) = conclude(false, reply.clone());
+        assert_eq!(lenient, Conclusion::Scored { score: 1.0, passed: true });
+        assert_eq!(warnings, ["turn 1: no reply judges the rubric `two`"]);
+        let reason = "turn 1: no reply judges the rubric `two`".to_owned();
+        assert_eq!(conclude(true, reply).0, Conclusion::Failed(reason));
+    }
+}
+
+#[test]
+fn swapped_rubrics_are_in_reverse_order() {
+    let turns = [said("a", "b")];
+    let rubrics = vec![rubric("one", None), rubric("two", None)];
+    let criterion = Criterion { rubrics, swap: true, ..samples(2, Rules::default()) };
+    let case = Case::new(&turns, &criterion);
+    for name in
+        ["rubric_based_tool_use_quality_v1", "rubric_based_multi_turn_trajectory_quality_v1"]
+    {
+        let prompts = judge(name).unwrap().plan(&case).unwrap();
+        let first_is_one = prompts.iter().map(|question| {
+            let text = question.messages().unwrap().user;
+            text.find("The answer is one.") < text.find("The answer is two.")
+        });
+        assert_eq!(first_is_one.collect::<Vec<_>>(), [true, false], "{name}");
+    }
+}
+
+#[test]
+fn labels_that_are_missing_or_unknown_are_noted() {
+    let turns = [said("a", "One. Two. Three.")];
+    let rules = Rules { complete: true, ..Rules::default() };
+    let criterion = Criterion { rules, ..Criterion::default() };
+    let case = Case::new(&turns, &criterion);
+    let metric = judge("hallucinations_v1").unwrap();
+    let question = metric.plan(&case).unwrap().remove(0);
+    let reply = "<sentence>One.</sentence><sentence>Two.</sentence><sentence>Three.</sentence>";
+    let segmented = Asked::new(question, vec![Answer::text(reply)]);
+    let follow_up = metric.follow_up(&case, &segmented).unwrap();
+    let unlabelled = metric.aggregate(&case, std::slice::from_ref(&segmented));
+    assert!(matches!(unlabelled, Err(Refusal::Failed(_))), "the second question was not asked");
+    let label = |sentence: &str, label: &str| {
+        format!(
+            "sentence: {sentence}\nlabel: {label}\nrationale: r\nsupporting_excerpt: null\ncontradicting_excerpt: null\n"
+        )
+    };
+    let reply = label("One.", "supported") + &label("Two.", "fine");
+    let labelled = Asked::new(follow_up, vec![Answer::text(&reply)]);
+    let judgement = metric.aggregate(&case, &[segmented, labelled]).unwrap();
+    assert_eq!(judgement.score, Some(1.0));
+    let expected =
+        ["turn 1: the judge labelled 2 of 3 sentences", "turn 1: unknown label \"fine\""];
+    assert_eq!(judgement.warnings, expected);
+    assert!(matches!(judgement.conclude(&criterion), Conclusion::Failed(_)));
+}
+
+#[test]
+fn recorded_turns_show_calls_before_the_answer() {
+    let call = ToolCall {
+        name: "ferry".to_owned(),
+        arguments: Value::Object([("to".to_owned(), "Lund".into())].into_iter().collect()),
+        result: Value::from("22:40").into(),
+        ..ToolCall::default()
+    };
+    let recorded = Turn {
+        user_text: Some("When?".to_owned()),
+        final_text: Some("At 22:40.".to_owned()),
+        ..turn(vec![call])
+    };
+    let turns = JudgedTurn::of_recording(&[recorded]);
+    let rubrics = vec![rubric("one", None)];
+    let criterion = Criterion { rubrics, ..samples(1, Rules::default()) };
+    let metric = judge("rubric_based_multi_turn_trajectory_quality_v1").unwrap();
+    let question = metric.plan(&Case::new(&turns, &criterion)).unwrap().remove(0);
+    assert_eq!(
+        question.variables[0].1,
+        "USER TURN 1: When?\n\
+         AGENT (agent) TURN 1 (tool call): ferry({\"to\": \"Lund\"})\n\
+         AGENT (agent) TURN 1 (tool output): ferry -> {\"result\": \"22:40\"}\n\
+         AGENT (agent) TURN 1: At 22:40."
+    );
+    assert_eq!(question.variables[3].1, "Agent: agent\n- ferry: None");
+}
+
+#[test]
+fn panels_count_each_model_once() {
+    let (yes, no) = (Some(true), Some(false));
+    let rows = [
+        (&[yes, yes, no][..], [yes, no, yes]),
+        (&[yes, no], [no, no, yes]),
+        (&[no, no], [no, no, no]),
+        (&[yes, None], [None, None, None]),
+    ];
+    for (members, expected) in rows {
+        let rules = [Panel::Majority, Panel::All, Panel::Any];
+        assert_eq!(rules.map(|rule| panel(members, 2, rule)), expected, "{members:?}");
+    }
+    assert_eq!(panel(&[yes, None], 1, Panel::Majority), yes);
+}
