@@ -422,7 +422,16 @@ fn saved(directory: &Directory, evaluations: u8, finished: bool) -> (Vec<u8>, Ve
 
 /// Scores of the evaluations that a resumed run finds, and the damage of the file.
 fn found(file: &std::path::Path) -> (Vec<Option<f64>>, Option<super::Damage>) {
-    let file = RunFile::open(file, true).unwrap();
+    let mut opened = RunFile::open(file, true);
+    // A process that another test starts holds the lock of the last round from its fork to its exec.
+    for _ in 0..1000 {
+        if !matches!(opened, Err(RunFileError::Busy { .. })) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        opened = RunFile::open(file, true);
+    }
+    let file = opened.unwrap();
     let mut writer = RunWriter::new(Some(&file), 0);
     let damage = writer.damage();
     writer.start(header(0));
