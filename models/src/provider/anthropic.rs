@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     http::{Server, number_at, text_at, unexpected},
-    registry::{Endpoint, Provider, Settings},
+    registry::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
 
@@ -59,7 +59,7 @@ impl Endpoint for Messages {
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
-        super::http::no_embeddings(params)?;
+        no_embeddings(params)?;
         for (name, is_set) in [
             ("seed", params.seed.is_some()),
             ("reasoning_effort", params.reasoning_effort.is_some()),
@@ -69,13 +69,12 @@ impl Endpoint for Messages {
                 return Err(ModelError::new(ErrorKind::Config, text));
             }
         }
-        let mut sent = Map::new();
         let thinking =
             params.thinking_budget.map(|it| json!({"type": "enabled", "budget_tokens": it}));
         let schema = params.json_schema.as_ref();
         let schema =
             schema.map(|it| json!({"format": {"type": "json_schema", "schema": it.schema}}));
-        for (name, value) in [
+        Ok(parameters_set([
             ("max_tokens", Some(json!(params.max_output_tokens.unwrap_or(MAX_TOKENS)))),
             ("temperature", params.temperature.map(Value::from)),
             ("top_p", params.top_p.map(Value::from)),
@@ -83,10 +82,7 @@ impl Endpoint for Messages {
             ("stop_sequences", (!params.stop.is_empty()).then(|| json!(params.stop))),
             ("thinking", thinking),
             ("output_config", schema),
-        ] {
-            sent.extend(value.map(|value| (name.to_owned(), value)));
-        }
-        Ok(sent)
+        ]))
     }
 
     fn send(

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     http::{excerpt, json as read_json, number_at, text_at},
-    registry::{Endpoint, Provider, Settings},
+    registry::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Redactor, Reply, Request, Usage};
 
@@ -79,9 +79,9 @@ impl Endpoint for Program {
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
-        super::http::no_embeddings(params)?;
+        no_embeddings(params)?;
         let schema = params.json_schema.as_ref().map(|it| it.schema.clone());
-        let all = [
+        Ok(parameters_set([
             ("temperature", params.temperature.map(Value::from)),
             ("top_p", params.top_p.map(Value::from)),
             ("top_k", params.top_k.map(Value::from)),
@@ -91,8 +91,7 @@ impl Endpoint for Program {
             ("reasoning_effort", params.reasoning_effort.clone().map(Value::from)),
             ("thinking_budget", params.thinking_budget.map(Value::from)),
             ("json_schema", schema),
-        ];
-        Ok(all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+        ]))
     }
 
     fn send(

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     http::{Server, number_at, text_at, unexpected},
-    registry::{Endpoint, Provider, Settings},
+    registry::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Role, Usage};
 
@@ -61,16 +61,15 @@ impl Endpoint for GenerateContent {
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
-        super::http::no_embeddings(params)?;
+        no_embeddings(params)?;
         if params.reasoning_effort.is_some() {
             let text =
                 "`params.reasoning_effort` does not exist in Gemini's API; use `thinking_budget`";
             return Err(ModelError::new(ErrorKind::Config, text));
         }
-        let mut sent = Map::new();
         let schema = params.json_schema.as_ref();
         let thinking = params.thinking_budget.map(|budget| json!({"thinkingBudget": budget}));
-        for (name, value) in [
+        Ok(parameters_set([
             ("temperature", params.temperature.map(Value::from)),
             ("topP", params.top_p.map(Value::from)),
             ("topK", params.top_k.map(Value::from)),
@@ -80,10 +79,7 @@ impl Endpoint for GenerateContent {
             ("thinkingConfig", thinking),
             ("responseMimeType", schema.map(|_| json!("application/json"))),
             ("responseJsonSchema", schema.map(|it| it.schema.clone())),
-        ] {
-            sent.extend(value.map(|value| (name.to_owned(), value)));
-        }
-        Ok(sent)
+        ]))
     }
 
     fn send(

@@ -13,7 +13,7 @@ use super::{
     classify::{Answered, classify},
     registry::Settings,
 };
-use crate::{ErrorKind, ModelError, Params, Redactor, Secret, request::sha};
+use crate::{ErrorKind, ModelError, Redactor, Secret, request::sha};
 
 /// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
 const CERTIFICATES: &str = "SSL_CERT_FILE";
@@ -210,15 +210,6 @@ pub(super) fn unexpected(what: &str) -> ModelError {
     let mut error = ModelError::new(ErrorKind::BadAnswer, format!("the answer has {what}"));
     error.status = Some(200);
     error
-}
-
-/// Refuses requests for vectors, which only OpenAI-compatible servers answer.
-pub(super) fn no_embeddings(params: &Params) -> Result<(), ModelError> {
-    if params.is_embedding {
-        let text = "embeddings come from OpenAI-compatible servers only; choose such a model";
-        return Err(ModelError::new(ErrorKind::Config, text));
-    }
-    Ok(())
 }
 
 /// Returns a text of an answer, if there is one.

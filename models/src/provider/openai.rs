@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     http::{Server, number_at, text_at, unexpected},
-    registry::{Endpoint, Provider, Settings},
+    registry::{Endpoint, Provider, Settings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
 
@@ -169,17 +169,16 @@ impl Endpoint for Chat {
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
-        let mut sent = Map::new();
         if params.is_embedding {
-            sent.insert(EMBEDDING.to_owned(), json!("float"));
-            return Ok(sent);
+            return Ok(parameters_set([(EMBEDDING, Some(json!("float")))]));
         }
+        no_thinking_budget(params)?;
         let max_tokens = params.max_tokens_key.as_deref().unwrap_or(self.max_tokens);
         let schema = params.json_schema.as_ref().map(|it| {
             let schema = json!({"name": it.name, "strict": true, "schema": it.schema});
             json!({"type": "json_schema", "json_schema": schema})
         });
-        for (name, value) in [
+        Ok(parameters_set([
             ("temperature", params.temperature.map(Value::from)),
             ("top_p", params.top_p.map(Value::from)),
             ("top_k", params.top_k.map(Value::from)),
@@ -188,11 +187,7 @@ impl Endpoint for Chat {
             ("stop", (!params.stop.is_empty()).then(|| json!(params.stop))),
             ("reasoning_effort", params.reasoning_effort.clone().map(Value::from)),
             ("response_format", schema),
-        ] {
-            sent.extend(value.map(|value| (name.to_owned(), value)));
-        }
-        no_thinking_budget(params)?;
-        Ok(sent)
+        ]))
     }
 
     fn send(

@@ -193,3 +193,19 @@ impl Providers {
         Err(ModelError::new(ErrorKind::Config, text))
     }
 }
+
+/// Returns the parameters that are set, under their names in an API.
+pub(super) fn parameters_set<const N: usize>(
+    all: [(&str, Option<Value>); N],
+) -> Map<String, Value> {
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// Refuses requests for vectors, which only OpenAI-compatible servers answer.
+pub(super) fn no_embeddings(params: &Params) -> Result<(), ModelError> {
+    if params.is_embedding {
+        let text = "embeddings come from OpenAI-compatible servers only; choose such a model";
+        return Err(ModelError::new(ErrorKind::Config, text));
+    }
+    Ok(())
+}
