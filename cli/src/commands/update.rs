@@ -78,7 +78,9 @@ fn named(names: &[String], config: &Config) -> Result<Vec<Wanted>, String> {
 fn pinned() -> Result<Vec<Wanted>, String> {
     let file = Path::new(LOCK_FILE);
     if !file.exists() {
-        return Err(format!("there is no {LOCK_FILE} here; name the configuration"));
+        return Err(format!(
+            "{LOCK_FILE} does not exist in this directory; name the configuration"
+        ));
     }
     let pins = Pins::load(file).map_err(|error| error.to_string())?;
     Ok(pins.iter().map(|(wanted, _)| wanted.clone()).collect())

@@ -90,7 +90,10 @@ fn check_and_update_use_it_too() {
     let directory = directory();
     let none = "there is no eval_config.yaml or eval_config.yml or eval_config.json in ";
     directory.evaluator(&["check"]).exits(2).reports_nothing().says(none);
-    directory.evaluator(&["update"]).exits(2).says("there is no evaluators.lock here");
+    directory
+        .evaluator(&["update"])
+        .exits(2)
+        .says("evaluators.lock does not exist in this directory");
     directory.file("eval_config.yml", CONFIG);
     let used = "using the configuration eval_config.yml of this directory";
     let ran = directory.evaluator(&["check"]).exits(0).says(used);
@@ -99,7 +102,7 @@ fn check_and_update_use_it_too() {
     directory
         .evaluator(&["update", "--no-config"])
         .exits(2)
-        .says("there is no evaluators.lock here");
+        .says("evaluators.lock does not exist in this directory");
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn names_that_differ_in_case_only_are_the_same() {
 fn an_evaluator_in_rust_is_a_package() {
     let directory = repository();
     fs::remove_file(directory.path().join("evaluators/brief/Cargo.toml")).unwrap();
-    directory.evaluator(&["index", "."]).exits(2).says("there is no Cargo.toml in");
+    directory.evaluator(&["index", "."]).exits(2).says("Cargo.toml does not exist");
 }
 
 /// One file whose name no host takes would keep hosts from reading the whole index.

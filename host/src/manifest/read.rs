@@ -128,7 +128,7 @@ fn read(
 
 fn check_package(field: Field<'_>, directory: &Path) {
     if !directory.join("Cargo.toml").is_file() {
-        let message = format!("there is no Cargo.toml in {}", directory.display());
+        let message = format!("{} does not exist", directory.join("Cargo.toml").display());
         let hint = "`cargo init` makes one; an evaluator in Rust is fetched as a package";
         field.add(message).hint(hint);
     }

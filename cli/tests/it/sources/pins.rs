@@ -194,7 +194,7 @@ fn update_says_what_cannot_be_updated() {
         .evaluator(&["update", "c.yaml", "tool_trajectory_avg_score"])
         .exits(2)
         .says("not of `type: remote`");
-    place.evaluator(&["update"]).exits(2).says("there is no evaluators.lock here");
+    place.evaluator(&["update"]).exits(2).says("evaluators.lock does not exist in this directory");
     let ran = place.evaluator(&["update", "c.yaml"]).exits(3);
     assert!(ran.stdout.contains("not updated"), "{}", ran.stdout);
     assert_eq!(place.lock(), "");

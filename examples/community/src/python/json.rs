@@ -11,6 +11,9 @@ pub const MAX_DEPTH: usize = 995;
 /// Digits of an integer that are still read, Python's guard against numbers that take minutes to convert.
 const MAX_DIGITS: usize = 4300;
 
+/// Python's own text for a `\u` that four hexadecimal digits do not follow, letter for letter.
+const INVALID_ESCAPE: &str = "Invalid \\uXXXX escape";
+
 /// Why a text is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -214,10 +217,9 @@ impl Reader {
                 let digits = self.text.get(self.at..self.at + 4);
                 let is_hex =
                     digits.is_some_and(|digits| digits.iter().all(char::is_ascii_hexdigit));
-                // The four digits may not be the end of the text: a quote has to follow. The message is that of Python, with
-                // `\uXXXX` as it writes it.
+                // The four digits may not be the end of the text: a quote has to follow.
                 if !is_hex || self.at + 4 == self.text.len() {
-                    return Err(self.error("Invalid \\uXXXX escape", self.at - 1));
+                    return Err(self.error(INVALID_ESCAPE, self.at - 1));
                 }
                 self.at += 4;
                 Ok(())
@@ -273,8 +275,8 @@ mod tests {
             ("[1e+]", "Expecting ',' delimiter: line 1 column 3 (char 2)"),
             ("-", "Expecting value: line 1 column 1 (char 0)"),
             ("{\"a\" 1}", "Expecting ':' delimiter: line 1 column 6 (char 5)"),
-            ("\"\\u12g4\"", "Invalid \\uXXXX escape: line 1 column 3 (char 2)"),
-            ("\"\\u1234", "Invalid \\uXXXX escape: line 1 column 3 (char 2)"),
+            ("\"\\u12g4\"", &format!("{INVALID_ESCAPE}: line 1 column 3 (char 2)")),
+            ("\"\\u1234", &format!("{INVALID_ESCAPE}: line 1 column 3 (char 2)")),
             ("\"\\", "Unterminated string starting at: line 1 column 1 (char 0)"),
         ] {
             assert_eq!(check(text), Err(Error::Invalid(expected.to_owned())), "{text}");
