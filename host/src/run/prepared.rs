@@ -339,7 +339,7 @@ impl PreparedEvaluator {
         let limits = program.context.limits(program.timeout);
         let cancellation = &self.cancellation;
         let shared = match &self.shared {
-            Some(shared) => shared.run(document, &limits, cancellation).await,
+            Some(shared) => shared.run(document, &[], &limits, cancellation).await,
             None => None,
         };
         let outcome = match shared {
