@@ -7,6 +7,7 @@ mod json;
 mod model;
 mod outcome;
 pub mod run_file;
+mod target_proxy;
 mod totals;
 
 pub use context::EventContext;
@@ -14,4 +15,5 @@ pub(crate) use context::EventTurn;
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use model::{ConversationReport, ErrorType, EvaluationReport, Partial, Report};
 pub use outcome::EvaluationOutcome;
+pub use target_proxy::{TargetProxyReport, TargetTokens};
 pub use totals::NotEvaluated;

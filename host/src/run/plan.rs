@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evaluator_protocol::Contract;
+use evaluator_protocol::{Contract, Description};
 
 use super::{
     RunEvent, Runner,
@@ -10,6 +10,7 @@ use super::{
     fingerprint,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
+    target::{Access, Target},
 };
 use crate::{
     config::{
@@ -112,6 +113,27 @@ pub(super) struct Program {
     pub(super) mismatch: Option<Mismatch>,
     pub(super) context: ExecutionContext,
     pub(super) snapshot: Arc<ProgramSnapshot>,
+    /// Models that it may ask.
+    pub(super) target: Option<Target>,
+}
+
+impl Program {
+    /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match self.target {
+            None => description.streams(),
+            Some(_) => description.takes_targets(),
+        }
+    }
+
+    /// Opens the proxy of an evaluation; `None` without models.
+    ///
+    /// # Errors
+    ///
+    /// The verdict of the evaluation.
+    pub(super) fn open_target(&self) -> Result<Option<Access>, Verdict> {
+        self.target.as_ref().map(Target::open).transpose()
+    }
 }
 
 impl Plan {

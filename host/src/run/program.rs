@@ -193,6 +193,7 @@ fn ready(
             mismatch,
             context,
             snapshot: Arc::new(snapshot),
+            target: None,
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use evaluator_models::ProxyUsage;
 use tokio::time::sleep;
 
 use super::{
@@ -29,8 +30,15 @@ pub(super) async fn evaluate(
     let retries = evaluator.retries();
     let mut last: Option<Evaluation> = None;
     let mut earlier_errors = Vec::new();
+    let mut asked: Option<ProxyUsage> = None;
     loop {
-        let evaluation = evaluator.evaluate(input, permits).await;
+        let mut evaluation = evaluator.evaluate(input, permits).await;
+        // The calls of all attempts count.
+        asked = match (asked.take(), evaluation.asked.take()) {
+            (Some(earlier), Some(asked)) => Some(earlier.and(asked)),
+            (earlier, asked) => asked.or(earlier),
+        };
+        evaluation.asked.clone_from(&asked);
         let evaluation = match last.take() {
             // The run stopped during the pause, so the last attempt counts.
             Some(before) if was_not_started(&evaluation) => before,
