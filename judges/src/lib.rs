@@ -61,7 +61,9 @@ pub use connection::Connection;
 pub use drive::{Judged, Subject};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
-pub use read::{PROGRAM_SCHEMA, Paths, SCHEMA, read, read_model_options, read_models, read_target};
+pub use read::{
+    PROGRAM_SCHEMA, Paths, SCHEMA, parse_budget, read, read_model_options, read_models, read_target,
+};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use usage::Usage;

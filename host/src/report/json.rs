@@ -241,6 +241,15 @@ mod tests {
             attempts: 2,
             warnings: Vec::new(),
             details: Some(Object::from_iter([("a".to_owned(), Value::Object(Object::default()))])),
+            target_proxy: Some(TargetProxyReport {
+                call_count: 3,
+                max_calls: 5,
+                failed_calls: 1,
+                tokens: TargetTokens { input: 7, output: 2, ..TargetTokens::default() },
+                cost: Some("0.0015".to_owned()),
+                models: vec!["openai/m".to_owned()],
+                ..TargetProxyReport::default()
+            }),
         };
         let conversation = |evaluations| ConversationReport {
             trace_id: "t".into(),

@@ -1,7 +1,8 @@
 //! What programs asked models.
 
-use evaluator_models::{ProxyUsage, Usage};
 use serde::{Deserialize, Serialize};
+
+use crate::models::{ProxyUsage, Usage};
 
 /// What the program of an evaluation asked models through its proxy, over all attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

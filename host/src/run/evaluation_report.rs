@@ -1,11 +1,10 @@
 //! Reports of evaluations.
 
-use evaluator_models::ProxyUsage;
-
 use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry};
 use crate::{
     hosts::missing_key_hint,
     json::{self, NonFinite, Value},
+    models::ProxyUsage,
     report::{EvaluationReport, TargetProxyReport},
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict},
 };
@@ -42,7 +41,7 @@ impl PreparedEvaluator {
     /// Returns the warning for a program that scored turns with parts that a producer did not record. Metrics do not score
     /// what is unknown, but only the program knows what it reads.
     fn not_recorded(&self, report: &EvaluationReport, recording: &Recording) -> Option<String> {
-        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let is_metric = self.evaluator.work.is_metric();
         let is_scored = report.error.is_none() && report.status != Status::NotEvaluated;
         let mut turns = recording.conversation.turns.iter();
         let unknown = turns.find_map(|turn| turn.unrecorded.first())?;
@@ -52,7 +51,7 @@ impl PreparedEvaluator {
     /// Returns the report of an evaluation, without what depends on its conversation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         let name = self.name();
-        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let is_metric = self.evaluator.work.is_metric();
         let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
             verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
@@ -81,9 +80,10 @@ impl PreparedEvaluator {
         let target_proxy = evaluation.asked.map(TargetProxyReport::from);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
-            _ => Default::default(),
+            _ => Answer { details: evaluation.details, ..Answer::default() },
         };
         let mut warnings = answer.contradictions(self.evaluator.threshold);
+        warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
         warnings.extend(failed_calls.map(|calls| match &error {
             None => format!("it answered, although {calls}"),

@@ -105,7 +105,7 @@ fn prepared(
 ) -> Work {
     let inputs = runner.runtimes.inputs(entrypoint, &launch);
     let whose = (&*evaluator, &candidate);
-    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, runner, on_event);
+    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (config, runner), on_event);
     evaluator.fingerprint = fingerprint;
     let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
     let Candidate { code, executor, .. } = candidate;

@@ -5,14 +5,16 @@
 
 use std::time::Duration;
 
-use evaluator_models::ProxyUsage;
 use tokio::time::sleep;
 
 use super::{
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
 };
-use crate::verdict::{Evaluation, Verdict};
+use crate::{
+    models::ProxyUsage,
+    verdict::{Evaluation, Verdict},
+};
 
 /// Pause before the first retry; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

@@ -1,13 +1,48 @@
 //! Models that programs may ask: a proxy for each evaluation.
 
-use std::{io, num::NonZeroUsize, sync::Arc};
+use std::{io, sync::Arc};
 
-use evaluator_judges::{ProgramModels, Session};
-use evaluator_models::{Offer, Proxy, ProxyServer, ProxyUsage};
 use evaluator_protocol::TargetAccess;
 use tokio::sync::Semaphore;
 
-use crate::verdict::Verdict;
+use super::{
+    PlannedEvaluator, Runner,
+    plan::{Work, broken},
+};
+use crate::{
+    config::Config,
+    judges::{ProgramModels, Session},
+    models::{Offer, Proxy, ProxyServer, ProxyUsage},
+    verdict::Verdict,
+};
+
+/// Connects the programs of a plan with their models. Sends nothing.
+pub(super) fn connect(
+    evaluators: &mut [PlannedEvaluator],
+    config: &Config,
+    session: &Result<Session, String>,
+    runner: &Runner,
+) {
+    let mut server: Option<Arc<ProxyServer>> = None;
+    for (entry, planned) in config.evaluators.iter().zip(evaluators) {
+        let (Some(models), Work::Program(program)) = (entry.models(), &mut planned.work) else {
+            continue;
+        };
+        let started = server.clone().map_or_else(|| ProxyServer::start().map(Arc::new), Ok);
+        let target = match (session, started) {
+            (Ok(session), Ok(started)) => {
+                server = Some(Arc::clone(&started));
+                Target::new(&planned.name, models, session, started, runner.jobs.get())
+            }
+            (Err(reason), _) => Err(reason.clone()),
+            (_, Err(error)) => Err(format!("the target proxy cannot be started: {error}")),
+        };
+        match target {
+            Ok(target) => program.target = Some(target),
+            Err(reason) => planned.work = broken(reason),
+        }
+    }
+}
 
 /// The models of an evaluator.
 #[derive(Clone, Debug)]
@@ -24,16 +59,16 @@ impl Target {
     /// # Errors
     ///
     /// A model, key, price or recording that is needed is missing.
-    pub(super) fn new(
+    fn new(
         evaluator: &str,
         models: &ProgramModels,
         session: &Session,
-        server: &Arc<ProxyServer>,
-        jobs: NonZeroUsize,
+        server: Arc<ProxyServer>,
+        jobs: usize,
     ) -> Result<Self, String> {
         let offer = session.offer(evaluator, models).map_err(|error| error.message)?;
-        let places = Arc::new(Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS)));
-        Ok(Self { server: Arc::clone(server), offer: Arc::new(offer), places })
+        let places = Arc::new(Semaphore::new(jobs.min(Semaphore::MAX_PERMITS)));
+        Ok(Self { server, offer: Arc::new(offer), places })
     }
 
     /// Opens the proxy of an evaluation.

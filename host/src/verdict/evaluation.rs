@@ -2,9 +2,11 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use evaluator_models::ProxyUsage;
-
-use crate::process::{Captured, Outcome};
+use crate::{
+    json::Object,
+    models::ProxyUsage,
+    process::{Captured, Outcome},
+};
 
 use super::{
     Expected, Verdict,
@@ -40,6 +42,10 @@ pub struct Evaluation {
     pub earlier_errors: Vec<&'static str>,
     /// What the program asked models through its proxy; `None` if it was offered none.
     pub(crate) asked: Option<ProxyUsage>,
+    /// Details of an evaluation without an answer, such as the calls of a judge.
+    pub details: Option<Object>,
+    /// Warnings of a judge.
+    pub warnings: Vec<String>,
     /// Text of an answer of a foreign contract; empty for others.
     pub(crate) answer: Vec<u8>,
     /// Whether the error is about the settings of its entry, which are the same for every conversation.
@@ -113,6 +119,8 @@ impl Evaluation {
             attempts: 1,
             earlier_errors: Vec::new(),
             asked: None,
+            details: None,
+            warnings: Vec::new(),
             answer: Vec::new(),
             blames_config: false,
         }

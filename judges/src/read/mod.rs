@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use evaluator_document::Field;
 
 pub use adk::read_model_options;
-pub use keys::read;
+pub use keys::{parse_budget, read};
 pub use programs::{read_models, read_target};
 
 /// JSON Schema of `judge:`.
