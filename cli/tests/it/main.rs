@@ -36,6 +36,7 @@ mod policy;
 #[cfg(unix)]
 mod producers;
 mod progress;
+mod proxy;
 mod python_packages;
 mod readme;
 mod requirements;
