@@ -76,7 +76,7 @@ impl Runner {
         match &evaluator.kind {
             EvaluatorKind::Builtin(builtin) => {
                 let metric = self.metrics.get(&evaluator.name).ok()?;
-                metric.judge().map(|_| &builtin.judge)
+                metric.judge().map(|_| &*builtin.judge)
             }
             _ => evaluator.judge(),
         }
