@@ -42,6 +42,7 @@ mod rubric_final_response;
 mod rubric_multi_turn;
 mod rubric_tool_use;
 mod rubrics;
+pub mod scheme;
 mod tally;
 mod template;
 mod user_simulator;
