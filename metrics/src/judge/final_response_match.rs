@@ -57,8 +57,9 @@ impl Judge for FinalResponseMatch {
             let turn = group[0].question.turn;
             let orders: Vec<Order> = orders(group);
             let answers = group.iter().flat_map(|asked| &asked.answers);
-            let readings =
-                Readings::new(answers, rules, true, |text| match_label(text, rules.unknown_word));
+            let readings = Readings::new(answers, rules, true, |text| {
+                match_label(text, rules.unknown_word).ok_or_else(String::new)
+            });
             let mut votes = Votes::binary(turn);
             votes.unreadable = readings.unreadable.len();
             votes.failed = readings.failed.len();

@@ -32,6 +32,7 @@ mod details;
 mod final_response_match;
 mod hallucinations;
 mod judgement;
+pub mod llm_judge;
 mod material;
 mod message;
 mod metric;

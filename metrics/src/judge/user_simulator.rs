@@ -101,7 +101,9 @@ impl Judge for UserSimulator {
         let mut tally = Tally::default();
         for asked in asked {
             let turn = asked.question.turn;
-            let readings = Readings::new(&asked.answers, &case.criterion.rules, false, user_label);
+            let readings = Readings::new(&asked.answers, &case.criterion.rules, false, |text| {
+                user_label(text).ok_or_else(String::new)
+            });
             if let Some((sample, reason)) = readings.failed.first() {
                 let (turn, sample) = (turn + 1, sample + 1);
                 return Err(Refusal::Failed(format!("turn {turn}, sample {sample}: {reason}")));

@@ -1,7 +1,8 @@
 //! Schemes: forms of verdicts, how replies are read, and scores.
 
-use crate::judge::scheme::{
-    Choice, Generation, Grade, Item, Material, Operator, Scheme, ScoreRange,
+use crate::judge::{
+    Order,
+    scheme::{Choice, Generation, Grade, Item, Material, Operator, Scheme, ScoreRange},
 };
 
 fn number() -> Scheme {
@@ -257,10 +258,10 @@ fn listings_show_what_counts() {
     let scheme = Scheme::rubrics(items).unwrap();
     let expected = "- [a] (REQUIRED): A\n- [b] (weight 3): B\n\
                     - [c] (REQUIRED, the answer must not contradict this): It is 5.";
-    assert_eq!(scheme.listing(false), expected);
-    assert!(scheme.listing(true).ends_with("- [a] (REQUIRED): A"));
+    assert_eq!(scheme.listing(Order::Plain), expected);
+    assert!(scheme.listing(Order::Swapped).ends_with("- [a] (REQUIRED): A"));
     let scheme = ranged(&[("depth", 2.0, false, Some(0.6))]);
     let expected =
         "- [depth] (weight 2, at least 6 is needed): text\n  0 to 5: bad\n  6 to 10: fine";
-    assert_eq!(scheme.listing(false), expected);
+    assert_eq!(scheme.listing(Order::Plain), expected);
 }
