@@ -194,7 +194,8 @@ impl LlmJudge {
             }
         };
         let wording = Wording::Messages(messages.map_err(|error| error.to_string())?);
-        Ok(Question { order, ..Question::new(end - 1, self.name.clone(), wording) })
+        let schema = Some(self.scheme.schema());
+        Ok(Question { order, schema, ..Question::new(end - 1, self.name.clone(), wording) })
     }
 
     /// Returns the messages of the prompt that is built in.
