@@ -105,7 +105,7 @@ pub const VARIABLES: &[Variable] = &[
         aliases: &["developer_instructions", "agent_instructions"],
         description: "Instructions of the agents, if they were recorded.",
         parts: &[],
-        value: |scene| Ok(agent_instructions(scene.turns)),
+        value: |scene| Ok(scene.instructions()),
     },
     Variable {
         name: "tool_declarations",
@@ -136,6 +136,13 @@ pub const VARIABLES: &[Variable] = &[
         description: "Rubrics with their ids, weights and score ranges, a line each.",
         parts: &[],
         value: |scene| Ok(scene.scheme.listing(scene.order)),
+    },
+    Variable {
+        name: "rubrics_json",
+        aliases: &[],
+        description: "Rubrics as JSON.",
+        parts: &[],
+        value: |scene| Ok(to_pretty(&scene.scheme.items_json())),
     },
     Variable {
         name: "input_messages",
@@ -197,6 +204,14 @@ impl Scene<'_> {
     pub(super) fn response(&self) -> String {
         let intermediate = self.case.criterion.include_intermediate;
         each(self.turns, |turn| response(turn, intermediate))
+    }
+
+    fn instructions(&self) -> String {
+        let mut agents = self.turns.iter().filter_map(|turn| turn.agents.as_ref()).flatten();
+        if agents.any(|agent| !agent.instructions.is_empty()) {
+            return agent_instructions(self.turns);
+        }
+        "No instructions were recorded.".to_owned()
     }
 
     fn golden(&self) -> Result<&[JudgedTurn], String> {

@@ -35,6 +35,33 @@ impl Scheme {
     }
 }
 
+impl Scheme {
+    /// Returns the rubrics as a JSON list.
+    pub(in crate::judge) fn items_json(&self) -> Value {
+        let items = self.items().iter().map(|item| {
+            let mut members = vec![
+                ("id", item.id.as_str().into()),
+                ("outcome", item.text.as_str().into()),
+                ("weight", item.weight.into()),
+                ("required", item.required.into()),
+            ];
+            members.extend(item.min_score.map(|least| ("min_score", least.into())));
+            if !item.ranges.is_empty() {
+                let ranges = item.ranges.iter().map(|range| {
+                    let limits = [range.from, range.to].map(|limit| Value::Int(limit.into()));
+                    object([
+                        ("score_range", Value::Array(limits.to_vec())),
+                        ("outcome", range.outcome.as_str().into()),
+                    ])
+                });
+                members.push(("score_ranges", Value::Array(ranges.collect())));
+            }
+            object(members)
+        });
+        Value::Array(items.collect())
+    }
+}
+
 pub(in crate::judge) fn typed(name: &str) -> Value {
     object([("type", name.into())])
 }

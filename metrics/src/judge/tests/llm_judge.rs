@@ -381,3 +381,18 @@ fn rules_of_adk_read_thoughts_too() {
     let judgement = judged(&LlmJudge::new("n", NUMBER), &case, &[score(0.5), "nothing".to_owned()]);
     assert_eq!(judgement.conclude(&criterion), Conclusion::Scored { score: 0.5, passed: true });
 }
+
+#[test]
+fn the_reference_page_has_the_variables() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/llm-judge.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows: Vec<String> = VARIABLES
+        .iter()
+        .map(|it| {
+            let aliases: Vec<String> = it.aliases.iter().map(|name| format!("`{name}`")).collect();
+            format!("| `{}` | {} | {} |", it.name, aliases.join(", "), it.description)
+        })
+        .collect();
+    let table = rows.join("\n").replace("|  |", "| |");
+    assert!(page.contains(&table), "the table in docs/llm-judge.md must be:\n{table}");
+}
