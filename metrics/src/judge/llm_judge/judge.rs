@@ -53,6 +53,9 @@ pub struct LlmJudge {
 }
 
 impl LlmJudge {
+    /// Text that changes whenever judges with the same settings would ask or score something differently.
+    pub const REVISION: &str = crate::REVISION;
+
     /// Creates a judge of single turns that shows the request and the answer.
     #[must_use]
     pub fn new(name: impl Into<String>, scheme: Scheme) -> Self {
