@@ -340,6 +340,17 @@ impl Session {
                 format!("two evaluators use the cassette {} in different modes", path.display());
             return Err(ModelError::new(ErrorKind::Config, text));
         }
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        if let (true, Some(directory)) = (mode != Mode::Replay, directory)
+            && !directory.is_dir()
+        {
+            let text = format!(
+                "the cassette {} cannot be written: {} is not a directory",
+                path.display(),
+                directory.display()
+            );
+            return Err(ModelError::new(ErrorKind::Config, text));
+        }
         let cassette = Cassette::open(path, mode, self.0.redactor.clone())?;
         let stores_text = settings.cassette_text.unwrap_or(true);
         let cassette = Arc::new(if stores_text { cassette } else { cassette.without_text() });

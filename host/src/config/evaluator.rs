@@ -124,7 +124,7 @@ fn read_builtin(
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let judge = read_judge(fields, reader);
+    let judge = Box::new(read_judge(fields, reader));
     // A metric that does not exist is an error when the run is planned.
     let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
         for setting in metrics.iter().flat_map(|metric| metric.settings()) {

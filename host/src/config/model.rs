@@ -178,12 +178,12 @@ pub struct BuiltinConfig {
     pub settings: Object,
     /// Settings of the judge, for metrics that have one.
     #[serde(skip)]
-    pub judge: JudgeSettings,
+    pub judge: Box<JudgeSettings>,
 }
 
 impl Default for BuiltinConfig {
     fn default() -> Self {
-        Self { threshold: 0.5, settings: Object::default(), judge: JudgeSettings::default() }
+        Self { threshold: 0.5, settings: Object::default(), judge: Box::default() }
     }
 }
 

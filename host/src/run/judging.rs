@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -51,7 +52,7 @@ impl Runner {
     /// [`ConfigError`] with every model, key, price, prompt and recording that is missing or cannot be used, at the position
     /// of its entry.
     pub fn judges(&self, config: &Config) -> Result<Session, ConfigError> {
-        let file = config.file.as_deref().unwrap_or(std::path::Path::new(""));
+        let file = config.file.as_deref().unwrap_or(Path::new("command line"));
         let fail = |problems| ConfigError::with(file, &config.source_text, problems);
         let problem = |error: ModelError, evaluator: Option<&EvaluatorConfig>| {
             let name = evaluator.map(|it| format!("`{}`: ", it.name)).unwrap_or_default();
@@ -75,7 +76,7 @@ impl Runner {
         match &evaluator.kind {
             EvaluatorKind::Builtin(builtin) => {
                 let metric = self.metrics.get(&evaluator.name).ok()?;
-                metric.judge().map(|_| &builtin.judge)
+                metric.judge().map(|_| &*builtin.judge)
             }
             _ => evaluator.judge(),
         }
