@@ -27,6 +27,7 @@ mod isolation;
 mod languages;
 mod large_runs;
 mod limits;
+mod llm_judge;
 mod openinference;
 mod output;
 mod output_files;

@@ -7,6 +7,7 @@ use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 
 use super::{
+    llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
@@ -29,14 +30,16 @@ enum Type {
     Code,
     Remote,
     OpenaiEval,
+    LlmJudge,
     Linked,
 }
 
-const TYPES: [(&str, Type); 5] = [
+const TYPES: [(&str, Type); 6] = [
     ("builtin", Type::Builtin),
     ("code", Type::Code),
     ("remote", Type::Remote),
     ("openai_eval", Type::OpenaiEval),
+    ("llm_judge", Type::LlmJudge),
     ("linked", Type::Linked),
 ];
 
@@ -86,6 +89,7 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
+        Type::LlmJudge => llm_judge::read(name, &mut fields, reader).map(EvaluatorKind::LlmJudge),
         Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);

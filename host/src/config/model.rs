@@ -7,7 +7,7 @@ use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
+use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -105,6 +105,8 @@ pub enum EvaluatorKind {
     Code(CodeConfig),
     /// A grader of OpenAI's API. Those that ask a model cannot be run yet, see [`Config::ensure_runnable`].
     OpenAiEval(OpenAiEvalConfig),
+    /// A judge with a prompt, rubrics or criteria of the user.
+    LlmJudge(LlmJudgeConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
     /// A function of this program of the same name, see [`linked`](crate::linked).
@@ -148,6 +150,7 @@ impl EvaluatorConfig {
     pub fn judge(&self) -> Option<&JudgeSettings> {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
             _ => None,
         }
     }
@@ -156,6 +159,7 @@ impl EvaluatorConfig {
     pub fn judge_mut(&mut self) -> Option<&mut JudgeSettings> {
         match &mut self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
             _ => None,
         }
     }
@@ -167,6 +171,7 @@ impl EvaluatorConfig {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
+            EvaluatorKind::LlmJudge(llm_judge) => llm_judge.threshold,
             EvaluatorKind::Remote(remote) => remote.program.threshold,
             EvaluatorKind::Linked(linked) => linked.threshold,
         }
