@@ -38,6 +38,7 @@ mod policy;
 #[cfg(unix)]
 mod producers;
 mod progress;
+mod proxy;
 mod python_packages;
 mod readme;
 mod requirements;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evaluator_protocol::Contract;
+use evaluator_protocol::{Contract, Description};
 
 use super::{
     RunEvent, Runner,
@@ -11,6 +11,7 @@ use super::{
     judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
+    target::{self, Access, Target},
 };
 use crate::{
     config::{
@@ -129,6 +130,27 @@ pub(super) struct Program {
     pub(super) mismatch: Option<Mismatch>,
     pub(super) context: ExecutionContext,
     pub(super) snapshot: Arc<ProgramSnapshot>,
+    /// Models that it may ask.
+    pub(super) target: Option<Target>,
+}
+
+impl Program {
+    /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match self.target {
+            None => description.streams(),
+            Some(_) => description.takes_targets(),
+        }
+    }
+
+    /// Opens the proxy of an evaluation; `None` without models.
+    ///
+    /// # Errors
+    ///
+    /// The verdict of the evaluation.
+    pub(super) fn open_target(&self) -> Result<Option<Access>, Verdict> {
+        self.target.as_ref().map(Target::open).transpose()
+    }
 }
 
 impl Plan {
@@ -175,6 +197,7 @@ impl Plan {
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);
+        target::connect(&mut evaluators, config, &session, runner);
         Self { evaluators, session: session.ok() }
     }
 
