@@ -86,7 +86,7 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
-        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::OpenaiEval => openai_eval::read(name, &mut fields).map(EvaluatorKind::OpenAiEval),
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))

@@ -100,7 +100,7 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
-    /// A grader of OpenAI's API. Those that ask a model cannot be run yet, see [`Config::ensure_runnable`].
+    /// A grader of OpenAI's API.
     OpenAiEval(OpenAiEvalConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),

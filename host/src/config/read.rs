@@ -111,7 +111,7 @@ impl Config {
             if let Some((reason, instead)) = openai.refusal() {
                 add(format!("`{name}` {reason}"), instead);
             }
-            if openai.compares() && self.eval_set.is_none() {
+            if openai.grader.compares() && self.eval_set.is_none() {
                 let message =
                     format!("`{name}` compares with expected answers, and there is no eval set");
                 add(message, "give one, as `eval_set` or on the command line");

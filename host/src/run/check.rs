@@ -9,9 +9,7 @@ use super::{
     program::{not_ready, program_file},
 };
 use crate::{
-    config::{
-        BuiltinConfig, CodeConfig, Config, EvaluatorKind, Grader, OpenAiEvalConfig, RemoteConfig,
-    },
+    config::{BuiltinConfig, CodeConfig, Config, EvaluatorKind, OpenAiEvalConfig, RemoteConfig},
     eval_set::EvalSet,
     hosts::{Call, Mismatch},
     runtime::Entrypoint,
@@ -112,10 +110,9 @@ impl Runner {
 }
 
 fn check_grader(openai: &OpenAiEvalConfig) -> Result<String, String> {
-    match (&openai.grader, openai.refusal()) {
-        (_, Some((reason, instead))) => Err(format!("it {reason} ({instead})")),
-        (Grader::Local(grader), None) => Ok(format!("{} grader, computed here", grader.kind())),
-        (_, None) => Ok("grader".to_owned()),
+    match openai.refusal() {
+        Some((reason, instead)) => Err(format!("it {reason} ({instead})")),
+        None => Ok(format!("{} grader, computed here", openai.grader.kind())),
     }
 }
 

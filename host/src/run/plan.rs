@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::{
-        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, Grader, LinkedConfig, MissingTurns,
+        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, LinkedConfig, MissingTurns,
         OpenAiEvalConfig, RemoteConfig,
     },
     executor::Executor,
@@ -235,11 +235,8 @@ fn grader(evaluator: &EvaluatorConfig, openai: &OpenAiEvalConfig) -> Work {
     if let Some((reason, instead)) = openai.refusal() {
         return broken(format!("it {reason} ({instead})"));
     }
-    let Grader::Local(grader) = &openai.grader else {
-        return broken("this version cannot run the grader".to_owned());
-    };
     let settings = BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
-    let metric = Arc::new(LocalGrader::new(evaluator.name.clone(), grader.clone()));
+    let metric = Arc::new(LocalGrader::new(evaluator.name.clone(), openai.grader.clone()));
     Work::Metric { metric, settings }
 }
 
