@@ -61,7 +61,7 @@ pub use calls::{Asked, ask_all, details};
 pub use connection::Connection;
 pub use drive::{Judged, Subject};
 pub use prices::PriceTable;
-pub use read::{Paths, SCHEMA, read, read_model_options};
+pub use read::{Paths, SCHEMA, parse_budget, read, read_model_options};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use usage::Usage;

@@ -6,10 +6,13 @@ use std::{
     time::Duration,
 };
 
-use evaluator_models::{Cancel, Clock, Method, Server};
+use evaluator_models::{Cancel, Clock, Method};
 use serde_json::Value;
 
-use super::transport::{ATTEMPTS, Failure, History, Transport};
+use super::{
+    client::Endpoint,
+    transport::{ATTEMPTS, Failure, History, Transport},
+};
 
 /// Time for cancelling and deleting.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -30,7 +33,7 @@ pub fn open_evals() -> Vec<String> {
 /// An eval on a server. It is deleted when dropped, also by a panic.
 #[derive(Debug)]
 pub(super) struct OpenEval<'a> {
-    server: &'a Server,
+    server: &'a Endpoint,
     clock: &'a dyn Clock,
     pub(super) id: String,
     /// Run that may still be in progress.
@@ -39,7 +42,7 @@ pub(super) struct OpenEval<'a> {
 }
 
 impl<'a> OpenEval<'a> {
-    pub(super) fn new(server: &'a Server, clock: &'a dyn Clock, id: String) -> Self {
+    pub(super) fn new(server: &'a Endpoint, clock: &'a dyn Clock, id: String) -> Self {
         open().insert(id.clone());
         Self { server, clock, id, run: None, is_closed: false }
     }
@@ -100,7 +103,7 @@ fn cancel(transport: &Transport<'_>, eval: &str, run: &str) {
 
 /// Deletes evals with a mark that a request created although it failed, apart from one. Returns warnings.
 pub(super) fn delete_marked(
-    (server, clock): (&Server, &dyn Clock),
+    (server, clock): (&Endpoint, &dyn Clock),
     (key, mark): (&str, &str),
     keep: Option<&str>,
 ) -> Vec<String> {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use evaluator_models::{Cancel, Clock, ErrorKind, Method, ModelError, Server};
+use evaluator_models::{Cancel, Clock, ErrorKind, Method, ModelError};
 use serde_json::{Map, Value};
+
+use super::client::Endpoint;
 
 /// Requests of one call.
 pub(super) const ATTEMPTS: u32 = 3;
@@ -17,7 +19,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 /// Requests to a server until a deadline.
 #[derive(Debug)]
 pub(super) struct Transport<'a> {
-    pub(super) server: &'a Server,
+    pub(super) server: &'a Endpoint,
     pub(super) clock: &'a dyn Clock,
     pub(super) cancel: &'a Cancel,
     /// Time on the clock after which nothing is sent.
@@ -115,8 +117,10 @@ impl Transport<'_> {
         body: Option<&Map<String, Value>>,
     ) -> Result<Value, ModelError> {
         let limit = self.left().min(REQUEST_LIMIT);
-        let headers = [("accept", "application/json")];
-        self.server.request((method.clone(), path), &headers, body, limit)
+        let more = self.server.headers.iter().map(|(name, value)| (*name, value.as_str()));
+        let headers: Vec<(&str, &str)> =
+            [("accept", "application/json")].into_iter().chain(more).collect();
+        self.server.server.request((method.clone(), path), &headers, body, limit)
     }
 
     /// Returns the wait before the next request: that of the server if it is short enough, else 0.5 s doubling to 8 s, less up

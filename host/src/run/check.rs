@@ -9,7 +9,7 @@ use super::{
     program::{not_ready, program_file},
 };
 use crate::{
-    config::{BuiltinConfig, CodeConfig, Config, EvaluatorKind, OpenAiEvalConfig, RemoteConfig},
+    config::{BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig},
     eval_set::EvalSet,
     hosts::{Call, Mismatch},
     runtime::Entrypoint,
@@ -59,6 +59,7 @@ impl Runner {
         let metric = self.metrics.configured(name, &builtin.settings)?;
         match metric.unavailable() {
             Some(reason) => Err(reason.to_owned()),
+            None if metric.judge().is_some() => Ok("built-in metric, judged by a model".to_owned()),
             None => Ok("built-in metric".to_owned()),
         }
     }
@@ -110,10 +111,13 @@ impl Runner {
 }
 
 fn check_grader(openai: &OpenAiEvalConfig) -> Result<String, String> {
-    match openai.refusal() {
-        Some((reason, instead)) => Err(format!("it {reason} ({instead})")),
-        None => Ok(format!("{} grader, computed here", openai.grader.kind())),
-    }
+    let (kind, models) = (openai.grader.kind(), openai.judge.iter().flat_map(|it| &it.models));
+    let models = models.map(String::as_str).collect::<Vec<_>>().join(", ");
+    Ok(match openai.execution {
+        Execution::Api => format!("{kind} grader, computed by a server"),
+        Execution::Local if models.is_empty() => format!("{kind} grader, computed here"),
+        Execution::Local => format!("{kind} grader, asks {models}"),
+    })
 }
 
 #[cfg(test)]

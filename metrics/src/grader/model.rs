@@ -240,7 +240,8 @@ impl Grader {
     }
 
     /// Returns details that are the same for every conversation.
-    pub(super) fn details(&self) -> Object {
+    #[must_use]
+    pub fn details(&self) -> Object {
         let mut details = Object::from_iter([("grader".to_owned(), Value::from(self.kind()))]);
         let mut add = |key: &str, value: Value| details.insert(key.to_owned(), value);
         match self {

@@ -6,7 +6,10 @@ mod model;
 use std::time::Duration;
 
 use evaluator_document::{Field, Fields};
+use evaluator_graders::Endpoint;
+use evaluator_judges::JudgeSettings;
 
+use super::read::Reader;
 use crate::{
     json::Object,
     metric::grader::{Grader, Hosted, Template},
@@ -53,6 +56,8 @@ pub struct OpenAiEvalConfig {
     pub execution: Execution,
     /// Server of models, or of the Evals API.
     pub server: ServerConfig,
+    /// Models that are asked, and how; `None` if the grader is computed without models here.
+    pub judge: Option<JudgeSettings>,
     /// Method.
     pub grader: Grader,
     /// The entry as JSON, which identifies its results.
@@ -79,15 +84,6 @@ pub struct ServerConfig {
 }
 
 impl OpenAiEvalConfig {
-    /// Returns the reason why this version cannot run the grader, to be read after its name, and what to do instead.
-    pub(crate) fn refusal(&self) -> Option<(&'static str, &'static str)> {
-        if self.execution == Execution::Api {
-            return Some(("has `execution: api`", "write `execution: local`"));
-        }
-        let text = "needs a model or Python, which cannot be used yet";
-        (!self.grader.is_local()).then_some((text, "use string_check and text_similarity"))
-    }
-
     /// Returns the settings of the grader.
     pub(crate) fn grader_settings(&self) -> Object {
         let grader = self.settings.get("grader").and_then(|grader| grader.as_object());
@@ -96,7 +92,11 @@ impl OpenAiEvalConfig {
 }
 
 /// Takes the settings from an entry; `None` after a problem.
-pub(super) fn read(name: Option<&str>, fields: &mut Fields<'_>) -> Option<OpenAiEvalConfig> {
+pub(super) fn read(
+    name: Option<&str>,
+    fields: &mut Fields<'_>,
+    reader: &Reader<'_>,
+) -> Option<OpenAiEvalConfig> {
     let start = fields.position();
     let executions = [("local", Execution::Local), ("api", Execution::Api)];
     let execution_field = fields.take("execution");
@@ -104,6 +104,8 @@ pub(super) fn read(name: Option<&str>, fields: &mut Fields<'_>) -> Option<OpenAi
     let threshold = fields.take("threshold");
     let timeout = fields.take("timeout").and_then(|field| field.seconds()).unwrap_or(TIMEOUT);
     let server = read_server(fields);
+    let judge_field = fields.take("judge");
+    let judge = judge_field.map(|field| evaluator_judges::read(field, &reader.paths));
     let score = threshold.and_then(|field| field.fraction());
     let Some(field) = fields.take("grader") else {
         return fields.missing("grader").hint(TYPES).none();
@@ -119,11 +121,23 @@ pub(super) fn read(name: Option<&str>, fields: &mut Fields<'_>) -> Option<OpenAi
         }
     }
     let pass_threshold = pass_threshold.and_then(|field| field.fraction());
+    let server = server?;
+    let execution = execution.unwrap_or(Execution::Local);
+    let asks = execution == Execution::Local && !grader.models().is_empty();
+    if let Some(field) = judge_field {
+        check_judge(field, judge.as_ref(), asks);
+    }
+    let endpoint = Endpoint {
+        base_url: server.base_url.as_deref(),
+        api_key_env: server.api_key_env.as_deref(),
+    };
+    let judge = asks.then(|| evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()));
     let config = OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,
-        execution: execution.unwrap_or(Execution::Local),
-        server: server?,
+        execution,
+        server,
+        judge,
         grader,
         settings,
     };
@@ -137,6 +151,17 @@ pub(super) fn read(name: Option<&str>, fields: &mut Fields<'_>) -> Option<OpenAi
         }
     }
     Some(config)
+}
+
+/// Checks that `judge` has an effect.
+fn check_judge(field: Field<'_>, judge: Option<&JudgeSettings>, asks: bool) {
+    if !asks {
+        let message = "`judge` has no effect: this grader asks no model";
+        field.problems.warn(field.node.span, message).hint("leave it out");
+    } else if judge.is_some_and(|judge| !judge.models.is_empty()) {
+        let message = "`judge` names a model, and the grader names its own";
+        field.add(message).hint("leave `model` out of `judge`");
+    }
 }
 
 /// Takes the keys of a server.
