@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::server::{Request, Server, response};
 
@@ -33,7 +33,7 @@ pub fn cases(name: &str) -> Vec<(String, Value)> {
 }
 
 /// Returns the exchanges of a case of [`cases`]. A case in which the second page of results was never read gets that page from
-/// another one.
+/// another one. A case in which the client sent items that cannot be graded gets the answers to the first one alone.
 pub fn exchanges(name: &str, case: &Value) -> Vec<Value> {
     let mut exchanges = case["exchanges"].as_array().unwrap().clone();
     if name == "twenty-five-items" {
@@ -41,6 +41,17 @@ pub fn exchanges(name: &str, case: &Value) -> Vec<Value> {
         let (_, other) = others.unwrap();
         let pages = other["exchanges"].as_array().unwrap().iter();
         exchanges.extend(pages.filter(|it| it["request"]["query"]["after"].is_string()).cloned());
+    }
+    if name == "missing-answer-and-short-golden-set" {
+        for exchange in &mut exchanges {
+            let body = &mut exchange["response"]["body"];
+            if body["status"] == "completed" {
+                body["result_counts"] = json!({"total": 1, "errored": 0, "failed": 0, "passed": 1});
+            }
+            if let Some(items) = body["data"].as_array_mut() {
+                items.truncate(1);
+            }
+        }
     }
     exchanges
 }

@@ -88,7 +88,7 @@ pub(super) fn read<'n>(
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
         Type::OpenaiEval => {
             openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
-        },
+        }
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))

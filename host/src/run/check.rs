@@ -9,7 +9,9 @@ use super::{
     program::{not_ready, program_file},
 };
 use crate::{
-    config::{BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig},
+    config::{
+        BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig,
+    },
     eval_set::EvalSet,
     hosts::{Call, Mismatch},
     runtime::Entrypoint,

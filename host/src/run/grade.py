@@ -20,8 +20,17 @@ def load(source):
     exec(compile(source, NAME, "exec"), namespace)
     grade = namespace.get("grade")
     if not callable(grade):
-        sys.exit("the source does not define a function `grade`")
+        raise NameError("it does not define a function `grade`")
     return grade
+
+
+def described(error):
+    """Returns an error in one line, with its place in the source."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == NAME]
+    if isinstance(error, SyntaxError) and error.filename == NAME:
+        lines.append(error.lineno)
+    place = " (line %d of the source)" % lines[-1] if lines else ""
+    return traceback.format_exception_only(type(error), error)[-1].strip() + place
 
 
 def call(grade, arguments):
@@ -31,10 +40,8 @@ def call(grade, arguments):
             return {"error": "`grade` returned %r, which is not a number" % (value,)}
         return {"value": float(value)}
     except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == NAME]
-        place = " (line %d of the source)" % lines[-1] if lines else ""
-        text = traceback.format_exception_only(type(error), error)[-1].strip()
-        return {"error": "`grade` raised %s%s" % (text, place)}
+        traceback.print_exc()
+        return {"error": "`grade` raised " + described(error)}
 
 
 def main():
@@ -42,8 +49,13 @@ def main():
     # What the source prints is not an answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    grade = load(document["source"])
-    results = [call(grade, arguments) for arguments in document["calls"]]
+    try:
+        grade = load(document["source"])
+        results = [call(grade, arguments) for arguments in document["calls"]]
+    except Exception as error:
+        traceback.print_exc()
+        problem = {"error": "the source cannot be loaded: " + described(error)}
+        results = [problem for arguments in document["calls"]]
     answers.write(json.dumps(results))
     answers.close()
 

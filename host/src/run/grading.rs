@@ -10,10 +10,7 @@ use evaluator_graders::{
     hosted::{Endpoint, EvalsClient, EvalsError, Graded, Job},
 };
 use evaluator_judges::{Connection, Session};
-use tokio::{
-    sync::Semaphore,
-    task::spawn_blocking,
-};
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
     RunEvent, Runner,
@@ -69,7 +66,8 @@ pub(super) fn plan(
 ) -> Work {
     let name = evaluator.name.clone();
     if openai.execution == Execution::Local && openai.grader.is_local() {
-        let settings = BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
+        let settings =
+            BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
         let metric = Arc::new(LocalGrader::new(name, openai.grader.clone()));
         return Work::Metric { metric, settings };
     }
@@ -118,6 +116,16 @@ pub(super) fn server(
     }
 }
 
+/// Returns what to do instead of asking the models of a grader, if there is something.
+pub(super) fn hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
+    match &evaluator.kind {
+        EvaluatorKind::OpenAiEval(openai) if openai.grader.models().iter().any(|(_, it)| *it) => {
+            Some("`cosine:tf` compares counts of words and needs no model")
+        }
+        _ => None,
+    }
+}
+
 fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<Endpoint, ModelError> {
     let environment = runner.environment();
     let variables = Arc::clone(&environment.variables);
@@ -127,7 +135,8 @@ fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<Endpoint, Mode
         Some(name) => match value(name) {
             Some(key) => Some(Secret::new(name, &key)),
             None => {
-                let text = format!("the variable {name}, which has the key of the server, is not set");
+                let text =
+                    format!("the variable {name}, which has the key of the server, is not set");
                 return Err(ModelError::new(ErrorKind::Config, text));
             }
         },
@@ -155,7 +164,8 @@ impl GradedEvaluator {
         let by = match &self.by {
             By::Program { connection, .. } => {
                 let settings = connection.as_ref().map(|it| it.settings().identity());
-                let base = std::env::var_os("OPENAI_BASE_URL").map(|it| it.to_string_lossy().into_owned());
+                let base =
+                    std::env::var_os("OPENAI_BASE_URL").map(|it| it.to_string_lossy().into_owned());
                 serde_json::json!({"model": settings, "base": connection.as_ref().and(base)})
             }
             By::Server { endpoint, .. } => serde_json::json!({"server": endpoint.server.base()}),
@@ -170,9 +180,8 @@ impl GradedEvaluator {
         permits: &Permits,
         cancellation: &Cancellation,
     ) -> Option<Evaluation> {
-        let started = Instant::now();
         if cancellation.is_cancelled() {
-            return Some(Evaluation::without_process(Verdict::Cancelled, started.elapsed()));
+            return Some(Evaluation::without_process(Verdict::Cancelled, Duration::ZERO));
         }
         let turns = &recording.conversation.turns;
         let input = MetricInput::new(turns, recording.golden.as_ref(), self.config.threshold);
@@ -195,16 +204,19 @@ impl GradedEvaluator {
                 if permits.is_closed() {
                     return None;
                 }
-                self.have_graded(endpoint, &input, cancellation).await
+                let started = Instant::now();
+                let evaluation = self.have_graded(endpoint, &input, cancellation).await;
+                Evaluation { duration: started.elapsed(), ..evaluation }
             }
         };
-        if cancellation.is_cancelled() && matches!(evaluation.verdict, Verdict::MetricFailed { .. }) {
+        if cancellation.is_cancelled() && matches!(evaluation.verdict, Verdict::MetricFailed { .. })
+        {
             evaluation.verdict = Verdict::Cancelled;
         }
-        Some(Evaluation { duration: started.elapsed(), ..evaluation })
+        Some(evaluation)
     }
 
-    /// Grades a conversation in this program.
+    /// Grades a conversation in this program. The time of its queues does not count.
     async fn grade(
         &self,
         (connection, python): (Option<&Arc<Connection>>, Option<&PythonGrader>),
@@ -222,26 +234,31 @@ impl GradedEvaluator {
         let asks = !needs.questions.is_empty() || !needs.embeddings.is_empty();
         let asking = async {
             let Some(connection) = connection.filter(|_| asks) else {
-                return Some(Answers::default());
+                return Some((Answers::default(), Duration::ZERO));
             };
             let _permit = permits.take_judged().await?;
+            let started = Instant::now();
             let samples = connection.settings().samples.unwrap_or(1);
             let subject = Subject { grader: grader.kind(), location, time_limit: timeout };
-            Some(graders::ask(connection, grader, needs, &subject, samples).await)
+            let answers = graders::ask(connection, grader, needs, &subject, samples).await;
+            Some((answers, started.elapsed()))
         };
         let calling = async {
-            let mut numbers = Vec::new();
+            let (mut numbers, mut took) = (Vec::new(), Duration::ZERO);
             for calls in &needs.calls {
                 let Some(python) = python else { break };
                 let _permit = permits.take().await?;
+                let started = Instant::now();
                 numbers.push(python.call(&self.name, calls, timeout, cancellation).await);
+                took = took.saturating_add(started.elapsed());
             }
-            Some(numbers)
+            Some((numbers, took))
         };
-        let (answers, numbers) = tokio::join!(asking, calling);
-        let mut answers = answers?;
-        let supplies = Supplies { numbers: numbers?, ..std::mem::take(&mut answers.supplies) };
-        Some(evaluation(plan.finish(&supplies), answers))
+        let (asked, called) = tokio::join!(asking, calling);
+        let ((mut answers, asked), (numbers, called)) = (asked?, called?);
+        let supplies = Supplies { numbers, ..std::mem::take(&mut answers.supplies) };
+        let evaluation = evaluation(plan.finish(&supplies), answers);
+        Some(Evaluation { duration: asked.max(called), ..evaluation })
     }
 
     /// Has a server grade a conversation.
@@ -252,8 +269,7 @@ impl GradedEvaluator {
         cancellation: &Cancellation,
     ) -> Evaluation {
         let settings = self.config.grader_settings();
-        let hosted =
-            Hosted::new(&self.name, &self.config.grader, &settings, self.config.threshold);
+        let hosted = Hosted::new(&self.name, &self.config.grader, &settings, self.config.threshold);
         let hosted = match hosted {
             Ok(hosted) => hosted,
             Err(reason) => return failed(reason),
@@ -292,9 +308,8 @@ impl GradedEvaluator {
                 let mut details = self.config.grader.details();
                 details.extend(details_of(&graded));
                 let grades = graded.grades.iter();
-                let grades: Vec<HostedGrade> = grades
-                    .map(|it| HostedGrade { score: it.score, passed: it.passed })
-                    .collect();
+                let grades: Vec<HostedGrade> =
+                    grades.map(|it| HostedGrade { score: it.score, passed: it.passed }).collect();
                 let mut evaluation = evaluation(plan.finish(&grades, details), Answers::default());
                 evaluation.warnings = graded.warnings;
                 evaluation

@@ -57,7 +57,8 @@ impl Runner {
         let problem = |error: ModelError, evaluator: Option<&EvaluatorConfig>| {
             let name = evaluator.map(|it| format!("`{}`: ", it.name)).unwrap_or_default();
             let place = evaluator.and_then(|it| it.place);
-            Problem::new(format!("{name}{}", error.message), place, None)
+            let hint = evaluator.and_then(grading::hint).map(str::to_owned);
+            Problem::new(format!("{name}{}", error.message), place, hint)
         };
         let session = Session::new(config.judge.clone(), self.environment())
             .map_err(|error| fail(vec![problem(error, None)]))?;

@@ -131,7 +131,8 @@ pub(super) fn read(
         base_url: server.base_url.as_deref(),
         api_key_env: server.api_key_env.as_deref(),
     };
-    let judge = asks.then(|| evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()));
+    let judge =
+        asks.then(|| evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()));
     let config = OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,
