@@ -20,6 +20,8 @@ mod export;
 mod faults;
 mod golden;
 mod graders;
+mod graders_hosted;
+mod graders_models;
 mod index;
 mod injection;
 mod inspect;

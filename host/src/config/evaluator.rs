@@ -90,7 +90,9 @@ pub(super) fn read<'n>(
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
         Type::LlmJudge => llm_judge::read(name, &mut fields, reader).map(EvaluatorKind::LlmJudge),
-        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::OpenaiEval => {
+            openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
+        }
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
@@ -115,11 +117,7 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(
-    name: Option<&str>,
-    fields: &mut Fields<'_>,
-    reader: &Reader<'_>,
-) -> BuiltinConfig {
+fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());

@@ -103,7 +103,7 @@ impl PreparedEvaluator {
         let entry = match &evaluator.work {
             Work::Program(program) => Some((&program.config, program.contract)),
             Work::Linked { config, contract, .. } => Some((config, *contract)),
-            Work::Metric { .. } | Work::Judge(_) | Work::Broken(_) => None,
+            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) | Work::Broken(_) => None,
         };
         let (name, threshold) = (evaluator.name.as_str(), evaluator.threshold);
         let settings = entry.map(|(config, _)| Settings::new(name, threshold, config));
@@ -136,7 +136,7 @@ impl PreparedEvaluator {
     pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
-            (Work::Metric { .. } | Work::Judge(_), _) => {
+            (Work::Metric { .. } | Work::Judge(_) | Work::Grader(_), _) => {
                 Some(fingerprint.key(recording.metric_digest()))
             }
             (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
@@ -172,7 +172,7 @@ impl PreparedEvaluator {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
             // No other process kills a linked evaluator, and one that has timed out may still be running.
-            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => 0,
+            _ => 0,
         }
     }
 
@@ -231,6 +231,13 @@ impl PreparedEvaluator {
                 };
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, recording)
+            }
+            Work::Grader(graded) => {
+                let Input::Recording(recording) = input else {
+                    return self.lost("grades recordings, and this is a document");
+                };
+                let evaluation = graded.evaluate(recording, permits, &self.cancellation).await;
+                evaluation.unwrap_or_else(not_run)
             }
             Work::Judge(judged) => {
                 let Input::Recording(recording) = input else {
@@ -444,9 +451,7 @@ impl PreparedEvaluator {
         }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
-            Work::Metric { .. } | Work::Judge(_) | Work::Program(_) | Work::Linked { .. } => {
-                Verdict::Cancelled
-            }
+            _ => Verdict::Cancelled,
         };
         Evaluation::without_process(verdict, Duration::ZERO)
     }
@@ -466,9 +471,7 @@ impl PreparedEvaluator {
     pub(super) async fn close(self) -> Result<(), WorkerFault> {
         let patience = match &self.evaluator.work {
             Work::Program(program) => program.timeout,
-            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => {
-                SHUTDOWN_LIMIT
-            }
+            _ => SHUTDOWN_LIMIT,
         };
         self.end(patience).await
     }

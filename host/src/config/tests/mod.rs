@@ -5,7 +5,7 @@ mod metrics;
 
 use std::{path::Path, time::Duration};
 
-use super::{Config, EvaluatorConfig, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides};
+use super::{Config, EvaluatorConfig, EvaluatorKind, Isolation, OutputFormat, Overrides};
 use crate::{
     json::Value,
     metric::{MatchType, Metrics},
