@@ -37,7 +37,7 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
     if report.conversations.warnings() == 0 {
         return Ok(found);
     }
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().outlines() {
         let conversation = conversation?;
         for evaluation in conversation.evaluations {
             let more = evaluation.warnings.len();
