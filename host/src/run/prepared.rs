@@ -255,9 +255,11 @@ impl PreparedEvaluator {
                 let (text, cancellation) = (document.text(), &self.cancellation);
                 let answered =
                     linked::evaluate(evaluator, text, *timeout, self.expected, cancellation);
-                input.check(answered.await)
+                input.check(Box::pin(answered).await)
             }
-            Work::Program(program) => input.check(self.ask_program(program, input, permits).await),
+            Work::Program(program) => {
+                input.check(Box::pin(self.ask_program(program, input, permits)).await)
+            }
         }
     }
 
@@ -269,7 +271,8 @@ impl PreparedEvaluator {
         permits: &Permits,
     ) -> Evaluation {
         // No permit is held while waiting for the pool, so that other evaluators continue.
-        let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
+        // Rare steps are boxed: a task is allocated and moved in its full size for every evaluation.
+        let pool = self.pool.get_or_init(|| Box::pin(self.pool(program, permits))).await;
         let Some(document) = self.document(input) else {
             return self.lost("has no settings");
         };
@@ -299,7 +302,7 @@ impl PreparedEvaluator {
                 if let Some(known) = self.known_config_error(input) {
                     return known;
                 }
-                self.run(program, &document.text()).await
+                Box::pin(self.run(program, &document.text())).await
             }
         };
         if matches!(evaluation.verdict, Verdict::Answer(_)) {
