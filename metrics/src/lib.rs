@@ -92,7 +92,7 @@ pub trait Metric: Send + Sync + fmt::Debug {
     }
 
     /// Returns what judges the metric once a model can be asked, and the rubrics of its settings. `None` by default.
-    fn judge(&self) -> Option<(&'static dyn judge::Judge, &[judge::Rubric])> {
+    fn judge(&self) -> Option<(Arc<dyn judge::Judge>, &[judge::Rubric])> {
         None
     }
 

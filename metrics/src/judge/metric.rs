@@ -94,7 +94,7 @@ impl Metric for Judged {
         true
     }
 
-    fn judge(&self) -> Option<(&'static dyn super::Judge, &[Rubric])> {
+    fn judge(&self) -> Option<(Arc<dyn super::Judge>, &[Rubric])> {
         Some((super::judge(self.name)?, &self.rubrics))
     }
 

@@ -120,7 +120,7 @@ fn check(line: &Value) -> Result<(), String> {
     let expected = turns(line, "expected_invocations").filter(|turns| !turns.is_empty());
     let actual = with_rubrics(line, expected.as_deref());
     let case = Case { expected: expected.as_deref(), ..Case::new(&actual, &criterion) };
-    let run = run(judge, &case, list(line, "replies"));
+    let run = run(judge.as_ref(), &case, list(line, "replies"));
     if !python_eq(&count(run.calls), result.get("calls").unwrap()) {
         return Err(format!("{} calls: {:?}", run.calls, run.result));
     }
@@ -135,7 +135,7 @@ fn check(line: &Value) -> Result<(), String> {
         (Err(Refusal::NotEvaluated(_)), None) if result.get("score").unwrap().is_null() => {
             return Ok(());
         }
-        (Ok(judgement), None) => compare(judge, judgement, &case, result)?,
+        (Ok(judgement), None) => compare(judge.as_ref(), judgement, &case, result)?,
         (found, _) => return Err(format!("{found:?} instead of {result:?}")),
     }
     let wanted = result.get("prompt_inputs").unwrap();

@@ -7,6 +7,7 @@ mod outcome;
 mod parsers;
 mod prompts;
 mod rules;
+mod schemes;
 
 use std::{env, fs, path::PathBuf};
 
