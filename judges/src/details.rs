@@ -6,14 +6,14 @@ use evaluator_models::{Decimal, Endpoint};
 
 use crate::{
     connection::Connection,
-    drive::{AskedQuestion, Sample},
+    drive::{AskedQuestion, Chain, Sample},
     usage::Usage,
 };
 
 /// Returns what the calls used.
-pub(crate) fn usage(asked: &[AskedQuestion]) -> Usage {
+pub(crate) fn usage(chains: &[Chain]) -> Usage {
     let mut usage = Usage::default();
-    for sample in asked.iter().flat_map(|asked| &asked.samples) {
+    for (_, _, sample) in samples(chains) {
         match &sample.result {
             Ok(answer) => usage.add(answer),
             Err(error) => usage.add_failed(error.attempts),
@@ -22,11 +22,28 @@ pub(crate) fn usage(asked: &[AskedQuestion]) -> Usage {
     usage
 }
 
+/// Returns all calls, each with its question and the index of its model.
+fn samples(chains: &[Chain]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
+    chains.iter().flat_map(|chain| {
+        chain.asked.iter().flat_map(move |asked| {
+            asked.samples.iter().map(move |sample| (chain.model, asked, sample))
+        })
+    })
+}
+
+/// Returns the number of replies that can be read.
+pub(crate) fn readable(
+    chains: &[Chain],
+    is_readable: impl Fn(&AskedQuestion, &Sample) -> bool,
+) -> usize {
+    samples(chains).filter(|(_, asked, sample)| is_readable(asked, sample)).count()
+}
+
 /// Returns the warnings of answers, each once.
-pub(crate) fn warnings(asked: &[AskedQuestion]) -> Vec<String> {
+pub(crate) fn warnings(chains: &[Chain]) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
-    let samples = asked.iter().flat_map(|asked| &asked.samples);
-    for answer in samples.filter_map(|sample| sample.result.as_ref().ok()) {
+    let answers = samples(chains).filter_map(|(_, _, sample)| sample.result.as_ref().ok());
+    for answer in answers {
         for warning in &answer.warnings {
             if !warnings.contains(warning) {
                 warnings.push(warning.clone());
@@ -40,8 +57,8 @@ pub(crate) fn warnings(asked: &[AskedQuestion]) -> Vec<String> {
 pub(crate) fn judge(
     connection: &Connection,
     judged: Option<&Value>,
-    asked: &[AskedQuestion],
-    usage: &Usage,
+    chains: &[Chain],
+    (usage, readable): (&Usage, Option<usize>),
 ) -> Object {
     let mut judge = Object::default();
     let mut set = |key: &str, value: Value| judge.insert(key.to_owned(), value);
@@ -49,6 +66,9 @@ pub(crate) fn judge(
     set("model", names.join(", ").into());
     if let Some(Value::Object(judged)) = judged {
         judged.iter().for_each(|(key, value)| drop(set(key, value.clone())));
+    }
+    if let Some(readable) = readable {
+        set("readable", count(readable as u64));
     }
     set("calls", count(usage.calls));
     set("replayed", count(usage.replayed));
@@ -61,26 +81,34 @@ pub(crate) fn judge(
     }
     let millis = u64::try_from(usage.duration.as_millis()).unwrap_or(u64::MAX);
     set("duration_ms", count(millis));
-    let replies = asked.iter().flat_map(|asked| {
-        asked.samples.iter().enumerate().map(|(index, sample)| reply(asked, index, sample))
+    let replies = samples(chains).map(|(model, asked, sample)| {
+        reply(names.get(model).filter(|_| names.len() > 1), asked, sample)
     });
     set("replies", Value::Array(replies.collect()));
     judge
 }
 
-fn name(endpoint: &dyn Endpoint) -> String {
+/// Returns the name of a model with that of its provider.
+pub(crate) fn name(endpoint: &dyn Endpoint) -> String {
     format!("{}/{}", endpoint.provider(), endpoint.model())
 }
 
-fn reply(asked: &AskedQuestion, index: usize, sample: &Sample) -> Value {
+/// Returns a call. `model` is set in a panel.
+fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Value {
     let question = &asked.question;
     let mut reply = Object::default();
     let mut set = |key: &str, value: Value| reply.insert(key.to_owned(), value);
     set("turn", count(question.turn as u64));
-    set("prompt", question.prompt.into());
-    set("sample", count(index as u64));
+    set("prompt", question.prompt.as_ref().into());
+    if let Some(model) = model {
+        set("model", model.as_str().into());
+    }
+    set("sample", count(sample.index as u64));
     if question.order == Order::Swapped {
         set("swapped", true.into());
+    }
+    if sample.is_replaced {
+        set("asked_again", true.into());
     }
     match &sample.result {
         Ok(answer) => {

@@ -5,7 +5,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use evaluator_json::Object;
 use evaluator_metrics::{
     Outcome,
-    judge::{Answer, Asked, Case, Judge, Judgement, Messages, OnFailure, Question, Refusal, Reply},
+    judge::{
+        self, Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply,
+    },
 };
 use evaluator_models::{self as models, ErrorKind, Finish, Message, ModelError, Request};
 use tokio::task::{JoinSet, spawn_blocking};
@@ -48,33 +50,47 @@ pub struct Judged {
 /// A call with its result.
 #[derive(Debug)]
 pub(crate) struct Sample {
+    /// Index of the sample among those of its question.
+    pub(crate) index: usize,
     /// Number among equal requests.
     pub(crate) number: u32,
     pub(crate) result: Result<models::Answer, ModelError>,
+    /// Whether a later call asks again, because the reply is unreadable.
+    pub(crate) is_replaced: bool,
 }
 
 /// A question with the calls that ask it.
 #[derive(Debug)]
 pub(crate) struct AskedQuestion {
     pub(crate) question: Question,
+    /// In the order of their numbers.
     pub(crate) samples: Vec<Sample>,
 }
 
-/// A planned question with its follow-up questions.
-#[derive(Debug, Default)]
-struct Chain {
-    asked: Vec<AskedQuestion>,
+/// A planned question to one model, with its follow-up questions.
+#[derive(Debug)]
+pub(crate) struct Chain {
+    pub(crate) model: usize,
+    pub(crate) asked: Vec<AskedQuestion>,
     /// Time in its calls.
     spent: Duration,
 }
 
-/// Calls to one model about one subject.
+/// Calls about one subject.
 struct Asking<'a> {
     connection: &'a Arc<Connection>,
-    model: usize,
+    judge: &'a dyn Judge,
+    case: &'a Case<'a>,
     subject: &'a Subject,
-    /// Number of calls so far for equal messages.
-    numbers: HashMap<Vec<Message>, u32>,
+    chains: Vec<Chain>,
+    /// Number of calls so far of each model for equal messages.
+    numbers: HashMap<(usize, Vec<Message>), u32>,
+}
+
+/// A call that was not made yet: the position of its question in the round, and the index of its sample.
+struct Planned {
+    position: usize,
+    sample: usize,
 }
 
 impl Connection {
@@ -89,21 +105,44 @@ impl Connection {
             Ok(planned) => planned,
             Err(refusal) => return refused(refusal),
         };
-        let mut members = Vec::new();
-        for model in 0..self.endpoints.len() {
-            members.push(self.ask_all(model, judge, case, subject, &planned).await);
-        }
-        let Some(asked) = members.pop() else {
-            return refused(Refusal::Failed("no model is connected".to_owned()));
-        };
-        let answers = asked.iter().map(|asked| self.answers(asked)).collect::<Vec<_>>();
-        let usage = details::usage(&asked);
-        match judge.aggregate(case, &answers) {
-            Ok(judgement) => self.judged(&judgement, case, &asked, usage),
+        let chains = self.ask_all(judge, case, subject, planned).await;
+        let usage = details::usage(&chains);
+        match self.aggregate(judge, case, &chains) {
+            Ok(judgement) => {
+                let is_readable = |asked: &AskedQuestion, sample: &Sample| {
+                    is_readable(judge, case, &asked.question, sample)
+                };
+                let readable = details::readable(&chains, is_readable);
+                self.judged(&judgement, case, &chains, (usage, readable))
+            }
             Err(refusal) => {
-                let judge = details::judge(self, None, &asked, &usage);
+                let judge = details::judge(self, None, &chains, (&usage, None));
                 let details = [("judge".to_owned(), judge.into())].into_iter().collect();
                 Judged { details, usage, ..refused(refusal) }
+            }
+        }
+    }
+
+    /// Returns what the answers of all models amount to.
+    fn aggregate(
+        &self,
+        judge: &dyn Judge,
+        case: &Case<'_>,
+        chains: &[Chain],
+    ) -> Result<Judgement, Refusal> {
+        let names: Vec<String> = self.models().map(details::name).collect();
+        let answers: Vec<Vec<Asked>> = (0..names.len())
+            .map(|model| {
+                let own = chains.iter().filter(|chain| chain.model == model);
+                own.flat_map(|chain| &chain.asked).map(|asked| self.answers(asked)).collect()
+            })
+            .collect();
+        match &answers[..] {
+            [only] => judge.aggregate(case, only),
+            _ => {
+                let members = names.iter().zip(&answers);
+                let members = members.map(|(model, asked)| Member { model, asked });
+                judge.aggregate_panel(case, &members.collect::<Vec<_>>())
             }
         }
     }
@@ -113,11 +152,11 @@ impl Connection {
         &self,
         judgement: &Judgement,
         case: &Case<'_>,
-        asked: &[AskedQuestion],
-        usage: Usage,
+        chains: &[Chain],
+        (usage, readable): (Usage, usize),
     ) -> Judged {
         let mut details = judgement.details(case);
-        let judge = details::judge(self, details.get("judge"), asked, &usage);
+        let judge = details::judge(self, details.get("judge"), chains, (&usage, Some(readable)));
         details.insert("judge".to_owned(), judge.into());
         let outcome = match judgement.outcome(case) {
             Outcome::Scored(mut scored) => {
@@ -132,41 +171,50 @@ impl Connection {
             failed @ Outcome::Failed { .. } => failed,
         };
         let mut warnings = judgement.warnings.clone();
-        warnings.extend(details::warnings(asked));
+        warnings.extend(details::warnings(chains));
         Judged { outcome, details, warnings, usage }
     }
 
-    /// Asks one model all questions. The result has the planned questions in order, each followed by its follow-up questions.
+    /// Asks all models all questions. The result has a chain per model and planned question, in order.
     async fn ask_all(
         self: &Arc<Self>,
-        model: usize,
         judge: &dyn Judge,
         case: &Case<'_>,
         subject: &Subject,
-        planned: &[Question],
-    ) -> Vec<AskedQuestion> {
-        let (endpoint, gate) = &self.endpoints[model];
-        let mut asking = Asking { connection: self, model, subject, numbers: HashMap::new() };
-        let mut chains: Vec<Chain> = Vec::new();
-        if endpoint.is_ordered() {
-            let _turn = gate.turn.lock().await;
-            for question in planned {
-                let mut chain = vec![Chain::default()];
-                asking.round(&mut chain, judge, case, vec![(0, question.clone())]).await;
-                chains.append(&mut chain);
+        planned: Vec<Question>,
+    ) -> Vec<Chain> {
+        let (mut chains, mut questions) = (Vec::new(), Vec::new());
+        for model in 0..self.endpoints.len() {
+            for question in &planned {
+                questions.push((chains.len(), question.clone()));
+                chains.push(Chain { model, asked: Vec::new(), spent: Duration::ZERO });
+            }
+        }
+        let numbers = HashMap::new();
+        let mut asking = Asking { connection: self, judge, case, subject, chains, numbers };
+        if self.is_ordered() {
+            let _turn = self.door.turn.lock().await;
+            for question in questions {
+                asking.rounds(vec![question]).await;
             }
         } else {
-            chains.resize_with(planned.len(), Chain::default);
-            let questions = planned.iter().cloned().enumerate().collect();
-            asking.round(&mut chains, judge, case, questions).await;
+            asking.rounds(questions).await;
         }
-        chains.into_iter().flat_map(|chain| chain.asked).collect()
+        asking.chains
+    }
+
+    /// Returns true if calls must not overtake each other.
+    fn is_ordered(&self) -> bool {
+        self.models().any(|endpoint| endpoint.is_ordered())
     }
 
     /// Returns the answers to a question as the judge reads them.
     fn answers(&self, asked: &AskedQuestion) -> Asked {
         let errors = self.settings.errors.unwrap_or_default();
-        let answers = asked.samples.iter().map(|sample| answer(&sample.result, errors));
+        let last = asked.samples.iter().filter(|sample| !sample.is_replaced);
+        let mut last: Vec<&Sample> = last.collect();
+        last.sort_by_key(|sample| sample.index);
+        let answers = last.into_iter().map(|sample| answer(&sample.result, errors));
         Asked::new(asked.question.clone(), answers.collect())
     }
 
@@ -176,111 +224,134 @@ impl Connection {
     ///
     /// The prompt needs a variable that the question does not have.
     fn messages(&self, question: &Question) -> Result<Vec<Message>, String> {
-        let replaced = self.settings.prompts.get(question.prompt);
-        let template = replaced.and_then(|prompt| prompt.template.as_ref());
-        let rendered = match template {
-            Some(template) => template.render(&question.variables),
-            None => question.messages(),
-        };
-        let Messages { system, user, .. } = rendered.map_err(|error| error.to_string())?;
-        let before = self.settings.system_instruction.clone();
-        let system: Vec<String> = before.into_iter().chain(system).collect();
-        let system = (!system.is_empty()).then(|| Message::system(system.join("\n\n")));
-        Ok(system.into_iter().chain([Message::user(user)]).collect())
+        let messages = question.messages().map_err(|error| error.to_string())?;
+        let before = self.settings.system_instruction.clone().map(Message::system);
+        let messages = messages.into_iter().map(|message| match message.role {
+            judge::Role::System => Message::system(message.text),
+            judge::Role::User => Message::user(message.text),
+            judge::Role::Assistant => {
+                Message { role: models::Role::Assistant, content: message.text }
+            }
+        });
+        Ok(before.into_iter().chain(messages).collect())
     }
 }
 
 impl Asking<'_> {
     /// Asks the questions, each of which belongs to the chain with its index, then their follow-up questions, and so on.
-    async fn round(
-        &mut self,
-        chains: &mut [Chain],
-        judge: &dyn Judge,
-        case: &Case<'_>,
-        mut questions: Vec<(usize, Question)>,
-    ) {
+    async fn rounds(&mut self, mut questions: Vec<(usize, Question)>) {
         while !questions.is_empty() {
-            let limits = questions.iter().map(|(index, _)| {
-                self.subject.time_limit.map(|limit| limit.saturating_sub(chains[*index].spent))
+            let mut asked: Vec<AskedQuestion> = Vec::new();
+            let chains: Vec<usize> = questions.iter().map(|(chain, _)| *chain).collect();
+            for (_, question) in questions.drain(..) {
+                asked.push(AskedQuestion { question, samples: Vec::new() });
+            }
+            let all = asked.iter().enumerate().flat_map(|(position, asked)| {
+                (0..asked.question.samples).map(move |sample| Planned { position, sample })
             });
-            let limits: Vec<Option<Duration>> = limits.collect();
-            let results = self.ask(&questions, &limits).await;
-            let mut next = Vec::new();
-            for ((index, question), samples) in questions.into_iter().zip(results) {
-                let asked = AskedQuestion { question, samples };
-                let chain = &mut chains[index];
-                let took = |sample: &Sample| sample.result.as_ref().ok().map(|it| it.duration);
-                let longest = asked.samples.iter().filter_map(took).max().unwrap_or_default();
-                chain.spent = chain.spent.saturating_add(longest);
-                let follow_up = judge.follow_up(case, &self.connection.answers(&asked));
-                next.extend(follow_up.map(|question| (index, question)));
+            let mut planned: Vec<Planned> = all.collect();
+            let reask = self.connection.settings.reask.unwrap_or_default();
+            for _ in 0..=reask {
+                self.calls(&chains, &mut asked, planned).await;
+                planned = self.unreadable(&asked);
+            }
+            for (chain, asked) in chains.into_iter().zip(asked) {
+                let follow_up = self.judge.follow_up(self.case, &self.connection.answers(&asked));
+                questions.extend(follow_up.map(|question| (chain, question)));
+                let chain = &mut self.chains[chain];
+                chain.spent = chain.spent.saturating_add(longest(&asked));
                 chain.asked.push(asked);
             }
-            questions = next;
         }
     }
 
-    /// Asks all samples of all questions.
-    async fn ask(
+    /// Returns the samples whose last reply cannot be read.
+    fn unreadable(&self, asked: &[AskedQuestion]) -> Vec<Planned> {
+        let mut planned = Vec::new();
+        for (position, asked) in asked.iter().enumerate() {
+            let unreadable = asked.samples.iter().filter(|sample| {
+                let is_reply = sample.result.is_ok() && !sample.is_replaced;
+                is_reply && !is_readable(self.judge, self.case, &asked.question, sample)
+            });
+            let samples = unreadable.map(|it| Planned { position, sample: it.index });
+            planned.extend(samples);
+        }
+        planned
+    }
+
+    /// Makes the planned calls. Those that replace an earlier one of the same sample mark it.
+    async fn calls(
         &mut self,
-        questions: &[(usize, Question)],
-        limits: &[Option<Duration>],
-    ) -> Vec<Vec<Sample>> {
-        let mut samples: Vec<Vec<Option<Sample>>> = Vec::new();
+        chains: &[usize],
+        asked: &mut [AskedQuestion],
+        planned: Vec<Planned>,
+    ) {
+        let mut results: Vec<Option<(u32, Result<models::Answer, ModelError>)>> = Vec::new();
         let mut waiting = JoinSet::new();
-        for (at, ((_, question), limit)) in questions.iter().zip(limits).enumerate() {
-            samples.push(Vec::new());
-            for sample in 0..question.samples {
-                let request = match self.request(question) {
-                    Ok(request) => request,
-                    Err(error) => {
-                        samples[at].push(Some(Sample { number: 0, result: Err(error) }));
-                        continue;
-                    }
-                };
-                let number = request.sample;
-                if let Some(result) = self.connection.recorded(self.model, &request) {
-                    samples[at].push(Some(Sample { number, result }));
+        for (at, Planned { position, .. }) in planned.iter().enumerate() {
+            let chain = &self.chains[chains[*position]];
+            let (model, spent) = (chain.model, chain.spent);
+            let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
+            let request = match self.request(model, &asked[*position].question) {
+                Ok(request) => request,
+                Err(error) => {
+                    results.push(Some((0, Err(error))));
                     continue;
                 }
-                samples[at].push(None);
-                let (connection, model, limit) = (Arc::clone(self.connection), self.model, *limit);
-                let call = async move { call(connection, model, request, limit).await };
-                let call = async move { (at, sample, Sample { number, result: call.await }) };
-                if self.is_ordered() {
-                    let (at, index, sample) = call.await;
-                    samples[at][index] = Some(sample);
-                } else {
-                    waiting.spawn(call);
-                }
+            };
+            let number = request.sample;
+            if let Some(result) = self.connection.recorded(model, &request) {
+                results.push(Some((number, result)));
+                continue;
+            }
+            results.push(None);
+            let connection = Arc::clone(self.connection);
+            let call = async move { (at, number, call(connection, model, request, limit).await) };
+            if self.connection.is_ordered() {
+                let (at, number, result) = call.await;
+                results[at] = Some((number, result));
+            } else {
+                waiting.spawn(call);
             }
         }
         while let Some(joined) = waiting.join_next().await {
-            if let Ok((at, index, sample)) = joined {
-                samples[at][index] = Some(sample);
+            if let Ok((at, number, result)) = joined {
+                results[at] = Some((number, result));
             }
         }
-        let lost = || Sample { number: 0, result: Err(lost("the task of the call panicked")) };
-        let complete = |samples: Vec<Option<Sample>>| {
-            samples.into_iter().map(|sample| sample.unwrap_or_else(lost)).collect()
-        };
-        samples.into_iter().map(complete).collect()
-    }
-
-    fn is_ordered(&self) -> bool {
-        self.connection.endpoints[self.model].0.is_ordered()
+        for (Planned { position, sample: index }, result) in planned.into_iter().zip(results) {
+            let lost = || (0, Err(lost("the task of the call panicked")));
+            let (number, result) = result.unwrap_or_else(lost);
+            let samples = &mut asked[position].samples;
+            for earlier in samples.iter_mut().filter(|earlier| earlier.index == index) {
+                earlier.is_replaced = true;
+            }
+            samples.push(Sample { index, number, result, is_replaced: false });
+        }
     }
 
     /// Returns the next request that asks a question. Equal requests are numbered, so that each has its own recording.
-    fn request(&mut self, question: &Question) -> Result<Request, ModelError> {
+    fn request(&mut self, model: usize, question: &Question) -> Result<Request, ModelError> {
         let messages = self.connection.messages(question).map_err(|error| lost(&error))?;
-        let next = self.numbers.entry(messages.clone()).or_default();
+        let next = self.numbers.entry((model, messages.clone())).or_default();
         let sample = *next;
         *next = next.saturating_add(1);
         let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
         let request = self.connection.request(messages, &self.subject.metric, &location);
         Ok(Request { sample, ..request })
     }
+}
+
+/// Returns the time of the calls of a question, which run at the same time.
+fn longest(asked: &AskedQuestion) -> Duration {
+    let took = |sample: &Sample| sample.result.as_ref().ok().map(|answer| answer.duration);
+    asked.samples.iter().filter_map(took).max().unwrap_or_default()
+}
+
+fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: &Sample) -> bool {
+    let reply = sample.result.as_ref().ok().map(|answer| &answer.reply);
+    let text = reply.and_then(|reply| reply.readable().ok());
+    text.is_some_and(|text| judge.reads(case, question, text))
 }
 
 /// Waits for a place in the queue of the server, then asks on a thread.

@@ -30,7 +30,7 @@
 //! let metric = judge("final_response_match_v2").expect("it is built in");
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-//! let judged = runtime.block_on(connection.judge(metric, &case, &subject));
+//! let judged = runtime.block_on(connection.judge(&*metric, &case, &subject));
 //! assert!(matches!(judged.outcome, Outcome::Scored(scored) if scored.score == 1.0));
 //! assert_eq!(session.finish().usage.calls, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

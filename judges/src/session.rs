@@ -75,6 +75,8 @@ pub(crate) struct Door {
     pub(crate) broker: Broker,
     gates: Mutex<HashMap<String, Arc<Gate>>>,
     counted: Mutex<Counted>,
+    /// Held by the evaluation whose calls are next, for models whose replies belong to the calls by their order.
+    pub(crate) turn: AsyncMutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -88,8 +90,6 @@ struct Counted {
 pub(crate) struct Gate {
     pub(crate) places: Arc<Semaphore>,
     max: Mutex<usize>,
-    /// Held by the evaluation whose calls are next, for models whose replies belong to the calls by their order.
-    pub(crate) turn: AsyncMutex<()>,
 }
 
 /// What the calls of a session used, and what a user should know about them.
@@ -125,7 +125,12 @@ impl Session {
         let table = prices.as_ref().map(|table| table.prices.clone()).unwrap_or_default();
         let budget = Budget::new("the run", run.budget.clone(), table);
         let broker = Broker::new(Limits::default()).cancelled_by(environment.cancel.clone());
-        let door = Door { broker, gates: Mutex::default(), counted: Mutex::default() };
+        let door = Door {
+            broker,
+            gates: Mutex::default(),
+            counted: Mutex::default(),
+            turn: AsyncMutex::default(),
+        };
         Ok(Self(Arc::new(Inner {
             redactor: Redactor::new(environment.secrets.iter().cloned()),
             run,
@@ -292,11 +297,7 @@ impl Session {
         let most = concurrency.max.clamp(1, Semaphore::MAX_PERMITS);
         let mut gates = lock(&self.0.door.gates);
         let gate = gates.entry(endpoint.queue()).or_insert_with(|| {
-            Arc::new(Gate {
-                places: Arc::new(Semaphore::new(most)),
-                max: Mutex::new(most),
-                turn: AsyncMutex::default(),
-            })
+            Arc::new(Gate { places: Arc::new(Semaphore::new(most)), max: Mutex::new(most) })
         });
         let mut max = lock(&gate.max);
         if most < *max {
@@ -348,8 +349,9 @@ fn check(settings: &JudgeSettings) -> Result<(), ModelError> {
     if settings.min_readable.is_some_and(|least| least as usize > samples) {
         return bad(format!("`min_readable` is more than the {samples} samples"));
     }
-    if settings.models().len() > 1 {
-        return bad("a panel of several models cannot be asked yet; name one `model`".to_owned());
+    let models = settings.models().len();
+    if let Some(quorum) = settings.panel_quorum.filter(|quorum| *quorum as usize > models) {
+        return bad(format!("`panel_quorum` is {quorum}, but there are {models} models"));
     }
     if let Some((name, prompt)) = settings.prompts.iter().find(|(_, it)| it.template.is_none()) {
         return bad(format!("the prompt `{name}` cannot be read: {}", prompt.path.display()));

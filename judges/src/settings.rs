@@ -160,9 +160,18 @@ impl JudgeSettings {
     pub fn criterion(&self, metric: Criterion) -> Criterion {
         let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let then = self.on_disagreement.unwrap_or(OnDisagreement::Fail);
+        let mut prompts = metric.prompts;
+        for (name, prompt) in &self.prompts {
+            if let Some(template) = &prompt.template {
+                prompts.replace(name, template.clone());
+            }
+        }
         Criterion {
             samples: self.samples.map_or(metric.samples, size),
             swap: self.swap.unwrap_or(metric.swap),
+            panel: self.panel.unwrap_or(metric.panel),
+            quorum: self.panel_quorum.map(size).or(metric.quorum),
+            prompts,
             rules: Rules {
                 errors: self.errors.unwrap_or_default(),
                 min_readable: self.min_readable.map(size),

@@ -30,8 +30,7 @@ pub fn read(field: Field<'_>, paths: &dyn Paths) -> JudgeSettings {
     read_model(&mut fields, &mut settings);
     read_calls(&mut fields, &mut settings);
     settings.budget = fields.take("budget").and_then(read_budget).unwrap_or_default();
-    let mut path = |key| fields.take(key).and_then(|field| paths.existing(field));
-    settings.prices = path("prices");
+    settings.prices = fields.take("prices").and_then(|field| paths.existing(field));
     settings.cassette = fields.take("cassette").and_then(|field| paths.written(field));
     settings.cassette_text = fields.take("cassette_text").and_then(|field| field.flag());
     settings.mode = fields.take("mode").and_then(read_mode);
