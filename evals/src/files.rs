@@ -162,6 +162,12 @@ impl Places {
         Self { directories }
     }
 
+    /// Returns the first existing file of several names; directories nearer to the eval file come first.
+    pub(crate) fn find_any(&self, names: &[&str]) -> Option<PathBuf> {
+        let mut files = self.directories.iter().flat_map(|it| names.iter().map(|name| it.join(name)));
+        files.find(|file| file.is_file())
+    }
+
     /// Returns the first existing file of that name. A leading `/` is ignored if the absolute path does not exist.
     pub(crate) fn find(&self, path: &str) -> Option<PathBuf> {
         let absolute = Path::new(path);

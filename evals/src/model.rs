@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use evaluator_document::Problem;
 use evaluator_json::{Object, Value};
+use evaluator_metrics::judge::scheme::Scheme;
 
 use crate::{pattern::Pattern, template::Template};
 
@@ -331,14 +332,25 @@ pub enum Limit {
 pub struct Judge {
     /// Prompt.
     pub prompt: Prompt,
-    /// Rubrics; without them the model gives a score.
-    pub rubrics: Vec<Rubric>,
+    /// Form of the verdict: a number from 0 to 1, or rubrics.
+    pub scheme: Scheme,
     /// Name of the target that judges.
     pub target: Option<String>,
     /// Temperature.
     pub temperature: Option<f64>,
     /// Model instead of that of the target.
     pub model: Option<String>,
+}
+
+impl Judge {
+    /// Returns a judgement with the default prompt.
+    #[must_use]
+    pub fn new(scheme: Scheme) -> Self {
+        Self { prompt: Prompt::Default, scheme, target: None, temperature: None, model: None }
+    }
+
+    /// Form of a verdict that is a number.
+    pub const NUMBER: Scheme = Scheme::Number(0.0, 1.0);
 }
 
 /// Text that a model gets.
@@ -352,36 +364,6 @@ pub enum Prompt {
     Template(Template),
     /// Output of a program.
     Program(Program),
-}
-
-/// A criterion.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rubric {
-    /// Identifier.
-    pub id: String,
-    /// Text.
-    pub text: String,
-    /// Weight.
-    pub weight: f64,
-    /// Whether missing it fails the evaluator.
-    pub required: bool,
-    /// Least score in `0..=10` that does not fail the evaluator.
-    pub minimum: Option<f64>,
-    /// Meaning of the scores.
-    pub ranges: Vec<Range>,
-    /// Whether the criterion is that the answer contradicts the text.
-    pub is_contradiction: bool,
-}
-
-/// Meaning of a range of scores.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// Lowest score.
-    pub low: u32,
-    /// Highest score.
-    pub high: u32,
-    /// Meaning.
-    pub text: String,
 }
 
 /// A program.

@@ -1,6 +1,7 @@
 //! A test.
 
 use evaluator_document::{Field, Fields, Node, NodeKind};
+use evaluator_metrics::judge::scheme::{Item, Scheme};
 
 use super::{
     Reader, judge,
@@ -10,7 +11,7 @@ use super::{
 };
 use crate::{
     files::Opened,
-    model::{Check, Evaluator, Gate, Judge, Message, Position, Prompt, Rubric, Test},
+    model::{Check, Evaluator, Gate, Judge, Message, Position, Test},
     references,
 };
 
@@ -48,7 +49,7 @@ pub(super) fn read(
     let threshold = execution_of(&mut fields);
     let own = execution_list(reader, &mut fields, threshold.as_ref(), opened);
     let threshold = threshold.map_or(Some(Execution::default()), |execution| execution.read);
-    let rubrics = fields.take("rubrics").map(|list| judge::rubrics_of(&list, true));
+    let rubrics = fields.take("rubrics").map(|list| judge::rubrics_of(&list));
     let (criteria, input, expected) = texts(reader, &mut fields, defaults);
     let metadata = fields.take("metadata").map(|field| judge::metadata(&field));
     for key in ["vars", "conversation_id", "dataset", "description", "tags", "note"] {
@@ -245,24 +246,18 @@ fn required(
 fn evaluators(
     reader: &Reader<'_>,
     own: Option<Option<Vec<Evaluator>>>,
-    rubrics: Option<Option<Vec<Rubric>>>,
+    rubrics: Option<Option<Vec<Item>>>,
     suite: Option<&Vec<Evaluator>>,
     position: &Position,
 ) -> Option<Vec<Evaluator>> {
-    let judge = |name: &str, kind: &str, rubrics| Evaluator {
+    let judge = |name: &str, kind: &str, scheme| Evaluator {
         name: name.to_owned(),
         kind: kind.to_owned(),
         position: position.clone(),
         weight: 1.0,
         gate: Gate::Open,
         negate: false,
-        check: Check::Judge(Judge {
-            prompt: Prompt::Default,
-            rubrics,
-            target: None,
-            temperature: None,
-            model: None,
-        }),
+        check: Check::Judge(Judge::new(scheme)),
     };
     let own = match own {
         Some(own) => Some(own?),
@@ -273,12 +268,12 @@ fn evaluators(
     let mut evaluators = Vec::new();
     if let Some(rubrics) = rubrics {
         let name = if reader.is_v2() { "rubric" } else { "rubrics" };
-        evaluators.push(judge(name, "rubrics", rubrics?));
+        evaluators.push(judge(name, "rubrics", Scheme::Rubrics(rubrics?)));
     }
     evaluators.extend(own.into_iter().flatten());
     evaluators.extend(suite.into_iter().flatten().cloned());
     if evaluators.is_empty() {
-        evaluators.push(judge("llm-grader", "llm-grader", Vec::new()));
+        evaluators.push(judge("llm-grader", "llm-grader", Judge::NUMBER));
     }
     Some(evaluators)
 }

@@ -96,7 +96,7 @@ fn judging(reader: &Reader<'_>, fields: &mut Fields<'_>) -> Option<Judge> {
     let model = fields.take("model").map(|model| model.sentence());
     Some(Judge {
         prompt: prompt?,
-        rubrics: Vec::new(),
+        scheme: Judge::NUMBER,
         target: match target {
             Some(target) => Some(target?),
             None => None,

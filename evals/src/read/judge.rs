@@ -4,6 +4,7 @@ use std::path::Path;
 
 use evaluator_document::{Field, Fields, NodeKind};
 use evaluator_json::{Object, Value};
+use evaluator_metrics::judge::scheme::{Item, Operator, Scheme, ScoreRange};
 
 use super::{
     Reader,
@@ -12,7 +13,7 @@ use super::{
     values::{any_text, first, flag, fraction, json, non_negative, number_in, whole},
 };
 use crate::{
-    model::{Judge, Prompt, Range, Rubric},
+    model::{Judge, Prompt},
     template::Template,
 };
 
@@ -24,12 +25,15 @@ pub(super) fn read(
     kind: &str,
     place: Place<'_>,
 ) -> Option<Judge> {
-    let rubrics = match kind {
+    let scheme = match kind {
         "rubrics" => {
             let list = first(&mut fields, &["criteria", "rubrics"]);
-            list.or_else(|| fields.missing("criteria").none()).and_then(|list| rubrics_of(&list, true))
+            list.or_else(|| fields.missing("criteria").none()).and_then(|list| rubrics_of(&list)).map(Scheme::Rubrics)
         }
-        _ => fields.take("rubrics").map_or(Some(Vec::new()), |list| rubrics_of(&list, false)),
+        _ => match fields.take("rubrics") {
+            Some(list) => rubrics_of(&list).map(Scheme::Rubrics),
+            None => Some(Judge::NUMBER),
+        },
     };
     // The option of the program that the guide of AgentV 2 shows, and the key of AgentV 5.
     let full = first(&mut fields, &["evaluatorTemplate", "evaluator_template"]);
@@ -58,7 +62,7 @@ pub(super) fn read(
     let prompt = with_config(fields, prompt, config);
     Some(Judge {
         prompt: prompt?,
-        rubrics: rubrics?,
+        scheme: scheme?,
         target: target?,
         temperature: transposed(temperature)?,
         model: transposed(model)?,
@@ -176,74 +180,68 @@ fn template(field: &Field<'_>, text: &str) -> Template {
     template
 }
 
-/// Returns a rubric that is just a text.
-pub(super) fn rubric_of_text(number: usize, text: String) -> Rubric {
-    Rubric {
-        id: format!("rubric-{number}"),
-        text,
-        weight: 1.0,
-        required: true,
-        minimum: None,
-        ranges: Vec::new(),
-        is_contradiction: false,
-    }
+/// Returns the id of a rubric without one.
+pub(super) fn id_of(number: usize) -> String {
+    format!("rubric-{number}")
 }
 
 /// Reads a list of rubrics.
-pub(super) fn rubrics_of(field: &Field<'_>, is_needed: bool) -> Option<Vec<Rubric>> {
+pub(super) fn rubrics_of(field: &Field<'_>) -> Option<Vec<Item>> {
     let items = field.items()?;
-    if items.is_empty() && is_needed {
+    if items.is_empty() {
         return field.add(format!("`{}` is empty", field.key)).none();
     }
     let read: Vec<_> = (1..).zip(&items).map(|(number, item)| rubric(number, item)).collect();
-    let read: Vec<Rubric> = read.into_iter().collect::<Option<_>>()?;
+    let read: Vec<Item> = read.into_iter().collect::<Option<_>>()?;
     let repeated = read.iter().enumerate().find(|(index, rubric)| {
         read.iter().take(*index).any(|earlier| earlier.id == rubric.id)
     });
-    if let (Some((index, rubric)), true) = (repeated, true) {
+    if let Some((index, rubric)) = repeated {
         let place = items.get(index).map_or(field.node.span, |item| item.node.span);
         return field.problems.add(place, format!("the id `{}` is given twice", rubric.id)).none();
     }
     Some(read)
 }
 
-fn rubric(number: usize, item: &Field<'_>) -> Option<Rubric> {
+fn rubric(number: usize, item: &Field<'_>) -> Option<Item> {
     if !item.is_mapping() {
-        return item.sentence().map(|text| rubric_of_text(number, text));
+        return item.sentence().map(|text| Item::new(id_of(number), text));
     }
     let mut fields = item.fields("this rubric")?;
-    let id = fields.take("id").map_or(Some(format!("rubric-{number}")), |id| id.sentence());
+    let id = fields.take("id").map_or(Some(id_of(number)), |id| id.sentence());
     let text = first(&mut fields, &["outcome", "criteria", "expected_outcome", "description"]);
     let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
     let required = fields.take("required").map(|field| flag(&field));
-    let operator = fields.take("operator").map_or(Some(false), |field| {
-        field.choice(&[("correctness", false), ("contradiction", true)])
+    let operator = fields.take("operator").map(|field| {
+        let names = [("correctness", Operator::Correctness), ("contradiction", Operator::Contradiction)];
+        field.choice(&names)
     });
     let ranges = first(&mut fields, &["score_ranges", "scoreRanges"]);
     let ranges = ranges.map_or(Some(Vec::new()), |field| self::ranges(&field));
     let minimum = minimum(&mut fields);
-    if text.is_none() && ranges.as_ref().is_some_and(Vec::is_empty) {
+    let is_empty = text.is_none() && ranges.as_ref().is_some_and(Vec::is_empty);
+    if is_empty {
         fields.missing("outcome");
-        fields.finish();
-        return None;
     }
     fields.finish();
+    if is_empty {
+        return None;
+    }
     let text = text.map_or(Some(String::new()), |text| text.sentence())?;
-    let (ranges, minimum) = (ranges?, minimum?);
-    // A criterion with ranges has a gate only if it says so.
-    let required = transposed(required)?.unwrap_or(ranges.is_empty());
-    Some(Rubric {
+    let ranges = ranges?;
+    Some(Item {
         id: id?,
         text,
         weight: weight?,
-        required,
-        minimum,
+        // A criterion with ranges has a gate only if it says so.
+        required: transposed(required)?.unwrap_or(ranges.is_empty()),
+        min_score: minimum?,
+        operator: transposed(operator)?,
         ranges,
-        is_contradiction: operator?,
     })
 }
 
-/// Reads the gate, in `0..=10`.
+/// Reads the gate, as a share of 1.
 #[expect(clippy::option_option, reason = "absent, wrong, or read")]
 fn minimum(fields: &mut Fields<'_>) -> Option<Option<f64>> {
     let of_ten = first(fields, &["required_min_score", "requiredMinScore"]);
@@ -252,55 +250,49 @@ fn minimum(fields: &mut Fields<'_>) -> Option<Option<f64>> {
         (Some(_), Some(field)) => {
             field.add("`min_score` and `required_min_score` are the same gate").hint("keep one").none()
         }
-        (Some(field), None) => whole(&field, 0..=10).map(|minimum| Some(f64::from(minimum))),
-        (None, Some(field)) => fraction(&field).map(|minimum| Some(minimum * 10.0)),
+        (Some(field), None) => whole(&field, 0..=10).map(|minimum| Some(f64::from(minimum) / 10.0)),
+        (None, Some(field)) => fraction(&field).map(Some),
         (None, None) => Some(None),
     }
 }
 
 /// Reads ranges of scores, which cover 0 to 10 without overlap.
-fn ranges(field: &Field<'_>) -> Option<Vec<Range>> {
-    let mut ranges = match &field.node.kind {
+fn ranges(field: &Field<'_>) -> Option<Vec<ScoreRange>> {
+    let ranges = match &field.node.kind {
         NodeKind::Mapping(entries) => {
-            let mut bounds = Vec::new();
-            for (key, text) in entries {
-                let bound = key.field("score_ranges", field.problems);
-                let low = match &key.kind {
-                    NodeKind::Scalar(Value::String(digits)) => digits.parse().ok().filter(|low| *low <= 10),
-                    _ => whole(&bound, 0..=10),
-                };
-                let Some(low) = low else {
-                    return bound.add("a bound of `score_ranges` must be a whole number from 0 to 10").none();
-                };
-                bounds.push((low, text.field("score_ranges", field.problems).sentence()?));
-            }
-            bounds.sort_by_key(|(low, _)| *low);
-            let highs: Vec<u32> =
-                bounds.iter().skip(1).map(|(low, _)| low.saturating_sub(1)).chain([10]).collect();
-            let ranges = bounds.into_iter().zip(highs);
-            ranges.map(|((low, text), high)| Range { low, high, text }).collect()
+            let bounds = entries.iter().map(|(key, text)| {
+                let text = text.field("score_ranges", field.problems).sentence();
+                Some((bound(&key.field("score_ranges", field.problems))?, text?))
+            });
+            ScoreRange::from_lower_bounds(bounds.collect::<Option<Vec<_>>>()?)
         }
         _ => {
             let ranges: Vec<_> = field.items()?.iter().map(range).collect();
             ranges.into_iter().collect::<Option<Vec<_>>>()?
         }
     };
-    ranges.sort_by_key(|range| range.low);
-    let mut next = 0;
-    for range in &ranges {
-        if range.low != next || range.high < range.low {
-            let message = format!("`score_ranges` must cover 0 to 10 once, but do not at {next}");
-            return field.add(message).none();
+    let item = Item { ranges, ..Item::new("it", "it") };
+    match Scheme::rubrics(vec![item.clone()]) {
+        Ok(_) if item.ranges.is_empty() => field.add("`score_ranges` is empty").none(),
+        Ok(_) => Some(item.ranges),
+        Err(error) => {
+            let reason = error.message.replace("the score ranges of `it`", "`score_ranges`");
+            field.add(reason).hint("they must cover 0 to 10, each score once").none()
         }
-        next = range.high.saturating_add(1);
     }
-    if next != 11 {
-        return field.add("`score_ranges` must cover 0 to 10").none();
-    }
-    Some(ranges)
 }
 
-fn range(item: &Field<'_>) -> Option<Range> {
+/// Reads a score, also as the text that a key of JSON is.
+fn bound(field: &Field<'_>) -> Option<u8> {
+    let bound = match field.node.as_str().map(str::parse) {
+        Some(Ok(bound)) if bound <= 10_u8 => Some(bound),
+        Some(_) => field.add("a score must be a whole number from 0 to 10").none(),
+        None => whole(field, 0..=10).and_then(|bound| u8::try_from(bound).ok()),
+    };
+    bound
+}
+
+fn range(item: &Field<'_>) -> Option<ScoreRange> {
     let mut fields = item.fields("this range")?;
     let bounds = first(&mut fields, &["score_range", "scoreRange"]);
     let bounds = bounds.or_else(|| fields.missing("score_range").none());
@@ -308,12 +300,12 @@ fn range(item: &Field<'_>) -> Option<Range> {
     let text = text.or_else(|| fields.missing("outcome").none());
     fields.finish();
     let bounds = bounds?;
-    let numbers: Vec<_> = bounds.items()?.iter().map(|bound| whole(bound, 0..=10)).collect();
-    let numbers: Vec<u32> = numbers.into_iter().collect::<Option<_>>()?;
-    let [low, high] = numbers[..] else {
+    let numbers: Vec<_> = bounds.items()?.iter().map(bound).collect();
+    let numbers: Vec<u8> = numbers.into_iter().collect::<Option<_>>()?;
+    let [from, to] = numbers[..] else {
         return bounds.add("`score_range` must be two whole numbers, the lowest and the highest").none();
     };
-    Some(Range { low, high, text: text?.sentence()? })
+    Some(ScoreRange { from, to, outcome: text?.sentence()? })
 }
 
 /// Returns a value of a test for prompts.

@@ -1,11 +1,12 @@
 //! Lists of evaluators: entries, texts, includes.
 
 use evaluator_document::{Field, NodeKind};
+use evaluator_metrics::judge::scheme::{Item, Scheme};
 
 use super::{Reader, entry, judge};
 use crate::{
     files::Opened,
-    model::{Check, Evaluator, Gate, Judge, Prompt},
+    model::{Check, Evaluator, Gate, Judge},
 };
 
 /// Maximum depth of includes.
@@ -63,7 +64,8 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
 fn rubrics(name: &str, texts: Vec<String>, position: crate::model::Position) -> Evaluator {
     #[expect(clippy::cast_precision_loss, reason = "a file has fewer than 2^53 lines")]
     let weight = texts.len() as f64;
-    let rubrics = (1..).zip(texts).map(|(number, text)| judge::rubric_of_text(number, text)).collect();
+    let item = |(number, text): (usize, String)| Item::new(judge::id_of(number), text);
+    let rubrics = (1..).zip(texts).map(item).collect();
     Evaluator {
         name: name.to_owned(),
         kind: "rubrics".to_owned(),
@@ -71,13 +73,7 @@ fn rubrics(name: &str, texts: Vec<String>, position: crate::model::Position) -> 
         weight,
         gate: Gate::Open,
         negate: false,
-        check: Check::Judge(Judge {
-            prompt: Prompt::Default,
-            rubrics,
-            target: None,
-            temperature: None,
-            model: None,
-        }),
+        check: Check::Judge(Judge::new(Scheme::Rubrics(rubrics))),
     }
 }
 

@@ -47,10 +47,9 @@ impl ProxiedModel for BrokeredModel {
         let request = Request { params: self.params.clone(), ..request };
         let time_limit = Some(limit);
         self.broker.ask(&Call {
-            endpoint: &*self.endpoint,
-            request: &request,
             budgets: &self.budgets,
             time_limit,
+            ..Call::new(&*self.endpoint, &request)
         })
     }
 }
