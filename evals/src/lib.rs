@@ -7,6 +7,8 @@ pub mod model;
 pub mod output;
 mod pattern;
 pub mod read;
+pub mod report;
+pub mod run;
 mod references;
 pub mod targets;
 mod template;

@@ -15,7 +15,7 @@ mod model;
 mod providers;
 
 pub use command::{Invocation, Ran};
-pub(crate) use command::{kill_text, quoted};
+pub(crate) use command::kill_text;
 pub use endpoint::{JudgeTarget, Starter};
 pub use file::{find, read};
 pub use model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting, Target, Targets};
