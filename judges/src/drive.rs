@@ -204,7 +204,7 @@ impl Connection {
     }
 
     /// Returns true if calls must not overtake each other.
-    fn is_ordered(&self) -> bool {
+    pub(crate) fn is_ordered(&self) -> bool {
         self.models().any(|endpoint| endpoint.is_ordered())
     }
 

@@ -59,7 +59,7 @@ mod usage;
 pub use connection::Connection;
 pub use drive::{Judged, Subject};
 pub use prices::PriceTable;
-pub use read::{Paths, SCHEMA, read, read_model_options};
+pub use read::{Paths, SCHEMA, parse_budget, read, read_model_options};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use usage::Usage;

@@ -212,6 +212,15 @@ impl Session {
         gates.values().map(|gate| *lock(&gate.max)).fold(0, usize::saturating_add)
     }
 
+    /// Returns the number of evaluations that are enough to use all queues: each has at least one call in flight, and others
+    /// wait for the place of one that ends. One, if calls must not overtake each other.
+    #[must_use]
+    pub fn evaluations(&self) -> usize {
+        let connections = lock(&self.0.connections);
+        let is_ordered = connections.values().any(|connection| connection.is_ordered());
+        if is_ordered { 1 } else { self.concurrency().saturating_mul(2) }
+    }
+
     /// Saves the recordings, and returns what the calls used. Calls that are still in flight are not recorded; a later call
     /// of this function saves them.
     #[must_use]
@@ -329,6 +338,17 @@ impl Session {
             }
             let text =
                 format!("two evaluators use the cassette {} in different modes", path.display());
+            return Err(ModelError::new(ErrorKind::Config, text));
+        }
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        if let (true, Some(directory)) = (mode != Mode::Replay, directory)
+            && !directory.is_dir()
+        {
+            let text = format!(
+                "the cassette {} cannot be written: {} is not a directory",
+                path.display(),
+                directory.display()
+            );
             return Err(ModelError::new(ErrorKind::Config, text));
         }
         let cassette = Cassette::open(path, mode, self.0.redactor.clone())?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, time::Duration};
 
 use evaluator_document::{Field, Fields, did_you_mean};
 use evaluator_metrics::judge::{OnDisagreement, OnFailure, PROMPTS, Panel, Prompt};
-use evaluator_models::{BudgetLimits, Mode, Params};
+use evaluator_models::{BudgetLimits, Decimal, Mode, Params};
 
 use super::Paths;
 use crate::{
@@ -266,4 +266,35 @@ fn read_rules(fields: &mut Fields<'_>, settings: &mut JudgeSettings) {
     let panels = [("majority", Panel::Majority), ("all", Panel::All), ("any", Panel::Any)];
     settings.panel = fields.take("panel").and_then(|field| field.choice(&panels));
     settings.panel_quorum = fields.take("panel_quorum").and_then(|field| field.whole(1..=100));
+}
+
+/// Parses limits as on a command line: `money=5,calls=2000`.
+///
+/// # Errors
+///
+/// A message that names the limit that is not known or not a number.
+pub fn parse_budget(text: &str) -> Result<BudgetLimits, String> {
+    let mut limits = BudgetLimits::default();
+    for limit in text.split(',') {
+        let known = "money=5,calls=2000,tokens=3000000,assume_tokens=1000";
+        let (name, number) = limit
+            .split_once('=')
+            .ok_or_else(|| format!("`{limit}` is not NAME=NUMBER; for example {known}"))?;
+        let whole = || {
+            let whole: Result<u64, _> = number.parse();
+            whole.map(Some).map_err(|_| format!("`{number}` is not a whole number"))
+        };
+        match name {
+            "calls" => limits.calls = whole()?,
+            "tokens" => limits.tokens = whole()?,
+            "assume_tokens" => limits.assume_tokens = whole()?,
+            "money" => {
+                let money: Result<Decimal, _> = number.parse();
+                let money = money.ok().filter(|money| !money.is_sign_negative());
+                limits.money = Some(money.ok_or_else(|| format!("`{number}` is not an amount"))?);
+            }
+            _ => return Err(format!("there is no limit `{name}`; for example {known}")),
+        }
+    }
+    Ok(limits)
 }

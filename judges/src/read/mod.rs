@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use evaluator_document::Field;
 
 pub use adk::read_model_options;
-pub use keys::read;
+pub use keys::{parse_budget, read};
 
 /// JSON Schema of `judge:`.
 pub const SCHEMA: &str = include_str!("../schema.json");

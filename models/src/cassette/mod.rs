@@ -76,6 +76,8 @@ struct State {
     fresh: BTreeSet<RecordId>,
     /// Calls in flight. An equal call waits for them, so that a run has one reply per key and sample.
     asking: BTreeSet<RecordId>,
+    /// Records of the file when it was opened, whose replacements must not be appended.
+    before: BTreeSet<RecordId>,
     warnings: Vec<String>,
 }
 
@@ -112,6 +114,7 @@ impl Cassette {
         if mode != Mode::Off {
             let found = read(path, mode != Mode::Replay)?;
             (state.records, state.warnings) = (found.records, found.warnings);
+            state.before = state.records.keys().cloned().collect();
         }
         Ok(Self {
             path: path.to_owned(),
@@ -147,8 +150,8 @@ impl Cassette {
         std::mem::take(&mut lock(&self.state).warnings)
     }
 
-    /// Writes what was recorded. Does nothing if nothing was asked. A run calls it at its end, also if it is interrupted:
-    /// replies that were not written have to be asked for again.
+    /// Writes what was recorded, sorted. Does nothing if nothing was asked. A run calls it at its end. Until then the file has
+    /// the replies in the order in which they came.
     ///
     /// # Errors
     ///
@@ -251,10 +254,16 @@ impl State {
 }
 
 impl Recording<'_> {
-    /// Records a final answer.
+    /// Records a final answer. It is appended to the file at once, so that a run that is killed has it, unless the file has
+    /// another reply to the same request: [`Cassette::save`] replaces that one.
     pub(crate) fn store(self, identity: &Identity<'_>, reply: &Reply) {
-        let record = Record::new(identity, reply, self.cassette.stores_text);
+        let Cassette { path, redactor, stores_text, .. } = self.cassette;
+        let record = Record::new(identity, reply, *stores_text);
         let mut state = lock(&self.cassette.state);
+        if !state.before.contains(&self.id) {
+            // If that fails, saving the file at the end of the run fails as well, and says so.
+            let _ = file::append(path, &record, redactor);
+        }
         state.records.insert(self.id.clone(), record);
         state.fresh.insert(self.id.clone());
         state.used.insert(self.id.clone());

@@ -93,8 +93,10 @@ fn check(line: &Value) -> Result<(), String> {
     let evaluator = line.get("evaluator").unwrap();
     let result = line.get("result").unwrap();
     if result.get("config_error").is_some() {
-        // The metric about whole conversations works here, so it takes rubrics. Thresholds are read by the host.
-        let fine = text(evaluator, "name") == "rubric_based_multi_turn_trajectory_quality_v1"
+        // These metrics work here. Thresholds are read by the host.
+        let working =
+            ["rubric_based_multi_turn_trajectory_quality_v1", "per_turn_user_simulator_quality_v1"];
+        let fine = working.contains(&text(evaluator, "name"))
             || evaluator.get("threshold").is_some_and(|threshold| number(threshold) > 1.0);
         let refused = is_refused(evaluator);
         return if refused != fine { Ok(()) } else { Err(format!("refused: {refused}")) };
