@@ -4,6 +4,7 @@ mod checks;
 mod columns;
 mod config_error;
 mod errors;
+mod eval_file;
 mod github;
 mod inspection;
 mod junit;
@@ -19,6 +20,7 @@ pub(crate) use checks::{conformance_json, conformance_text, validation_json, val
 pub(crate) use columns::Columns;
 pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use github::github;
+pub(crate) use eval_file::{eval_junit, eval_outcome, eval_table};
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;

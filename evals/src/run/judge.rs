@@ -231,10 +231,11 @@ pub(super) async fn send(
     target: &JudgeTarget,
     request: Request,
 ) -> Result<Answer, ModelError> {
-    let (broker, target) = (Arc::clone(&shared.broker), target.clone());
+    let (shared, target) = (Arc::clone(shared), target.clone());
     let asked = tokio::task::spawn_blocking(move || {
         let limits: &Limits = &target.limits;
-        broker.ask(&Call { limits: Some(limits), ..Call::new(&*target.endpoint, &request) })
+        let call = Call::new(&*target.endpoint, &request);
+        shared.broker.ask(&Call { limits: Some(limits), budgets: &shared.budgets, ..call })
     });
     match asked.await {
         Ok(answer) => answer,

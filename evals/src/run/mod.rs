@@ -23,7 +23,7 @@ mod wording;
 use std::{num::NonZeroUsize, sync::Arc};
 
 use evaluator_launch::process::Cancellation;
-use evaluator_models::{Broker, Cancel, Cassette, ProxyServer};
+use evaluator_models::{Broker, Budget, Cancel, Cassette, ProxyServer};
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::Semaphore;
 
@@ -42,6 +42,7 @@ const IN_PROGRESS: usize = 64;
 struct Shared {
     plan: Plan,
     broker: Arc<Broker>,
+    budgets: Vec<Budget>,
     /// Started with the first program that may ask models.
     proxies: std::sync::OnceLock<Result<ProxyServer, String>>,
     /// Places for processes.
@@ -58,6 +59,8 @@ pub struct Resources {
     pub jobs: NonZeroUsize,
     /// Recording of judges.
     pub cassette: Option<Cassette>,
+    /// Limits of what models may cost.
+    pub budgets: Vec<Budget>,
     /// Stops the run.
     pub cancellation: Cancellation,
 }
@@ -66,7 +69,7 @@ impl Resources {
     /// Creates resources without a recording.
     #[must_use]
     pub fn new(jobs: NonZeroUsize, cancellation: Cancellation) -> Self {
-        Self { jobs, cassette: None, cancellation }
+        Self { jobs, cassette: None, budgets: Vec::new(), cancellation }
     }
 }
 
@@ -76,7 +79,7 @@ pub async fn run(
     resources: Resources,
     on_result: &mut dyn FnMut(&TestResult),
 ) -> Report {
-    let Resources { jobs, cassette, cancellation } = resources;
+    let Resources { jobs, cassette, budgets, cancellation } = resources;
     let cancel = Cancel::default();
     let stopping = tokio::spawn({
         let (cancellation, cancel) = (cancellation.clone(), cancel.clone());
@@ -94,6 +97,7 @@ pub async fn run(
     let shared = Arc::new(Shared {
         plan,
         broker: Arc::new(broker),
+        budgets,
         proxies: std::sync::OnceLock::new(),
         places: Semaphore::new(jobs.get()),
         cancellation,

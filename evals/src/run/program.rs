@@ -196,6 +196,7 @@ fn open(shared: &Shared, name: &str, judge: Option<&str>, calls: u32) -> Result<
         let model: Arc<dyn ProxiedModel> = match target {
             Proxied::Target(target) => Arc::new(BrokeredModel {
                 params: target.params.clone(),
+                budgets: shared.budgets.clone(),
                 ..BrokeredModel::new(Arc::clone(&shared.broker), Arc::clone(&target.endpoint))
             }),
             Proxied::Unusable(reason) => {
