@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evaluator_document::{ConfigError, Node, Problem, Problems, Syntax, load, read_json, read_yaml};
+use evaluator_document::{
+    ConfigError, Node, Problem, Problems, Syntax, load, read_json, read_yaml,
+};
 
 use crate::model::{Position, Warning};
 
@@ -78,7 +80,8 @@ impl Findings {
     }
 
     pub(crate) fn warn(&self, file: &Path, problems: Vec<Problem>) {
-        let warnings = problems.into_iter().map(|problem| Warning { file: file.to_owned(), problem });
+        let warnings =
+            problems.into_iter().map(|problem| Warning { file: file.to_owned(), problem });
         self.warnings.borrow_mut().extend(warnings);
     }
 
@@ -164,7 +167,8 @@ impl Places {
 
     /// Returns the first existing file of several names; directories nearer to the eval file come first.
     pub(crate) fn find_any(&self, names: &[&str]) -> Option<PathBuf> {
-        let mut files = self.directories.iter().flat_map(|it| names.iter().map(|name| it.join(name)));
+        let mut files =
+            self.directories.iter().flat_map(|it| names.iter().map(|name| it.join(name)));
         files.find(|file| file.is_file())
     }
 

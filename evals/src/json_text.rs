@@ -33,7 +33,8 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
         (Value::Bool(left), Value::Bool(right)) => left == right,
         (Value::Bool(_), _) | (_, Value::Bool(_)) => false,
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             let same = |(key, left): (&String, &Value)| {
@@ -76,6 +77,9 @@ mod tests {
         ] {
             assert_eq!(equal(&value(left), &value(right)), expected, "{left} {right}");
         }
-        assert_eq!(pretty(&value(r#"{"a": 100.0, "b": 0.5, "c": []}"#)), "{\n  \"a\": 100,\n  \"b\": 0.5,\n  \"c\": []\n}");
+        assert_eq!(
+            pretty(&value(r#"{"a": 100.0, "b": 0.5, "c": []}"#)),
+            "{\n  \"a\": 100,\n  \"b\": 0.5,\n  \"c\": []\n}"
+        );
     }
 }

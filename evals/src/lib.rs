@@ -7,9 +7,9 @@ pub mod model;
 pub mod output;
 mod pattern;
 pub mod read;
+mod references;
 pub mod report;
 pub mod run;
-mod references;
 pub mod targets;
 mod template;
 

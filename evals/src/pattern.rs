@@ -35,7 +35,9 @@ impl Pattern {
     pub fn new(source: &str, flags: &str) -> Result<Self, String> {
         for (index, flag) in flags.char_indices() {
             if !"dgimsuvy".contains(flag) {
-                return Err(format!("there is no flag `{flag}`; the flags are d, g, i, m, s, u, v, y"));
+                return Err(format!(
+                    "there is no flag `{flag}`; the flags are d, g, i, m, s, u, v, y"
+                ));
             }
             if flags[..index].contains(flag) {
                 return Err(format!("the flag `{flag}` is given twice"));
@@ -127,7 +129,9 @@ mod tests {
 
     #[test]
     fn invalid_patterns_and_flags_are_refused() {
-        for (source, flags) in [("(", ""), ("[", ""), ("a", "x"), ("a", "ii"), ("a", "uv"), (r"\p{No}", "u")] {
+        for (source, flags) in
+            [("(", ""), ("[", ""), ("a", "x"), ("a", "ii"), ("a", "uv"), (r"\p{Nope}", "u")]
+        {
             assert!(Pattern::new(source, flags).is_err(), "/{source}/{flags}");
         }
     }

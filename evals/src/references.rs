@@ -42,7 +42,8 @@ pub(crate) fn replaced(
     let (mut result, mut rest, mut found) = (String::new(), text, false);
     while let Some((before, behind)) = rest.split_once(open) {
         result.push_str(before);
-        let reference = behind.split_once("}}").and_then(|(name, after)| Some((value(name.trim())?, after)));
+        let reference =
+            behind.split_once("}}").and_then(|(name, after)| Some((value(name.trim())?, after)));
         match reference {
             // A `{{` behind a `$` is a reference to the environment.
             Some((value, after)) if open.starts_with('$') || !before.ends_with('$') => {
@@ -85,7 +86,8 @@ fn kind(value: &Value, span: evaluator_document::Span) -> NodeKind {
     match value {
         Value::Array(items) => NodeKind::Sequence(items.iter().map(node).collect()),
         Value::Object(object) => {
-            let key = |key: &String| Node { span, kind: NodeKind::Scalar(Value::String(key.clone())) };
+            let key =
+                |key: &String| Node { span, kind: NodeKind::Scalar(Value::String(key.clone())) };
             NodeKind::Mapping(object.iter().map(|(name, value)| (key(name), node(value))).collect())
         }
         scalar => NodeKind::Scalar(scalar.clone()),

@@ -200,7 +200,12 @@ pub fn warning(warning: &Warning) -> String {
     let Warning { file, problem } = warning;
     let place = problem.place.map(|place| format!("{}:{}: ", place.line, place.column));
     let hint = problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    format!("{}:{}{}{hint}", file.display(), place.unwrap_or_else(|| " ".to_owned()), problem.message)
+    format!(
+        "{}:{}{}{hint}",
+        file.display(),
+        place.unwrap_or_else(|| " ".to_owned()),
+        problem.message
+    )
 }
 
 impl TestResult {
@@ -262,7 +267,8 @@ impl EvaluatorResult {
 
 impl JudgeUse {
     fn to_json(&self, verbose: bool) -> Value {
-        let usage = object([("input", whole(self.input_tokens)), ("output", whole(self.output_tokens))]);
+        let usage =
+            object([("input", whole(self.input_tokens)), ("output", whole(self.output_tokens))]);
         let mut members = vec![
             ("target", text(&self.target)),
             ("model", text(&self.model)),
@@ -286,7 +292,8 @@ impl JudgeUse {
 
 impl ProxyUse {
     fn to_json(&self) -> Value {
-        let tokens = object([("input", whole(self.input_tokens)), ("output", whole(self.output_tokens))]);
+        let tokens =
+            object([("input", whole(self.input_tokens)), ("output", whole(self.output_tokens))]);
         let mut members = vec![
             ("call_count", whole(self.calls)),
             ("max_calls", whole(self.max_calls)),

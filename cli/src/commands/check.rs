@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use evaluator_host::run::Runner;
 
 use super::{
-    discovery, ensure_runnable, eval_file, load_config, show_table, unusable_config, watched};
+    discovery, ensure_runnable, eval_file, load_config, show_table, unusable_config, watched,
+};
 use crate::{exit, render, render::Columns, signals};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
@@ -18,7 +19,7 @@ pub(super) fn check(
 ) -> Result<u8, u8> {
     let file = discovery::required(file, "name the configuration")?;
     if eval_file::is_eval_file(&file) {
-        return eval_file::check(&file, verbose);
+        return eval_file::check(&file);
     }
     let config = load_config(Some(&file), &runner)?;
     let runnable = ensure_runnable(&config, verbose)

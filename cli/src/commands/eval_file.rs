@@ -45,6 +45,14 @@ const MAX_RETRIES: u32 = 2;
 /// traces.
 pub(super) fn given(args: &RunArgs) -> Result<Option<PathBuf>, String> {
     let Some(file) = args.traces.iter().find(|file| is_eval_file(file)) else {
+        let is_yaml =
+            |file: &&PathBuf| file.extension().is_some_and(|it| it == "yaml" || it == "yml");
+        if let Some(file) = args.traces.iter().find(is_yaml).filter(|_| args.format.is_none()) {
+            return Err(format!(
+                "{} is neither a trace file nor an eval file, which has `tests`; a configuration is named with -c",
+                file.display()
+            ));
+        }
         return match args.eval_file.given() {
             Some(option) => Err(format!(
                 "{option} belongs to AgentV eval files, and {} is not one (it has no `tests`)",
@@ -54,13 +62,15 @@ pub(super) fn given(args: &RunArgs) -> Result<Option<PathBuf>, String> {
         };
     };
     if args.traces.len() > 1 {
-        return Err(format!("{} is an eval file; run it alone, without other files", file.display()));
+        return Err(format!(
+            "{} is an eval file; run it alone, without other files",
+            file.display()
+        ));
     }
     match of_traces(args) {
-        Some(option) => Err(format!(
-            "{option} belongs to trace files, and {} is an eval file",
-            file.display()
-        )),
+        Some(option) => {
+            Err(format!("{option} belongs to trace files, and {} is an eval file", file.display()))
+        }
         None => Ok(Some(file.clone())),
     }
 }
@@ -72,7 +82,8 @@ pub(super) fn is_eval_file(file: &Path) -> bool {
         return false;
     }
     let mut beginning = Vec::new();
-    let is_read = fs::File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    let is_read =
+        fs::File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
     is_read.is_ok() && read::is_eval_file(file, &String::from_utf8_lossy(&beginning))
 }
 
@@ -121,7 +132,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
-pub(super) fn check(file: &Path, verbose: u8) -> Result<u8, u8> {
+pub(super) fn check(file: &Path) -> Result<u8, u8> {
     let suite = load(file)?;
     let count = suite.tests.len();
     let file = suite.file.clone();
@@ -132,10 +143,10 @@ pub(super) fn check(file: &Path, verbose: u8) -> Result<u8, u8> {
         let options = options(&crate::args::eval_file::EvalFileFlags::default(), None);
         prepare(suite, None, None, options, (None, Mode::Off), &cancellation)?;
     }
-    let targets = if has_targets { "" } else { "; there is no targets.yaml, so targets were not checked" };
+    let targets =
+        if has_targets { "" } else { "; there is no targets.yaml, so targets were not checked" };
     let tests = render::counted(u64::try_from(count).unwrap_or(u64::MAX), "test");
     let text = format!("{}: {tests}, no problems{targets}\n", file.display());
-    let _ = verbose;
     Ok(print(&render::painted(&text), exit::OK))
 }
 
@@ -150,7 +161,8 @@ fn options(flags: &crate::args::eval_file::EvalFileFlags, threshold: Option<f64>
 }
 
 fn working_directory() -> Result<PathBuf, u8> {
-    env::current_dir().map_err(|error| broken(format!("cannot find the working directory: {error}")))
+    env::current_dir()
+        .map_err(|error| broken(format!("cannot find the working directory: {error}")))
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -221,10 +233,10 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
         let write = |out: &mut dyn io::Write| match output.form {
             OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json(verbose))),
             OutputFormat::Junit => render::eval_junit(report, out),
-            OutputFormat::Summary => {
-                out.write_all(render::printable(&render::eval_table(report, false, width)).as_bytes())
-            }
-            _ => out.write_all(render::printable(&render::eval_table(report, true, width)).as_bytes()),
+            OutputFormat::Summary => out
+                .write_all(render::printable(&render::eval_table(report, false, width)).as_bytes()),
+            _ => out
+                .write_all(render::printable(&render::eval_table(report, true, width)).as_bytes()),
         };
         let Some(file) = file else { return print_document(write, code) };
         match atomic_write(file, WriteOptions::default(), write) {

@@ -11,8 +11,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_runnable, eval_file, load_config, report::show, trace_format, unusable, unusable_config,
-    watched,
+    discovery, ensure_runnable, eval_file, load_config, report::show, trace_format, unusable,
+    unusable_config, watched,
 };
 use crate::{
     args::{RunArgs, outputs},

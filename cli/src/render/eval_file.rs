@@ -42,7 +42,12 @@ pub(crate) fn eval_table(report: &Report, evaluators: bool, width: Option<usize>
             (None, Status::Failed) => format!("below the threshold {}", result.threshold),
             (None, _) => result.warnings.join("; "),
         };
-        table.row([mark(result.status), one_line(&result.id).into_owned(), score(result.score), line(&reason)]);
+        table.row([
+            mark(result.status),
+            one_line(&result.id).into_owned(),
+            score(result.score),
+            line(&reason),
+        ]);
         if evaluators {
             result.evaluators.iter().for_each(|it| rows(&mut table, it, 1));
         }
@@ -59,7 +64,11 @@ fn rows(table: &mut Columns<4>, result: &EvaluatorResult, depth: usize) {
         (None, Status::Passed) => String::new(),
         (None, _) => missed.collect::<Vec<_>>().join("; "),
     };
-    let mark = if result.verdict() == "borderline" { "[FAIL] borderline".to_owned() } else { mark(result.status) };
+    let mark = if result.verdict() == "borderline" {
+        "[FAIL] borderline".to_owned()
+    } else {
+        mark(result.status)
+    };
     table.row([mark, name, score(result.score), line(&reason)]);
     result.members.iter().for_each(|member| rows(table, member, depth + 1));
 }
@@ -97,7 +106,9 @@ pub(crate) fn eval_junit(report: &Report, out: &mut dyn Write) -> io::Result<()>
                 let outcome = match result.status {
                     Status::Passed => None,
                     Status::Failed => Some(junit::Outcome::Failure(failure(result))),
-                    Status::Error => Some(junit::Outcome::Error("evaluation_error", failure(result))),
+                    Status::Error => {
+                        Some(junit::Outcome::Error("evaluation_error", failure(result)))
+                    }
                 };
                 junit::case(writer, &report.suite, &result.id, outcome, None)
             })
@@ -115,7 +126,8 @@ fn failure(result: &TestResult) -> String {
     }];
     let missed = result.evaluators.iter().filter(|it| it.status != Status::Passed);
     lines.extend(missed.map(|it| {
-        let missed: Vec<&str> = it.rows.iter().filter(|row| !row.passed).map(|row| &*row.text).collect();
+        let missed: Vec<&str> =
+            it.rows.iter().filter(|row| !row.passed).map(|row| &*row.text).collect();
         let reason = it.reason.clone().unwrap_or_else(|| missed.join("; "));
         format!("{} {}: {reason}", it.name, it.verdict())
     }));

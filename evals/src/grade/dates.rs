@@ -149,7 +149,8 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let run = |is_part: fn(char) -> bool| rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        let run =
+            |is_part: fn(char) -> bool| rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
         let length = if first.is_ascii_digit() {
             let length = run(|c| c.is_ascii_digit());
             tokens.push(Token::Number(rest.get(..length)?.parse().ok()?, length));
@@ -264,7 +265,9 @@ impl Draft {
             self.is_time_complete = true;
             let ends = matches!(
                 tokens.get(next),
-                None | Some(Token::Space | Token::Zone(_) | Token::Symbol('+' | '-') | Token::Noon(_))
+                None | Some(
+                    Token::Space | Token::Zone(_) | Token::Symbol('+' | '-') | Token::Noon(_)
+                )
             );
             return ends.then_some(next);
         }
@@ -402,7 +405,14 @@ mod tests {
     fn zones_lead_to_the_same_moment() {
         let moment = |text: &str| permissive(text).or_else(|| iso(text)).unwrap();
         let seconds = |moment: Moment| moment.seconds - moment.offset.unwrap() * 60;
-        for text in ["5 Mar 2026 10:00 GMT", "5 Mar 2026 11:00 +0100", "5 Mar 2026 11:00 GMT+01:00", "2026-03-05T10:00Z", "2026-03-05T11:00:00.5+01:00", "5 Mar 2026 05:00 EST (New York)"] {
+        for text in [
+            "5 Mar 2026 10:00 GMT",
+            "5 Mar 2026 11:00 +0100",
+            "5 Mar 2026 11:00 GMT+01:00",
+            "2026-03-05T10:00Z",
+            "2026-03-05T11:00:00.5+01:00",
+            "5 Mar 2026 05:00 EST (New York)",
+        ] {
             assert_eq!(seconds(moment(text)), 36_000, "{text}");
         }
     }

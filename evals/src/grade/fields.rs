@@ -13,9 +13,15 @@ use crate::{
 /// # Errors
 ///
 /// The gold answer is not JSON.
-pub fn grade(accuracy: &FieldAccuracy, answer: &str, expected: &[Message]) -> Result<Score, String> {
+pub fn grade(
+    accuracy: &FieldAccuracy,
+    answer: &str,
+    expected: &[Message],
+) -> Result<Score, String> {
     let Some(expected) = gold(expected) else {
-        return Err("the test has no expected output that is an object, or text with one".to_owned());
+        return Err(
+            "the test has no expected output that is an object, or text with one".to_owned()
+        );
     };
     let Some(actual) = embedded(answer) else {
         let rows = vec![Row::new("the answer holds a JSON object", false)];
@@ -57,7 +63,8 @@ fn gold(expected: &[Message]) -> Option<Value> {
 
 /// Returns the value at a path such as `a.b[0].c` or `a.b.0.c`; `None` if it is absent.
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    let steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|it| !it.is_empty());
+    let steps =
+        path.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|it| !it.is_empty());
     let found = steps.into_iter().try_fold(value, |value, step| match value {
         Value::Array(items) => items.get(step.parse::<usize>().ok()?),
         other => other.get(step),
@@ -99,7 +106,12 @@ fn parse_float(text: &str) -> Option<f64> {
     let text = crate::json_text::trim(text);
     let bytes = text.as_bytes();
     let digits = |from: usize| {
-        bytes.get(from..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_digit()).count()
+        bytes
+            .get(from..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
     };
     let sign = usize::from(matches!(bytes.first(), Some(b'+' | b'-')));
     let whole = digits(sign);
@@ -147,7 +159,9 @@ mod tests {
     #[test]
     fn paths_lead_into_lists() {
         let value = evaluator_json::parse_python(r#"{"a": {"b": [{"c": 1}, [2]]}}"#).unwrap();
-        for (path, expected) in [("a.b[0].c", "1"), ("a.b.0.c", "1"), ("a.b[1][0]", "2"), ("a.b[2]", "-")] {
+        for (path, expected) in
+            [("a.b[0].c", "1"), ("a.b.0.c", "1"), ("a.b[1][0]", "2"), ("a.b[2]", "-")]
+        {
             assert_eq!(at(&value, path).map_or("-".to_owned(), compact), expected, "{path}");
         }
     }

@@ -7,9 +7,8 @@ use crate::{
 };
 
 /// Tools that explore.
-const EXPLORING: [&str; 10] = [
-    "read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch",
-];
+const EXPLORING: [&str; 10] =
+    ["read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"];
 
 /// Compares what was measured with limits.
 ///
@@ -33,7 +32,8 @@ fn row(limit: &Limit, output: &Output) -> Result<Row, String> {
     let usage = || output.usage.ok_or_else(|| missing("the number of tokens (`token_usage`)"));
     let (name, value, limit) = match *limit {
         Limit::Duration(limit) => {
-            let value = output.duration_ms.ok_or_else(|| missing("the duration (`duration_ms`)"))?;
+            let value =
+                output.duration_ms.ok_or_else(|| missing("the duration (`duration_ms`)"))?;
             ("duration in ms", value, limit)
         }
         Limit::Cost(limit) => {
@@ -52,7 +52,9 @@ fn row(limit: &Limit, output: &Output) -> Result<Row, String> {
         }
         Limit::ToolCalls(limit) => ("tool calls", output.tool_calls().count() as f64, limit),
         Limit::ModelCalls(limit) => ("model calls", output.model_calls() as f64, limit),
-        Limit::Exploration { target, tolerance } => return Ok(exploration(target, tolerance, output)),
+        Limit::Exploration { target, tolerance } => {
+            return Ok(exploration(target, tolerance, output));
+        }
     };
     Ok(Row::new(format!("{name}: {value} of at most {limit}"), value <= limit))
 }

@@ -20,9 +20,9 @@ pub fn grade(trajectory: &Trajectory, output: &Output) -> Score {
         TrajectoryMode::Superset(expected) => found(expected, &each_once(expected, &calls), &calls),
         TrajectoryMode::Subset(expected) => allowed(expected, &calls),
     };
-    score.reason = trajectory
-        .default_args
-        .map(|default| format!("arguments are compared as `args_match: {default}`, the default of the file"));
+    score.reason = trajectory.default_args.map(|default| {
+        format!("arguments are compared as `args_match: {default}`, the default of the file")
+    });
     score
 }
 
@@ -96,13 +96,19 @@ fn found(expected: &[ExpectedCall], found: &[Found], calls: &[ToolCall<'_>]) -> 
         let is_found = matches!(found, Some((_, true)));
         rows.push(Row::new(text, is_found));
         let Some(limit) = item.max_duration_ms else { continue };
-        let duration = found.filter(|(_, matches)| *matches).map(|(index, _)| calls[index].duration_ms);
+        let duration =
+            found.filter(|(_, matches)| *matches).map(|(index, _)| calls[index].duration_ms);
         match duration {
             Some(Some(took)) => {
-                rows.push(Row::new(format!("{}: took {took} of {limit} ms", item.tool), took <= limit));
+                rows.push(Row::new(
+                    format!("{}: took {took} of {limit} ms", item.tool),
+                    took <= limit,
+                ));
             }
             Some(None) => {}
-            None => rows.push(Row::new(format!("{}: no duration, limit {limit} ms", item.tool), false)),
+            None => {
+                rows.push(Row::new(format!("{}: no duration, limit {limit} ms", item.tool), false))
+            }
         }
     }
     of_rows(rows)
@@ -123,9 +129,9 @@ fn is_match(item: &ExpectedCall, call: &ToolCall<'_>) -> bool {
     let nothing = Value::Object(Object::default());
     let actual = call.input.filter(|input| !input.is_null()).unwrap_or(&nothing);
     let within = |inner: &Value, outer: &Value| match (inner, outer) {
-        (Value::Object(inner), Value::Object(outer)) => inner
-            .iter()
-            .all(|(key, value)| outer.get(key).is_some_and(|other| equal(value, other))),
+        (Value::Object(inner), Value::Object(outer)) => {
+            inner.iter().all(|(key, value)| outer.get(key).is_some_and(|other| equal(value, other)))
+        }
         _ => equal(inner, outer),
     };
     match &item.args_match {
@@ -178,7 +184,8 @@ mod tests {
         assert_eq!(score(InOrder(vec![france.clone()])), 0.0);
         // The first search is used up; the second item finds the second one.
         assert_eq!(score(InOrder(vec![france.clone(), france])), 0.5);
-        let nothing = vec![call("fetch", None, None), call("none", None, None), call("done", None, None)];
+        let nothing =
+            vec![call("fetch", None, None), call("none", None, None), call("done", None, None)];
         assert_eq!(score(InOrder(nothing)), 1.0 / 3.0);
         assert_eq!(score(InOrder(Vec::new())), 1.0);
     }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use evaluator_document::{ConfigError, Field, Node, Place, Problem, Problems, Span, Syntax, read_json};
+use evaluator_document::{
+    ConfigError, Field, Node, Place, Problem, Problems, Span, Syntax, read_json,
+};
 use evaluator_json::Value;
 
 use super::Output;
@@ -54,7 +56,8 @@ pub fn fixtures(file: &Path) -> Result<Vec<Fixture>, ConfigError> {
             match row(line) {
                 Ok(fixture) => fixtures.push(fixture),
                 Err(problems) => found.extend(problems.into_iter().map(|problem| {
-                    let place = problem.place.map_or((0, line.len()), |place| (place.start, place.end));
+                    let place =
+                        problem.place.map_or((0, line.len()), |place| (place.start, place.end));
                     let span = Span { start: offset + place.0, end: offset + place.1 };
                     Problem::new(problem.message, Some(Place::new(&text, span)), problem.hint)
                 })),
@@ -93,7 +96,8 @@ pub fn fixture(root: &Node, problems: &Problems<'_>) -> Option<Fixture> {
     let suite = fields.take("suite").map(|field| field.sentence());
     let test_id = fields.require("test_id").and_then(|field| field.sentence());
     let source_target = fields.require("source_target").and_then(|field| field.sentence());
-    let attempt = fields.take("attempt").map_or(Some(0), |field| field.at_least(0, "a whole number", "0"));
+    let attempt =
+        fields.take("attempt").map_or(Some(0), |field| field.at_least(0, "a whole number", "0"));
     let variant = fields.take("variant").map(|field| field.sentence());
     let output = fields.require("output").and_then(|field| messages(&field));
     for key in ["token_usage", "cost_usd", "duration_ms", "start_time", "end_time"] {
@@ -151,7 +155,10 @@ impl Wanted<'_> {
         let mut found = fixtures.iter().filter(matches);
         match (found.next(), found.count()) {
             (Some(fixture), 0) => Ok(fixture.output.clone()),
-            (None, _) => Err(format!("no recording matches the test `{}` of the suite `{}`", self.test_id, self.suite)),
+            (None, _) => Err(format!(
+                "no recording matches the test `{}` of the suite `{}`",
+                self.test_id, self.suite
+            )),
             (Some(_), more) => Err(format!(
                 "{} recordings match the test `{}`; exactly one must",
                 more + 1,

@@ -100,10 +100,15 @@ impl Output {
     #[must_use]
     pub fn answer(&self) -> Cow<'_, str> {
         let mut messages = self.messages.iter().rev();
-        match messages.find(|message| role(message) == Some("assistant")).and_then(|it| it.get("content")) {
+        match messages
+            .find(|message| role(message) == Some("assistant"))
+            .and_then(|it| it.get("content"))
+        {
             None | Some(Value::Null) => Cow::Borrowed(""),
             Some(Value::String(text)) => Cow::Borrowed(text),
-            Some(Value::Array(blocks)) if blocks.iter().all(|block| block.as_object().is_some()) => {
+            Some(Value::Array(blocks))
+                if blocks.iter().all(|block| block.as_object().is_some()) =>
+            {
                 let text = |block: &Value| {
                     let text = block.get("text").or_else(|| block.get("value"))?;
                     text.as_str().map(str::to_owned)
@@ -173,9 +178,18 @@ mod tests {
             ("Paris", "Paris"),
             (" Paris. \n", " Paris. \n"),
             (r#"{"text": "Paris"}"#, "Paris"),
-            (r#"{"output": [{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}]}"#, "b"),
-            (r#"{"output_messages": [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]}"#, "a"),
-            (r#"{"output": [{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "value": "b"}]}]}"#, "a\nb"),
+            (
+                r#"{"output": [{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}]}"#,
+                "b",
+            ),
+            (
+                r#"{"output_messages": [{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]}"#,
+                "a",
+            ),
+            (
+                r#"{"output": [{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "value": "b"}]}]}"#,
+                "a\nb",
+            ),
             (r#"{"output": [{"role": "assistant", "content": {"a": 1.0}}]}"#, r#"{"a":1}"#),
             (r#"{"output": []}"#, r#"{"output": []}"#),
             (r#"{"output": "x"}"#, r#"{"output": "x"}"#),

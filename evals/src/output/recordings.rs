@@ -56,7 +56,9 @@ impl Recordings {
         for file in files {
             let extension = file.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
             let is_output = extension.is_some_and(|it| EXTENSIONS.contains(&&*it));
-            let Some(id) = file.file_stem().filter(|_| is_output && file.is_file()) else { continue };
+            let Some(id) = file.file_stem().filter(|_| is_output && file.is_file()) else {
+                continue;
+            };
             let output = Output::read(&text_of(&file)?);
             recordings.add(&id.to_string_lossy(), Ok(output));
         }
@@ -89,7 +91,8 @@ impl Recordings {
 }
 
 fn text_of(file: &Path) -> Result<String, String> {
-    let bytes = fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let bytes =
+        fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -115,7 +118,9 @@ fn lines(file: &Path) -> Result<Recordings, String> {
                 let (id, index, message) = of_transcript(&object).map_err(wrong)?;
                 transcripts.entry(id).or_default().push((index, message));
             }
-            Some(other) => return Err(wrong(format!("`{other}` is not a known form of recordings"))),
+            Some(other) => {
+                return Err(wrong(format!("`{other}` is not a known form of recordings")));
+            }
             None => {
                 let (id, output) = of_result(&object, directory).map_err(wrong)?;
                 recordings.add(&id, output);
@@ -141,7 +146,8 @@ fn of_fixture(line: &str) -> Result<(String, Output), String> {
         (Some(fixture), None) => Ok((fixture.test_id, fixture.output)),
         (_, error) => {
             let messages = error.map(|error| error.problems).unwrap_or_default();
-            let messages: Vec<String> = messages.into_iter().map(|problem| problem.message).collect();
+            let messages: Vec<String> =
+                messages.into_iter().map(|problem| problem.message).collect();
             Err(messages.join("; "))
         }
     }
@@ -179,7 +185,8 @@ fn of_result(row: &Object, directory: &Path) -> Result<(String, Result<Output, S
         let output = messages.flatten().unwrap_or_else(|| Output::of_text(answer));
         return Ok((id, Ok(output.measured(summary.unwrap_or(row)))));
     }
-    if row.contains_key("output") || row.contains_key("output_messages") || row.contains_key("text") {
+    if row.contains_key("output") || row.contains_key("output_messages") || row.contains_key("text")
+    {
         let output = Output::of_object(row).ok_or("the recording has no messages in `output`")?;
         return Ok((id, Ok(output)));
     }
@@ -192,7 +199,8 @@ fn of_files(row: &Object, id: &str, directory: &Path) -> Result<Output, String> 
     let mut paths = Vec::new();
     texts(&Value::Object(row.clone()), &mut paths);
     let named = |name: &str| {
-        let given = paths.iter().filter(|path| path.ends_with(name)).map(|path| directory.join(path));
+        let given =
+            paths.iter().filter(|path| path.ends_with(name)).map(|path| directory.join(path));
         let suite = row.get("suite").and_then(Value::as_str).unwrap_or_default();
         let usual = [directory.join(suite).join(id), directory.join(id)];
         let usual = usual.into_iter().map(|base| base.join("outputs").join(name));
@@ -203,7 +211,9 @@ fn of_files(row: &Object, id: &str, directory: &Path) -> Result<Output, String> 
         let messages: Vec<Value> = text
             .lines()
             .filter(|line| !line.trim().is_empty())
-            .map(|line| parse_python(line).ok_or_else(|| format!("{} is not JSON lines", file.display())))
+            .map(|line| {
+                parse_python(line).ok_or_else(|| format!("{} is not JSON lines", file.display()))
+            })
             .collect::<Result<_, _>>()?;
         let object = Object::from_iter([("output".to_owned(), Value::Array(messages))]);
         if let Some(output) = Output::of_object(&object) {
@@ -211,7 +221,9 @@ fn of_files(row: &Object, id: &str, directory: &Path) -> Result<Output, String> 
         }
     }
     let answer = ["answer.md", "response.md"].iter().find_map(|name| named(name));
-    let file = answer.ok_or_else(|| format!("the recording of the test `{id}` names no transcript and no answer"))?;
+    let file = answer.ok_or_else(|| {
+        format!("the recording of the test `{id}` names no transcript and no answer")
+    })?;
     Ok(Output::of_text(&text_of(&file)?))
 }
 

@@ -102,7 +102,11 @@ fn out_of_scope(fields: &mut Fields<'_>) {
         ("turns", "conversation mode is not supported"),
         ("preprocessors", "preprocessors are not supported"),
     ] {
-        fields.refuse(key, format!("`{key}`: {what}"), "run this test with AgentV, and grade its recorded output here");
+        fields.refuse(
+            key,
+            format!("`{key}`: {what}"),
+            "run this test with AgentV, and grade its recorded output here",
+        );
     }
 }
 
@@ -237,7 +241,9 @@ fn required(
     }
     let has_expected = expected.as_ref().is_none_or(|expected| !expected.is_empty());
     if !has_criteria && !has_expected && !has_evaluators {
-        fields.missing("criteria").hint("a test needs `criteria`, `expected_output` or `assertions`");
+        fields
+            .missing("criteria")
+            .hint("a test needs `criteria`, `expected_output` or `assertions`");
     }
 }
 

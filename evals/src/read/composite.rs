@@ -29,7 +29,11 @@ const KINDS: [(&str, Kind); 8] = [
     ("llm_judge", Kind::Judge),
 ];
 
-pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>, place: Place<'_>) -> Option<Composite> {
+pub(super) fn read(
+    reader: &Reader<'_>,
+    mut fields: Fields<'_>,
+    place: Place<'_>,
+) -> Option<Composite> {
     let list = first(&mut fields, &["assertions", "assert", "evaluators"]);
     let list = list.or_else(|| fields.missing("assertions").none());
     let aggregator = fields.require("aggregator");
@@ -72,9 +76,10 @@ fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
             let weights = fields.take("weights").map_or(Some(Vec::new()), |field| weights(&field));
             weights.map(Aggregator::Weighted)
         }
-        Kind::Threshold => {
-            fields.require("threshold").and_then(|field| fraction(&field)).map(Aggregator::Threshold)
-        }
+        Kind::Threshold => fields
+            .require("threshold")
+            .and_then(|field| fraction(&field))
+            .map(Aggregator::Threshold),
         Kind::Program => {
             let path = first(&mut fields, &["path", "command", "script"]);
             let directory = reader.directory.to_owned();

@@ -3,7 +3,9 @@
 use evaluator_document::{Field, Fields, Node, did_you_mean};
 
 use super::{
-    Reader, composite, fields as field_accuracy, judge, list::Place, program, simple, trajectory,
+    Reader, composite, fields as field_accuracy, judge,
+    list::Place,
+    program, simple, trajectory,
     values::{first, flag, fraction, non_negative},
 };
 use crate::model::{Check, Evaluator, Gate, TextCheck};
@@ -49,12 +51,18 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
     let name = name(reader, &mut fields, place);
     let common = common(&mut fields, place);
     if kind != "code-grader" && kind != "composite" {
-        fields.refuse("preprocessors", "`preprocessors` are not supported", "remove it, or use a program");
+        fields.refuse(
+            "preprocessors",
+            "`preprocessors` are not supported",
+            "remove it, or use a program",
+        );
     }
     let check = match kind {
-        "tool-trajectory" => trajectory::read(reader, fields, written, place).map(Check::Trajectory),
+        "tool-trajectory" => {
+            trajectory::read(reader, fields, written, place).map(Check::Trajectory)
+        }
         "field-accuracy" => field_accuracy::read(fields).map(Check::Fields),
-        "llm-grader" | "rubrics" => judge::read(reader, fields, kind, place).map(Check::Judge),
+        "llm-grader" | "rubrics" => judge::read(reader, fields, kind).map(Check::Judge),
         "code-grader" => program::read(reader, fields).map(Check::Program),
         "composite" => composite::read(reader, fields, place).map(Check::Composite),
         _ => simple::read(fields, kind),
@@ -74,14 +82,18 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
 /// Returns the type in the spelling of AgentV 4.
 fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
     let normal = written.replace('_', "-");
-    let is_meant = |(name, others): &&(&str, &[&str])| *name == normal || others.contains(&&*normal);
+    let is_meant =
+        |(name, others): &&(&str, &[&str])| *name == normal || others.contains(&&*normal);
     if let Some((name, _)) = TYPES.iter().find(is_meant) {
         return Some(name);
     }
     if let Some((name, reason)) = OUT_OF_SCOPE.iter().find(|(name, _)| *name == normal) {
-        return field.add(format!("evaluators of type `{name}` are not supported: {reason}")).none();
+        return field
+            .add(format!("evaluators of type `{name}` are not supported: {reason}"))
+            .none();
     }
-    let known = TYPES.iter().flat_map(|(name, others)| [*name].into_iter().chain(others.iter().copied()));
+    let known =
+        TYPES.iter().flat_map(|(name, others)| [*name].into_iter().chain(others.iter().copied()));
     let hint = did_you_mean(&normal, known)
         .unwrap_or_else(|| format!("known types: {}", TYPES.map(|(name, _)| name).join(", ")));
     field.add(format!("there is no type `{written}`")).hint(hint).none()
@@ -107,7 +119,8 @@ fn common(fields: &mut Fields<'_>, place: Place<'_>) -> Option<(f64, Gate, bool)
     if place.is_member {
         for key in ["weight", "required", "min_score", "negate"] {
             let message = format!("`{key}` has no effect on a member of a composite");
-            let hint = if key == "weight" { "use `weights` of the aggregator" } else { "remove it" };
+            let hint =
+                if key == "weight" { "use `weights` of the aggregator" } else { "remove it" };
             fields.refuse(key, message, hint);
         }
         return Some((1.0, Gate::Open, false));
@@ -115,7 +128,8 @@ fn common(fields: &mut Fields<'_>, place: Place<'_>) -> Option<(f64, Gate, bool)
     let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
     let negate = fields.take("negate").map_or(Some(false), |field| flag(&field));
     let required = fields.take("required").map(|field| required(&field));
-    let min_score = first(fields, &["min_score", "minScore"]).map(|field| (fraction(&field), field.node));
+    let min_score =
+        first(fields, &["min_score", "minScore"]).map(|field| (fraction(&field), field.node));
     let gate = match (required, min_score) {
         (None | Some(Some(Gate::Open)), Some((_, node))) => {
             unused(fields, node, "`min_score` has no effect without `required: true`");

@@ -7,9 +7,7 @@ use evaluator_json::{Object, Value};
 use evaluator_metrics::judge::scheme::{Item, Operator, Scheme, ScoreRange};
 
 use super::{
-    Reader,
-    list::Place,
-    program,
+    Reader, program,
     values::{any_text, first, flag, fraction, json, non_negative, number_in, whole},
 };
 use crate::{
@@ -19,16 +17,13 @@ use crate::{
 
 const PROMPT_FILE: &str = "file://";
 
-pub(super) fn read(
-    reader: &Reader<'_>,
-    mut fields: Fields<'_>,
-    kind: &str,
-    place: Place<'_>,
-) -> Option<Judge> {
+pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>, kind: &str) -> Option<Judge> {
     let scheme = match kind {
         "rubrics" => {
             let list = first(&mut fields, &["criteria", "rubrics"]);
-            list.or_else(|| fields.missing("criteria").none()).and_then(|list| rubrics_of(&list)).map(Scheme::Rubrics)
+            list.or_else(|| fields.missing("criteria").none())
+                .and_then(|list| rubrics_of(&list))
+                .map(Scheme::Rubrics)
         }
         _ => match fields.take("rubrics") {
             Some(list) => rubrics_of(&list).map(Scheme::Rubrics),
@@ -40,7 +35,7 @@ pub(super) fn read(
     let value = fields.take("value");
     let config = fields.take("config").map(|config| config.object());
     let prompt = match (first(&mut fields, &["prompt"]), full) {
-        (Some(prompt), None) => self::prompt(reader, &prompt, place),
+        (Some(prompt), None) => self::prompt(reader, &prompt),
         (None, Some(full)) => any_text(&full).map(|text| Prompt::Template(template(&full, &text))),
         (Some(_), Some(full)) => full.add("`prompt` and a full template exclude each other").none(),
         (None, None) => Some(Prompt::Default),
@@ -57,7 +52,9 @@ pub(super) fn read(
     let model = fields.take("model").map(|field| field.sentence());
     if let Some(steps) = first(&mut fields, &["max_steps", "maxSteps"]) {
         whole(&steps, 1..=u32::MAX)?;
-        steps.problems.warn(steps.node.span, "`max_steps` has no effect: a judge is a model, not an agent");
+        steps
+            .problems
+            .warn(steps.node.span, "`max_steps` has no effect: a judge is a model, not an agent");
     }
     let prompt = with_config(fields, prompt, config);
     Some(Judge {
@@ -113,7 +110,7 @@ fn target(fields: &mut Fields<'_>) -> Option<Option<String>> {
     }
 }
 
-fn prompt(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<Prompt> {
+fn prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
     if field.is_mapping() {
         return program::of_prompt(reader, field).map(Prompt::Program);
     }
@@ -122,13 +119,13 @@ fn prompt(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<Pr
         let Some(file) = reader.places.find(path).filter(|file| file.is_file()) else {
             return field.add(format!("the prompt `{path}` does not exist")).none();
         };
-        return of_file(field, &file, place);
+        return of_file(field, &file);
     }
     if !text.contains('\n')
         && let Some(file) = reader.places.find(text.trim()).filter(|file| file.is_file())
     {
         if reader.is_v2() {
-            return of_file(field, &file, place);
+            return of_file(field, &file);
         }
         let message = format!("`prompt` is this text, not the file {}", file.display());
         field.problems.warn(field.node.span, message).hint("write `file://` in front of a path");
@@ -136,7 +133,9 @@ fn prompt(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<Pr
     let template = template(field, &text);
     if template.has_variables() || reader.is_v2() {
         if !template.shows_answer() {
-            field.problems.warn(field.node.span, "the prompt does not show the answer to the judge");
+            field
+                .problems
+                .warn(field.node.span, "the prompt does not show the answer to the judge");
         }
         return Some(Prompt::Template(template));
     }
@@ -157,7 +156,7 @@ pub(super) fn aggregating(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prom
     }
 }
 
-fn of_file(field: &Field<'_>, file: &Path, _place: Place<'_>) -> Option<Prompt> {
+fn of_file(field: &Field<'_>, file: &Path) -> Option<Prompt> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) => return field.add(format!("cannot read {}: {error}", file.display())).none(),
@@ -165,7 +164,10 @@ fn of_file(field: &Field<'_>, file: &Path, _place: Place<'_>) -> Option<Prompt> 
     let template = template(field, &text);
     if !template.shows_answer() {
         let message = format!("the prompt {} does not show the answer", file.display());
-        return field.add(message).hint("put `{{ output }}` or `{{ candidate_answer }}` into it").none();
+        return field
+            .add(message)
+            .hint("put `{{ output }}` or `{{ candidate_answer }}` into it")
+            .none();
     }
     Some(Prompt::Template(template))
 }
@@ -193,9 +195,10 @@ pub(super) fn rubrics_of(field: &Field<'_>) -> Option<Vec<Item>> {
     }
     let read: Vec<_> = (1..).zip(&items).map(|(number, item)| rubric(number, item)).collect();
     let read: Vec<Item> = read.into_iter().collect::<Option<_>>()?;
-    let repeated = read.iter().enumerate().find(|(index, rubric)| {
-        read.iter().take(*index).any(|earlier| earlier.id == rubric.id)
-    });
+    let repeated = read
+        .iter()
+        .enumerate()
+        .find(|(index, rubric)| read.iter().take(*index).any(|earlier| earlier.id == rubric.id));
     if let Some((index, rubric)) = repeated {
         let place = items.get(index).map_or(field.node.span, |item| item.node.span);
         return field.problems.add(place, format!("the id `{}` is given twice", rubric.id)).none();
@@ -213,7 +216,8 @@ fn rubric(number: usize, item: &Field<'_>) -> Option<Item> {
     let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
     let required = fields.take("required").map(|field| flag(&field));
     let operator = fields.take("operator").map(|field| {
-        let names = [("correctness", Operator::Correctness), ("contradiction", Operator::Contradiction)];
+        let names =
+            [("correctness", Operator::Correctness), ("contradiction", Operator::Contradiction)];
         field.choice(&names)
     });
     let ranges = first(&mut fields, &["score_ranges", "scoreRanges"]);
@@ -247,9 +251,10 @@ fn minimum(fields: &mut Fields<'_>) -> Option<Option<f64>> {
     let of_ten = first(fields, &["required_min_score", "requiredMinScore"]);
     let of_one = first(fields, &["min_score", "minScore"]);
     match (of_ten, of_one) {
-        (Some(_), Some(field)) => {
-            field.add("`min_score` and `required_min_score` are the same gate").hint("keep one").none()
-        }
+        (Some(_), Some(field)) => field
+            .add("`min_score` and `required_min_score` are the same gate")
+            .hint("keep one")
+            .none(),
         (Some(field), None) => whole(&field, 0..=10).map(|minimum| Some(f64::from(minimum) / 10.0)),
         (None, Some(field)) => fraction(&field).map(Some),
         (None, None) => Some(None),
@@ -303,7 +308,9 @@ fn range(item: &Field<'_>) -> Option<ScoreRange> {
     let numbers: Vec<_> = bounds.items()?.iter().map(bound).collect();
     let numbers: Vec<u8> = numbers.into_iter().collect::<Option<_>>()?;
     let [from, to] = numbers[..] else {
-        return bounds.add("`score_range` must be two whole numbers, the lowest and the highest").none();
+        return bounds
+            .add("`score_range` must be two whole numbers, the lowest and the highest")
+            .none();
     };
     Some(ScoreRange { from, to, outcome: text?.sentence()? })
 }

@@ -32,7 +32,11 @@ impl<'p> Place<'p> {
 }
 
 /// Reads a list of evaluators. `None` after a problem.
-pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<Vec<Evaluator>> {
+pub(super) fn read(
+    reader: &Reader<'_>,
+    field: &Field<'_>,
+    place: Place<'_>,
+) -> Option<Vec<Evaluator>> {
     let (mut evaluators, mut texts, mut place_of_texts) = (Some(Vec::new()), Vec::new(), None);
     for item in field.items()? {
         let read = match &item.node.kind {
@@ -92,13 +96,18 @@ fn include(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<V
     let name = field.text()?;
     let is_name = !name.contains('/') && !name.starts_with('.');
     let found = match is_name {
-        true => ["yaml", "yml"]
-            .iter()
-            .find_map(|extension| reader.places.find(&format!(".agentv/templates/{name}.{extension}"))),
+        true => ["yaml", "yml"].iter().find_map(|extension| {
+            reader.places.find(&format!(".agentv/templates/{name}.{extension}"))
+        }),
         false => reader.places.find(name),
     };
-    let Some(file) = found.and_then(|file| file.canonicalize().ok()).filter(|file| file.is_file()) else {
-        let hint = if is_name { "looked for .agentv/templates/NAME.yaml" } else { "looked for a file of that path" };
+    let Some(file) = found.and_then(|file| file.canonicalize().ok()).filter(|file| file.is_file())
+    else {
+        let hint = if is_name {
+            "looked for .agentv/templates/NAME.yaml"
+        } else {
+            "looked for a file of that path"
+        };
         return field.add(format!("the template `{name}` does not exist")).hint(hint).none();
     };
     if place.includes.contains(&file) {
@@ -110,7 +119,8 @@ fn include(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<V
     }
     let includes: Vec<_> = place.includes.iter().cloned().chain([file.clone()]).collect();
     let evaluators = reader.findings.read(&file, "template", |root, opened| {
-        let mut root = root.or_else(|| opened.problems.add_to_file("the template is empty").none())?;
+        let mut root =
+            root.or_else(|| opened.problems.add_to_file("the template is empty").none())?;
         reader.substitute(&mut root);
         let mut fields = root.field("the template", opened.problems).fields("this template")?;
         let list = fields.require("assertions");

@@ -54,7 +54,10 @@ pub(super) fn expected(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Mes
 /// Returns the role of a value that is a message.
 fn role(node: &Node) -> Option<&str> {
     let NodeKind::Mapping(entries) = &node.kind else { return None };
-    entries.iter().find(|(key, _)| key.as_str() == Some("role")).map(|(_, role)| role.as_str().unwrap_or_default())
+    entries
+        .iter()
+        .find(|(key, _)| key.as_str() == Some("role"))
+        .map(|(_, role)| role.as_str().unwrap_or_default())
 }
 
 fn list(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Message>> {
@@ -68,7 +71,9 @@ fn list(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Message>> {
 
 fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
     let Some(role) = role(field.node) else {
-        return field.add(format!("an item of `{}` is not a message with `role`", field.key)).none();
+        return field
+            .add(format!("an item of `{}` is not a message with `role`", field.key))
+            .none();
     };
     if !ROLES.contains(&role) {
         let message = format!("`role` must be one of {}, not `{role}`", ROLES.join(", "));
@@ -79,7 +84,9 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
     let parts = match content {
         None => Vec::new(),
         Some((_, node)) if node.is_null() => Vec::new(),
-        Some((_, node)) => parts(reader, &node.field("content", field.problems), role == "assistant")?,
+        Some((_, node)) => {
+            parts(reader, &node.field("content", field.problems), role == "assistant")?
+        }
     };
     Some(Message { value, parts })
 }
@@ -87,7 +94,8 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
 /// Returns a message with this content.
 fn of_content(reader: &Reader<'_>, role: &str, field: &Field<'_>) -> Option<Message> {
     let parts = parts(reader, field, role == "assistant")?;
-    let members = [("role".to_owned(), Value::String(role.to_owned())), ("content".to_owned(), json(field)?)];
+    let members =
+        [("role".to_owned(), Value::String(role.to_owned())), ("content".to_owned(), json(field)?)];
     Some(Message { value: Value::Object(Object::from_iter(members)), parts })
 }
 
@@ -183,7 +191,10 @@ fn with_files(reader: &Reader<'_>, files: &Field<'_>, messages: &mut Vec<Message
         first.parts.splice(0..0, read);
         return Some(());
     }
-    let members = [("role".to_owned(), Value::String("user".to_owned())), ("content".to_owned(), Value::Array(blocks))];
+    let members = [
+        ("role".to_owned(), Value::String("user".to_owned())),
+        ("content".to_owned(), Value::Array(blocks)),
+    ];
     messages.push(Message { value: Value::Object(Object::from_iter(members)), parts: read });
     Some(())
 }

@@ -15,11 +15,25 @@ use crate::model::Program;
 const DEFAULT_CALLS: u32 = 50;
 
 const KEYS: [&str; 11] = [
-    "name", "type", "weight", "required", "min_score", "minScore", "negate", "command", "script", "cwd", "target",
+    "name",
+    "type",
+    "weight",
+    "required",
+    "min_score",
+    "minScore",
+    "negate",
+    "command",
+    "script",
+    "cwd",
+    "target",
 ];
 
 pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>) -> Option<Program> {
-    fields.refuse("preprocessors", "`preprocessors` are not supported", "convert files in the program");
+    fields.refuse(
+        "preprocessors",
+        "`preprocessors` are not supported",
+        "convert files in the program",
+    );
     let command = command(&mut fields);
     let directory = fields.take("cwd").map(|field| directory(reader, &field));
     let target = fields.take("target").map(|field| access(&field));
@@ -120,7 +134,10 @@ pub(super) fn remaining(fields: &Fields<'_>) -> Option<Object> {
     let mut object = Object::default();
     for (key, value) in fields.remaining() {
         let Some(name) = key.as_str() else {
-            fields.problems().add(key.span, "keys of settings must be text").hint("put it in quotes");
+            fields
+                .problems()
+                .add(key.span, "keys of settings must be text")
+                .hint("put it in quotes");
             return None;
         };
         if let Some(hint) = did_you_mean(name, KEYS) {
@@ -130,7 +147,10 @@ pub(super) fn remaining(fields: &Fields<'_>) -> Option<Object> {
         match value.to_json() {
             Ok(value) => object.insert(name.to_owned(), value),
             Err(span) => {
-                fields.problems().add(span, "keys of settings must be text").hint("put it in quotes");
+                fields
+                    .problems()
+                    .add(span, "keys of settings must be text")
+                    .hint("put it in quotes");
                 return None;
             }
         };

@@ -21,7 +21,8 @@ const ROW_KEYS: [&str; 10] = [
 ];
 
 /// Keys of traces.
-const TRACE_KEYS: [&str; 5] = ["resourceSpans", "resourceLogs", "resourceMetrics", "traceID", "spans"];
+const TRACE_KEYS: [&str; 5] =
+    ["resourceSpans", "resourceLogs", "resourceMetrics", "traceID", "spans"];
 
 /// Keys that only an eval file has beside its tests; they identify one whose tests were forgotten.
 const SUITE_KEYS: [&str; 4] = ["execution", "assertions", "assert", "dataset"];
@@ -41,21 +42,26 @@ pub fn is_eval_file(file: &Path, text: &str) -> bool {
             match read_yaml(text) {
                 Ok(root) => root.is_some_and(|root| is_suite(&root)),
                 // It has no keys. The words are enough to report its error as one of an eval file.
-                Err(_) => TESTS.iter().any(|key| text.lines().any(|line| line.starts_with(&format!("{key}:")))),
+                Err(_) => TESTS
+                    .iter()
+                    .any(|key| text.lines().any(|line| line.starts_with(&format!("{key}:")))),
             }
         }
         Some("json") => read_json(text).is_ok_and(|document| has_any(&document.root, &TESTS)),
         Some("jsonl") => {
             let mut rows = text.lines().filter(|line| !line.trim().is_empty());
             let first = rows.find_map(|line| read_json(line).ok());
-            first.is_some_and(|row| has_any(&row.root, &ROW_KEYS) && !has_any(&row.root, &TRACE_KEYS))
+            first.is_some_and(|row| {
+                has_any(&row.root, &ROW_KEYS) && !has_any(&row.root, &TRACE_KEYS)
+            })
         }
         _ => false,
     }
 }
 
 fn is_suite(root: &Node) -> bool {
-    has_any(root, &TESTS) || (has_any(root, &SUITE_KEYS) && !has_any(root, &["evaluators", "metrics"]))
+    has_any(root, &TESTS)
+        || (has_any(root, &SUITE_KEYS) && !has_any(root, &["evaluators", "metrics"]))
 }
 
 fn has_any(node: &Node, keys: &[&str]) -> bool {

@@ -46,7 +46,9 @@ fn pattern(fields: &mut Fields<'_>) -> Option<Pattern> {
     let source = value.text()?;
     match Pattern::new(source, &flags?) {
         Ok(pattern) => Some(pattern),
-        Err(reason) => value.add(format!("not a regular expression of JavaScript: {reason}")).none(),
+        Err(reason) => {
+            value.add(format!("not a regular expression of JavaScript: {reason}")).none()
+        }
     }
 }
 
@@ -107,7 +109,8 @@ fn exploration(fields: &mut Fields<'_>, limits: &mut Vec<Limit>) -> Option<()> {
             limits.push(Limit::Exploration { target: fraction(target)?, tolerance: given? });
         }
         (None, Some(tolerance)) if !limits.is_empty() => {
-            let message = "`exploration_tolerance` has no effect without `target_exploration_ratio`";
+            let message =
+                "`exploration_tolerance` has no effect without `target_exploration_ratio`";
             tolerance.problems.warn(tolerance.node.span, message);
         }
         _ => {}

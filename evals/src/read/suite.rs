@@ -43,18 +43,20 @@ pub fn read(file: &Path, surroundings: &Surroundings) -> Result<Suite, Vec<Confi
     let directory = surroundings.directory.join(file);
     let directory = directory.parent().unwrap_or(&surroundings.directory).to_owned();
     let is_lines = file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
-    let suite = load(file, "eval file").map_err(|error| findings.add(error)).ok().and_then(|text| {
-        if is_lines {
-            lines(file, &text, &directory, surroundings, &findings)
-        } else {
-            findings.read_text(file, &text, syntax_of(file), |root, opened| {
-                let root = root.or_else(|| opened.problems.add_to_file("the eval file is empty").none())?;
-                let generation = generation(&root);
-                let reader = reader(surroundings, &findings, &directory, generation);
-                whole_file(&reader, root, opened)
-            })
-        }
-    });
+    let suite =
+        load(file, "eval file").map_err(|error| findings.add(error)).ok().and_then(|text| {
+            if is_lines {
+                lines(file, &text, &directory, surroundings, &findings)
+            } else {
+                findings.read_text(file, &text, syntax_of(file), |root, opened| {
+                    let root = root
+                        .or_else(|| opened.problems.add_to_file("the eval file is empty").none())?;
+                    let generation = generation(&root);
+                    let reader = reader(surroundings, &findings, &directory, generation);
+                    whole_file(&reader, root, opened)
+                })
+            }
+        });
     let warnings = findings.finish()?;
     match suite {
         Some(suite) => Ok(Suite { warnings, ..suite }),
@@ -224,7 +226,9 @@ fn execution<'n>(field: &Field<'n>) -> Option<Execution<'n>> {
     let workers = fields.take("workers").map(|field| whole(&field, 1..=1000));
     let skips = first(&mut fields, &["skip_defaults", "skipDefaults"]).map(|field| flag(&field));
     if skips == Some(Some(true)) {
-        field.problems.warn(field.node.span.start(), "`skip_defaults` has no effect outside of a test");
+        field
+            .problems
+            .warn(field.node.span.start(), "`skip_defaults` has no effect outside of a test");
     }
     fields.finish();
     workers.unwrap_or(Some(1))?;
@@ -259,7 +263,9 @@ fn tests(
                     Some(pattern) => matching(reader, defaults, pattern, &item),
                     None => item.expected("a test, or file:// and a path").none(),
                 },
-                None => case::read(reader, defaults, item.node, opened, None).map(|test| vec![test]),
+                None => {
+                    case::read(reader, defaults, item.node, opened, None).map(|test| vec![test])
+                }
             });
             // All tests are read, also behind a problem.
             let read: Vec<Option<Vec<Test>>> = read.collect();
@@ -288,7 +294,9 @@ fn elsewhere(
     }
     let entries = match fs::read_dir(&found) {
         Ok(entries) => entries,
-        Err(error) => return field.add(format!("cannot read the directory `{path}`: {error}")).none(),
+        Err(error) => {
+            return field.add(format!("cannot read the directory `{path}`: {error}")).none();
+        }
     };
     let mut directories: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -303,7 +311,8 @@ fn elsewhere(
             continue;
         };
         let test = reader.findings.read(file, "test", |root, opened| {
-            let mut root = root.or_else(|| opened.problems.add_to_file("the test is empty").none())?;
+            let mut root =
+                root.or_else(|| opened.problems.add_to_file("the test is empty").none())?;
             reader.substitute(&mut root);
             case::read(reader, defaults, &root, opened, Some(&name))
         });
@@ -482,7 +491,8 @@ fn each_line<T>(
                 }
                 Err(error) => {
                     let at = offset + error.offset;
-                    problems.add(Span { start: at, end: at + 1 }, format!("not JSON: {}", error.kind));
+                    problems
+                        .add(Span { start: at, end: at + 1 }, format!("not JSON: {}", error.kind));
                     is_sound = false;
                 }
             }

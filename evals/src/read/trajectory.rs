@@ -41,7 +41,8 @@ pub(super) fn read(
     place: Place<'_>,
 ) -> Option<Trajectory> {
     let mode = fields.require("mode").and_then(|mode| mode.choice(&MODES));
-    let args_match = first(&mut fields, &["args_match", "argsMatch"]).map(|field| args_match(&field));
+    let args_match =
+        first(&mut fields, &["args_match", "argsMatch"]).map(|field| args_match(&field));
     // AgentV 2 compares the given keys only, AgentV 4 all of them.
     let is_old = reader.is_v2() || (written == "tool_trajectory" && place.is_old_key);
     let default = match &args_match {
@@ -65,7 +66,7 @@ pub(super) fn read(
         Some(mode) => {
             unused(&minimums);
             let given = expected.or_else(|| missing(&fields, "expected"));
-            given.and_then(|field| calls(&field, &default)).map(|calls| match mode {
+            given.and_then(|field| calls(reader, &field, &default)).map(|calls| match mode {
                 Mode::InOrder | Mode::AnyOrder => TrajectoryMode::InOrder(calls),
                 Mode::Exact => TrajectoryMode::Exact(calls),
                 Mode::Superset => TrajectoryMode::Superset(calls),
@@ -92,17 +93,24 @@ fn counts(field: &Field<'_>) -> Option<Vec<(String, u64)>> {
     counts.collect()
 }
 
-fn calls(field: &Field<'_>, default: &ArgsMatch) -> Option<Vec<ExpectedCall>> {
-    let calls: Vec<_> = field.items()?.iter().map(|item| call(item, default)).collect();
+fn calls(reader: &Reader<'_>, field: &Field<'_>, default: &ArgsMatch) -> Option<Vec<ExpectedCall>> {
+    let calls: Vec<_> = field.items()?.iter().map(|item| call(reader, item, default)).collect();
     calls.into_iter().collect()
 }
 
-fn call(field: &Field<'_>, default: &ArgsMatch) -> Option<ExpectedCall> {
+fn call(reader: &Reader<'_>, field: &Field<'_>, default: &ArgsMatch) -> Option<ExpectedCall> {
     let mut fields = field.fields("this expected call")?;
     let tool = fields.require("tool").and_then(|tool| tool.sentence());
     let args = fields.take("args").map(|field| arguments(&field));
     let matching = first(&mut fields, &["args_match", "argsMatch"]).map(|field| args_match(&field));
     let longest = first(&mut fields, &["max_duration_ms", "maxDurationMs"]);
+    let longest = longest.filter(|field| {
+        if reader.is_v2() {
+            let message = format!("`{}` has no effect in AgentV 2", field.key);
+            field.problems.warn(field.node.span, message);
+        }
+        !reader.is_v2()
+    });
     let longest = longest.map(|field| non_negative(&field));
     fields.finish();
     Some(ExpectedCall {

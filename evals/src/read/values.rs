@@ -68,7 +68,11 @@ pub(super) fn whole(field: &Field<'_>, range: RangeInclusive<u32>) -> Option<u32
     if number.fract() != 0.0 {
         return field.add(format!("`{}` must be a whole number, not {number}", field.key)).none();
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in the range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is in the range"
+    )]
     Some(number as u32)
 }
 
@@ -100,8 +104,12 @@ pub(super) fn texts(field: &Field<'_>) -> Option<Vec<String>> {
 
 /// Returns a value as JSON.
 pub(super) fn json(field: &Field<'_>) -> Option<Value> {
-    field.node.to_json().map_err(|span| {
-        let message = format!("keys in `{}` must be text, as in JSON", field.key);
-        field.problems.add(span, message).hint("put it in quotes");
-    }).ok()
+    field
+        .node
+        .to_json()
+        .map_err(|span| {
+            let message = format!("keys in `{}` must be text, as in JSON", field.key);
+            field.problems.add(span, message).hint("put it in quotes");
+        })
+        .ok()
 }

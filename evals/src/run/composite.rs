@@ -27,7 +27,8 @@ pub(super) async fn evaluate(
     composite: &Composite,
     subject: Subject<'_>,
 ) -> Evaluated {
-    let running = composite.members.iter().map(|member| evaluate_member(shared, member, subject, true));
+    let running =
+        composite.members.iter().map(|member| evaluate_member(shared, member, subject, true));
     let members: Vec<EvaluatorResult> = join_all(running).await;
     let broken: Vec<&str> = members
         .iter()
@@ -66,7 +67,8 @@ fn weighted(weights: &[(String, f64)], members: &[EvaluatorResult]) -> Graded {
         weights.iter().find(|(name, _)| *name == member.name).map_or(1.0, |(_, weight)| *weight)
     };
     let total: f64 = members.iter().map(weight).sum();
-    let sum: f64 = members.iter().map(|member| weight(member) * member.score.unwrap_or_default()).sum();
+    let sum: f64 =
+        members.iter().map(|member| weight(member) * member.score.unwrap_or_default()).sum();
     let score = if total > 0.0 { sum / total } else { 0.0 };
     Graded { score, rows: rows(members), ..Graded::default() }
 }

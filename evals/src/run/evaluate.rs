@@ -115,7 +115,9 @@ async fn check(shared: &Arc<Shared>, evaluator: &Evaluator, subject: Subject<'_>
             });
             Evaluated { proxy: answered.1, ..Evaluated::new(graded) }
         }
-        Check::Composite(composite) => composite::evaluate(shared, evaluator, composite, subject).await,
+        Check::Composite(composite) => {
+            composite::evaluate(shared, evaluator, composite, subject).await
+        }
     }
 }
 

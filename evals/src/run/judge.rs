@@ -101,13 +101,15 @@ fn judged(scheme: &Scheme, grade: &Grade) -> Judged {
     };
     let rows = match grade {
         Grade::Number { assertions, hits, misses, .. } => {
-            let assertions = assertions.iter().map(|it| row(&it.text, it.passed, it.evidence.as_deref()));
+            let assertions =
+                assertions.iter().map(|it| row(&it.text, it.passed, it.evidence.as_deref()));
             let hits = hits.iter().map(|text| row(text, true, None));
             let misses = misses.iter().map(|text| row(text, false, None));
             assertions.chain(hits).chain(misses).collect()
         }
         Grade::Checks { checks, .. } => {
-            let text = |id: &str| scheme.items().iter().find(|item| item.id == id).map(|item| &*item.text);
+            let text =
+                |id: &str| scheme.items().iter().find(|item| item.id == id).map(|item| &*item.text);
             let line = |id: &str| match text(id) {
                 Some(text) if !text.is_empty() => format!("[{id}] {text}"),
                 _ => id.to_owned(),
@@ -167,8 +169,12 @@ impl Session<'_> {
                 Err(Failure::Unreadable(why, _)) => reason = why,
             }
         }
-        let shown = last.map(|text| format!("; the last reply: {}", end_of(&text))).unwrap_or_default();
-        Err(format!("no reply could be read after {} questions: {reason}{shown}", self.used.attempts))
+        let shown =
+            last.map(|text| format!("; the last reply: {}", end_of(&text))).unwrap_or_default();
+        Err(format!(
+            "no reply could be read after {} questions: {reason}{shown}",
+            self.used.attempts
+        ))
     }
 
     async fn attempt(
@@ -189,8 +195,8 @@ impl Session<'_> {
             Ok(answer) => answer,
             Err(error) => {
                 self.used.requests = self.used.requests.saturating_add(error.attempts);
-                let is_worth_it =
-                    error.kind.is_transient() || matches!(error.kind, ErrorKind::Blocked | ErrorKind::Refused);
+                let is_worth_it = error.kind.is_transient()
+                    || matches!(error.kind, ErrorKind::Blocked | ErrorKind::Refused);
                 return Err(match is_worth_it {
                     true => Failure::Unreadable(error.to_string(), None),
                     false => Failure::Final(error.to_string()),
@@ -297,7 +303,8 @@ fn default(
         tool_calls: if is_v2 { "" } else { &tool_calls },
     };
     let generation = if is_v2 { scheme::Generation::Old } else { scheme::Generation::New };
-    let messages = asked.scheme.messages(&material, generation).map_err(|error| error.to_string())?;
+    let messages =
+        asked.scheme.messages(&material, generation).map_err(|error| error.to_string())?;
     let (mut system, mut user) = (Vec::new(), Vec::new());
     for message in messages {
         match message.role {

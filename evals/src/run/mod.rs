@@ -104,8 +104,9 @@ pub async fn run(
         starter,
     });
     let count = shared.plan.tests.len();
-    let mut running =
-        stream::iter(0..count).map(|index| test::run(Arc::clone(&shared), index)).buffered(IN_PROGRESS);
+    let mut running = stream::iter(0..count)
+        .map(|index| test::run(Arc::clone(&shared), index))
+        .buffered(IN_PROGRESS);
     let mut results = Vec::with_capacity(count);
     while let Some(result) = running.next().await {
         on_result(&result);

@@ -18,7 +18,11 @@ pub(super) fn payload(test: &Test, output: &Output, program: &Program) -> Value 
     let input = messages(&test.input);
     let expected = messages(&test.expected);
     let transcript = Value::Array(output.messages.clone());
-    let all = test.input.iter().map(|message| message.value.clone()).chain(output.messages.iter().cloned());
+    let all = test
+        .input
+        .iter()
+        .map(|message| message.value.clone())
+        .chain(output.messages.iter().cloned());
     let all: Vec<Value> = all.collect();
     let files = array(files(test).map(|path| text(&path)));
     let usage = output.usage.map_or(Value::Null, usage);
@@ -70,15 +74,19 @@ fn messages(messages: &[Message]) -> Value {
 /// Returns the absolute paths of the files of the input.
 pub(super) fn files(test: &Test) -> impl Iterator<Item = String> {
     test.input.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::File { path, .. } => {
-            Some(std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned())
-        }
+        Part::File { path, .. } => Some(
+            std::path::absolute(path)
+                .unwrap_or_else(|_| path.clone())
+                .to_string_lossy()
+                .into_owned(),
+        ),
         Part::Text(_) => None,
     })
 }
 
 fn usage(usage: TokenUsage) -> Value {
-    let mut members = vec![("input", Value::Float(usage.input)), ("output", Value::Float(usage.output))];
+    let mut members =
+        vec![("input", Value::Float(usage.input)), ("output", Value::Float(usage.output))];
     members.extend(usage.cached.map(|cached| ("cached", Value::Float(cached))));
     object(members)
 }

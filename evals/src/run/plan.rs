@@ -172,7 +172,9 @@ pub fn plan(
     if let Some(recordings) = recordings {
         let ids: BTreeSet<&str> = suite.tests.iter().map(|test| &*test.id).collect();
         let unused = recordings.ids().filter(|id| !ids.contains(id));
-        planner.notes.extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
+        planner
+            .notes
+            .extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
     }
     let proxied = if planner.needs_proxy { planner.proxied() } else { Vec::new() };
     let Planner { messages, notes, judges, .. } = planner;
@@ -189,12 +191,17 @@ fn chosen(suite: &Suite, patterns: &[String]) -> Result<Vec<usize>, PlanError> {
         return Ok(all.collect());
     }
     let globs = globs(patterns).map_err(|error| PlanError(vec![error]))?;
-    let chosen: Vec<usize> =
-        all.filter(|index| suite.tests.get(*index).is_some_and(|test| globs.is_match(&test.id))).collect();
+    let chosen: Vec<usize> = all
+        .filter(|index| suite.tests.get(*index).is_some_and(|test| globs.is_match(&test.id)))
+        .collect();
     if chosen.is_empty() {
         let ids: Vec<&str> = suite.tests.iter().map(|test| &*test.id).take(10).collect();
         let more = if suite.tests.len() > ids.len() { ", .." } else { "" };
-        let message = format!("no test has an id like {}; ids: {}{more}", patterns.join(", "), ids.join(", "));
+        let message = format!(
+            "no test has an id like {}; ids: {}{more}",
+            patterns.join(", "),
+            ids.join(", ")
+        );
         return Err(PlanError(vec![message]));
     }
     Ok(chosen)
@@ -203,7 +210,9 @@ fn chosen(suite: &Suite, patterns: &[String]) -> Result<Vec<usize>, PlanError> {
 fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     let mut builder = GlobSetBuilder::new();
     for pattern in patterns {
-        builder.add(Glob::new(pattern).map_err(|error| format!("--test-id {pattern}: {}", error.kind()))?);
+        builder.add(
+            Glob::new(pattern).map_err(|error| format!("--test-id {pattern}: {}", error.kind()))?,
+        );
     }
     builder.build().map_err(|error| error.to_string())
 }
@@ -223,7 +232,10 @@ impl Planner<'_> {
             Some(recordings) => match recordings.get(&test.id) {
                 Some(Ok(output)) => Some(Source::Recorded(Box::new(output.clone()))),
                 Some(Err(reason)) => Some(Source::Missing(reason.clone())),
-                None => Some(Source::Missing(format!("there is no recording of the test `{}`", test.id))),
+                None => Some(Source::Missing(format!(
+                    "there is no recording of the test `{}`",
+                    test.id
+                ))),
             },
             None => self.source(test, &tested),
         };
@@ -234,12 +246,15 @@ impl Planner<'_> {
     }
 
     fn tested_name(&mut self, test: &Test) -> String {
-        let named = self.options.target.as_ref().or(test.target.as_ref()).or(self.suite.target.as_ref());
+        let named =
+            self.options.target.as_ref().or(test.target.as_ref()).or(self.suite.target.as_ref());
         let named = named.map_or(DEFAULT_TARGET, String::as_str);
         let is_known = |name: &str| self.targets.targets.iter().any(|target| target.name == name);
         // AgentV does not look at the target of the file next to a JSONL file.
-        let is_lines = self.suite.file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
-        if is_lines && self.options.target.is_none() && !is_known(named) && is_known(DEFAULT_TARGET) {
+        let is_lines =
+            self.suite.file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
+        if is_lines && self.options.target.is_none() && !is_known(named) && is_known(DEFAULT_TARGET)
+        {
             let note = format!("there is no target `{named}`; `{DEFAULT_TARGET}` is tested");
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -298,7 +313,9 @@ impl Planner<'_> {
             Provider::Cli(command) => {
                 command.command.resolve(&self.starter.variables)?;
                 let places = target.workers.map(|count| {
-                    Arc::new(tokio::sync::Semaphore::new(usize::try_from(count).unwrap_or(usize::MAX)))
+                    Arc::new(tokio::sync::Semaphore::new(
+                        usize::try_from(count).unwrap_or(usize::MAX),
+                    ))
                 });
                 Ok(Tested::Command(command.clone(), places))
             }
@@ -311,7 +328,9 @@ impl Planner<'_> {
                 "{}: the provider `{provider}` of the target `{}` is not supported: run the tests with AgentV, and grade their outputs with --outputs",
                 target.position, target.name
             )),
-            Provider::Alias(_) => Err(format!("{}: the target `{}` is an alias", target.position, target.name)),
+            Provider::Alias(_) => {
+                Err(format!("{}: the target `{}` is an alias", target.position, target.name))
+            }
         }
     }
 
@@ -348,7 +367,8 @@ impl Planner<'_> {
             return;
         }
         let target = self.targets.get(name, &self.starter.variables);
-        let connected = target.and_then(|target| self.starter.connect(target, asked.model.as_deref()));
+        let connected =
+            target.and_then(|target| self.starter.connect(target, asked.model.as_deref()));
         match connected {
             Ok(target) => {
                 self.judges.insert(key, target);

@@ -8,7 +8,9 @@ use evaluator_launch::{
     process::{self, CommandSpec, Ending, Limits},
     runtime::secrets::looks_secret,
 };
-use evaluator_models::{BrokeredModel, Offer, PROXY_VARIABLES, ProxiedModel, Proxy, ProxyServer, ProxyUsage};
+use evaluator_models::{
+    BrokeredModel, Offer, PROXY_VARIABLES, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
+};
 use evaluator_protocol::Contract;
 
 use super::{
@@ -80,7 +82,8 @@ pub(super) async fn prompt(
 ) -> Result<String, String> {
     let document = pretty(&payload(test, output, program));
     let printed = run(shared, program, document.as_bytes(), None).await;
-    let printed = printed.map_err(|reason| format!("the program that writes the prompt: {reason}"))?;
+    let printed =
+        printed.map_err(|reason| format!("the program that writes the prompt: {reason}"))?;
     let text = String::from_utf8_lossy(&printed).trim().to_owned();
     if text.is_empty() {
         return Err("the program that writes the prompt printed nothing".to_owned());
@@ -114,7 +117,8 @@ async fn run(
 
 /// Returns the command. Variables that look like secrets are withheld: keys belong to this process alone.
 fn spec(program: &Program, proxy: Option<&Proxy>) -> CommandSpec {
-    let (first, rest) = program.command.split_first().map_or(("", &[][..]), |(first, rest)| (&**first, rest));
+    let (first, rest) =
+        program.command.split_first().map_or(("", &[][..]), |(first, rest)| (&**first, rest));
     let is_relative = first.contains('/') && !Path::new(first).is_absolute();
     let executable: OsString = match is_relative {
         true => program.directory.join(first).into_os_string(),
@@ -144,7 +148,8 @@ fn read(printed: &[u8]) -> Result<Answered, String> {
     let contract = foreign_contract(Contract::AgentV).ok_or("AgentV is not known")?;
     let answer = (contract.answer)(document, 1).map_err(|error| error.to_string())?;
     let details = answer.details.unwrap_or_default();
-    let text = |key: &str| details.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let text =
+        |key: &str| details.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     Ok(Answered {
         score: answer.score.ok_or("the program gave no score")?,
         rows: rows(&details),
@@ -177,7 +182,8 @@ fn rows(details: &Object) -> Vec<Row> {
         return checks;
     }
     let texts = |key: &'static str, passed: bool| {
-        let texts = list(key).iter().filter_map(Value::as_str).filter(|text| !text.trim().is_empty());
+        let texts =
+            list(key).iter().filter_map(Value::as_str).filter(|text| !text.trim().is_empty());
         texts.map(move |text| Row::new(text, passed)).collect::<Vec<_>>()
     };
     [texts("hits", true), texts("misses", false)].concat()
@@ -185,8 +191,10 @@ fn rows(details: &Object) -> Vec<Row> {
 
 /// Opens the access of a program to models.
 fn open(shared: &Shared, name: &str, judge: Option<&str>, calls: u32) -> Result<Proxy, String> {
-    let server = shared.proxies.get_or_init(|| ProxyServer::start().map_err(|error| error.to_string()));
-    let server = server.as_ref().map_err(|error| format!("cannot serve models to programs: {error}"))?;
+    let server =
+        shared.proxies.get_or_init(|| ProxyServer::start().map_err(|error| error.to_string()));
+    let server =
+        server.as_ref().map_err(|error| format!("cannot serve models to programs: {error}"))?;
     let judge = judge.unwrap_or_default();
     let mut models: Vec<(String, Arc<dyn ProxiedModel>)> = Vec::new();
     // The first one answers requests that name none.
@@ -206,7 +214,9 @@ fn open(shared: &Shared, name: &str, judge: Option<&str>, calls: u32) -> Result<
         models.push((name.clone(), model));
     }
     let offer = Offer { max_calls: calls.into(), ..Offer::new(name, models) };
-    server.open(Arc::new(offer)).map_err(|error| format!("cannot serve models to programs: {error}"))
+    server
+        .open(Arc::new(offer))
+        .map_err(|error| format!("cannot serve models to programs: {error}"))
 }
 
 fn usage(usage: &ProxyUsage) -> ProxyUse {

@@ -23,10 +23,13 @@ use crate::{
 /// Runs the test of an index of the plan.
 pub(super) async fn run(shared: Arc<Shared>, index: usize) -> TestResult {
     let plan = &shared.plan;
-    let (planned, test) = match plan.tests.get(index).and_then(|planned| Some((planned, plan.test(planned)?))) {
-        Some(found) => found,
-        None => return failed("?", 0.0, "internal error: the plan has no such test".to_owned()),
-    };
+    let (planned, test) =
+        match plan.tests.get(index).and_then(|planned| Some((planned, plan.test(planned)?))) {
+            Some(found) => found,
+            None => {
+                return failed("?", 0.0, "internal error: the plan has no such test".to_owned());
+            }
+        };
     let threshold = planned.threshold;
     if shared.cancellation.is_cancelled() {
         return failed(&test.id, threshold, "the run was stopped before this test".to_owned());
@@ -37,7 +40,8 @@ pub(super) async fn run(shared: Arc<Shared>, index: usize) -> TestResult {
     };
     let judge = planned.judge.as_deref();
     let subject = Subject { test, output: &output, threshold, judge };
-    let running = test.evaluators.iter().map(|evaluator| evaluate(&shared, evaluator, subject, false));
+    let running =
+        test.evaluators.iter().map(|evaluator| evaluate(&shared, evaluator, subject, false));
     finished(test, threshold, join_all(running).await)
 }
 
@@ -61,8 +65,7 @@ fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> Te
     let score = (!is_broken).then(|| {
         let weight = |evaluator: &EvaluatorResult| evaluator.weight.unwrap_or(1.0);
         let total: f64 = evaluators.iter().map(weight).sum();
-        let sum: f64 =
-            evaluators.iter().map(|it| weight(it) * it.score.unwrap_or_default()).sum();
+        let sum: f64 = evaluators.iter().map(|it| weight(it) * it.score.unwrap_or_default()).sum();
         let is_gated = evaluators
             .iter()
             .any(|it| it.required.is_some_and(|least| it.score.is_some_and(|score| score < least)));
@@ -79,10 +82,15 @@ fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> Te
     if status == Status::Passed {
         let missed = evaluators.iter().filter(|evaluator| !evaluator.missed.is_empty());
         warnings.extend(missed.map(|it| {
-            format!("it passes by its score, though `{}` misses what is required: {}", it.name, it.missed.join(", "))
+            format!(
+                "it passes by its score, though `{}` misses what is required: {}",
+                it.name,
+                it.missed.join(", ")
+            )
         }));
     }
-    let proxies = evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
+    let proxies =
+        evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
     warnings.extend(proxies.map(|(it, warning)| format!("`{}`: {warning}", it.name)));
     TestResult { id: test.id.clone(), status, score, threshold, error: None, warnings, evaluators }
 }

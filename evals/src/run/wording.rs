@@ -23,10 +23,11 @@ pub(super) fn prompt(test: &Test, is_v2: bool) -> String {
 
 /// Returns the question as programs get it: all text on one line.
 pub(super) fn plain_question(test: &Test) -> String {
-    let texts = test.input.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::Text(text) => Some(text.trim()),
-        Part::File { .. } => None,
-    });
+    let texts =
+        test.input.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Part::Text(text) => Some(text.trim()),
+            Part::File { .. } => None,
+        });
     texts.collect::<Vec<_>>().join(" ").trim().to_owned()
 }
 
@@ -47,7 +48,8 @@ fn formatted(messages: &[Message], file: impl Fn(&str, &str, &str) -> String) ->
     match &bodies[..] {
         [(_, body)] if !has_turns => body.clone(),
         _ => {
-            let turns = bodies.iter().map(|(role, body)| format!("@[{}]:\n{body}", capitalized(role)));
+            let turns =
+                bodies.iter().map(|(role, body)| format!("@[{}]:\n{body}", capitalized(role)));
             turns.collect::<Vec<_>>().join("\n\n")
         }
     }
@@ -71,7 +73,10 @@ pub(super) fn reference(test: &Test) -> String {
 
 /// Returns the tool calls, a line each.
 pub(super) fn tool_calls(output: &Output) -> String {
-    let line = |call: crate::output::ToolCall<'_>| match call.input.and_then(|input| detail(call.tool, input)) {
+    let line = |call: crate::output::ToolCall<'_>| match call
+        .input
+        .and_then(|input| detail(call.tool, input))
+    {
         Some(detail) => format!("- {}: {detail}", call.tool),
         None => format!("- {}", call.tool),
     };

@@ -74,7 +74,11 @@ impl<'i> Invocation<'i> {
         }
     }
 
-    async fn start(&self, variables: &Variables, cancellation: &Cancellation) -> Result<Ran, String> {
+    async fn start(
+        &self,
+        variables: &Variables,
+        cancellation: &Cancellation,
+    ) -> Result<Ran, String> {
         let private = PrivateDirectory::new("target")
             .map_err(|error| format!("cannot create a directory for the output: {error}"))?;
         let output = private.path().join("output.json");
@@ -102,7 +106,8 @@ impl<'i> Invocation<'i> {
 
     /// Replaces the placeholders by words that are quoted for the shell.
     fn command(&self, template: &str, prompt_file: &Path, output: &Path) -> String {
-        let files: Vec<String> = self.files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
+        let files: Vec<String> =
+            self.files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
         let value = |name: &str| {
             Some(match name {
                 "PROMPT" => quoted(self.prompt),
@@ -118,7 +123,8 @@ impl<'i> Invocation<'i> {
         let (mut command, mut rest) = (String::new(), template);
         while let Some((before, behind)) = rest.split_once('{') {
             command.push_str(before);
-            let found = behind.split_once('}').and_then(|(name, after)| Some((value(name)?, after)));
+            let found =
+                behind.split_once('}').and_then(|(name, after)| Some((value(name)?, after)));
             match found {
                 Some((value, after)) => {
                     command.push_str(&value);
@@ -166,9 +172,13 @@ pub(crate) fn kill_text(outcome: &Outcome) -> String {
 fn read(file: &Path) -> Result<String, String> {
     let size = file.metadata().map(|metadata| metadata.len());
     match size {
-        Err(_) => return Err("the command of the target wrote no output file ({OUTPUT_FILE})".to_owned()),
+        Err(_) => {
+            return Err("the command of the target wrote no output file ({OUTPUT_FILE})".to_owned());
+        }
         Ok(size) if size > MAX_OUTPUT => {
-            return Err(format!("the output of the target has {size} bytes, more than {MAX_OUTPUT}"));
+            return Err(format!(
+                "the output of the target has {size} bytes, more than {MAX_OUTPUT}"
+            ));
         }
         Ok(_) => {}
     }

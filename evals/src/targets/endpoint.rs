@@ -10,10 +10,7 @@ use evaluator_models::{
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
-use super::{
-    CliTarget, Invocation, ModelTarget, Provider, Ran, Target,
-    providers::GEMINI_MODEL,
-};
+use super::{CliTarget, Invocation, ModelTarget, Provider, Ran, Target, providers::GEMINI_MODEL};
 use crate::output::Output;
 
 /// Version of Azure's API of targets that name none.
@@ -59,7 +56,13 @@ impl Starter {
     /// Creates a starter with the built-in providers.
     #[must_use]
     pub fn new(variables: Variables, directory: PathBuf, cancellation: Cancellation) -> Self {
-        Self { providers: Providers::default(), variables, directory, is_offline: false, cancellation }
+        Self {
+            providers: Providers::default(),
+            variables,
+            directory,
+            is_offline: false,
+            cancellation,
+        }
     }
 
     /// Returns a target as a judge. Sends nothing. `model` replaces that of the target.
@@ -69,7 +72,9 @@ impl Starter {
     /// The target cannot judge, or a variable that it needs is not set.
     pub fn connect(&self, target: &Target, model: Option<&str>) -> Result<JudgeTarget, String> {
         let name = target.name.clone();
-        let refuse = |what: &str| Err(format!("{}: the target `{name}` cannot judge: {what}", target.position));
+        let refuse = |what: &str| {
+            Err(format!("{}: the target `{name}` cannot judge: {what}", target.position))
+        };
         let plain = |endpoint: Arc<dyn Endpoint>| JudgeTarget {
             name: name.clone(),
             endpoint,
@@ -86,19 +91,19 @@ impl Starter {
                 // The command is checked before anything runs.
                 command.command.resolve(&self.variables)?;
                 let timeout = command.timeout.unwrap_or(Duration::from_secs(600));
-                let endpoint = Command {
-                    name: name.clone(),
-                    target: command.clone(),
-                    starter: self.clone(),
-                };
+                let endpoint =
+                    Command { name: name.clone(), target: command.clone(), starter: self.clone() };
                 let target = plain(Arc::new(endpoint));
-                let limits = Limits { timeout: timeout.saturating_add(Duration::from_secs(5)), ..target.limits };
+                let limits = Limits {
+                    timeout: timeout.saturating_add(Duration::from_secs(5)),
+                    ..target.limits
+                };
                 Ok(JudgeTarget { limits, ..target })
             }
             Provider::Replay(_) => refuse("it replays the answers of an agent"),
-            Provider::Unsupported(provider) => {
-                refuse(&format!("the provider `{provider}` is not supported; name another with `grader_target`"))
-            }
+            Provider::Unsupported(provider) => refuse(&format!(
+                "the provider `{provider}` is not supported; name another with `grader_target`"
+            )),
             Provider::Alias(_) => refuse("it is an alias"),
         }
     }
@@ -130,9 +135,10 @@ impl Starter {
         });
         connection.is_offline = self.is_offline;
         let key = value(&settings.key)?;
-        connection.key = settings.key.as_ref().and_then(|setting| {
-            Some(Secret::new(setting.variable()?, key.as_deref()?))
-        });
+        connection.key = settings
+            .key
+            .as_ref()
+            .and_then(|setting| Some(Secret::new(setting.variable()?, key.as_deref()?)));
         connection.redactor = Redactor::new(connection.key.clone());
         // Servers on one's own machine often need no key.
         let prefix = match (settings.prefix, &base, &connection.key) {
@@ -140,10 +146,10 @@ impl Starter {
             (prefix, _, _) => prefix,
         };
         connection.base_url = base;
-        let endpoint = self
-            .providers
-            .connect(&format!("{prefix}/{named}"), &connection)
-            .map_err(|error| format!("{}: the target `{}`: {error}", target.position, target.name))?;
+        let endpoint =
+            self.providers.connect(&format!("{prefix}/{named}"), &connection).map_err(|error| {
+                format!("{}: the target `{}`: {error}", target.position, target.name)
+            })?;
         Ok(JudgeTarget {
             name: target.name.clone(),
             endpoint: Arc::new(Waiting { inner: endpoint, first_wait: settings.first_wait }),

@@ -109,7 +109,9 @@ pub(super) fn setting(
         match &found {
             None => found = Some((key, field)),
             Some((first, _)) => {
-                field.add(format!("`{key}` and `{first}` are the same setting")).hint("keep one of them");
+                field
+                    .add(format!("`{key}` and `{first}` are the same setting"))
+                    .hint("keep one of them");
             }
         }
     }

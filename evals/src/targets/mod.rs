@@ -14,8 +14,8 @@ mod file;
 mod model;
 mod providers;
 
-pub use command::{Invocation, Ran};
 pub(crate) use command::kill_text;
+pub use command::{Invocation, Ran};
 pub use endpoint::{JudgeTarget, Starter};
 pub use file::{find, read};
 pub use model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting, Target, Targets};

@@ -5,7 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use evaluator_document::{ConfigError, Problem};
 use evaluator_models::{Retries, Variables};
 
-use crate::{model::{Position, Warning}, references::whole_reference};
+use crate::{
+    model::{Position, Warning},
+    references::whole_reference,
+};
 
 /// Maximum number of aliases behind each other.
 const MAX_ALIASES: usize = 10;
@@ -43,7 +46,10 @@ impl Setting {
         let Some(name) = whole_reference(&self.text) else { return Ok(self.text.clone()) };
         match variables(name) {
             Some(value) if !value.trim().is_empty() => Ok(value.trim().to_owned()),
-            _ => Err(format!("{}: `{}` needs the variable {name}, which is not set", self.position, self.key)),
+            _ => Err(format!(
+                "{}: `{}` needs the variable {name}, which is not set",
+                self.position, self.key
+            )),
         }
     }
 }
@@ -168,7 +174,9 @@ impl Targets {
     fn unknown(&self, name: &str) -> String {
         let names: Vec<&str> = self.targets.iter().map(|target| &*target.name).collect();
         let Some(file) = &self.file else {
-            return format!("there is no target `{name}`: no targets.yaml was found; name one with --targets");
+            return format!(
+                "there is no target `{name}`: no targets.yaml was found; name one with --targets"
+            );
         };
         let hint = evaluator_document::did_you_mean(name, names.iter().copied())
             .unwrap_or_else(|| format!("targets: {}", names.join(", ")));

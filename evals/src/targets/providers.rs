@@ -63,7 +63,8 @@ fn cli(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<CliTarget> {
     let timeout = first(fields, ["timeout_seconds", "timeoutSeconds"]);
     let timeout = timeout.map(|field| seconds(&field));
     if let Some(check) = fields.take("healthcheck") {
-        let message = "the health check is not run: a target that does not work is an error of its tests";
+        let message =
+            "the health check is not run: a target that does not work is an error of its tests";
         check.problems.warn(check.node.span, message);
     }
     for key in ["files_format", "filesFormat", "keep_temp_files", "keepTempFiles", "verbose"] {
@@ -197,7 +198,8 @@ fn retries(fields: &mut Fields<'_>) -> Option<(Retries, Duration)> {
         [("retry_backoff_factor", "retryBackoffFactor"), ("retry_status_codes", "retryStatusCodes")]
     {
         if let Some(field) = first(fields, [key, other]) {
-            let message = format!("`{key}` has no effect: waits double, and the kind of the failure decides");
+            let message =
+                format!("`{key}` has no effect: waits double, and the kind of the failure decides");
             field.problems.warn(field.node.span, message);
         }
     }
