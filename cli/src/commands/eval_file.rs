@@ -45,11 +45,9 @@ const MAX_RETRIES: u32 = 2;
 /// traces.
 pub(super) fn given(args: &RunArgs) -> Result<Option<PathBuf>, String> {
     let Some(file) = args.traces.iter().find(|file| is_eval_file(file)) else {
-        let is_yaml =
-            |file: &&PathBuf| file.extension().is_some_and(|it| it == "yaml" || it == "yml");
-        if let Some(file) = args.traces.iter().find(is_yaml).filter(|_| args.format.is_none()) {
+        if let Some(file) = args.traces.iter().find(|file| is_configuration(file)) {
             return Err(format!(
-                "{} is neither a trace file nor an eval file, which has `tests`; a configuration is named with -c",
+                "{} is a configuration; name it with -c, and a trace file",
                 file.display()
             ));
         }
@@ -77,14 +75,25 @@ pub(super) fn given(args: &RunArgs) -> Result<Option<PathBuf>, String> {
 
 /// Returns true if a file is an eval file. Only its beginning is read.
 pub(super) fn is_eval_file(file: &Path) -> bool {
-    let extension = file.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
-    if !matches!(extension.as_deref(), Some("yaml" | "yml" | "json" | "jsonl")) || !file.is_file() {
-        return false;
+    beginning(file, &["yaml", "yml", "json", "jsonl"])
+        .is_some_and(|text| read::is_eval_file(file, &text))
+}
+
+/// Returns true if a YAML file has the evaluators of a configuration.
+fn is_configuration(file: &Path) -> bool {
+    beginning(file, &["yaml", "yml"])
+        .is_some_and(|text| text.lines().any(|line| line.starts_with("evaluators:")))
+}
+
+/// Returns the beginning of a file with one of these extensions.
+fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
+    let extension = file.extension()?.to_string_lossy().to_ascii_lowercase();
+    if !extensions.contains(&&*extension) || !file.is_file() {
+        return None;
     }
-    let mut beginning = Vec::new();
-    let is_read =
-        fs::File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
-    is_read.is_ok() && read::is_eval_file(file, &String::from_utf8_lossy(&beginning))
+    let mut bytes = Vec::new();
+    fs::File::open(file).ok()?.take(BEGINNING).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Runs the tests of an eval file, and writes the report.
