@@ -24,6 +24,7 @@ mod index;
 mod injection;
 mod inspect;
 mod isolation;
+mod judge;
 mod languages;
 mod large_runs;
 mod limits;

@@ -79,7 +79,7 @@ pub(super) fn read<'n>(
     };
     let kind = match type_field.choice(&TYPES)? {
         Type::Builtin => {
-            let builtin = read_builtin(name, type_field, &mut fields, reader);
+            let builtin = read_builtin(name, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
         }
         Type::Code => {
@@ -117,7 +117,6 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
 
 fn read_builtin(
     name: Option<&str>,
-    type_field: Field<'_>,
     fields: &mut Fields<'_>,
     reader: &Reader<'_>,
 ) -> BuiltinConfig {
@@ -136,9 +135,6 @@ fn read_builtin(
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
     };
-    if let Some(reason) = metric.unsuitable() {
-        type_field.add(format!("`{}` cannot be used here: {reason}", metric.name()));
-    }
     // agentevals accepts this key for every metric.
     if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
         MatchType::take(fields);
