@@ -63,19 +63,33 @@ impl Template {
     ///
     /// A variable is not known or not closed.
     pub fn parse(text: &str, known: &[&str]) -> Result<Self, TemplateError> {
+        Self::parse_with(text, known, &[])
+    }
+
+    /// Parses a template that may use the variables `known`, and names of `constants`, whose values become part of it.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not known or not closed.
+    pub fn parse_with(
+        text: &str,
+        known: &[&str],
+        constants: &[(String, String)],
+    ) -> Result<Self, TemplateError> {
+        let pieces = |text: &str, line| pieces(text, known, constants, line);
         let mut offset = 0;
         for line in text.split_inclusive('\n') {
             if line.trim_end() == SEPARATOR {
                 let behind = offset + line.len();
                 let first = text[..behind].matches('\n').count() + 1;
                 return Ok(Self {
-                    system: pieces(text[..offset].trim(), known, 1)?,
-                    user: pieces(text[behind..].trim_end(), known, first)?,
+                    system: pieces(text[..offset].trim(), 1)?,
+                    user: pieces(text[behind..].trim_end(), first)?,
                 });
             }
             offset += line.len();
         }
-        Ok(Self { system: Vec::new(), user: pieces(text.trim_end(), known, 1)? })
+        Ok(Self { system: Vec::new(), user: pieces(text.trim_end(), 1)? })
     }
 
     /// Parses a template in which text in braces that is not a name of `known` stays as it is. Returns the template and the
@@ -162,25 +176,35 @@ fn fill(
     })
 }
 
-fn pieces(text: &str, known: &[&str], first_line: usize) -> Result<Vec<Piece>, TemplateError> {
+fn pieces(
+    text: &str,
+    known: &[&str],
+    constants: &[(String, String)],
+    first_line: usize,
+) -> Result<Vec<Piece>, TemplateError> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let line = first_line + text[..text.len() - rest.len() + start].matches('\n').count();
         let length = rest[start..].find("}}").ok_or(TemplateError::Unclosed { line })?;
         let name = rest[start + 2..start + length].trim();
-        if !known.contains(&name) {
-            return Err(unknown(name, known, line));
+        let constant = constants.iter().find(|(constant, _)| constant == name);
+        if constant.is_none() && !known.contains(&name) {
+            let constants = constants.iter().map(|(name, _)| name.as_str());
+            return Err(unknown(name, known.iter().copied().chain(constants).collect(), line));
         }
         pieces.push(Piece::Text(rest[..start].to_owned()));
-        pieces.push(Piece::Variable(name.to_owned()));
+        pieces.push(match constant {
+            Some((_, value)) => Piece::Text(value.clone()),
+            None => Piece::Variable(name.to_owned()),
+        });
         rest = &rest[start + length + 2..];
     }
     pieces.push(Piece::Text(rest.to_owned()));
     Ok(pieces)
 }
 
-fn unknown(name: &str, known: &[&str], line: usize) -> TemplateError {
+fn unknown(name: &str, known: Vec<&str>, line: usize) -> TemplateError {
     let similar = known
         .iter()
         .map(|known| (strsim::jaro_winkler(name, known), known))

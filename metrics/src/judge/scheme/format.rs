@@ -1,7 +1,7 @@
 //! The part of a prompt that describes the reply, and the prompts of judges without a prompt of their own.
 
 use super::{Item, Operator, Scheme, model::HIGHEST};
-use crate::judge::{Message, Template, TemplateError, Variables};
+use crate::judge::{Message, Order, Template, TemplateError, Variables};
 
 /// Sentence about fenced material.
 pub const DATA_NOTICE: &str = "\
@@ -45,6 +45,10 @@ impl Scheme {
     /// Returns the instructions about the reply: one JSON object, with the reasons before the verdict.
     #[must_use]
     pub fn reply_format(&self) -> String {
+        self.format(Order::Plain)
+    }
+
+    fn format(&self, order: Order) -> String {
         let (form, rules) = match self {
             Self::Number(least, greatest) => (
                 NUMBER,
@@ -68,7 +72,7 @@ impl Scheme {
             ),
             Self::Choices(choices) => {
                 let names = choices.iter().map(|choice| format!("\"{}\"", choice.name));
-                let names = names.collect::<Vec<_>>().join(", ");
+                let names = in_order(names.collect(), order).join(", ");
                 (CHOICE, format!("`choice` is exactly one of {names}."))
             }
         };
@@ -79,17 +83,9 @@ impl Scheme {
 
     /// Returns the rubrics as text, a line per item and one per score range; empty if there are none.
     #[must_use]
-    pub fn listing(&self, reverse: bool) -> String {
-        let has_ranges = self.has_ranges();
-        let mut items: Vec<String> = self
-            .items()
-            .iter()
-            .map(|item| if has_ranges { scored(item) } else { line(item) })
-            .collect();
-        if reverse {
-            items.reverse();
-        }
-        items.join("\n")
+    pub fn listing(&self, order: Order) -> String {
+        let show = if self.has_ranges() { scored } else { line };
+        in_order(self.items().iter().map(show).collect(), order).join("\n")
     }
 
     /// Returns the messages of a judge without a prompt of its own: the format of the reply, and the material in sections
@@ -103,24 +99,27 @@ impl Scheme {
         material: &Material<'_>,
         generation: Generation,
     ) -> Result<Vec<Message>, TemplateError> {
-        self.messages_in(material, generation, false)
+        self.compose(&self.sections(material, generation, Order::Plain), Order::Plain)
     }
 
-    /// Returns the messages with the reference before or behind the answer, and the rubrics in one of two orders.
-    pub(in crate::judge) fn messages_in(
+    /// Returns the messages of a prompt that consists of sections.
+    pub(in crate::judge) fn compose(
         &self,
-        material: &Material<'_>,
-        generation: Generation,
-        reverse: bool,
+        sections: &Variables,
+        order: Order,
     ) -> Result<Vec<Message>, TemplateError> {
-        let sections = self.sections(material, generation, reverse);
         let names: Vec<&str> = sections.iter().map(|(name, _)| *name).collect();
         let text: Vec<String> =
             names.iter().map(|name| format!("[[ ## {name} ## ]]\n{{{{{name}}}}}")).collect();
-        let (task, known) = (self.task(), names.as_slice());
-        let template = Template::parse(&format!("{task}\n\n{}", text.join("\n\n")), known)?;
-        let system = Message::system(format!("{DATA_NOTICE}\n\n{}", self.reply_format()));
-        Ok([system].into_iter().chain(template.render(&sections)?).collect())
+        let text = format!("{}\n\n{}", self.task(), text.join("\n\n"));
+        let system = Message::system(self.instructions(order));
+        let material = Template::parse(&text, &names)?.render(sections)?;
+        Ok([system].into_iter().chain(material).collect())
+    }
+
+    /// Returns the instructions about the material and the reply.
+    pub(in crate::judge) fn instructions(&self, order: Order) -> String {
+        format!("{DATA_NOTICE}\n\n{}", self.format(order))
     }
 
     fn task(&self) -> &'static str {
@@ -138,11 +137,12 @@ impl Scheme {
         }
     }
 
-    fn sections(
+    /// Returns the sections of a prompt in which the order is that of the reference and the answer, or of the rubrics.
+    pub(in crate::judge) fn sections(
         &self,
         material: &Material<'_>,
         generation: Generation,
-        reverse: bool,
+        order: Order,
     ) -> Variables {
         let Material { outcome, question, reference, answer, file_changes, tool_calls } = *material;
         let (outcome_name, answer_name) = match generation {
@@ -150,32 +150,42 @@ impl Scheme {
             Generation::New => ("criteria", "answer"),
         };
         let outcome = outcome.map(|outcome| (outcome_name, outcome));
+        let (question, answer) = (("question", question), (answer_name, answer));
         let reference = ("reference_answer", reference);
+        let is_blank = |(_, text): &(&str, &str)| text.trim().is_empty();
         let mut sections: Vec<(&'static str, &str)> = Vec::new();
-        let is_rubrics = matches!(self, Self::Rubrics(_));
-        if is_rubrics {
-            sections.push(("question", question));
-            sections.extend(outcome);
-            sections.extend(Some(reference).filter(|(_, text)| !text.trim().is_empty()));
-        } else {
-            sections.extend(outcome);
-            sections.extend([("question", question), reference]);
-        }
-        sections.push((answer_name, answer));
-        if reverse && !is_rubrics {
-            let last = sections.len().saturating_sub(1);
-            sections.swap(last.saturating_sub(1), last);
+        match (self, order) {
+            (Self::Rubrics(_), _) => {
+                sections.push(question);
+                sections.extend(outcome);
+                sections.extend(Some(reference).filter(|reference| !is_blank(reference)));
+                sections.push(answer);
+            }
+            (_, Order::Plain) => {
+                sections.extend(outcome.into_iter().chain([question, reference, answer]));
+            }
+            (_, Order::Swapped) => {
+                sections.extend(outcome.into_iter().chain([question, answer, reference]));
+            }
         }
         let optional = [("file_changes", file_changes), ("tool_calls", tool_calls)];
-        sections.extend(optional.into_iter().filter(|(_, text)| !text.trim().is_empty()));
-        let mut sections: Variables =
-            sections.into_iter().map(|(name, text)| (name, text.trim().to_owned())).collect();
-        if is_rubrics {
-            let name = if self.has_ranges() { "scoring_criteria" } else { "rubrics" };
-            sections.push((name, self.listing(reverse)));
-        }
-        sections
+        sections.extend(optional.into_iter().filter(|section| !is_blank(section)));
+        let sections = sections.into_iter().map(|(name, text)| (name, text.trim().to_owned()));
+        sections.chain(self.rubrics_section(order)).collect()
     }
+
+    /// Returns the section with the rubrics, if there are any.
+    pub(in crate::judge) fn rubrics_section(&self, order: Order) -> Option<(&'static str, String)> {
+        let name = if self.has_ranges() { "scoring_criteria" } else { "rubrics" };
+        (!self.items().is_empty()).then(|| (name, self.listing(order)))
+    }
+}
+
+fn in_order(mut texts: Vec<String>, order: Order) -> Vec<String> {
+    if order == Order::Swapped {
+        texts.reverse();
+    }
+    texts
 }
 
 /// Returns the line of a rubric.

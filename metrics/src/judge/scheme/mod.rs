@@ -26,6 +26,7 @@ mod format;
 mod grade;
 mod model;
 mod object;
+pub(super) mod schema;
 mod score;
 
 pub use format::{DATA_NOTICE, Generation, Material};

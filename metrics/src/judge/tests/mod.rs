@@ -1,6 +1,7 @@
 //! Vectors of judge metrics: results of the original software with a scripted judge.
 
 mod agentevals;
+mod llm_judge;
 mod material;
 mod metrics;
 mod outcome;

@@ -1,7 +1,10 @@
 //! Schemes: forms of verdicts, how replies are read, and scores.
 
-use crate::judge::scheme::{
-    Choice, Generation, Grade, Item, Material, Operator, Scheme, ScoreRange,
+use proptest::prelude::*;
+
+use crate::judge::{
+    Order,
+    scheme::{Choice, Generation, Grade, Item, Material, Operator, Scheme, ScoreRange},
 };
 
 fn number() -> Scheme {
@@ -257,10 +260,79 @@ fn listings_show_what_counts() {
     let scheme = Scheme::rubrics(items).unwrap();
     let expected = "- [a] (REQUIRED): A\n- [b] (weight 3): B\n\
                     - [c] (REQUIRED, the answer must not contradict this): It is 5.";
-    assert_eq!(scheme.listing(false), expected);
-    assert!(scheme.listing(true).ends_with("- [a] (REQUIRED): A"));
+    assert_eq!(scheme.listing(Order::Plain), expected);
+    assert!(scheme.listing(Order::Swapped).ends_with("- [a] (REQUIRED): A"));
     let scheme = ranged(&[("depth", 2.0, false, Some(0.6))]);
     let expected =
         "- [depth] (weight 2, at least 6 is needed): text\n  0 to 5: bad\n  6 to 10: fine";
-    assert_eq!(scheme.listing(false), expected);
+    assert_eq!(scheme.listing(Order::Plain), expected);
+}
+
+#[test]
+fn schemas_name_the_members_of_the_format() {
+    for scheme in [number(), checklist(), ranged(&[("a", 1.0, true, None)]), choices()] {
+        let schema = scheme.schema();
+        let names: Vec<&str> = schema
+            .get("required")
+            .and_then(|names| names.as_array())
+            .unwrap()
+            .iter()
+            .filter_map(|name| name.as_str())
+            .collect();
+        let properties = schema.get("properties").unwrap();
+        let format = scheme.reply_format();
+        for name in names {
+            assert!(properties.get(name).is_some(), "{name}");
+            assert!(format.contains(&format!("\"{name}\":")), "{name} in {format}");
+        }
+    }
+}
+
+/// Texts that are almost replies.
+fn almost_replies() -> impl Strategy<Value = String> {
+    let pieces = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\\",
+        "```json\n",
+        "```",
+        " ",
+        "\"score\":",
+        "\"checks\":",
+        "\"id\":",
+        "\"a\"",
+        "\"depth\"",
+        "\"satisfied\":",
+        "\"reasoning\":",
+        "\"overall_reasoning\":",
+        "\"choice\":",
+        "\"good\"",
+        "\"passed\": yes",
+        "true",
+        "null",
+        "0.5",
+        "7",
+        "-1",
+        "1e999",
+        "99999999999999999999",
+        "é",
+    ];
+    let piece = proptest::sample::select(pieces.to_vec());
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_read_has_a_score_within_0_and_1(reply in almost_replies()) {
+        for scheme in [number(), checklist(), ranged(&[("depth", 1.0, true, None)]), choices()] {
+            if let Ok(grade) = scheme.read(&reply) {
+                prop_assert!((0.0..=1.0).contains(&scheme.score(&grade)));
+            }
+        }
+    }
 }
