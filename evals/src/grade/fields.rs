@@ -63,13 +63,12 @@ fn gold(expected: &[Message]) -> Option<Value> {
 
 /// Returns the value at a path such as `a.b[0].c` or `a.b.0.c`; `None` if it is absent.
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    let steps =
+    let mut steps =
         path.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|it| !it.is_empty());
-    let found = steps.into_iter().try_fold(value, |value, step| match value {
+    steps.try_fold(value, |value, step| match value {
         Value::Array(items) => items.get(step.parse::<usize>().ok()?),
         other => other.get(step),
-    });
-    found
+    })
 }
 
 fn is_match(comparison: &Comparison, expected: &Value, actual: &Value) -> bool {

@@ -289,12 +289,11 @@ fn ranges(field: &Field<'_>) -> Option<Vec<ScoreRange>> {
 
 /// Reads a score, also as the text that a key of JSON is.
 fn bound(field: &Field<'_>) -> Option<u8> {
-    let bound = match field.node.as_str().map(str::parse) {
+    match field.node.as_str().map(str::parse) {
         Some(Ok(bound)) if bound <= 10_u8 => Some(bound),
         Some(_) => field.add("a score must be a whole number from 0 to 10").none(),
         None => whole(field, 0..=10).and_then(|bound| u8::try_from(bound).ok()),
-    };
-    bound
+    }
 }
 
 fn range(item: &Field<'_>) -> Option<ScoreRange> {

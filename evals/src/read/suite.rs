@@ -397,8 +397,9 @@ fn files_below(base: &Path, directory: &Path, depth: usize, found: &mut dyn FnMu
         let name = entry.file_name();
         // Links are not followed, so that there are no circles.
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                if name != "node_modules" && name != ".git" {
+            Ok(kind) if kind.is_dir() => {
+                let is_followed = depth < MAX_DEPTH && name != "node_modules" && name != ".git";
+                if is_followed {
                     files_below(base, &path, depth + 1, found);
                 }
             }

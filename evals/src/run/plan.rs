@@ -64,7 +64,7 @@ pub struct Plan {
 /// A target that programs may ask.
 #[derive(Clone, Debug)]
 pub(super) enum Proxied {
-    Target(JudgeTarget),
+    Target(Box<JudgeTarget>),
     /// It cannot be asked, for this reason.
     Unusable(String),
 }
@@ -385,7 +385,7 @@ impl Planner<'_> {
         let connect = |target: &Target| {
             let behind = self.targets.get(&target.name, &self.starter.variables);
             match behind.and_then(|behind| self.starter.connect(behind, None)) {
-                Ok(connected) => Proxied::Target(connected),
+                Ok(connected) => Proxied::Target(Box::new(connected)),
                 Err(reason) => Proxied::Unusable(reason),
             }
         };

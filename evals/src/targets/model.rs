@@ -75,7 +75,7 @@ pub struct Target {
 #[non_exhaustive]
 pub enum Provider {
     /// A model.
-    Model(ModelTarget),
+    Model(Box<ModelTarget>),
     /// A command.
     Cli(CliTarget),
     /// A fixed answer.

@@ -38,7 +38,9 @@ pub(super) fn read(mut fields: Fields<'_>, provider: &str, opened: Opened<'_>) -
         "cli" => cli(&mut fields, opened).map(Provider::Cli),
         "replay" => replay(&mut fields, opened).map(Provider::Replay),
         _ => match MODELS.iter().find(|(known, _)| *known == name) {
-            Some((_, prefix)) => model(&mut fields, prefix, opened).map(Provider::Model),
+            Some((_, prefix)) => {
+                model(&mut fields, prefix, opened).map(|model| Provider::Model(Box::new(model)))
+            }
             None => return Some(Provider::Unsupported(provider.to_owned())),
         },
     };

@@ -46,12 +46,14 @@ fn vectors_of_eval_files_agree() {
 /// Returns the directories of the cases.
 fn cases() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../evals/tests");
-    let given = env::var_os("EVALUATOR_VECTORS_DIR").map(|it| PathBuf::from(it).join("agentv-evals"));
+    let given =
+        env::var_os("EVALUATOR_VECTORS_DIR").map(|it| PathBuf::from(it).join("agentv-evals"));
     let directories = match given.filter(|given| given.is_dir()) {
         Some(given) => vec![given],
         None => vec![own.join("cases"), own.join("own_cases")],
     };
-    let entries = directories.iter().flat_map(|directory| fs::read_dir(directory).unwrap().flatten());
+    let entries =
+        directories.iter().flat_map(|directory| fs::read_dir(directory).unwrap().flatten());
     let mut cases: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.join("case.json").is_file()).collect();
     cases.sort();

@@ -54,11 +54,15 @@ pub(super) fn start(script: Option<Value>) -> Server {
                 .collect();
             let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
             let body = reply.get("body").cloned().unwrap_or_else(|| json!({}));
-            return stream.write_all(&response(&format!("{status} Error"), &headers, body.to_string()));
+            return stream.write_all(&response(
+                &format!("{status} Error"),
+                &headers,
+                body.to_string(),
+            ));
         }
-        let usage = reply.get("usage").cloned().unwrap_or_else(|| {
-            json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120})
-        });
+        let usage = reply.get("usage").cloned().unwrap_or_else(
+            || json!({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}),
+        );
         let answer = json!({
             "id": "chatcmpl-1",
             "object": "chat.completion",
