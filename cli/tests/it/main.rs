@@ -15,6 +15,7 @@ mod conform;
 mod contracts;
 mod discovery;
 mod environment_page;
+mod eval_files;
 mod events;
 mod export;
 mod faults;
