@@ -47,6 +47,7 @@
 //!
 //! [`Subject::time_limit`] limits the time in calls. The time in queues does not count.
 
+mod calls;
 mod connection;
 mod details;
 mod drive;
@@ -57,6 +58,7 @@ mod session;
 mod settings;
 mod usage;
 
+pub use calls::{Asked, ask_all, details};
 pub use connection::Connection;
 pub use drive::{Judged, Subject};
 pub use prices::PriceTable;

@@ -79,7 +79,7 @@ pub(super) fn read<'n>(
     };
     let kind = match type_field.choice(&TYPES)? {
         Type::Builtin => {
-            let builtin = read_builtin(name, type_field, &mut fields, reader);
+            let builtin = read_builtin(name, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
         }
         Type::Code => {
@@ -90,7 +90,9 @@ pub(super) fn read<'n>(
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
         Type::LlmJudge => llm_judge::read(name, &mut fields, reader).map(EvaluatorKind::LlmJudge),
-        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::OpenaiEval => {
+            openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
+        }
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
@@ -115,12 +117,7 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(
-    name: Option<&str>,
-    type_field: Field<'_>,
-    fields: &mut Fields<'_>,
-    reader: &Reader<'_>,
-) -> BuiltinConfig {
+fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
@@ -136,9 +133,6 @@ fn read_builtin(
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
     };
-    if let Some(reason) = metric.unsuitable() {
-        type_field.add(format!("`{}` cannot be used here: {reason}", metric.name()));
-    }
     // agentevals accepts this key for every metric.
     if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
         MatchType::take(fields);

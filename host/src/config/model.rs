@@ -103,7 +103,7 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
-    /// A grader of OpenAI's API. Those that ask a model cannot be run yet, see [`Config::ensure_runnable`].
+    /// A grader of OpenAI's API.
     OpenAiEval(OpenAiEvalConfig),
     /// A judge with a prompt, rubrics or criteria of the user.
     LlmJudge(LlmJudgeConfig),
@@ -151,6 +151,7 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
             _ => None,
         }
     }
@@ -160,6 +161,7 @@ impl EvaluatorConfig {
         match &mut self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
             _ => None,
         }
     }

@@ -43,7 +43,8 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
         let schema = serde_json::from_str(setting.schema).unwrap_or_default();
         entries[0]["properties"][setting.key] = schema;
     }
-    entries[0]["properties"]["judge"] = judge;
+    entries[0]["properties"]["judge"] = judge.clone();
+    entries[2]["properties"]["judge"] = judge;
     let mut code = entries[1].take();
     let mut programs = programs(&entries[0]["properties"]["judge"]);
     for key in ["models", "target"] {
@@ -130,8 +131,12 @@ mod tests {
 
     /// Returns the keys that the reader names as known when it finds an unknown one.
     fn known_keys(text: &str) -> BTreeSet<String> {
-        let error = Config::parse(text, Path::new("c.yaml")).unwrap_err().to_string();
-        let (_, keys) = error.split_once("(known keys: ").unwrap();
+        let found = match Config::parse(text, Path::new("c.yaml")) {
+            Err(error) => error.to_string(),
+            // Graders ignore unknown keys.
+            Ok(config) => format!("({})", config.warnings[0].hint.clone().unwrap_or_default()),
+        };
+        let (_, keys) = found.split_once("(known keys: ").unwrap();
         keys.trim_end_matches(')').split(", ").map(str::to_owned).collect()
     }
 
@@ -199,7 +204,7 @@ mod tests {
                 .to_owned(),
             format!("type: label_model, {input}, labels: [a, b], passing_labels: [a]"),
             format!("type: score_model, {input}"),
-            "type: python, source: x".to_owned(),
+            "type: python, source: grade = 1".to_owned(),
         ]) {
             assert_eq!(properties(schema), known_keys(&grader(&keys)), "{keys}");
         }

@@ -125,23 +125,26 @@ impl Report {
     fn batch(&self, number: usize) -> io::Result<String> {
         let mut text = String::new();
         let first = number * BATCH;
-        for (place, each) in (first..).zip(self.conversations.iter_from(first).take(BATCH)) {
+        let mut reports = self.conversations.iter_from(first);
+        for place in first..first + BATCH {
+            let Some(next) = reports.next_with_text() else { break };
+            let (report, performance) = next?;
             text.push_str(if place > 0 { ",\n    " } else { "\n    " });
-            text.push_str(&to_pretty_inside(&conversation(each?)?, 2));
+            text.push_str(&to_pretty_inside(&conversation(report, performance), 2));
         }
         Ok(text)
     }
 }
 
-fn conversation(conversation: ConversationReport) -> io::Result<Value> {
+fn conversation(conversation: ConversationReport, performance: Option<Value>) -> Value {
     let evaluations = conversation.evaluations.into_iter().map(evaluation).collect();
-    Ok(object([
+    object([
         ("trace_id", Some(conversation.trace_id.to_string().into())),
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
         ("conversion_warnings", Some(texts(conversation.warnings))),
         ("metrics", Some(Value::Array(evaluations))),
-        ("performance_metrics", performance(conversation.performance.as_ref())?),
-    ]))
+        ("performance_metrics", performance),
+    ])
 }
 
 fn evaluation(evaluation: EvaluationReport) -> Value {

@@ -82,7 +82,11 @@ impl PreparedEvaluator {
             Verdict::Answer(answer) => answer,
             _ => Answer { details: evaluation.details, ..Answer::default() },
         };
-        let mut warnings = answer.contradictions(self.evaluator.threshold);
+        // A metric of this program has its own rule, such as that every turn has to pass.
+        let mut warnings = match self.evaluator.work.is_metric() {
+            true => Vec::new(),
+            false => answer.contradictions(self.evaluator.threshold),
+        };
         warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
         warnings.extend(failed_calls.map(|calls| match &error {

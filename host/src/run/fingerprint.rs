@@ -70,6 +70,7 @@ fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
     let kind = match evaluator.work {
         Work::Metric { .. } => "builtin",
         Work::Judge(_) => "judge",
+        Work::Grader(_) => "grader",
         Work::Program(_) => "code",
         Work::Linked { .. } => "linked",
         Work::Broken(_) => "broken",
@@ -100,6 +101,12 @@ pub(super) fn of_this_program(
                 .bytes("revision", metric.revision()?.as_bytes())
                 .json("threshold", &evaluator.threshold)
                 .json("settings", settings);
+            Some(Fingerprint::of_settings(digester))
+        }
+        Work::Grader(graded) => {
+            let digester = new("grader")
+                .json("threshold", &evaluator.threshold)
+                .json("grader", &graded.identity());
             Some(Fingerprint::of_settings(digester))
         }
         Work::Judge(judged) => {

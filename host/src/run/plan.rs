@@ -8,6 +8,7 @@ use super::{
     RunEvent, Runner,
     context::ExecutionContext,
     fingerprint,
+    grading::{self, GradedEvaluator},
     judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
@@ -15,8 +16,8 @@ use super::{
 };
 use crate::{
     config::{
-        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, Grader, JudgeSettings, LinkedConfig,
-        LlmJudgeConfig, MissingTurns, OpenAiEvalConfig, RemoteConfig,
+        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
+        LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
     executor::Executor,
     hosts::{Driver, Mismatch},
@@ -25,7 +26,6 @@ use crate::{
     linked::LinkedEvaluator,
     metric::{
         Metric,
-        grader::LocalGrader,
         judge::{Criterion, Judge, llm_judge::LlmJudge},
     },
     process::CommandSpec,
@@ -66,6 +66,7 @@ impl PlannedEvaluator {
         let compares = match &self.work {
             Work::Metric { metric, .. } => metric.compares_golden_turns(),
             Work::Judge(judged) => judged.needs_golden,
+            Work::Grader(graded) => graded.compares(),
             Work::Program(_) | Work::Linked { .. } => true,
             Work::Broken(_) => false,
         };
@@ -77,7 +78,7 @@ impl PlannedEvaluator {
     pub fn problem(&self) -> Option<String> {
         match &self.work {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
-            Work::Metric { .. } | Work::Judge(_) | Work::Program(_) | Work::Linked { .. } => None,
+            _ => None,
         }
     }
 }
@@ -85,7 +86,7 @@ impl PlannedEvaluator {
 impl Work {
     /// Returns true if it is computed in this process from a recording.
     pub(super) fn is_metric(&self) -> bool {
-        matches!(self, Self::Metric { .. } | Self::Judge(_))
+        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_))
     }
 }
 
@@ -96,6 +97,8 @@ pub(super) enum Work {
         settings: BuiltinConfig,
     },
     Judge(Box<JudgedEvaluator>),
+    /// A grader that needs a model, Python or a server.
+    Grader(Box<GradedEvaluator>),
     Program(Box<Program>),
     Linked {
         evaluator: Arc<dyn LinkedEvaluator>,
@@ -188,8 +191,10 @@ impl Plan {
                         Err(error) => error,
                     })
                 }
-                EvaluatorKind::OpenAiEval(openai) => grader(entry, openai),
                 EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
+                EvaluatorKind::OpenAiEval(openai) => {
+                    grading::plan(entry, openai, runner, &session, on_event)
+                }
             };
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
@@ -336,18 +341,6 @@ pub(super) fn judged(
         settings: Object::default(),
         timeout: None,
     })
-}
-
-fn grader(evaluator: &EvaluatorConfig, openai: &OpenAiEvalConfig) -> Work {
-    if let Some((reason, instead)) = openai.refusal() {
-        return broken(format!("it {reason} ({instead})"));
-    }
-    let Grader::Local(grader) = &openai.grader else {
-        return broken("this version cannot run the grader".to_owned());
-    };
-    let settings = BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
-    let metric = Arc::new(LocalGrader::new(evaluator.name.clone(), grader.clone()));
-    Work::Metric { metric, settings }
 }
 
 /// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics

@@ -103,7 +103,7 @@ impl PreparedEvaluator {
         let entry = match &evaluator.work {
             Work::Program(program) => Some((&program.config, program.contract)),
             Work::Linked { config, contract, .. } => Some((config, *contract)),
-            Work::Metric { .. } | Work::Judge(_) | Work::Broken(_) => None,
+            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) | Work::Broken(_) => None,
         };
         let (name, threshold) = (evaluator.name.as_str(), evaluator.threshold);
         let settings = entry.map(|(config, _)| Settings::new(name, threshold, config));
@@ -136,7 +136,7 @@ impl PreparedEvaluator {
     pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
-            (Work::Metric { .. } | Work::Judge(_), _) => {
+            (Work::Metric { .. } | Work::Judge(_) | Work::Grader(_), _) => {
                 Some(fingerprint.key(recording.metric_digest()))
             }
             (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
@@ -172,7 +172,7 @@ impl PreparedEvaluator {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
             // No other process kills a linked evaluator, and one that has timed out may still be running.
-            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => 0,
+            _ => 0,
         }
     }
 
@@ -232,6 +232,13 @@ impl PreparedEvaluator {
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, recording)
             }
+            Work::Grader(graded) => {
+                let Input::Recording(recording) = input else {
+                    return self.lost("grades recordings, and this is a document");
+                };
+                let evaluation = graded.evaluate(recording, permits, &self.cancellation).await;
+                evaluation.unwrap_or_else(not_run)
+            }
             Work::Judge(judged) => {
                 let Input::Recording(recording) = input else {
                     return self.lost("judges recordings, and this is a document");
@@ -248,9 +255,11 @@ impl PreparedEvaluator {
                 let (text, cancellation) = (document.text(), &self.cancellation);
                 let answered =
                     linked::evaluate(evaluator, text, *timeout, self.expected, cancellation);
-                input.check(answered.await)
+                input.check(Box::pin(answered).await)
             }
-            Work::Program(program) => input.check(self.ask_program(program, input, permits).await),
+            Work::Program(program) => {
+                input.check(Box::pin(self.ask_program(program, input, permits)).await)
+            }
         }
     }
 
@@ -262,7 +271,8 @@ impl PreparedEvaluator {
         permits: &Permits,
     ) -> Evaluation {
         // No permit is held while waiting for the pool, so that other evaluators continue.
-        let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
+        // Rare steps are boxed: a task is allocated and moved in its full size for every evaluation.
+        let pool = self.pool.get_or_init(|| Box::pin(self.pool(program, permits))).await;
         let Some(document) = self.document(input) else {
             return self.lost("has no settings");
         };
@@ -292,7 +302,7 @@ impl PreparedEvaluator {
                 if let Some(known) = self.known_config_error(input) {
                     return known;
                 }
-                self.run(program, &document.text()).await
+                Box::pin(self.run(program, &document.text())).await
             }
         };
         if matches!(evaluation.verdict, Verdict::Answer(_)) {
@@ -444,9 +454,7 @@ impl PreparedEvaluator {
         }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
-            Work::Metric { .. } | Work::Judge(_) | Work::Program(_) | Work::Linked { .. } => {
-                Verdict::Cancelled
-            }
+            _ => Verdict::Cancelled,
         };
         Evaluation::without_process(verdict, Duration::ZERO)
     }
@@ -466,9 +474,7 @@ impl PreparedEvaluator {
     pub(super) async fn close(self) -> Result<(), WorkerFault> {
         let patience = match &self.evaluator.work {
             Work::Program(program) => program.timeout,
-            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => {
-                SHUTDOWN_LIMIT
-            }
+            _ => SHUTDOWN_LIMIT,
         };
         self.end(patience).await
     }

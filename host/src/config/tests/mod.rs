@@ -5,7 +5,7 @@ mod metrics;
 
 use std::{path::Path, time::Duration};
 
-use super::{Config, EvaluatorConfig, EvaluatorKind, Grader, Isolation, OutputFormat, Overrides};
+use super::{Config, EvaluatorConfig, EvaluatorKind, Isolation, OutputFormat, Overrides};
 use crate::{
     json::Value,
     metric::{MatchType, Metrics},
@@ -252,7 +252,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: builtin, path: a.py}]",
-            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge_model, judge_base_url, credential_ref, variant, max, wordnet, rubrics, order, args, tools, trajectory_match_type, ignore_args, config, missing_turns)",
+            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, variant, include_intermediate_responses_in_final, evaluate_intermediate_nl_responses, max, wordnet, stop_signal, rubrics, order, args, tools, trajectory_match_type, ignore_args, config, missing_turns)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");

@@ -153,7 +153,7 @@ impl Service {
                 let contract = program.contract;
                 (program, contract)
             }
-            Work::Metric { .. } | Work::Judge(_) => {
+            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) => {
                 self.passed_over.push(format!(
                     "{name} is a built-in metric, which is computed from recordings; it is not offered"
                 ));
