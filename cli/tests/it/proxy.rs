@@ -295,6 +295,36 @@ fn replies_are_recorded_and_replayed() {
 }
 
 #[test]
+fn a_resumed_run_asks_again_where_calls_failed_or_models_changed() {
+    if !has("python3") {
+        return println!("skipped: no python3");
+    }
+    let directory = Directory::new();
+    directory.file("asks.py", PYTHON);
+    directory.file("careless.py", CARELESS);
+    let config = |model: &str, calls: u32| {
+        format!(
+            "judge: {{model: openai/{model}}}\nevaluators:\n\
+             - {{name: asks, type: code, path: asks.py, target: {{max_calls: {calls}}}}}\n\
+             - {{name: careless, type: code, path: careless.py, target: {{max_calls: {calls}}}}}\n"
+        )
+    };
+    let more = ["--save-run", "run.evalrun", "--resume"];
+    // The careless one asks at least 3 times, one request is not JSON, and so its results are not reused.
+    for (model, calls, expected) in
+        [("a", 9, 4), ("a", 9, 3), ("b", 9, 4), ("b", 8, 4), ("b", 8, 3)]
+    {
+        directory.file("c.yaml", config(model, calls));
+        let server = good();
+        let ran = run(&directory, &server, &[ONE], &more).exits(0);
+        assert_eq!(server.requests().len(), expected, "{model} {calls}");
+        // A result that is reused has what it asked then.
+        assert_eq!(metric(&ran, 0, 0)["target_proxy"]["call_count"], 1);
+        assert_eq!(metric(&ran, 0, 1)["target_proxy"]["refused_requests"], 1);
+    }
+}
+
+#[test]
 fn what_is_missing_is_said_before_anything_runs() {
     let directory = Directory::new();
     directory.script("asks", "touch began; echo '{\"score\": 1}'");
