@@ -12,7 +12,7 @@ use evaluator_metrics::{
 use evaluator_models::{self as models, ErrorKind, Finish, Message, ModelError, Request};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::{connection::Connection, details, usage::Usage};
+use crate::{connection::Connection, details, reply_schema, usage::Usage};
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -338,7 +338,12 @@ impl Asking<'_> {
         *next = next.saturating_add(1);
         let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
         let request = self.connection.request(messages, &self.subject.metric, &location);
-        Ok(Request { sample, ..request })
+        let mut request = Request { sample, ..request };
+        if self.connection.settings.json_schema == Some(true) {
+            let schema = reply_schema::of_prompt(&question.prompt);
+            request.params.json_schema = schema.or(request.params.json_schema);
+        }
+        Ok(request)
     }
 }
 

@@ -52,6 +52,7 @@ mod details;
 mod drive;
 mod prices;
 mod read;
+mod reply_schema;
 mod session;
 mod settings;
 mod usage;

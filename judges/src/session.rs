@@ -188,6 +188,7 @@ impl Session {
             budgets,
             prices: table,
             cassette,
+            redactor: self.0.redactor.clone(),
             door: Arc::clone(&self.0.door),
         });
         lock(&self.0.connections).insert(evaluator.to_owned(), Arc::clone(&connection));

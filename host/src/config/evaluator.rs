@@ -115,11 +115,7 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(
-    name: Option<&str>,
-    fields: &mut Fields<'_>,
-    reader: &Reader<'_>,
-) -> BuiltinConfig {
+fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
@@ -135,6 +131,10 @@ fn read_builtin(
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
     };
+    if let (false, Some(node)) = (metric.asks_judge(), fields.peek("judge")) {
+        let message = format!("`{}` asks no model, so `judge` has no effect", metric.name());
+        fields.problems().warn(node.span, message);
+    }
     // agentevals accepts this key for every metric.
     if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
         MatchType::take(fields);
@@ -165,8 +165,17 @@ pub(super) fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeS
     let mut text = |key: &'static str, alias: &'static str| {
         fields.take_either(key, alias)?.text().map(str::to_owned)
     };
-    judge.base_url = text("judge_base_url", "judgeBaseUrl").or(judge.base_url);
+    let base_url = text("judge_base_url", "judgeBaseUrl");
     judge.credential_ref = text("credential_ref", "credentialRef").or(judge.credential_ref);
+    if let (Some(_), None, Some(node)) = (
+        &base_url,
+        &judge.credential_ref,
+        fields.peek("judge_base_url").or_else(|| fields.peek("judgeBaseUrl")),
+    ) {
+        let note = "`judge_base_url` is used; agentevals ignores it without `credential_ref`";
+        fields.problems().note(node.span, note);
+    }
+    judge.base_url = base_url.or(judge.base_url);
     judge
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{RunEvent, Runner, recording::Recording};
+use super::{RunEvent, Runner, model_program::ModelPrograms, recording::Recording};
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     json::Object,
@@ -18,7 +18,7 @@ use crate::{
         Outcome,
         judge::{Case, Criterion, Judge, JudgedTurn, Scenario},
     },
-    models::{ModelError, Secret},
+    models::{CommandRunner, ErrorKind, Mode, ModelError, Secret},
     process::Cancellation,
     report::{JudgeUsage, Report},
     runtime::secrets::looks_secret,
@@ -62,7 +62,10 @@ impl Runner {
             let place = evaluator.and_then(|it| it.place);
             Problem::new(format!("{name}{}", error.message), place, None)
         };
-        let session = Session::new(config.judge.clone(), self.environment())
+        let programs = Arc::new(ModelPrograms::new(self, config.file.as_deref()));
+        let mut environment = self.environment();
+        environment.runner = Some(Arc::clone(&programs) as Arc<dyn CommandRunner>);
+        let session = Session::new(config.judge.clone(), environment)
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();
         for evaluator in &config.evaluators {
@@ -72,7 +75,15 @@ impl Runner {
                 let hint = "name the eval set with its `conversation_scenario`";
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             }
-            if let Err(error) = session.connect(&evaluator.name, settings) {
+            let connected = session.connect(&evaluator.name, settings).and_then(|connection| {
+                let settings = connection.settings();
+                let models = settings.models();
+                let mut models = models.iter().filter(|_| settings.mode() != Mode::Replay);
+                models
+                    .try_for_each(|model| programs.check(model))
+                    .map_err(|message| ModelError::new(ErrorKind::Config, message))
+            });
+            if let Err(error) = connected {
                 problems.push(problem(error, Some(evaluator)));
             }
         }
