@@ -2,17 +2,19 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use evaluator_json::Object;
+use evaluator_json::{NonFinite, Object, Value, to_string};
 use evaluator_metrics::{
     Outcome,
     judge::{
         self, Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply,
     },
 };
-use evaluator_models::{self as models, ErrorKind, Finish, Message, ModelError, Request};
+use evaluator_models::{
+    self as models, ErrorKind, Finish, JsonSchema, Message, ModelError, Request,
+};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::{connection::Connection, details, reply_schema, usage::Usage};
+use crate::{connection::Connection, details, usage::Usage};
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -337,14 +339,20 @@ impl Asking<'_> {
         let sample = *next;
         *next = next.saturating_add(1);
         let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
-        let request = self.connection.request(messages, &self.subject.metric, &location);
-        let mut request = Request { sample, ..request };
+        let mut request = self.connection.request(messages, &self.subject.metric, &location);
         if self.connection.settings.json_schema == Some(true) {
-            let schema = reply_schema::of_prompt(&question.prompt);
-            request.params.json_schema = schema.or(request.params.json_schema);
+            let own = question.schema.as_ref().map(schema);
+            request.params.json_schema = own.or(request.params.json_schema);
         }
-        Ok(request)
+        Ok(Request { sample, ..request })
     }
+}
+
+/// Returns the schema of replies as servers take it.
+fn schema(schema: &Value) -> JsonSchema {
+    let text = to_string(schema, NonFinite::Null);
+    let schema = serde_json::from_str(&text).unwrap_or_default();
+    JsonSchema { name: "reply".to_owned(), schema }
 }
 
 /// Returns the time of the calls of a question, which run at the same time.

@@ -52,7 +52,6 @@ mod details;
 mod drive;
 mod prices;
 mod read;
-mod reply_schema;
 mod session;
 mod settings;
 mod usage;
