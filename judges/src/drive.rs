@@ -14,7 +14,12 @@ use evaluator_models::{
 };
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::{connection::Connection, details, usage::Usage};
+use crate::{
+    asked::{AskedQuestion, Chain, Sample},
+    connection::Connection,
+    details,
+    usage::Usage,
+};
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -47,35 +52,6 @@ pub struct Judged {
     pub warnings: Vec<String>,
     /// What the calls used.
     pub usage: Usage,
-}
-
-/// A call with its result.
-#[derive(Debug)]
-pub(crate) struct Sample {
-    /// Index of the sample among those of its question.
-    pub(crate) index: usize,
-    /// Number among equal requests.
-    pub(crate) number: u32,
-    pub(crate) result: Result<models::Answer, ModelError>,
-    /// Whether a later call asks again, because the reply is unreadable.
-    pub(crate) is_replaced: bool,
-}
-
-/// A question with the calls that ask it.
-#[derive(Debug)]
-pub(crate) struct AskedQuestion {
-    pub(crate) question: Question,
-    /// In the order of their numbers.
-    pub(crate) samples: Vec<Sample>,
-}
-
-/// A planned question to one model, with its follow-up questions.
-#[derive(Debug)]
-pub(crate) struct Chain {
-    pub(crate) model: usize,
-    pub(crate) asked: Vec<AskedQuestion>,
-    /// Time in its calls.
-    spent: Duration,
 }
 
 /// Calls about one subject.
@@ -205,11 +181,6 @@ impl Connection {
         asking.chains
     }
 
-    /// Returns true if calls must not overtake each other.
-    pub(crate) fn is_ordered(&self) -> bool {
-        self.models().any(|endpoint| endpoint.is_ordered())
-    }
-
     /// Returns the answers to a question as the judge reads them.
     fn answers(&self, asked: &AskedQuestion) -> Asked {
         let errors = self.settings.errors.unwrap_or_default();
@@ -231,9 +202,7 @@ impl Connection {
         let messages = messages.into_iter().map(|message| match message.role {
             judge::Role::System => Message::system(message.text),
             judge::Role::User => Message::user(message.text),
-            judge::Role::Assistant => {
-                Message { role: models::Role::Assistant, content: message.text }
-            }
+            judge::Role::Assistant => Message::new(models::Role::Assistant, message.text),
         });
         Ok(before.into_iter().chain(messages).collect())
     }
@@ -384,7 +353,7 @@ fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: 
 }
 
 /// Waits for a place in the queue of the server, then asks on a thread.
-async fn call(
+pub(crate) async fn call(
     connection: Arc<Connection>,
     model: usize,
     request: Request,
@@ -400,7 +369,7 @@ async fn call(
     asked.await.unwrap_or_else(|error| Err(lost(&format!("the call {error}"))))
 }
 
-fn lost(text: &str) -> ModelError {
+pub(crate) fn lost(text: &str) -> ModelError {
     ModelError::new(ErrorKind::Config, text)
 }
 

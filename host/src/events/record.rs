@@ -202,6 +202,7 @@ mod tests {
             attempts: 1,
             warnings: Vec::new(),
             details: None,
+            target_proxy: None,
         }
     }
 

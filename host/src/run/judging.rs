@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{RunEvent, Runner, model_program::ModelPrograms, recording::Recording};
+use super::{RunEvent, Runner, grading, model_program::ModelPrograms, recording::Recording};
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     json::Object,
@@ -18,7 +18,7 @@ use crate::{
         Outcome,
         judge::{Case, Criterion, Judge, JudgedTurn, Scenario},
     },
-    models::{CommandRunner, ErrorKind, Mode, ModelError, Secret},
+    models::{ModelError, Secret},
     process::Cancellation,
     report::{JudgeUsage, Report},
     runtime::secrets::looks_secret,
@@ -60,29 +60,29 @@ impl Runner {
         let problem = |error: ModelError, evaluator: Option<&EvaluatorConfig>| {
             let name = evaluator.map(|it| format!("`{}`: ", it.name)).unwrap_or_default();
             let place = evaluator.and_then(|it| it.place);
-            Problem::new(format!("{name}{}", error.message), place, None)
+            let hint = evaluator.and_then(grading::hint).map(str::to_owned);
+            Problem::new(format!("{name}{}", error.message), place, hint)
         };
-        let programs = Arc::new(ModelPrograms::new(self, config.file.as_deref()));
         let mut environment = self.environment();
-        environment.runner = Some(Arc::clone(&programs) as Arc<dyn CommandRunner>);
+        environment.runner = Some(Arc::new(ModelPrograms::new(self, config.file.as_deref())));
         let session = Session::new(config.judge.clone(), environment)
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();
         for evaluator in &config.evaluators {
-            let Some(settings) = self.judge_settings(evaluator) else { continue };
-            if evaluator.name == SIMULATED && config.eval_set.is_none() {
+            let judge = self.judge_settings(evaluator);
+            if judge.is_some() && evaluator.name == SIMULATED && config.eval_set.is_none() {
                 let message = format!("`{SIMULATED}` judges a simulated user");
                 let hint = "name the eval set with its `conversation_scenario`";
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             }
-            let connected = session.connect(&evaluator.name, settings).and_then(|connection| {
-                let settings = connection.settings();
-                let models = settings.models();
-                let mut models = models.iter().filter(|_| settings.mode() != Mode::Replay);
-                models
-                    .try_for_each(|model| programs.check(model))
-                    .map_err(|message| ModelError::new(ErrorKind::Config, message))
-            });
+            if let Some(Err(error)) = grading::server(evaluator, self) {
+                problems.push(problem(error, Some(evaluator)));
+            }
+            let connected = match (judge, evaluator.models()) {
+                (Some(settings), _) => session.connect(&evaluator.name, settings).map(drop),
+                (None, Some(models)) => session.offer(&evaluator.name, models).map(drop),
+                (None, None) => continue,
+            };
             if let Err(error) = connected {
                 problems.push(problem(error, Some(evaluator)));
             }
@@ -102,7 +102,7 @@ impl Runner {
     }
 
     /// Variables, secrets and providers of this process.
-    fn environment(&self) -> Environment {
+    pub(super) fn environment(&self) -> Environment {
         let variable = |name: &str| Some(env::var_os(name)?.to_string_lossy().into_owned());
         let mut environment = Environment::new(variable);
         environment.providers = self.models.clone();
@@ -176,7 +176,7 @@ impl JudgedEvaluator {
 }
 
 /// Waits until the run is cancelled and calls in flight have had time to end.
-async fn given_up(cancellation: &Cancellation) {
+pub(super) async fn given_up(cancellation: &Cancellation) {
     cancellation.cancelled().await;
     sleep(SHUTDOWN_LIMIT).await;
 }
