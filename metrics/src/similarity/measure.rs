@@ -77,10 +77,9 @@ impl Units {
         match self {
             Self::Tokens => {
                 let (candidate, reference) = (spaced(candidate), spaced(reference));
-                let tokens = |text| split(text).collect::<Vec<&str>>();
-                Pair::new(&tokens(&candidate), &tokens(&reference))
+                Pair::new(split(&candidate), split(&reference))
             }
-            Self::Characters => Pair::new(&characters(candidate), &characters(reference)),
+            Self::Characters => Pair::new(characters(candidate), characters(reference)),
         }
     }
 }
