@@ -29,7 +29,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("models", &[]),
     ("judges", &["json", "document", "metrics", "models"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
-    ("evals", &["protocol", "json", "document", "metrics", "launch", "models", "hosts"]),
+    ("evals", &["protocol", "json", "document", "traces", "metrics", "launch", "models", "hosts"]),
     (
         "host",
         &[
