@@ -229,9 +229,7 @@ impl Connection {
         let messages = messages.into_iter().map(|message| match message.role {
             judge::Role::System => Message::system(message.text),
             judge::Role::User => Message::user(message.text),
-            judge::Role::Assistant => {
-                Message { role: models::Role::Assistant, content: message.text }
-            }
+            judge::Role::Assistant => Message::new(models::Role::Assistant, message.text),
         });
         Ok(before.into_iter().chain(messages).collect())
     }
@@ -355,7 +353,7 @@ fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: 
 }
 
 /// Waits for a place in the queue of the server, then asks on a thread.
-async fn call(
+pub(crate) async fn call(
     connection: Arc<Connection>,
     model: usize,
     request: Request,
@@ -371,7 +369,7 @@ async fn call(
     asked.await.unwrap_or_else(|error| Err(lost(&format!("the call {error}"))))
 }
 
-fn lost(text: &str) -> ModelError {
+pub(crate) fn lost(text: &str) -> ModelError {
     ModelError::new(ErrorKind::Config, text)
 }
 

@@ -95,7 +95,7 @@ pub use cassette::{
 pub use clock::{Cancel, Clock, SystemClock, VirtualClock};
 pub use error::{ErrorKind, ModelError};
 pub use provider::{
-    CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Settings,
+    CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Server, Settings,
     Variables, read_reply,
 };
 pub use proxy::{
@@ -107,3 +107,4 @@ pub use reply::{Finish, Reply, Usage};
 pub use request::{JsonSchema, Message, Params, Request, Role};
 pub use rust_decimal::Decimal;
 pub use secret::{Redactor, Secret};
+pub use ureq::http::Method;

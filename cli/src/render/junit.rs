@@ -58,7 +58,11 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let unrecorded =
             unrecorded.map(|name| (name.to_string(), outcome(NO_RECORDING.to_owned())));
         suite(writer, "golden_cases", kind, unrecorded.collect())?;
-        report.conversations.iter().try_for_each(|it| conversation(writer, &it?))
+        report
+            .conversations
+            .iter()
+            .without_performance()
+            .try_for_each(|it| conversation(writer, &it?))
     })?;
     writer.into_inner().write_all(b"\n")
 }

@@ -271,7 +271,9 @@ fn a_cassette_is_tidied() {
     evaluator(&directory, &tidy).exits(0).reports("3 records (0 repeated and 2 unused removed)");
     assert_eq!(directory.read("c.jsonl").lines().count(), 3);
     directory.file("broken.jsonl", "nonsense\n");
-    evaluator(&directory, &["judge", "tidy", "broken.jsonl"]).exits(2).says("line 1: is not a record");
+    evaluator(&directory, &["judge", "tidy", "broken.jsonl"])
+        .exits(2)
+        .says("line 1: is not a record");
 }
 
 /// Checks of the standard output.

@@ -21,6 +21,8 @@ mod export;
 mod faults;
 mod golden;
 mod graders;
+mod graders_hosted;
+mod graders_models;
 mod index;
 mod injection;
 mod inspect;
@@ -39,6 +41,7 @@ mod policy;
 #[cfg(unix)]
 mod producers;
 mod progress;
+mod proxy;
 mod python_packages;
 mod readme;
 mod requirements;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
-use evaluator_judges::JudgeSettings;
+use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 
 use super::{
@@ -90,7 +90,9 @@ pub(super) fn read<'n>(
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
         Type::LlmJudge => llm_judge::read(name, &mut fields, reader).map(EvaluatorKind::LlmJudge),
-        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::OpenaiEval => {
+            openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
+        }
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
@@ -115,11 +117,7 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(
-    name: Option<&str>,
-    fields: &mut Fields<'_>,
-    reader: &Reader<'_>,
-) -> BuiltinConfig {
+fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
@@ -182,7 +180,20 @@ fn read_program(fields: &mut Fields<'_>, reader: &Reader<'_>) -> CodeConfig {
     code.process = process::read(fields, &reader.paths);
     let isolation = fields.take("isolation").and_then(|field| field.choice(&ISOLATIONS));
     code.isolation = isolation.unwrap_or_default();
+    code.models = read_models(fields);
     code
+}
+
+/// Takes the models that a program may ask.
+fn read_models(fields: &mut Fields<'_>) -> Option<ProgramModels> {
+    let (models, target) = (fields.take("models"), fields.take("target"));
+    if let (Some(_), Some(target)) = (&models, &target) {
+        let hint = "give the limits of `target` to `models`";
+        return target.add("`target` and `models` exclude each other").hint(hint).none();
+    }
+    models
+        .and_then(evaluator_judges::read_models)
+        .or_else(|| target.and_then(evaluator_judges::read_target))
 }
 
 /// Takes the keys of all evaluators that receive a document.

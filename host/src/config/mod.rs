@@ -23,7 +23,7 @@ pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
     MissingTurns, RemoteConfig, SourcePaths,
 };
-pub use openai_eval::{Execution, Grader, LabelModel, Message, OpenAiEvalConfig, ScoreModel};
+pub use openai_eval::{Execution, OpenAiEvalConfig, ServerConfig};
 pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};

@@ -33,6 +33,7 @@ mod execute;
 mod fetch;
 mod fingerprint;
 mod foreign;
+mod grading;
 mod inspect;
 mod judging;
 mod loaders;
@@ -40,12 +41,14 @@ mod permits;
 mod plan;
 mod prepared;
 mod program;
+mod python_grader;
 mod recording;
 mod retry;
 mod reuse;
 mod runner;
 mod service;
 mod snapshot;
+mod target;
 
 #[cfg(test)]
 mod tests;

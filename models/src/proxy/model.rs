@@ -45,10 +45,9 @@ impl ProxiedModel for BrokeredModel {
 
     fn ask(&self, request: Request, limit: Duration) -> Result<Answer, ModelError> {
         let request = Request { params: self.params.clone(), ..request };
-        let time_limit = Some(limit);
         self.broker.ask(&Call {
             budgets: &self.budgets,
-            time_limit,
+            time_limit: Some(limit),
             ..Call::new(&*self.endpoint, &request)
         })
     }
