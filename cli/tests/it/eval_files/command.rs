@@ -178,8 +178,12 @@ fn options_of_traces_and_of_eval_files_are_not_mixed() {
     directory
         .file("config.yaml", "evaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n");
     let jaeger = trace("a01_otlp_basic_parts");
+    directory.file("empty.yaml", "");
+    directory.file("other.yaml", "description: nothing\n");
     for (args, message) in [
-        (&["capitals.yaml", "-m", "x"][..], "--metric belongs to trace files"),
+        (&["empty.yaml"][..], "the eval file is empty"),
+        (&["other.yaml"], "the key `tests` is missing"),
+        (&["capitals.yaml", "-m", "x"], "--metric belongs to trace files"),
         (&["capitals.yaml", "--save-run", "r.evalrun"], "--save-run belongs to trace files"),
         (&["capitals.yaml", &jaeger], "run it alone"),
         (&[&jaeger, "--outputs", "out"], "--outputs belongs to AgentV eval files"),
