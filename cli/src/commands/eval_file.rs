@@ -131,8 +131,12 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
     let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut resources = Resources::new(args.jobs.unwrap_or(processors), cancellation.clone());
     resources.cassette = cassette;
-    let limits = judge.budget;
-    resources.budgets = vec![Budget::new("the run", limits, Prices::default())];
+    let mode = judge.mode();
+    let budget = Budget::new("the run", judge.budget, Prices::default());
+    if mode != Mode::Replay {
+        budget.check(plan.models()).map_err(unusable)?;
+    }
+    resources.budgets = vec![budget];
     signals::watch(cancellation);
     let count = plan.len();
     let report = watched(verbose, async |_| {
