@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use evaluator_models::{
-    Answer, Budget, Call, Cassette, Endpoint, Limits, Message, ModelError, Prices, Request, Spent,
+    Answer, Budget, Call, Cassette, Endpoint, Limits, Message, ModelError, Prices, Redactor, Reply,
+    Request, Spent,
 };
 
 use crate::{
@@ -22,6 +23,7 @@ pub struct Connection {
     pub(crate) budgets: Vec<Budget>,
     pub(crate) prices: Prices,
     pub(crate) cassette: Option<Arc<Cassette>>,
+    pub(crate) redactor: Redactor,
     pub(crate) door: Arc<Door>,
 }
 
@@ -100,6 +102,11 @@ impl Connection {
             cassette: self.cassette.as_deref(),
             ..Call::new(&**endpoint, request)
         })?;
+        match &mut result {
+            // What is reported and what is recorded are the same.
+            Ok(answer) => self.redact(&mut answer.reply),
+            Err(error) => error.message = self.redactor.redact(&error.message),
+        }
         if let Ok(answer) = &mut result {
             let price = self.prices.get(endpoint.provider(), endpoint.model());
             let usage = answer.reply.usage.as_ref();
@@ -107,6 +114,14 @@ impl Connection {
         }
         self.door.count(&**endpoint, &result);
         Some(result)
+    }
+
+    /// Removes secrets that a model repeats, because the agent did.
+    fn redact(&self, reply: &mut Reply) {
+        reply.text = self.redactor.redact(&reply.text);
+        for text in [&mut reply.thinking, &mut reply.refusal].into_iter().flatten() {
+            *text = self.redactor.redact(text);
+        }
     }
 }
 

@@ -86,7 +86,7 @@ struct Asking<'a> {
     subject: &'a Subject,
     chains: Vec<Chain>,
     /// Number of calls so far of each model for equal messages.
-    numbers: HashMap<(usize, Vec<Message>), u32>,
+    numbers: Vec<HashMap<Vec<Message>, u32>>,
 }
 
 /// A call that was not made yet: the position of its question in the round, and the index of its sample.
@@ -192,7 +192,7 @@ impl Connection {
                 chains.push(Chain { model, asked: Vec::new(), spent: Duration::ZERO });
             }
         }
-        let numbers = HashMap::new();
+        let numbers = vec![HashMap::new(); self.endpoints.len()];
         let mut asking = Asking { connection: self, judge, case, subject, chains, numbers };
         if self.is_ordered() {
             let _turn = self.door.turn.lock().await;
@@ -288,18 +288,25 @@ impl Asking<'_> {
     ) {
         let mut results: Vec<Option<(u32, Result<models::Answer, ModelError>)>> = Vec::new();
         let mut waiting = JoinSet::new();
+        // The samples of a question follow each other.
+        let mut prepared: Option<(usize, Result<Request, ModelError>)> = None;
         for (at, Planned { position, .. }) in planned.iter().enumerate() {
             let chain = &self.chains[chains[*position]];
             let (model, spent) = (chain.model, chain.spent);
             let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
-            let request = match self.request(model, &asked[*position].question) {
-                Ok(request) => request,
-                Err(error) => {
-                    results.push(Some((0, Err(error))));
+            let request = match prepared.take_if(|(last, _)| *last == *position) {
+                Some((_, request)) => request,
+                None => self.request(&asked[*position].question),
+            };
+            let request = match prepared.insert((*position, request)) {
+                (_, Ok(request)) => request.clone(),
+                (_, Err(error)) => {
+                    results.push(Some((0, Err(error.clone()))));
                     continue;
                 }
             };
-            let number = request.sample;
+            let number = self.number(model, &request);
+            let request = Request { sample: number, ..request };
             if let Some(result) = self.connection.recorded(model, &request) {
                 results.push(Some((number, result)));
                 continue;
@@ -330,19 +337,28 @@ impl Asking<'_> {
         }
     }
 
-    /// Returns the next request that asks a question. Equal requests are numbered, so that each has its own recording.
-    fn request(&mut self, model: usize, question: &Question) -> Result<Request, ModelError> {
+    /// Returns the number of the next sample. Equal requests are numbered, so that each has its own recording.
+    fn number(&mut self, model: usize, request: &Request) -> u32 {
+        let numbers = &mut self.numbers[model];
+        if let Some(next) = numbers.get_mut(&request.messages) {
+            let number = *next;
+            *next = number.saturating_add(1);
+            return number;
+        }
+        numbers.insert(request.messages.clone(), 1);
+        0
+    }
+
+    /// Returns the request that asks a question.
+    fn request(&self, question: &Question) -> Result<Request, ModelError> {
         let messages = self.connection.messages(question).map_err(|error| lost(&error))?;
-        let next = self.numbers.entry((model, messages.clone())).or_default();
-        let sample = *next;
-        *next = next.saturating_add(1);
         let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
         let mut request = self.connection.request(messages, &self.subject.metric, &location);
         if self.connection.settings.json_schema == Some(true) {
             let own = question.schema.as_ref().map(schema);
             request.params.json_schema = own.or(request.params.json_schema);
         }
-        Ok(Request { sample, ..request })
+        Ok(request)
     }
 }
 

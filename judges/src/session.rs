@@ -201,6 +201,7 @@ impl Session {
             budgets,
             prices,
             cassette,
+            redactor: self.0.redactor.clone(),
             door: Arc::clone(&self.0.door),
         })
     }
