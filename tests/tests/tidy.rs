@@ -29,6 +29,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("models", &[]),
     ("judges", &["json", "document", "metrics", "models"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
+    ("evals", &["protocol", "json", "document", "traces", "metrics", "launch", "models", "hosts"]),
     (
         "host",
         &[
@@ -36,7 +37,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "hosts",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host"]),
+    ("cli", &["protocol", "json", "traces", "launch", "hosts", "evals", "host"]),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
@@ -47,7 +48,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "tests",
         &["protocol", "sdk", "json", "traces", "launch", "hosts", "host", "cli", "test-support"],
     ),
-    ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "host"]),
+    ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "evals", "host"]),
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.
@@ -63,6 +64,7 @@ const PUBLISHED: &[&str] = &[
     "models",
     "judges",
     "hosts",
+    "evals",
     "host",
     "cli",
 ];

@@ -19,7 +19,7 @@ use evaluator_evals::{
 use evaluator_host::{
     config::{ConfigError, OutputFormat},
     files::{WriteOptions, atomic_write},
-    json::to_pretty,
+    json::{ParseOptions, parse, to_pretty},
     models::{Budget, Cassette, Mode, Prices, Redactor},
     process::Cancellation,
     run::Runner,
@@ -43,8 +43,10 @@ const MAX_RETRIES: u32 = 2;
 ///
 /// An eval file is mixed with other files, or with options that belong to traces; or options of eval files are given with
 /// traces.
-pub(super) fn given(args: &RunArgs) -> Result<Option<PathBuf>, String> {
-    let Some(file) = args.traces.iter().find(|file| is_eval_file(file)) else {
+pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, String> {
+    let Some(file) =
+        args.traces.iter().find(|file| is_eval_file(file) || is_other_yaml(file, runner))
+    else {
         if let Some(file) = args.traces.iter().find(|file| is_configuration(file)) {
             return Err(format!(
                 "{} is a configuration; name it with -c, and a trace file",
@@ -85,6 +87,15 @@ fn is_configuration(file: &Path) -> bool {
         .is_some_and(|text| text.lines().any(|line| line.starts_with("evaluators:")))
 }
 
+/// Returns true if a file is YAML that is neither a configuration nor a trace: an eval file without tests, or with an error.
+fn is_other_yaml(file: &Path, runner: &Runner) -> bool {
+    beginning(file, &["yaml", "yml"]).is_some_and(|text| {
+        let parsed = parse(&text, &ParseOptions::default());
+        let is_trace = runner.trace_formats.iter().any(|format| format.detect(&text, &parsed));
+        !is_trace && !is_configuration(file)
+    })
+}
+
 /// Returns the beginning of a file with one of these extensions.
 fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
     let extension = file.extension()?.to_string_lossy().to_ascii_lowercase();
@@ -120,8 +131,12 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
     let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut resources = Resources::new(args.jobs.unwrap_or(processors), cancellation.clone());
     resources.cassette = cassette;
-    let limits = judge.budget;
-    resources.budgets = vec![Budget::new("the run", limits, Prices::default())];
+    let mode = judge.mode();
+    let budget = Budget::new("the run", judge.budget, Prices::default());
+    if mode != Mode::Replay {
+        budget.check(plan.models()).map_err(unusable)?;
+    }
+    resources.budgets = vec![budget];
     signals::watch(cancellation);
     let count = plan.len();
     let report = watched(verbose, async |_| {

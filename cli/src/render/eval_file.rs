@@ -81,7 +81,7 @@ fn mark(status: Status) -> String {
     match status {
         Status::Passed => "[PASS]",
         Status::Failed => "[FAIL]",
-        Status::Error => "[ERROR]",
+        Status::Error => "[ERR ]",
     }
     .to_owned()
 }

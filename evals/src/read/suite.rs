@@ -39,32 +39,43 @@ const OLD_KEYS: [&str; 4] = ["input_messages", "expected_messages", "expected_ou
 ///
 /// Every problem of every file, one error per file.
 pub fn read(file: &Path, surroundings: &Surroundings) -> Result<Suite, Vec<ConfigError>> {
+    match load(file, "eval file") {
+        Ok(text) => parse(file, &text, surroundings),
+        Err(error) => Err(vec![error]),
+    }
+}
+
+/// Reads the text of an eval file, and all files that it names.
+///
+/// # Errors
+///
+/// Every problem of every file, one error per file.
+pub fn parse(
+    file: &Path,
+    text: &str,
+    surroundings: &Surroundings,
+) -> Result<Suite, Vec<ConfigError>> {
     let findings = Findings::default();
     let directory = surroundings.directory.join(file);
     let directory = directory.parent().unwrap_or(&surroundings.directory).to_owned();
-    let is_lines = file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
-    let suite =
-        load(file, "eval file").map_err(|error| findings.add(error)).ok().and_then(|text| {
-            if is_lines {
-                lines(file, &text, &directory, surroundings, &findings)
-            } else {
-                findings.read_text(file, &text, syntax_of(file), |root, opened| {
-                    let root = root
-                        .or_else(|| opened.problems.add_to_file("the eval file is empty").none())?;
-                    let generation = generation(&root);
-                    let reader = reader(surroundings, &findings, &directory, generation);
-                    whole_file(&reader, root, opened)
-                })
-            }
-        });
+    let suite = if file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl")) {
+        lines(file, text, &directory, surroundings, &findings)
+    } else {
+        findings.read_text(file, text, syntax_of(file), |root, opened| {
+            let root =
+                root.or_else(|| opened.problems.add_to_file("the eval file is empty").none())?;
+            let generation = generation(&root);
+            let reader = reader(surroundings, &findings, &directory, generation);
+            whole_file(&reader, root, opened)
+        })
+    };
     let warnings = findings.finish()?;
     match suite {
         Some(suite) => Ok(Suite { warnings, ..suite }),
-        None => Err(vec![ConfigError::new(
-            file,
-            "internal error: the eval file was rejected without a reason".to_owned(),
-            None,
-        )]),
+        None => {
+            let message = "internal error: the eval file was rejected without a reason".to_owned();
+            Err(vec![ConfigError::new(file, message, None)])
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use evaluator_models::{Answer, Call, ErrorKind, Limits, Message, ModelError, Par
 use super::{Shared, plan::is_v2, program, wording};
 use crate::{
     grade::Row,
-    json_text::{compact, pretty},
+    json_text::{compact, members as object, pretty, text},
     model::{Evaluator, Judge, Prompt, Test},
     output::Output,
     report::JudgeUse,
@@ -346,7 +346,6 @@ fn variable(name: &str, asked: &Judge, test: &Test, output: &Output) -> Option<S
 
 /// Returns a rubric as JSON.
 fn rubric(item: &scheme::Item) -> Value {
-    use crate::report::{object, text};
     object([
         ("id", text(&item.id)),
         ("outcome", text(&item.text)),

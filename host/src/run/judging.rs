@@ -79,7 +79,16 @@ impl Runner {
                 problems.push(problem(error, Some(evaluator)));
             }
             let connected = match (judge, evaluator.models()) {
-                (Some(settings), _) => session.connect(&evaluator.name, settings).map(drop),
+                (Some(settings), _) => {
+                    session.connect(&evaluator.name, settings).and_then(|connection| {
+                        let settings = connection.settings();
+                        let models = settings.models();
+                        let mut models = models.iter().filter(|_| settings.mode() != Mode::Replay);
+                        models
+                            .try_for_each(|model| programs.check(model))
+                            .map_err(|message| ModelError::new(ErrorKind::Config, message))
+                    })
+                }
                 (None, Some(models)) => session.offer(&evaluator.name, models).map(drop),
                 (None, None) => continue,
             };

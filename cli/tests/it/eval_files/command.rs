@@ -83,6 +83,57 @@ fn recorded_outputs_are_graded_in_every_form() {
 }
 
 #[test]
+fn conversations_of_traces_are_graded_by_their_ids() {
+    let directory = Directory::new();
+    let booking = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/booking.json");
+    directory.file(
+        "booking.yaml",
+        "tests:
+  - id: f19a546076f78c377ed84db73490bb8e
+    criteria: x
+    input: q
+    assertions:
+      - {name: answer, type: contains, value: Hamburg}
+      - {name: first, type: tool-trajectory, mode: in_order, args_match: [from], expected: [{tool: search_trains, args: {from: Utrecht}}]}
+      - {name: limits, type: execution-metrics, max_llm_calls: 2, max_tool_calls: 9, max_duration_ms: 1000000}
+",
+    );
+    let ran = directory.run(&["booking.yaml", "--outputs", booking, "-o", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stderr.contains("no test has the id of the recording"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_budget_ends_the_questions_and_money_needs_prices() {
+    let directory = Directory::new();
+    let test = |id: &str| {
+        format!(
+            "  - {{id: {id}, criteria: x, input: q, assertions: [{{type: llm-grader, prompt: '{id} {{{{output}}}}'}}]}}\n"
+        )
+    };
+    directory.file(
+        "e.yaml",
+        format!("execution: {{target: t}}\ntests:\n{}{}", test("one"), test("two")),
+    );
+    directory.file(
+        "targets.yaml",
+        "targets:
+  - {name: t, provider: mock, response: Paris, grader_target: g}
+  - {name: g, provider: mock, response: '{\"score\": 1}'}
+",
+    );
+    let ran = directory.run(&["e.yaml", "-o", "json", "--judge-budget", "calls=1"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    let report = report(&ran.stdout);
+    assert_eq!(
+        (&report["summary"]["passed"], &report["summary"]["errors"]),
+        (&json!(1), &json!(1))
+    );
+    let ran = directory.run(&["e.yaml", "--judge-budget", "money=1"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
+}
+
+#[test]
 fn a_test_without_a_recording_is_an_error_and_the_other_way_round_a_warning() {
     let directory = two_tests();
     fs::rename(directory.join("out/two.txt"), directory.join("out/three.txt")).unwrap();
@@ -178,8 +229,12 @@ fn options_of_traces_and_of_eval_files_are_not_mixed() {
     directory
         .file("config.yaml", "evaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n");
     let jaeger = trace("a01_otlp_basic_parts");
+    directory.file("empty.yaml", "");
+    directory.file("other.yaml", "description: nothing\n");
     for (args, message) in [
-        (&["capitals.yaml", "-m", "x"][..], "--metric belongs to trace files"),
+        (&["empty.yaml"][..], "the eval file is empty"),
+        (&["other.yaml"], "the key `tests` is missing"),
+        (&["capitals.yaml", "-m", "x"], "--metric belongs to trace files"),
         (&["capitals.yaml", "--save-run", "r.evalrun"], "--save-run belongs to trace files"),
         (&["capitals.yaml", &jaeger], "run it alone"),
         (&[&jaeger, "--outputs", "out"], "--outputs belongs to AgentV eval files"),
