@@ -1,5 +1,7 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
+pub(crate) mod eval_file;
+mod judge;
 mod run;
 
 use std::{
@@ -29,6 +31,7 @@ use evaluator_host::{
     trace::TraceFormats,
 };
 
+pub(crate) use self::judge::JudgeCommand;
 use self::run::{GROUPINGS, ReportOutputParser};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use crate::{
@@ -93,7 +96,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred"
     )]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Report a run that was saved with `run --save-run`
     #[command(after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),
@@ -135,6 +138,9 @@ pub(crate) enum Command {
     /// Send the documents and faults of every host to a program, and report what each host would record
     #[command(after_help = CONFORM_EXIT_CODES)]
     Conform(ConformArgs),
+    /// Prompts of judges, and files with their recorded replies
+    #[command(subcommand)]
+    Judge(JudgeCommand),
     /// Serve evaluators over HTTP, for hosts that send documents themselves
     #[command(after_help = SERVE_EXIT_CODES)]
     Serve(ServeArgs),

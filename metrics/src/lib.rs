@@ -81,18 +81,14 @@ pub trait Metric: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns the reason why configurations must not name the metric; `None` by default.
-    fn unsuitable(&self) -> Option<&str> {
-        None
-    }
-
     /// Returns true if a model judges. Only these metrics use the settings of a judge. `false` by default.
     fn asks_judge(&self) -> bool {
         false
     }
 
-    /// Returns what judges the metric once a model can be asked, and the rubrics of its settings. `None` by default.
-    fn judge(&self) -> Option<(&'static dyn judge::Judge, &[judge::Rubric])> {
+    /// Returns what judges the metric, and the criterion of its settings. Its samples, rules and prompts are replaced by those
+    /// of the judge's settings. `None` by default: the metric asks no model.
+    fn judge(&self) -> Option<(Arc<dyn judge::Judge>, judge::Criterion)> {
         None
     }
 

@@ -16,12 +16,12 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, files::is_stdout, metric::MatchType,
 };
 
-use super::{existing, one_of, trace_input, writable};
+use super::{eval_file::EvalFileFlags, existing, judge::JudgeFlags, one_of, trace_input, writable};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Trace files (Jaeger JSON, OTLP JSON or OTLP JSON lines, perhaps compressed with gzip or zstd), directories of such
-    /// files, or - for stdin
+    /// files, or - for stdin; or one AgentV eval file (.yaml, .jsonl, .json)
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
     /// Configuration with the evaluators to run (default without -m: eval_config.yaml, .yml or .json of the working
@@ -40,10 +40,12 @@ pub(crate) struct RunArgs {
     /// Format of the trace files (default: detected from their content)
     #[arg(short, long, ignore_case = true)]
     pub(crate) format: Option<String>,
-    /// Model for metrics that use a judge
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) judge_model: Option<String>,
-    /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
+    #[command(flatten)]
+    pub(crate) judge: JudgeFlags,
+    #[command(flatten)]
+    pub(crate) eval_file: EvalFileFlags,
+    /// Threshold of built-in metrics, in 0..=1 (default: 0.5); of tests of an eval file without one (default: that of the file,
+    /// else 0.8)
     #[arg(short, long, value_name = "X", value_parser = fraction)]
     pub(crate) threshold: Option<f64>,
     /// How tool calls are compared with the expected ones (default: EXACT)
@@ -124,7 +126,7 @@ impl RunArgs {
                 (self.jobs.replace(jobs).is_some(), "number of jobs", "--jobs")
             }
             Some(JobsOrModel::Model(model)) => {
-                (self.judge_model.replace(model).is_some(), "judge's model", "--judge-model")
+                (self.judge.judge_model.replace(model).is_some(), "judge's model", "--judge-model")
             }
             None => return Ok(self),
         };

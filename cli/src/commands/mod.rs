@@ -6,11 +6,13 @@ mod check;
 mod config;
 mod conform;
 mod discovery;
+mod eval_file;
 mod export;
 mod index;
 mod info;
 mod init;
 mod inspect;
+mod judge;
 mod list;
 mod report;
 mod run;
@@ -48,7 +50,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let verbose = cli.verbose;
     let ended = match cli.command {
-        Command::Run(args) => run::run(args, verbose, runner),
+        Command::Run(args) => run::run(*args, verbose, runner),
         Command::Report(args) => report::report(args, verbose),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check { config, locked, build } => {
@@ -67,6 +69,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Export(args) => export::export(&args, verbose, runner),
         Command::Validate(args) => validate::validate(&args, verbose, runner),
         Command::Conform(args) => conform::conform(&args, verbose, runner),
+        Command::Judge(command) => judge::judge(command),
         Command::Serve(args) => serve::serve(&args, verbose, runner),
         Command::Completions { shell } => Ok(info::completions(shell, &runner)),
         Command::Man { directory } => info::man(directory.as_deref(), &runner),

@@ -11,7 +11,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_runnable, load_config, report::show, trace_format, unusable, watched,
+    discovery, ensure_runnable, eval_file, load_config, report::show, trace_format, unusable,
+    unusable_config, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -21,6 +22,9 @@ use crate::{
 /// Runs evaluators over traces, and writes the report.
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let mut args = args.resolved().map_err(unusable)?;
+    if let Some(file) = eval_file::given(&args).map_err(unusable)? {
+        return eval_file::run(&file, args, verbose, &runner);
+    }
     ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
     let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
@@ -36,6 +40,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> 
     ensure_runnable(&config, verbose)?;
 
     let mut runner = runner;
+    runner.session = Some(runner.judges(&config).map_err(unusable_config)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     runner.run_file = run_file(args.save_run, args.resume, &config).map_err(unusable)?;
@@ -101,7 +106,8 @@ fn configure(config: &mut Config, args: &mut RunArgs, runner: &Runner) {
     let overrides = Overrides {
         metrics: mem::take(&mut args.metrics),
         threshold: args.threshold,
-        judge_model: args.judge_model.take(),
+        judge_model: args.judge.judge_model.take(),
+        judge: mem::take(&mut args.judge).settings(),
         match_type: args.trajectory_match_type,
         retries: args.retries,
     };

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
+use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 
 use super::{
+    llm_judge,
     model::{
-        BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
-        LinkedConfig, MissingTurns, RemoteConfig,
+        BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
+        MissingTurns, RemoteConfig,
     },
     openai_eval,
     paths::PathKind,
@@ -17,7 +19,7 @@ use super::{
 };
 use crate::{
     hosts::function_contracts,
-    metric::{MatchType, Metrics},
+    metric::MatchType,
     runtime::Runtimes,
     source::{Reference, Wanted},
 };
@@ -28,14 +30,16 @@ enum Type {
     Code,
     Remote,
     OpenaiEval,
+    LlmJudge,
     Linked,
 }
 
-const TYPES: [(&str, Type); 5] = [
+const TYPES: [(&str, Type); 6] = [
     ("builtin", Type::Builtin),
     ("code", Type::Code),
     ("remote", Type::Remote),
     ("openai_eval", Type::OpenaiEval),
+    ("llm_judge", Type::LlmJudge),
     ("linked", Type::Linked),
 ];
 
@@ -75,8 +79,7 @@ pub(super) fn read<'n>(
     };
     let kind = match type_field.choice(&TYPES)? {
         Type::Builtin => {
-            let metrics = reader.known.metrics;
-            let builtin = read_builtin(name, type_field, &mut fields, metrics);
+            let builtin = read_builtin(name, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
         }
         Type::Code => {
@@ -86,7 +89,10 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
-        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::LlmJudge => llm_judge::read(name, &mut fields, reader).map(EvaluatorKind::LlmJudge),
+        Type::OpenaiEval => {
+            openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
+        }
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
@@ -111,22 +117,11 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(
-    name: Option<&str>,
-    type_field: Field<'_>,
-    fields: &mut Fields<'_>,
-    metrics: &Metrics,
-) -> BuiltinConfig {
+fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
+    let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let mut text = |key: &'static str, alias: &'static str| {
-        fields.take_either(key, alias)?.text().map(str::to_owned)
-    };
-    let judge = JudgeConfig {
-        model: text("judge_model", "judgeModel"),
-        base_url: text("judge_base_url", "judgeBaseUrl"),
-        credential_ref: text("credential_ref", "credentialRef"),
-    };
+    let judge = Box::new(read_judge(fields, reader));
     // A metric that does not exist is an error when the run is planned.
     let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
         for setting in metrics.iter().flat_map(|metric| metric.settings()) {
@@ -138,9 +133,6 @@ fn read_builtin(
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
     };
-    if let Some(reason) = metric.unsuitable() {
-        type_field.add(format!("`{}` cannot be used here: {reason}", metric.name()));
-    }
     // agentevals accepts this key for every metric.
     if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
         MatchType::take(fields);
@@ -158,6 +150,24 @@ fn read_builtin(
     BuiltinConfig { threshold, judge, settings }
 }
 
+/// Takes `judge`, and the keys of agentevals that win over it.
+pub(super) fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeSettings {
+    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
+    let mut judge = judge.unwrap_or_default();
+    // An empty name is the default model, as in agentevals.
+    let model = fields.take_either("judge_model", "judgeModel");
+    let model = model.filter(|field| field.node.as_str() != Some(""));
+    if let Some(model) = model.and_then(|field| field.sentence()) {
+        judge.models = vec![model.trim().to_owned()];
+    }
+    let mut text = |key: &'static str, alias: &'static str| {
+        fields.take_either(key, alias)?.text().map(str::to_owned)
+    };
+    judge.base_url = text("judge_base_url", "judgeBaseUrl").or(judge.base_url);
+    judge.credential_ref = text("credential_ref", "credentialRef").or(judge.credential_ref);
+    judge
+}
+
 /// Takes the keys of a program, wherever its file is.
 fn read_program(fields: &mut Fields<'_>, reader: &Reader<'_>) -> CodeConfig {
     let mut code = read_common(fields);
@@ -170,7 +180,20 @@ fn read_program(fields: &mut Fields<'_>, reader: &Reader<'_>) -> CodeConfig {
     code.process = process::read(fields, &reader.paths);
     let isolation = fields.take("isolation").and_then(|field| field.choice(&ISOLATIONS));
     code.isolation = isolation.unwrap_or_default();
+    code.models = read_models(fields);
     code
+}
+
+/// Takes the models that a program may ask.
+fn read_models(fields: &mut Fields<'_>) -> Option<ProgramModels> {
+    let (models, target) = (fields.take("models"), fields.take("target"));
+    if let (Some(_), Some(target)) = (&models, &target) {
+        let hint = "give the limits of `target` to `models`";
+        return target.add("`target` and `models` exclude each other").hint(hint).none();
+    }
+    models
+        .and_then(evaluator_judges::read_models)
+        .or_else(|| target.and_then(evaluator_judges::read_target))
 }
 
 /// Takes the keys of all evaluators that receive a document.

@@ -3,10 +3,11 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
+use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
+use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -46,6 +47,8 @@ pub struct Config {
     /// Number of retries of an evaluation whose verdict may be transient, for evaluators without a number of their own;
     /// default: 0.
     pub retries: u32,
+    /// Settings of judges, for all evaluators that ask models.
+    pub judge: JudgeSettings,
     /// Paths of the sources `file` and `local`.
     pub sources: SourcePaths,
     /// Probable mistakes in the file.
@@ -100,8 +103,10 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
-    /// A grader of OpenAI's API. Those that ask a model cannot be run yet, see [`Config::ensure_runnable`].
+    /// A grader of OpenAI's API.
     OpenAiEval(OpenAiEvalConfig),
+    /// A judge with a prompt, rubrics or criteria of the user.
+    LlmJudge(LlmJudgeConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
     /// A function of this program of the same name, see [`linked`](crate::linked).
@@ -130,6 +135,37 @@ impl EvaluatorConfig {
         Self { name: name.into(), kind, missing_turns: MissingTurns::default(), place: None }
     }
 
+    /// Returns the models that the program of the entry may ask; `None` if there are none.
+    #[must_use]
+    pub fn models(&self) -> Option<&ProgramModels> {
+        match &self.kind {
+            EvaluatorKind::Code(code) => code.models.as_ref(),
+            EvaluatorKind::Remote(remote) => remote.program.models.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the settings of the judge of the entry; `None` if it asks no model.
+    #[must_use]
+    pub fn judge(&self) -> Option<&JudgeSettings> {
+        match &self.kind {
+            EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the settings of the judge of the entry, to change them.
+    pub fn judge_mut(&mut self) -> Option<&mut JudgeSettings> {
+        match &mut self.kind {
+            EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
+            _ => None,
+        }
+    }
+
     /// Returns the lowest score that passes.
     #[must_use]
     pub fn threshold(&self) -> f64 {
@@ -137,6 +173,7 @@ impl EvaluatorConfig {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
+            EvaluatorKind::LlmJudge(llm_judge) => llm_judge.threshold,
             EvaluatorKind::Remote(remote) => remote.program.threshold,
             EvaluatorKind::Linked(linked) => linked.threshold,
         }
@@ -152,25 +189,14 @@ pub struct BuiltinConfig {
     /// Settings of the metric, see [`Metric::configure`](crate::metric::Metric::configure).
     pub settings: Object,
     /// Settings of the judge, for metrics that have one.
-    pub judge: JudgeConfig,
+    #[serde(skip)]
+    pub judge: Box<JudgeSettings>,
 }
 
 impl Default for BuiltinConfig {
     fn default() -> Self {
-        Self { threshold: 0.5, settings: Object::default(), judge: JudgeConfig::default() }
+        Self { threshold: 0.5, settings: Object::default(), judge: Box::default() }
     }
-}
-
-/// Model that judges.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct JudgeConfig {
-    /// Name of the model.
-    pub model: Option<String>,
-    /// Base URL of its API.
-    pub base_url: Option<String>,
-    /// Name of the credential for its API.
-    pub credential_ref: Option<String>,
 }
 
 /// Settings of a program.
@@ -201,6 +227,8 @@ pub struct CodeConfig {
     pub process: ProcessConfig,
     /// State that evaluations may share.
     pub isolation: Isolation,
+    /// Models that the program may ask through a proxy; default: none.
+    pub models: Option<ProgramModels>,
     /// Whether the file was fetched from a source and is therefore trusted less; default: `false`.
     pub fetched: bool,
 }
@@ -252,6 +280,7 @@ impl Default for CodeConfig {
             executor: "local".to_owned(),
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
+            models: None,
             fetched: false,
         }
     }

@@ -108,10 +108,7 @@ impl Config {
             let mut add = |message: String, hint: &str| {
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             };
-            if let Some((reason, instead)) = openai.refusal() {
-                add(format!("`{name}` {reason}"), instead);
-            }
-            if openai.compares() && self.eval_set.is_none() {
+            if openai.grader.compares() && self.eval_set.is_none() {
                 let message =
                     format!("`{name}` compares with expected answers, and there is no eval set");
                 add(message, "give one, as `eval_set` or on the command line");
@@ -191,6 +188,8 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     let output = fields.take_either("output_format", "output");
     let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
     config.output = output.and_then(|field| field.choice(&outputs));
+    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
+    config.judge = judge.unwrap_or_default();
     let sources = fields.take("sources").and_then(|field| read_sources(field, &reader.paths));
     config.sources = sources.unwrap_or_default();
     for (key, instead) in REPLACED {

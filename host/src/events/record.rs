@@ -54,6 +54,7 @@ pub fn records<'r>(
             let is_judge = metrics.get(&evaluator.name).is_ok_and(|metric| metric.asks_judge());
             Some(if is_judge { "llm_judge" } else { "deterministic" })
         }
+        EvaluatorKind::LlmJudge(_) => Some("llm_judge"),
         _ => None,
     };
     let types: HashMap<&str, Option<&'static str>> = config
@@ -182,6 +183,7 @@ mod tests {
             attempts: 1,
             warnings: Vec::new(),
             details: None,
+            target_proxy: None,
         }
     }
 

@@ -302,7 +302,7 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
     }
 }
 
-/// An evaluation without its details.
+/// An evaluation without its details and its calls of models.
 #[derive(Deserialize)]
 struct Outline {
     name: String,
@@ -341,6 +341,7 @@ impl From<Outline> for EvaluationReport {
             attempts: outline.attempts,
             warnings: outline.warnings,
             details: None,
+            target_proxy: None,
         }
     }
 }

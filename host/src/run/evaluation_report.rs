@@ -4,7 +4,8 @@ use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry
 use crate::{
     hosts::missing_key_hint,
     json::{self, NonFinite, Value},
-    report::EvaluationReport,
+    models::ProxyUsage,
+    report::{EvaluationReport, TargetProxyReport},
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict},
 };
 
@@ -40,7 +41,7 @@ impl PreparedEvaluator {
     /// Returns the warning for a program that scored turns with parts that a producer did not record. Metrics do not score
     /// what is unknown, but only the program knows what it reads.
     fn not_recorded(&self, report: &EvaluationReport, recording: &Recording) -> Option<String> {
-        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let is_metric = self.evaluator.work.is_metric();
         let is_scored = report.error.is_none() && report.status != Status::NotEvaluated;
         let mut turns = recording.conversation.turns.iter();
         let unknown = turns.find_map(|turn| turn.unrecorded.first())?;
@@ -50,7 +51,7 @@ impl PreparedEvaluator {
     /// Returns the report of an evaluation, without what depends on its conversation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         let name = self.name();
-        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let is_metric = self.evaluator.work.is_metric();
         let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
             verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
@@ -75,12 +76,23 @@ impl PreparedEvaluator {
         let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
         let attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
+        let failed_calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
+        let target_proxy = evaluation.asked.map(TargetProxyReport::from);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
-            _ => Default::default(),
+            _ => Answer { details: evaluation.details, ..Answer::default() },
         };
-        let mut warnings = answer.contradictions(self.evaluator.threshold);
+        // A metric of this program has its own rule, such as that every turn has to pass.
+        let mut warnings = match self.evaluator.work.is_metric() {
+            true => Vec::new(),
+            false => answer.contradictions(self.evaluator.threshold),
+        };
+        warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
+        warnings.extend(failed_calls.map(|calls| match &error {
+            None => format!("it answered, although {calls}"),
+            Some(_) => calls,
+        }));
         if error.is_none() {
             warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
@@ -99,6 +111,7 @@ impl PreparedEvaluator {
             attempts,
             warnings,
             details: answer.details,
+            target_proxy,
         }
     }
 

@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 
 use super::{Plan, PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate};
 use crate::{
-    config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
+    config::{
+        CodeConfig, Config, Isolation, JudgeSettings, LimitsConfig, MissingTurns, ProcessConfig,
+    },
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
+    metric::judge::PROMPTS,
     report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
 };
@@ -66,6 +69,8 @@ pub(super) fn header(
 fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
     let kind = match evaluator.work {
         Work::Metric { .. } => "builtin",
+        Work::Judge(_) => "judge",
+        Work::Grader(_) => "grader",
         Work::Program(_) => "code",
         Work::Linked { .. } => "linked",
         Work::Broken(_) => "broken",
@@ -98,6 +103,23 @@ pub(super) fn of_this_program(
                 .json("settings", settings);
             Some(Fingerprint::of_settings(digester))
         }
+        Work::Grader(graded) => {
+            let digester = new("grader")
+                .json("threshold", &evaluator.threshold)
+                .json("grader", &graded.identity());
+            Some(Fingerprint::of_settings(digester))
+        }
+        Work::Judge(judged) => {
+            let prompts: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.text).collect();
+            let digester = new("judge")
+                .bytes("revision", judged.revision.as_ref()?.as_bytes())
+                .json("judge", &judged.judge.name())
+                .json("threshold", &evaluator.threshold)
+                .json("settings", &judged.settings)
+                .json("prompts", &prompts)
+                .json("model", &judged.connection.settings().identity());
+            Some(Fingerprint::of_settings(digester))
+        }
         // Its code is somewhere in this program.
         Work::Linked { timeout, config, contract, .. } => {
             let digester = new("linked")
@@ -125,7 +147,7 @@ pub(super) fn of_launch(
     (evaluator, candidate): (&PlannedEvaluator, &Candidate),
     inputs: &Inputs,
     launch: &Launch,
-    runner: &Runner,
+    (config, runner): (&Config, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.run_file.as_ref()?;
@@ -143,7 +165,7 @@ pub(super) fn of_launch(
     let mut digester = Digester::new("program")
         .json("name", &evaluator.name)
         .json("missing turns", &(evaluator.missing_turns == MissingTurns::Fail))
-        .json("settings", &settings(&candidate.code))
+        .json("settings", &settings(&candidate.code, &config.judge))
         .json("program", &portable(&PathBuf::from(&launch.one_shot.program)))
         .json("arguments", &arguments.collect::<Vec<_>>());
     if let Some(pin) = &candidate.pin {
@@ -156,7 +178,7 @@ pub(super) fn of_launch(
 ///
 /// Its path counts as the names of its files, and retries do not change an answer. Variables that are passed on count with
 /// their values, except for secrets, which their owner may renew at any time.
-fn settings(code: &CodeConfig) -> Value {
+fn settings(code: &CodeConfig, judge: &JudgeSettings) -> Value {
     let CodeConfig {
         path: _,
         command,
@@ -170,6 +192,7 @@ fn settings(code: &CodeConfig) -> Value {
         executor,
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
+        models,
         fetched,
     } = code;
     let variables: BTreeMap<&str, Option<String>> = env
@@ -200,6 +223,7 @@ fn settings(code: &CodeConfig) -> Value {
         "env": variables,
         "cwd": cwd,
         "shares_processes": *isolation == Isolation::Auto,
+        "models": models.as_ref().map(|models| models.identity(judge)),
         "fetched": fetched,
     })
 }

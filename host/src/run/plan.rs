@@ -2,25 +2,32 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evaluator_protocol::Contract;
+use evaluator_protocol::{Contract, Description};
 
 use super::{
     RunEvent, Runner,
     context::ExecutionContext,
     fingerprint,
+    grading::{self, GradedEvaluator},
+    judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
+    target::{self, Access, Target},
 };
 use crate::{
     config::{
-        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, Grader, LinkedConfig, MissingTurns,
-        OpenAiEvalConfig, RemoteConfig,
+        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
+        LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
     executor::Executor,
     hosts::{Driver, Mismatch},
     json::Object,
+    judges::Session,
     linked::LinkedEvaluator,
-    metric::{Metric, grader::LocalGrader},
+    metric::{
+        Metric,
+        judge::{Criterion, Judge, llm_judge::LlmJudge},
+    },
     process::CommandSpec,
     report::run_file::Fingerprint,
     runtime::Reuse,
@@ -33,6 +40,8 @@ use crate::{
 pub struct Plan {
     /// In the order of the configuration.
     pub evaluators: Vec<PlannedEvaluator>,
+    /// Session of the evaluators that ask models.
+    pub(super) session: Option<Session>,
 }
 
 /// An evaluator, prepared or with the reason why it is not.
@@ -56,6 +65,8 @@ impl PlannedEvaluator {
     pub(super) fn requires_all_turns(&self) -> bool {
         let compares = match &self.work {
             Work::Metric { metric, .. } => metric.compares_golden_turns(),
+            Work::Judge(judged) => judged.needs_golden,
+            Work::Grader(graded) => graded.compares(),
             Work::Program(_) | Work::Linked { .. } => true,
             Work::Broken(_) => false,
         };
@@ -67,8 +78,15 @@ impl PlannedEvaluator {
     pub fn problem(&self) -> Option<String> {
         match &self.work {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
-            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => None,
+            _ => None,
         }
+    }
+}
+
+impl Work {
+    /// Returns true if it is computed in this process from a recording.
+    pub(super) fn is_metric(&self) -> bool {
+        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_))
     }
 }
 
@@ -78,6 +96,9 @@ pub(super) enum Work {
         metric: Arc<dyn Metric>,
         settings: BuiltinConfig,
     },
+    Judge(Box<JudgedEvaluator>),
+    /// A grader that needs a model, Python or a server.
+    Grader(Box<GradedEvaluator>),
     Program(Box<Program>),
     Linked {
         evaluator: Arc<dyn LinkedEvaluator>,
@@ -112,6 +133,27 @@ pub(super) struct Program {
     pub(super) mismatch: Option<Mismatch>,
     pub(super) context: ExecutionContext,
     pub(super) snapshot: Arc<ProgramSnapshot>,
+    /// Models that it may ask.
+    pub(super) target: Option<Target>,
+}
+
+impl Program {
+    /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match self.target {
+            None => description.streams(),
+            Some(_) => description.takes_targets(),
+        }
+    }
+
+    /// Opens the proxy of an evaluation; `None` without models.
+    ///
+    /// # Errors
+    ///
+    /// The verdict of the evaluation.
+    pub(super) fn open_target(&self) -> Result<Option<Access>, Verdict> {
+        self.target.as_ref().map(Target::open).transpose()
+    }
 }
 
 impl Plan {
@@ -123,11 +165,15 @@ impl Plan {
             return Self::all(config, &Verdict::Cancelled);
         }
         report_unused_judge(config, runner, on_event);
+        let session = match &runner.session {
+            Some(session) => Ok(session.clone()),
+            None => runner.judges(config).map_err(|error| error.to_string()),
+        };
         let (mut evaluators, mut programs, mut remotes) = (Vec::new(), Vec::new(), Vec::new());
         for (index, entry) in config.evaluators.iter().enumerate() {
             // Programs are broken until their runtime or source has answered.
             let work = match &entry.kind {
-                EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner),
+                EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner, &session),
                 EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
                 EvaluatorKind::Code(code) => broken(match runner.executors.get(&code.executor) {
                     Ok(executor) => {
@@ -145,7 +191,10 @@ impl Plan {
                         Err(error) => error,
                     })
                 }
-                EvaluatorKind::OpenAiEval(openai) => grader(entry, openai),
+                EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
+                EvaluatorKind::OpenAiEval(openai) => {
+                    grading::plan(entry, openai, runner, &session, on_event)
+                }
             };
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
@@ -153,13 +202,14 @@ impl Plan {
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);
-        Self { evaluators }
+        target::connect(&mut evaluators, config, &session, runner);
+        Self { evaluators, session: session.ok() }
     }
 
     /// Returns a plan in which every evaluation has this verdict.
     pub(super) fn all(config: &Config, verdict: &Verdict) -> Self {
         let broken = |evaluator| planned(evaluator, Work::Broken(verdict.clone()));
-        Self { evaluators: config.evaluators.iter().map(broken).collect() }
+        Self { evaluators: config.evaluators.iter().map(broken).collect(), session: None }
     }
 }
 
@@ -224,23 +274,73 @@ pub(super) fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
 }
 
-fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner) -> Work {
-    match runner.metrics.configured(&evaluator.name, &builtin.settings) {
-        Ok(metric) => Work::Metric { metric, settings: builtin.clone() },
-        Err(reason) => Work::Broken(Verdict::MetricFailed { reason }),
+fn metric(
+    evaluator: &EvaluatorConfig,
+    builtin: &BuiltinConfig,
+    runner: &Runner,
+    session: &Result<Session, String>,
+) -> Work {
+    let metric = match runner.metrics.configured(&evaluator.name, &builtin.settings) {
+        Ok(metric) => metric,
+        Err(reason) => return Work::Broken(Verdict::MetricFailed { reason }),
+    };
+    let Some((judge, criterion)) = metric.judge() else {
+        return Work::Metric { metric, settings: builtin.clone() };
+    };
+    let criterion = Criterion { threshold: builtin.threshold, ..criterion };
+    let judged = judged(&evaluator.name, &builtin.judge, session, judge, criterion);
+    match judged {
+        Ok(judged) => Work::Judge(Box::new(JudgedEvaluator {
+            needs_golden: metric.compares_golden_turns(),
+            revision: metric.revision().map(str::to_owned),
+            settings: builtin.settings.clone(),
+            ..judged
+        })),
+        Err(reason) => broken(reason),
     }
 }
 
-fn grader(evaluator: &EvaluatorConfig, openai: &OpenAiEvalConfig) -> Work {
-    if let Some((reason, instead)) = openai.refusal() {
-        return broken(format!("it {reason} ({instead})"));
+fn llm_judge_of(
+    evaluator: &EvaluatorConfig,
+    config: &LlmJudgeConfig,
+    session: &Result<Session, String>,
+) -> Work {
+    let judge = Arc::new(config.judged_by.clone());
+    let criterion = Criterion { threshold: config.threshold, ..Criterion::default() };
+    match judged(&evaluator.name, &config.judge, session, judge, criterion) {
+        Ok(judged) => Work::Judge(Box::new(JudgedEvaluator {
+            needs_golden: config.judged_by.compares(),
+            revision: Some(LlmJudge::REVISION.to_owned()),
+            settings: config.identity.clone(),
+            ..judged
+        })),
+        Err(reason) => broken(reason),
     }
-    let Grader::Local(grader) = &openai.grader else {
-        return broken("this version cannot run the grader".to_owned());
-    };
-    let settings = BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
-    let metric = Arc::new(LocalGrader::new(evaluator.name.clone(), grader.clone()));
-    Work::Metric { metric, settings }
+}
+
+/// Connects an evaluator with its models.
+///
+/// # Errors
+///
+/// A model, key, base URL, price, prompt or recording that it needs is missing.
+pub(super) fn judged(
+    name: &str,
+    settings: &JudgeSettings,
+    session: &Result<Session, String>,
+    judge: Arc<dyn Judge>,
+    criterion: Criterion,
+) -> Result<JudgedEvaluator, String> {
+    let session = session.as_ref().map_err(Clone::clone)?;
+    let connection = session.connect(name, settings).map_err(|error| error.message)?;
+    Ok(JudgedEvaluator {
+        judge,
+        criterion: connection.settings().criterion(criterion),
+        connection,
+        needs_golden: false,
+        revision: None,
+        settings: Object::default(),
+        timeout: None,
+    })
 }
 
 /// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics
@@ -260,7 +360,7 @@ fn report_unused_judge(config: &Config, runner: &Runner, on_event: &mut dyn FnMu
     let any_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
     for (name, builtin, _) in builtins.iter().filter(|(_, _, metric)| !metric.asks_judge()) {
         let unused = [
-            ("judge_model", builtin.judge.model.is_some() && !any_asks),
+            ("judge_model", !builtin.judge.models.is_empty() && !any_asks),
             ("judge_base_url", builtin.judge.base_url.is_some()),
         ];
         let settings: Vec<_> =

@@ -68,9 +68,7 @@ fn golden() -> EvalCase {
         invocation_id: "g".to_owned(),
         user_parts: vec![said.to_owned()],
         final_parts: Some(vec![answer.to_owned()]),
-        tool_calls: Vec::new(),
-        event_calls: Vec::new(),
-        tool_responses: Vec::new(),
+        ..ExpectedTurn::default()
     };
     let mut first = expected("a room?", "here is one");
     first.tool_calls.push(ExpectedCall {
@@ -78,7 +76,11 @@ fn golden() -> EvalCase {
         name: Some("find".to_owned()),
         args: json::parse_python(r#"{"city": "Paris"}"#).unwrap(),
     });
-    EvalCase { id: "c".to_owned(), turns: vec![first, expected("thanks", "you are welcome")] }
+    EvalCase {
+        id: "c".to_owned(),
+        turns: vec![first, expected("thanks", "you are welcome")],
+        ..EvalCase::default()
+    }
 }
 
 /// The document of a contract, and what its type makes of it as one of the default contract.
