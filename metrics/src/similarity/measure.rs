@@ -119,6 +119,14 @@ impl Measure {
         self.name
     }
 
+    /// Returns text that identifies the measure and the files that decide its scores; `None` if they cannot be read.
+    pub(super) fn identity(&self) -> Option<String> {
+        Some(match &self.method {
+            Method::Meteor(synonyms) => format!("{} {}", self.name, synonyms.identity()?),
+            _ => self.name.to_owned(),
+        })
+    }
+
     /// Returns the similarity of a text to a reference, from 0 to 1.
     ///
     /// # Errors
