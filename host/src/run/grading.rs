@@ -10,7 +10,10 @@ use evaluator_graders::{
     hosted::{Endpoint, EvalsClient, EvalsError, Graded, Job},
 };
 use evaluator_judges::{Connection, Session};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::{
+    sync::Semaphore,
+    task::{JoinError, spawn_blocking},
+};
 
 use super::{
     RunEvent, Runner,
@@ -282,28 +285,7 @@ impl GradedEvaluator {
             return evaluation(plan.finish(&[], Object::default()), Answers::default());
         }
         let items = plan.items().iter().map(serde_json::Value::from).collect();
-        let name = self.name.clone();
-        let (schema, criterion) = (hosted.item_schema(), hosted.criterion());
-        let (timeout, cancel) = (self.config.timeout, Cancel::default());
-        let (server, cancelled) = (Arc::clone(endpoint), cancel.clone());
-        let mut grading = spawn_blocking(move || {
-            let job = Job {
-                name: &name,
-                item_schema: serde_json::Value::from(&schema),
-                criterion: serde_json::Value::from(&criterion),
-                items,
-                timeout,
-            };
-            EvalsClient::new(&server, &SystemClock::default(), &cancelled).grade(&job)
-        });
-        let graded = tokio::select! {
-            graded = &mut grading => graded,
-            () = cancellation.cancelled() => {
-                cancel.cancel();
-                grading.await
-            }
-        };
-        match graded {
+        match self.send(endpoint, &hosted, items, cancellation).await {
             Ok(Ok(graded)) => {
                 let mut details = self.config.grader.details();
                 details.extend(details_of(&graded));
@@ -325,6 +307,32 @@ impl GradedEvaluator {
                 evaluation
             }
             Err(error) => failed(format!("the client of the server {error}")),
+        }
+    }
+
+    /// Sends items on a thread of its own, and waits for their grades. A cancelled run waits until the eval is deleted.
+    async fn send(
+        &self,
+        endpoint: &Arc<Endpoint>,
+        hosted: &Hosted<'_>,
+        items: Vec<serde_json::Value>,
+        cancellation: &Cancellation,
+    ) -> Result<Result<Graded, (EvalsError, Vec<String>)>, JoinError> {
+        let (name, timeout) = (self.name.clone(), self.config.timeout);
+        let item_schema = serde_json::Value::from(&hosted.item_schema());
+        let criterion = serde_json::Value::from(&hosted.criterion());
+        let (endpoint, cancel) = (Arc::clone(endpoint), Cancel::default());
+        let cancelled = cancel.clone();
+        let mut grading = spawn_blocking(move || {
+            let job = Job { name: &name, item_schema, criterion, items, timeout };
+            EvalsClient::new(&endpoint, &SystemClock::default(), &cancelled).grade(&job)
+        });
+        tokio::select! {
+            graded = &mut grading => graded,
+            () = cancellation.cancelled() => {
+                cancel.cancel();
+                grading.await
+            }
         }
     }
 }
