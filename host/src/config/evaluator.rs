@@ -7,6 +7,7 @@ use evaluator_judges::JudgeSettings;
 use evaluator_protocol::Contract;
 
 use super::{
+    llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
@@ -29,14 +30,16 @@ enum Type {
     Code,
     Remote,
     OpenaiEval,
+    LlmJudge,
     Linked,
 }
 
-const TYPES: [(&str, Type); 5] = [
+const TYPES: [(&str, Type); 6] = [
     ("builtin", Type::Builtin),
     ("code", Type::Code),
     ("remote", Type::Remote),
     ("openai_eval", Type::OpenaiEval),
+    ("llm_judge", Type::LlmJudge),
     ("linked", Type::Linked),
 ];
 
@@ -76,7 +79,7 @@ pub(super) fn read<'n>(
     };
     let kind = match type_field.choice(&TYPES)? {
         Type::Builtin => {
-            let builtin = read_builtin(name, type_field, &mut fields, reader);
+            let builtin = read_builtin(name, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
         }
         Type::Code => {
@@ -86,6 +89,7 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
+        Type::LlmJudge => llm_judge::read(name, &mut fields, reader).map(EvaluatorKind::LlmJudge),
         Type::OpenaiEval => {
             openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
         }
@@ -113,16 +117,11 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(
-    name: Option<&str>,
-    type_field: Field<'_>,
-    fields: &mut Fields<'_>,
-    reader: &Reader<'_>,
-) -> BuiltinConfig {
+fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let judge = read_judge(fields, reader);
+    let judge = Box::new(read_judge(fields, reader));
     // A metric that does not exist is an error when the run is planned.
     let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
         for setting in metrics.iter().flat_map(|metric| metric.settings()) {
@@ -134,9 +133,6 @@ fn read_builtin(
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
     };
-    if let Some(reason) = metric.unsuitable() {
-        type_field.add(format!("`{}` cannot be used here: {reason}", metric.name()));
-    }
     // agentevals accepts this key for every metric.
     if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
         MatchType::take(fields);

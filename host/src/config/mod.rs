@@ -5,6 +5,7 @@
 
 mod adk;
 mod evaluator;
+mod llm_judge;
 mod model;
 mod openai_eval;
 mod output;
@@ -17,6 +18,7 @@ mod schema;
 pub use evaluator_document::{ConfigError, Place, Problem};
 pub use evaluator_judges::JudgeSettings;
 
+pub use llm_judge::LlmJudgeConfig;
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
     MissingTurns, RemoteConfig, SourcePaths,

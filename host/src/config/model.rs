@@ -7,7 +7,7 @@ use evaluator_judges::JudgeSettings;
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
+use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -105,6 +105,8 @@ pub enum EvaluatorKind {
     Code(CodeConfig),
     /// A grader of OpenAI's API.
     OpenAiEval(OpenAiEvalConfig),
+    /// A judge with a prompt, rubrics or criteria of the user.
+    LlmJudge(LlmJudgeConfig),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
     /// A function of this program of the same name, see [`linked`](crate::linked).
@@ -139,6 +141,7 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
             EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
             _ => None,
         }
     }
@@ -148,6 +151,7 @@ impl EvaluatorConfig {
         match &mut self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
             EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
             _ => None,
         }
     }
@@ -159,6 +163,7 @@ impl EvaluatorConfig {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
+            EvaluatorKind::LlmJudge(llm_judge) => llm_judge.threshold,
             EvaluatorKind::Remote(remote) => remote.program.threshold,
             EvaluatorKind::Linked(linked) => linked.threshold,
         }
@@ -175,12 +180,12 @@ pub struct BuiltinConfig {
     pub settings: Object,
     /// Settings of the judge, for metrics that have one.
     #[serde(skip)]
-    pub judge: JudgeSettings,
+    pub judge: Box<JudgeSettings>,
 }
 
 impl Default for BuiltinConfig {
     fn default() -> Self {
-        Self { threshold: 0.5, settings: Object::default(), judge: JudgeSettings::default() }
+        Self { threshold: 0.5, settings: Object::default(), judge: Box::default() }
     }
 }
 

@@ -13,6 +13,9 @@ use crate::{hosts::function_contracts, metric::Metrics, trace::TraceFormats};
 /// The schema without values that registries determine, and without evaluators that share the keys of `type: code`.
 const TEMPLATE: &str = include_str!("schema.json");
 
+/// The schema of entries with `type: llm_judge`.
+const LLM_JUDGE: &str = include_str!("llm_judge/schema.json");
+
 /// Keys that evaluators of `type: linked` share with programs.
 const LINKED: [&str; 6] = ["name", "threshold", "missing_turns", "timeout", "config", "contract"];
 
@@ -49,7 +52,9 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     let openai_eval = entries[2].take();
     let remote = remote(code.clone());
     let linked = linked(code.clone());
-    *entries = json!([entries[0].take(), code, remote, openai_eval, linked]);
+    let mut llm_judge: Value = serde_json::from_str(LLM_JUDGE).unwrap_or_default();
+    llm_judge["properties"]["judge"] = entries[0]["properties"]["judge"].clone();
+    *entries = json!([entries[0].take(), code, remote, openai_eval, linked, llm_judge]);
     schema
 }
 
@@ -142,6 +147,15 @@ mod tests {
             );
         }
         assert_eq!(properties(&entries[4]), known_keys(&entry("name: a, type: linked")));
+        let llm_judge = known_keys(&entry("name: a, type: llm_judge, criteria: c"));
+        assert_eq!(properties(&entries[5]), llm_judge);
+        let rubric =
+            "evaluators: [{name: a, type: llm_judge, rubrics: [{text: t, qqqqqqqqqqqq: 1}]}]";
+        let rubrics = &entries[5]["properties"]["rubrics"]["items"]["oneOf"][1];
+        let mut known = known_keys(rubric);
+        // The other spelling of `text`.
+        known.insert("outcome".to_owned());
+        assert_eq!(properties(rubrics), known);
         let grader = "grader: {type: text_similarity, evaluation_metric: bleu}";
         let openai = entry(&format!("name: a, type: openai_eval, {grader}"));
         assert_eq!(properties(&entries[3]), known_keys(&openai));

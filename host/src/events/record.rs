@@ -54,6 +54,7 @@ pub fn records<'r>(
             let is_judge = metrics.get(&evaluator.name).is_ok_and(|metric| metric.asks_judge());
             Some(if is_judge { "llm_judge" } else { "deterministic" })
         }
+        EvaluatorKind::LlmJudge(_) => Some("llm_judge"),
         _ => None,
     };
     let types: HashMap<&str, Option<&'static str>> = config

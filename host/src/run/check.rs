@@ -46,6 +46,7 @@ impl Runner {
                 EvaluatorKind::Builtin(builtin) => self.check_metric(&evaluator.name, builtin),
                 EvaluatorKind::Code(code) => self.check_program(code),
                 EvaluatorKind::OpenAiEval(openai) => check_grader(openai),
+                EvaluatorKind::LlmJudge(_) => Ok("judged by a model".to_owned()),
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
                 EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
                     Ok(_) => Ok("linked into this program".to_owned()),

@@ -54,7 +54,7 @@ pub(super) struct GradedEvaluator {
 #[derive(Debug)]
 enum By {
     /// This program, with a model and a Python interpreter as far as they are needed.
-    Program { connection: Option<Arc<Connection>>, python: Option<PythonGrader> },
+    Program { connection: Option<Arc<Connection>>, python: Option<Box<PythonGrader>> },
     /// A server with the Evals API.
     Server { endpoint: Arc<Endpoint>, places: Arc<Semaphore> },
 }
@@ -102,7 +102,8 @@ fn by_program(
         }
     };
     let needs_python = openai.grader.needs_python();
-    let python = needs_python.then(|| PythonGrader::new(runner, on_event)).transpose()?;
+    let python =
+        needs_python.then(|| PythonGrader::new(runner, on_event)).transpose()?.map(Box::new);
     Ok(By::Program { connection, python })
 }
 
@@ -191,7 +192,7 @@ impl GradedEvaluator {
         let mut evaluation = match &self.by {
             By::Program { connection, python } => {
                 let location = format!("conversation {}", recording.conversation.trace_id);
-                let by = (connection.as_ref(), python.as_ref());
+                let by = (connection.as_ref(), python.as_deref());
                 let graded = self.grade(by, &input, &location, permits, cancellation);
                 tokio::select! {
                     biased;

@@ -28,6 +28,9 @@ use crate::{
 /// Time for calls in flight after the run was cancelled.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 
+/// Metric of conversations with a simulated user, whose scenario is in an eval set.
+const SIMULATED: &str = "per_turn_user_simulator_quality_v1";
+
 /// An evaluator that asks a model.
 #[derive(Debug)]
 pub(super) struct JudgedEvaluator {
@@ -68,6 +71,11 @@ impl Runner {
                 problems.push(problem(error, Some(evaluator)));
             }
             let Some(settings) = self.judge_settings(evaluator) else { continue };
+            if evaluator.name == SIMULATED && config.eval_set.is_none() {
+                let message = format!("`{SIMULATED}` judges a simulated user");
+                let hint = "name the eval set with its `conversation_scenario`";
+                problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
+            }
             if let Err(error) = session.connect(&evaluator.name, settings) {
                 problems.push(problem(error, Some(evaluator)));
             }
@@ -80,7 +88,7 @@ impl Runner {
         match &evaluator.kind {
             EvaluatorKind::Builtin(builtin) => {
                 let metric = self.metrics.get(&evaluator.name).ok()?;
-                metric.judge().map(|_| &builtin.judge)
+                metric.judge().map(|_| &*builtin.judge)
             }
             _ => evaluator.judge(),
         }

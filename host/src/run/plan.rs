@@ -16,7 +16,7 @@ use super::{
 use crate::{
     config::{
         BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
-        MissingTurns, RemoteConfig,
+        LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
     executor::Executor,
     hosts::{Driver, Mismatch},
@@ -25,7 +25,7 @@ use crate::{
     linked::LinkedEvaluator,
     metric::{
         Metric,
-        judge::{Criterion, Judge},
+        judge::{Criterion, Judge, llm_judge::LlmJudge},
     },
     process::CommandSpec,
     report::run_file::Fingerprint,
@@ -172,6 +172,7 @@ impl Plan {
                 EvaluatorKind::OpenAiEval(openai) => {
                     grading::plan(entry, openai, runner, &session, on_event)
                 }
+                EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
             };
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
@@ -270,6 +271,24 @@ fn metric(
             needs_golden: metric.compares_golden_turns(),
             revision: metric.revision().map(str::to_owned),
             settings: builtin.settings.clone(),
+            ..judged
+        })),
+        Err(reason) => broken(reason),
+    }
+}
+
+fn llm_judge_of(
+    evaluator: &EvaluatorConfig,
+    config: &LlmJudgeConfig,
+    session: &Result<Session, String>,
+) -> Work {
+    let judge = Arc::new(config.judged_by.clone());
+    let criterion = Criterion { threshold: config.threshold, ..Criterion::default() };
+    match judged(&evaluator.name, &config.judge, session, judge, criterion) {
+        Ok(judged) => Work::Judge(Box::new(JudgedEvaluator {
+            needs_golden: config.judged_by.compares(),
+            revision: Some(LlmJudge::REVISION.to_owned()),
+            settings: config.identity.clone(),
             ..judged
         })),
         Err(reason) => broken(reason),

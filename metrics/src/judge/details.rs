@@ -67,6 +67,9 @@ impl Judgement {
             ("errors", texts(troubles.collect())),
             ("close", self.close.into()),
         ];
+        if !self.missed.is_empty() {
+            members.push(("missed", texts(self.missed.clone())));
+        }
         if let Some((agreement, turn)) = self.agreement() {
             members.push(("agreement", agreement.into()));
             members.push(("agreement_turn", count(turn)));
@@ -101,6 +104,9 @@ fn votes(votes: &Votes) -> Option<Value> {
         ("unreadable", count(unreadable)),
         ("failed", count(failed)),
     ]);
+    if let (None, Some(reason)) = (&votes.rubric, votes.reason()) {
+        members.push(("reason", reason.as_str().into()));
+    }
     if votes.scores.iter().any(|score| *score != 0.0 && *score != 1.0) {
         let scores = votes.scores.iter().map(|score| Value::Float(*score));
         members.push(("scores", Value::Array(scores.collect())));

@@ -89,6 +89,25 @@ fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize)
     (found, common)
 }
 
+/// Digits of a delimiter that is derived from a digest.
+const DELIMITER: usize = 32;
+
+/// Replaces every word of as many hexadecimal digits as a delimiter has by zeros.
+fn mask(text: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    let mut masked = String::with_capacity(text.len());
+    for word in text.split_inclusive(|c: char| !is_digit(c)) {
+        let digits = word.trim_end_matches(|c: char| !is_digit(c));
+        if digits.len() == DELIMITER {
+            masked.push_str(&"0".repeat(DELIMITER));
+            masked.push_str(&word[DELIMITER..]);
+        } else {
+            masked.push_str(word);
+        }
+    }
+    masked
+}
+
 /// Returns the number of equal bytes, or that and the first difference.
 fn difference(old: &StoredMessage, new: &Message) -> Result<usize, (usize, String)> {
     let Some(text) = &old.content else {
@@ -106,7 +125,11 @@ fn difference(old: &StoredMessage, new: &Message) -> Result<usize, (usize, Strin
     if *text == new.content {
         return Ok(text.len());
     }
-    let mut equal = text.chars().zip(new.content.chars()).take_while(|(a, b)| a == b);
+    // A delimiter that depends on the text differs before the text itself does.
+    let (masked, new_masked) = (mask(text), mask(&new.content));
+    let (left, right) =
+        if masked == new_masked { (text, &new.content) } else { (&masked, &new_masked) };
+    let mut equal = left.chars().zip(right.chars()).take_while(|(a, b)| a == b);
     let (mut line, mut column, mut bytes) = (1_usize, 1_usize, 0_usize);
     for (c, _) in equal.by_ref() {
         bytes += c.len_utf8();

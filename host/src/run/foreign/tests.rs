@@ -66,9 +66,7 @@ fn golden() -> EvalCase {
         invocation_id: "g".to_owned(),
         user_parts: vec![said.to_owned()],
         final_parts: Some(vec![answer.to_owned()]),
-        tool_calls: Vec::new(),
-        event_calls: Vec::new(),
-        tool_responses: Vec::new(),
+        ..ExpectedTurn::default()
     };
     let mut first = expected("a room?", "here is one");
     first.tool_calls.push(ExpectedCall {
