@@ -53,8 +53,13 @@ pub(super) struct GradedEvaluator {
 /// Who grades.
 #[derive(Debug)]
 enum By {
-    /// This program, with a model and a Python interpreter as far as they are needed.
-    Program { connection: Option<Arc<Connection>>, python: Option<Box<PythonGrader>> },
+    /// This program, with a model and a Python interpreter as far as they are needed. `base` is the base URL of the
+    /// environment.
+    Program {
+        connection: Option<Arc<Connection>>,
+        base: Option<String>,
+        python: Option<Box<PythonGrader>>,
+    },
     /// A server with the Evals API.
     Server { endpoint: Arc<Endpoint>, places: Arc<Semaphore> },
 }
@@ -104,7 +109,9 @@ fn by_program(
     let needs_python = openai.grader.needs_python();
     let python =
         needs_python.then(|| PythonGrader::new(runner, on_event)).transpose()?.map(Box::new);
-    Ok(By::Program { connection, python })
+    let variables = runner.environment().variables;
+    let base = connection.as_ref().and_then(|_| variables("OPENAI_BASE_URL"));
+    Ok(By::Program { connection, base, python })
 }
 
 /// Returns the server that grades; `None` if the evaluator is not graded by one. Sends nothing.
@@ -166,11 +173,9 @@ impl GradedEvaluator {
     pub(super) fn identity(&self) -> serde_json::Value {
         let settings = serde_json::Value::from(&Value::Object(self.config.settings.clone()));
         let by = match &self.by {
-            By::Program { connection, .. } => {
+            By::Program { connection, base, .. } => {
                 let settings = connection.as_ref().map(|it| it.settings().identity());
-                let base =
-                    std::env::var_os("OPENAI_BASE_URL").map(|it| it.to_string_lossy().into_owned());
-                serde_json::json!({"model": settings, "base": connection.as_ref().and(base)})
+                serde_json::json!({"model": settings, "base": base})
             }
             By::Server { endpoint, .. } => serde_json::json!({"server": endpoint.server.base()}),
         };
@@ -190,7 +195,7 @@ impl GradedEvaluator {
         let turns = &recording.conversation.turns;
         let input = MetricInput::new(turns, recording.golden.as_ref(), self.config.threshold);
         let mut evaluation = match &self.by {
-            By::Program { connection, python } => {
+            By::Program { connection, python, .. } => {
                 let location = format!("conversation {}", recording.conversation.trace_id);
                 let by = (connection.as_ref(), python.as_deref());
                 let graded = self.grade(by, &input, &location, permits, cancellation);
@@ -286,10 +291,13 @@ impl GradedEvaluator {
             return evaluation(plan.finish(&[], Object::default()), Answers::default());
         }
         let items = plan.items().iter().map(serde_json::Value::from).collect();
+        let characters = plan.items().iter().map(characters).sum::<i64>();
         match self.send(endpoint, &hosted, items, cancellation).await {
             Ok(Ok(graded)) => {
                 let mut details = self.config.grader.details();
                 details.extend(details_of(&graded));
+                details.insert("server".to_owned(), Value::from(endpoint.server.base()));
+                details.insert("sent_characters".to_owned(), Value::from(characters));
                 let grades = graded.grades.iter();
                 let grades: Vec<HostedGrade> =
                     grades.map(|it| HostedGrade { score: it.score, passed: it.passed }).collect();
@@ -336,6 +344,13 @@ impl GradedEvaluator {
             }
         }
     }
+}
+
+/// Returns the number of characters of the values of an item.
+fn characters(item: &Value) -> i64 {
+    let values = item.as_object().into_iter().flat_map(Object::values);
+    let texts = values.filter_map(Value::as_str).map(|text| text.chars().count());
+    i64::try_from(texts.sum::<usize>()).unwrap_or(i64::MAX)
 }
 
 fn details_of(graded: &Graded) -> Object {
