@@ -1,5 +1,6 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
+pub(crate) mod eval_file;
 mod judge;
 mod run;
 

@@ -155,6 +155,14 @@ impl<'n> Fields<'n> {
         self.taken[position..].iter().filter_map(present).collect()
     }
 
+    /// Returns the keys that were not taken, and their values, in order.
+    pub fn remaining(&self) -> impl Iterator<Item = &'n (Node, Node)> {
+        let is_taken = |name: &str| {
+            self.taken.iter().any(|taken| taken.key == name || taken.alias == Some(name))
+        };
+        self.entries().iter().filter(move |(key, _)| !key.as_str().is_some_and(is_taken))
+    }
+
     /// Adds a problem for each key that was not taken.
     pub fn finish(self) {
         for (node, name) in self.not_taken() {

@@ -52,6 +52,7 @@ mod connection;
 mod details;
 mod drive;
 mod prices;
+mod programs;
 mod read;
 mod session;
 mod settings;
@@ -61,7 +62,10 @@ pub use calls::{Asked, ask_all, details};
 pub use connection::Connection;
 pub use drive::{Judged, Subject};
 pub use prices::PriceTable;
-pub use read::{Paths, SCHEMA, parse_budget, read, read_model_options};
+pub use programs::ProgramModels;
+pub use read::{
+    PROGRAM_SCHEMA, Paths, SCHEMA, parse_budget, read, read_model_options, read_models, read_target,
+};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use usage::Usage;

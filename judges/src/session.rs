@@ -8,8 +8,9 @@ use std::{
 };
 
 use evaluator_models::{
-    Answer, Broker, Budget, Cancel, Cassette, CommandRunner, Concurrency, Endpoint, ErrorKind,
-    Limits, Mode, ModelError, Prices, Providers, Redactor, Secret, Settings, Spent, Variables,
+    Answer, Broker, Budget, BudgetLimits, Cancel, Cassette, CommandRunner, Concurrency, Endpoint,
+    ErrorKind, Limits, Mode, ModelError, Prices, Providers, Redactor, Secret, Settings, Spent,
+    Variables,
 };
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
@@ -158,6 +159,24 @@ impl Session {
         if let Some(connection) = lock(&self.0.connections).get(evaluator) {
             return Ok(Arc::clone(connection));
         }
+        let prices = match &own.prices {
+            Some(path) => PriceTable::load(path)?.prices,
+            None => self.prices(),
+        };
+        let budgets = self.budgets(evaluator, &own.budget, &prices);
+        let connection = Arc::new(self.connection(evaluator, own, prices, budgets)?);
+        lock(&self.0.connections).insert(evaluator.to_owned(), Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    /// Connects with the models of an entry, whose calls count in these budgets.
+    pub(crate) fn connection(
+        &self,
+        evaluator: &str,
+        own: &JudgeSettings,
+        prices: Prices,
+        budgets: Vec<Budget>,
+    ) -> Result<Connection, ModelError> {
         let settings = own.over(&self.0.run);
         check(&settings)?;
         let cassette = self.cassette(&settings)?;
@@ -167,12 +186,6 @@ impl Session {
             endpoint.parameters(&settings.params)?;
             endpoints.push((endpoint.clone(), self.gate(&*endpoint, &settings)));
         }
-        let prices = match &own.prices {
-            Some(path) => Some(PriceTable::load(path)?),
-            None => self.0.prices.clone(),
-        };
-        let table = prices.map(|table| table.prices).unwrap_or_default();
-        let budgets = self.budgets(evaluator, own, &table);
         // Nothing is spent if nothing is sent.
         if settings.mode() != Mode::Replay {
             let models = endpoints.iter().map(|(it, _)| (it.provider(), it.model()));
@@ -180,24 +193,32 @@ impl Session {
                 models.filter(|(provider, _)| *provider != "replay").collect();
             budgets.iter().try_for_each(|budget| budget.check(models.iter().copied()))?;
         }
-        let connection = Arc::new(Connection {
+        Ok(Connection {
             evaluator: evaluator.to_owned(),
             limits: settings.limits(),
             settings,
             endpoints,
             budgets,
-            prices: table,
+            prices,
             cassette,
             door: Arc::clone(&self.0.door),
-        });
-        lock(&self.0.connections).insert(evaluator.to_owned(), Arc::clone(&connection));
-        Ok(connection)
+        })
+    }
+
+    /// Prices of the run.
+    pub(crate) fn prices(&self) -> Prices {
+        self.0.prices.as_ref().map(|table| table.prices.clone()).unwrap_or_default()
     }
 
     /// Budgets that count the calls of an evaluator: that of the run, and its own.
-    fn budgets(&self, evaluator: &str, own: &JudgeSettings, prices: &Prices) -> Vec<Budget> {
+    pub(crate) fn budgets(
+        &self,
+        evaluator: &str,
+        own: &BudgetLimits,
+        prices: &Prices,
+    ) -> Vec<Budget> {
         let owner = format!("evaluator {evaluator}");
-        vec![self.0.budget.clone(), Budget::new(owner, own.budget.clone(), prices.clone())]
+        vec![self.0.budget.clone(), Budget::new(owner, own.clone(), prices.clone())]
     }
 
     /// Cancels waiting calls, and sends no others.

@@ -81,6 +81,7 @@ mod cassette;
 mod clock;
 mod error;
 mod provider;
+mod proxy;
 mod queue;
 mod reply;
 mod request;
@@ -96,6 +97,10 @@ pub use error::{ErrorKind, ModelError};
 pub use provider::{
     CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Server, Settings,
     Variables, read_reply,
+};
+pub use proxy::{
+    BrokeredModel, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
+    VARIABLES as PROXY_VARIABLES,
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};

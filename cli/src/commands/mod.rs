@@ -6,6 +6,7 @@ mod check;
 mod config;
 mod conform;
 mod discovery;
+mod eval_file;
 mod export;
 mod index;
 mod info;

@@ -80,7 +80,9 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             let code = print_with(
                 |out| {
                     let mut out = Painted::new(out, render::painted);
-                    write(&mut out).and_then(|()| out.flush())
+                    let written = write(&mut out);
+                    // Also if reading has failed: what was read before is shown.
+                    written.and(out.flush())
                 },
                 code,
             );

@@ -32,7 +32,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         command(&mut text, "warning", &title, &contradiction.message());
     }
     let mut broken = Errors::of(report)?;
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().without_performance() {
         let conversation = conversation?;
         out.write_all(text.as_bytes())?;
         text.clear();

@@ -113,7 +113,7 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
     let mut rows: [Vec<Row>; RANKS] = Default::default();
     let mut broken = Errors::of(report)?;
     let mut more = 0;
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().without_performance() {
         let conversation = conversation?;
         for evaluation in conversation.evaluations {
             let extent = match broken.showing(&evaluation) {

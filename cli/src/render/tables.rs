@@ -169,7 +169,7 @@ fn calls(text: &mut String, comparison: &Object, key: &str) {
 pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = block("Errors", &report.errors);
     let mut broken = Errors::of(report)?;
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().outlines() {
         let conversation = conversation?;
         let trace_id = one_line(&conversation.trace_id);
         let _ = writeln!(text, "Trace {trace_id} ({} invocations):", conversation.turns);
@@ -197,7 +197,7 @@ pub(crate) fn errors_of_summary(report: &Report) -> io::Result<Vec<String>> {
     if report.tally().errored == 0 {
         return Ok(Vec::new());
     }
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().outlines() {
         let conversation = conversation?;
         for evaluation in conversation.evaluations.iter().filter(|it| it.error.is_some()) {
             let first = || {

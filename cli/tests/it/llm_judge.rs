@@ -216,6 +216,8 @@ fn mistakes_have_a_position_and_a_hint() {
             "did you mean `response`?",
         ),
         ("prompt: {file: ask.md}", "ask.md, line 2: ", "did you mean `response`?"),
+        ("prompt: ./ask.md", "ask.md, line 2: ", "did you mean `response`?"),
+        ("prompt: gone.md", "gone.md, which does not exist", ""),
         ("prompt: 'file:gone.md'", "gone.md, which does not exist", ""),
         ("prompt: 'Rate {{ response'", "has a `{{` without `}}`", ""),
         ("prompt: '{{ file_changes }}'", "no variable `file_changes`", "recordings do not have it"),
@@ -265,12 +267,10 @@ fn mistakes_have_a_position_and_a_hint() {
 #[test]
 fn prompts_that_hide_what_is_judged_are_warnings() {
     let directory = Directory::new();
-    directory.file("ask.md", "{{ response }}");
     for (entry, warning) in [
         ("prompt: 'Rate {{ user_input }}'", "the prompt never shows the response"),
         ("prompt: '{{ output }}', rubrics: [rubric]", "the prompt never shows `{{rubrics}}`"),
         ("prompt: '{{ output }}', criteria: c", "the prompt never shows `{{criteria}}`"),
-        ("prompt: ask.md", "which is the name of a file"),
         ("criteria: c, choices: {a: 1, b: 0.5}", "every choice passes with the threshold 0.5"),
     ] {
         let ran = run_in(&directory, entry, &[score(1.0), score(1.0)], &[]);

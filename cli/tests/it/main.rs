@@ -15,6 +15,7 @@ mod conform;
 mod contracts;
 mod discovery;
 mod environment_page;
+mod eval_files;
 mod events;
 mod export;
 mod faults;
@@ -40,6 +41,7 @@ mod policy;
 #[cfg(unix)]
 mod producers;
 mod progress;
+mod proxy;
 mod python_packages;
 mod readme;
 mod requirements;

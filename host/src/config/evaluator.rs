@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
-use evaluator_judges::JudgeSettings;
+use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 
 use super::{
@@ -180,7 +180,20 @@ fn read_program(fields: &mut Fields<'_>, reader: &Reader<'_>) -> CodeConfig {
     code.process = process::read(fields, &reader.paths);
     let isolation = fields.take("isolation").and_then(|field| field.choice(&ISOLATIONS));
     code.isolation = isolation.unwrap_or_default();
+    code.models = read_models(fields);
     code
+}
+
+/// Takes the models that a program may ask.
+fn read_models(fields: &mut Fields<'_>) -> Option<ProgramModels> {
+    let (models, target) = (fields.take("models"), fields.take("target"));
+    if let (Some(_), Some(target)) = (&models, &target) {
+        let hint = "give the limits of `target` to `models`";
+        return target.add("`target` and `models` exclude each other").hint(hint).none();
+    }
+    models
+        .and_then(evaluator_judges::read_models)
+        .or_else(|| target.and_then(evaluator_judges::read_target))
 }
 
 /// Takes the keys of all evaluators that receive a document.

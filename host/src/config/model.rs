@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
-use evaluator_judges::JudgeSettings;
+use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
@@ -135,13 +135,23 @@ impl EvaluatorConfig {
         Self { name: name.into(), kind, missing_turns: MissingTurns::default(), place: None }
     }
 
+    /// Returns the models that the program of the entry may ask; `None` if there are none.
+    #[must_use]
+    pub fn models(&self) -> Option<&ProgramModels> {
+        match &self.kind {
+            EvaluatorKind::Code(code) => code.models.as_ref(),
+            EvaluatorKind::Remote(remote) => remote.program.models.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Returns the settings of the judge of the entry; `None` if it asks no model.
     #[must_use]
     pub fn judge(&self) -> Option<&JudgeSettings> {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
-            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
             _ => None,
         }
     }
@@ -150,8 +160,8 @@ impl EvaluatorConfig {
     pub fn judge_mut(&mut self) -> Option<&mut JudgeSettings> {
         match &mut self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
-            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
             _ => None,
         }
     }
@@ -217,6 +227,8 @@ pub struct CodeConfig {
     pub process: ProcessConfig,
     /// State that evaluations may share.
     pub isolation: Isolation,
+    /// Models that the program may ask through a proxy; default: none.
+    pub models: Option<ProgramModels>,
     /// Whether the file was fetched from a source and is therefore trusted less; default: `false`.
     pub fetched: bool,
 }
@@ -268,6 +280,7 @@ impl Default for CodeConfig {
             executor: "local".to_owned(),
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
+            models: None,
             fetched: false,
         }
     }

@@ -92,11 +92,6 @@ impl Paths {
         self.directory.is_some() && path.is_file()
     }
 
-    /// Returns true if a file of this relative path is next to the configuration.
-    pub(super) fn has_file(&self, path: &str) -> bool {
-        self.directory.as_ref().is_some_and(|directory| directory.join(path).is_file())
-    }
-
     /// Returns the file of a Python module next to the configuration, or `None` if it does not exist.
     pub(super) fn python_module(&self, module: &str) -> Option<PathBuf> {
         let path = self.directory.as_ref()?.join(python_file(module));

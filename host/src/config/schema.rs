@@ -46,6 +46,12 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     entries[0]["properties"]["judge"] = judge.clone();
     entries[2]["properties"]["judge"] = judge;
     let mut code = entries[1].take();
+    let mut programs = programs(&entries[0]["properties"]["judge"]);
+    for key in ["models", "target"] {
+        code["properties"][key] = programs[key].take();
+    }
+    // One of them is enough.
+    code["not"] = json!({"required": ["models", "target"]});
     code["properties"]["contract"]["enum"] = names(&contracts());
     let callers: Vec<&str> = function_contracts().map(Contract::name).collect();
     code["dependentSchemas"]["function"]["properties"]["contract"]["enum"] = json!(callers);
@@ -55,6 +61,32 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     let mut llm_judge: Value = serde_json::from_str(LLM_JUDGE).unwrap_or_default();
     llm_judge["properties"]["judge"] = entries[0]["properties"]["judge"].clone();
     *entries = json!([entries[0].take(), code, remote, openai_eval, linked, llm_judge]);
+    schema
+}
+
+/// Returns the schemas of `models` and `target` of a program. The settings of a model are those of a judge that decide how a
+/// request is sent.
+fn programs(judge: &Value) -> Value {
+    const SETTINGS: &str = "model base_url api_key_env credential_ref credentials allow_http params timeout retries concurrency rate";
+    let mut schema: Value =
+        serde_json::from_str(evaluator_judges::PROGRAM_SCHEMA).unwrap_or_default();
+    let settings: Vec<&str> = SETTINGS.split(' ').collect();
+    let mut model = judge.clone();
+    if let Some(keys) = model["properties"].as_object_mut() {
+        keys.retain(|key, _| settings.contains(&key.as_str()));
+    }
+    if let Some(params) = model["properties"]["params"]["properties"].as_object_mut() {
+        params.remove("json_schema");
+    }
+    model["type"] = json!("object");
+    model["properties"]["model"]["type"] = json!("string");
+    model["required"] = json!(["model"]);
+    model["description"] = json!("Settings of the model.");
+    schema["models"]["additionalProperties"] =
+        json!({"oneOf": [{"type": "string", "minLength": 1, "pattern": "\\S"}, model]});
+    for key in ["models", "target"] {
+        schema[key]["properties"]["budget"] = judge["properties"]["budget"].clone();
+    }
     schema
 }
 
@@ -273,6 +305,24 @@ mod tests {
                 code("limits: {memory: 512MiB, output: 64 kb, stderr: 0, cpu: 2, open_files: 64}"),
                 true,
             ),
+            (code("target: {}"), true),
+            (code("target: true"), true),
+            (code("target: false"), true),
+            (code("target: {max_calls: 3, timeout: 2.5, budget: {calls: 2, money: 0.5}}"), true),
+            (code("target: {max_calls: -1}"), false),
+            (code("target: {judge: m}"), false),
+            (code("target: 3"), false),
+            (code("models: {judge: openai/m, other: {model: m, base_url: 'http://127.0.0.1', params: {seed: 1}}}"), true),
+            (code("models: {max_calls: 2}"), true),
+            (code("models: {judge: ''}"), false),
+            (code("models: {judge: 3}"), false),
+            (code("models: {judge: {base_url: x}}"), false),
+            (code("models: {judge: {model: m, samples: 3}}"), false),
+            (code("models: {judge: {model: m, params: {json_schema: true}}}"), false),
+            (code("models: {judge: {model: null}}"), false),
+            (code("models: {judge: m}, target: {}"), false),
+            ("evaluators: [{name: a, type: remote, ref: a.py, target: {max_calls: 3}}]".to_owned(), true),
+            ("evaluators: [{name: a, type: linked, target: {}}]".to_owned(), false),
             (code("limits: {memory: 512M}"), false),
             (code("limits: {memory: 512}"), false),
             (code("limits: {cpu: 0}"), false),

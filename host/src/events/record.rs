@@ -183,6 +183,7 @@ mod tests {
             attempts: 1,
             warnings: Vec::new(),
             details: None,
+            target_proxy: None,
         }
     }
 

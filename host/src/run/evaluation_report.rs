@@ -4,7 +4,8 @@ use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry
 use crate::{
     hosts::missing_key_hint,
     json::{self, NonFinite, Value},
-    report::EvaluationReport,
+    models::ProxyUsage,
+    report::{EvaluationReport, TargetProxyReport},
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict},
 };
 
@@ -75,6 +76,8 @@ impl PreparedEvaluator {
         let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
         let attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
+        let failed_calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
+        let target_proxy = evaluation.asked.map(TargetProxyReport::from);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
             _ => Answer { details: evaluation.details, ..Answer::default() },
@@ -86,6 +89,10 @@ impl PreparedEvaluator {
         };
         warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
+        warnings.extend(failed_calls.map(|calls| match &error {
+            None => format!("it answered, although {calls}"),
+            Some(_) => calls,
+        }));
         if error.is_none() {
             warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
@@ -104,6 +111,7 @@ impl PreparedEvaluator {
             attempts,
             warnings,
             details: answer.details,
+            target_proxy,
         }
     }
 

@@ -67,16 +67,21 @@ impl Runner {
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();
         for evaluator in &config.evaluators {
-            if let Some(Err(error)) = grading::server(evaluator, self) {
-                problems.push(problem(error, Some(evaluator)));
-            }
-            let Some(settings) = self.judge_settings(evaluator) else { continue };
-            if evaluator.name == SIMULATED && config.eval_set.is_none() {
+            let judge = self.judge_settings(evaluator);
+            if judge.is_some() && evaluator.name == SIMULATED && config.eval_set.is_none() {
                 let message = format!("`{SIMULATED}` judges a simulated user");
                 let hint = "name the eval set with its `conversation_scenario`";
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             }
-            if let Err(error) = session.connect(&evaluator.name, settings) {
+            if let Some(Err(error)) = grading::server(evaluator, self) {
+                problems.push(problem(error, Some(evaluator)));
+            }
+            let connected = match (judge, evaluator.models()) {
+                (Some(settings), _) => session.connect(&evaluator.name, settings).map(drop),
+                (None, Some(models)) => session.offer(&evaluator.name, models).map(drop),
+                (None, None) => continue,
+            };
+            if let Err(error) = connected {
                 problems.push(problem(error, Some(evaluator)));
             }
         }

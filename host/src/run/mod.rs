@@ -48,6 +48,7 @@ mod reuse;
 mod runner;
 mod service;
 mod snapshot;
+mod target;
 
 #[cfg(test)]
 mod tests;

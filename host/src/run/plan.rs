@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evaluator_protocol::Contract;
+use evaluator_protocol::{Contract, Description};
 
 use super::{
     RunEvent, Runner,
@@ -12,6 +12,7 @@ use super::{
     judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
+    target::{self, Access, Target},
 };
 use crate::{
     config::{
@@ -132,6 +133,27 @@ pub(super) struct Program {
     pub(super) mismatch: Option<Mismatch>,
     pub(super) context: ExecutionContext,
     pub(super) snapshot: Arc<ProgramSnapshot>,
+    /// Models that it may ask.
+    pub(super) target: Option<Target>,
+}
+
+impl Program {
+    /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match self.target {
+            None => description.streams(),
+            Some(_) => description.takes_targets(),
+        }
+    }
+
+    /// Opens the proxy of an evaluation; `None` without models.
+    ///
+    /// # Errors
+    ///
+    /// The verdict of the evaluation.
+    pub(super) fn open_target(&self) -> Result<Option<Access>, Verdict> {
+        self.target.as_ref().map(Target::open).transpose()
+    }
 }
 
 impl Plan {
@@ -169,10 +191,10 @@ impl Plan {
                         Err(error) => error,
                     })
                 }
+                EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
                 EvaluatorKind::OpenAiEval(openai) => {
                     grading::plan(entry, openai, runner, &session, on_event)
                 }
-                EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
             };
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
@@ -180,6 +202,7 @@ impl Plan {
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);
+        target::connect(&mut evaluators, config, &session, runner);
         Self { evaluators, session: session.ok() }
     }
 

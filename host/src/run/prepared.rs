@@ -13,13 +13,14 @@ use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
-    describe::describe,
+    describe::{Description, describe},
     document::Settings,
     foreign::ForeignAdapter,
     permits::Permits,
     plan::{Program, Work},
     recording::Recording,
-    reuse::Shared,
+    reuse::{Shared, with_variables},
+    target::Access,
 };
 use crate::{
     config::BuiltinConfig,
@@ -254,9 +255,11 @@ impl PreparedEvaluator {
                 let (text, cancellation) = (document.text(), &self.cancellation);
                 let answered =
                     linked::evaluate(evaluator, text, *timeout, self.expected, cancellation);
-                input.check(answered.await)
+                input.check(Box::pin(answered).await)
             }
-            Work::Program(program) => input.check(self.ask_program(program, input, permits).await),
+            Work::Program(program) => {
+                input.check(Box::pin(self.ask_program(program, input, permits)).await)
+            }
         }
     }
 
@@ -268,22 +271,38 @@ impl PreparedEvaluator {
         permits: &Permits,
     ) -> Evaluation {
         // No permit is held while waiting for the pool, so that other evaluators continue.
-        let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
+        // Rare steps are boxed: a task is allocated and moved in its full size for every evaluation.
+        let pool = self.pool.get_or_init(|| Box::pin(self.pool(program, permits))).await;
         let Some(document) = self.document(input) else {
             return self.lost("has no settings");
         };
         if let Some(known) = self.known_config_error(input) {
             return known;
         }
+        // Proxies are open while their documents wait for workers.
+        let _place = match (&program.target, pool) {
+            (Some(target), Some(_)) => Arc::clone(&target.places).acquire_owned().await.ok(),
+            _ => None,
+        };
         let evaluation = match pool {
             // Its workers take permits.
-            Some(pool) => pool.evaluate(document, program.timeout).await,
+            Some(pool) => {
+                let access = match program.open_target() {
+                    Ok(access) => access,
+                    Err(verdict) => return Evaluation::without_process(verdict, Duration::ZERO),
+                };
+                let document = match &access {
+                    Some(access) => document.with_target(access.of_document()),
+                    None => document,
+                };
+                pool.evaluate(document, program.timeout).await.asked(access.map(Access::close))
+            }
             None => {
                 let Some(_permit) = permits.take().await else { return not_run() };
                 if let Some(known) = self.known_config_error(input) {
                     return known;
                 }
-                self.run(program, &document.text()).await
+                Box::pin(self.run(program, &document.text())).await
             }
         };
         if matches!(evaluation.verdict, Verdict::Answer(_)) {
@@ -352,17 +371,26 @@ impl PreparedEvaluator {
         if let Some(verdict) = program.snapshot.changed_verdict() {
             return Evaluation::without_process(verdict, Duration::ZERO);
         }
+        let access = match program.open_target() {
+            Ok(access) => access,
+            Err(verdict) => return Evaluation::without_process(verdict, Duration::ZERO),
+        };
+        let variables = access.as_ref().map(Access::variables).unwrap_or_default();
         let limits = program.context.limits(program.timeout);
         let cancellation = &self.cancellation;
         let shared = match &self.shared {
-            Some(shared) => shared.run(document, &limits, cancellation).await,
+            Some(shared) => shared.run(document, &variables, &limits, cancellation).await,
             None => None,
         };
         let outcome = match shared {
             Some(outcome) => outcome,
-            None => process::run(&program.one_shot, document, &limits, cancellation).await,
+            None => {
+                let command = with_variables(&program.one_shot, &variables);
+                process::run(&command, document, &limits, cancellation).await
+            }
         };
-        let evaluation = Evaluation::judged(&outcome, self.expected);
+        let evaluation =
+            Evaluation::judged(&outcome, self.expected).asked(access.map(Access::close));
         // The file may have changed just before the start, or before the interpreter read it.
         match (&evaluation.verdict, program.snapshot.changed_verdict()) {
             (Verdict::Cancelled, _) | (_, None) => evaluation,
@@ -377,9 +405,17 @@ impl PreparedEvaluator {
         let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description.streams().then(|| {
+        program.may_stream(&description).then(|| {
             self.workers(program, worker, workers, permits).numbered(description.numbers())
         })
+    }
+
+    /// Returns true if one process of the program may evaluate several documents.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match &self.evaluator.work {
+            Work::Program(program) => program.may_stream(description),
+            _ => true,
+        }
     }
 
     /// Decides before the first evaluation whether there are workers. A server cannot withdraw answers that it has sent, so

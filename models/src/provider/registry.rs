@@ -126,6 +126,11 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Returns the longest wait before the first repetition of a call; 1 s by default. It doubles with each further one.
+    fn first_wait(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
     /// Returns the parameters as they are sent.
     ///
     /// # Errors

@@ -1,6 +1,9 @@
 //! The prompt of a judge: inline, or in a file.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use evaluator_document::{Field, Span};
 
@@ -39,12 +42,16 @@ pub(super) fn read<'n>(field: Field<'n>, reader: &Reader<'_>) -> Option<Prompt<'
         let path = path.strip_prefix("//").unwrap_or(path);
         return read_file(field, reader, path);
     }
-    let is_path = !text.contains(char::is_whitespace) && !text.contains("{{");
-    if is_path && reader.paths.has_file(&text) {
-        let message = format!("the prompt is the text `{text}`, which is the name of a file");
-        field.problems.warn(field.node.span, message).hint(format!("write {FILE}{text}"));
+    if is_path(&text) {
+        return read_file(field, reader, &text);
     }
     Some(Prompt { field, path: None, text })
+}
+
+/// Returns true if a text can only be meant as a path: one word with an extension.
+fn is_path(text: &str) -> bool {
+    let extension = Path::new(text).extension().is_some_and(|extension| !extension.is_empty());
+    extension && !text.contains(char::is_whitespace) && !text.contains("{{")
 }
 
 fn read_file<'n>(field: Field<'n>, reader: &Reader<'_>, path: &str) -> Option<Prompt<'n>> {

@@ -224,7 +224,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, executor, limits, env, inherit_env, cwd, isolation, missing_turns)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, executor, limits, env, inherit_env, cwd, isolation, models, target, missing_turns)",
         ),
         (
             "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",

@@ -9,7 +9,7 @@ use crate::{
         Answer, Asked, Case, Conclusion, Criterion, Judge, JudgedTurn, Judgement, Member, Order,
         Panel, Refusal, Rules,
         llm_judge::{LlmJudge, Scope, VARIABLES, Variable},
-        scheme::{Choice, Item, Scheme, ScoreRange},
+        scheme::{Choice, Generation, Item, Material, Scheme, ScoreRange},
     },
     testing::turn,
 };
@@ -369,6 +369,37 @@ fn injections_stay_inside_their_block_in_every_prompt() {
             assert_eq!(found.len(), blocks.len(), "{injection:?}");
             assert!(found.iter().any(|block| block.contains(injection.trim())), "{injection:?}");
             assert_ne!(delimiter(user), delimiter(material));
+        }
+    }
+}
+
+#[test]
+fn injections_stay_inside_their_block_in_prompts_of_eval_files() {
+    for scheme in [NUMBER, rubrics(), ranges(), choices()] {
+        for generation in [Generation::Old, Generation::New] {
+            let render = |text: &str| {
+                let material = Material {
+                    outcome: Some(text),
+                    question: text,
+                    reference: text,
+                    answer: text,
+                    file_changes: text,
+                    tool_calls: text,
+                };
+                scheme.messages(&material, generation).unwrap()
+            };
+            let harmless = render("harmless");
+            let (instructions, material) = system_and_user(&harmless);
+            let (outside, _) = without_blocks(material);
+            assert!(!outside.contains("harmless"), "{outside}");
+            for injection in INJECTIONS {
+                let messages = render(injection);
+                let (system, user) = system_and_user(&messages);
+                let (changed, blocks) = without_blocks(user);
+                assert_eq!((system, &changed), (instructions, &outside), "{injection:?}");
+                let shown = blocks.iter().filter(|block| *block == injection.trim()).count();
+                assert_eq!(shown, 6, "{injection:?}");
+            }
         }
     }
 }
