@@ -127,14 +127,15 @@ pub(super) fn server(
     }
 }
 
-/// Returns what to do instead of asking the models of a grader, if there is something.
+/// Returns a hint about a grader that cannot be connected.
 pub(super) fn hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
-    match &evaluator.kind {
-        EvaluatorKind::OpenAiEval(openai) if openai.grader.models().iter().any(|(_, it)| *it) => {
-            Some("`cosine:tf` compares counts of words and needs no model")
-        }
-        _ => None,
+    let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { return None };
+    let mut models = openai.grader.models().into_iter();
+    if openai.execution == Execution::Local && models.any(|(_, is_embedding)| is_embedding) {
+        return Some("`cosine:tf` compares counts of words and needs no model");
     }
+    let is_keyed = openai.server.api_key_env.is_none() && openai.server.base_url.is_some();
+    is_keyed.then_some("`api_key_env: \"\"` asks a server that needs no key")
 }
 
 fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<Endpoint, ModelError> {
