@@ -104,6 +104,38 @@ fn conversations_of_traces_are_graded_by_their_ids() {
 }
 
 #[test]
+fn a_target_may_be_held_to_the_form_of_the_reply() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "execution: {target: t}
+tests: [{id: one, criteria: x, input: q, assertions: [{type: rubrics, criteria: [Is short]}]}]
+",
+    );
+    let reply = r#"{"checks": [{"id": "rubric-1", "reasoning": "r", "satisfied": true}], "overall_reasoning": "o"}"#;
+    for (key, expected) in [("", Value::Null), (", structured: true", json!("json_schema"))] {
+        let server = judge_server::start(Some(json!({"default": [{"text": reply}]})));
+        directory.file(
+            "targets.yaml",
+            format!(
+                "targets:
+  - {{name: t, provider: mock, response: Paris, grader_target: g}}
+  - {{name: g, provider: openai, base_url: '{}/v1', model: m{key}}}
+",
+                server.url()
+            ),
+        );
+        let ran = directory.run(&["e.yaml", "-o", "json"]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let requests = server.requests();
+        let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+        assert_eq!(body["response_format"]["type"], expected);
+        // A server on this machine needs no key.
+        assert!(!requests[0].headers.contains_key("authorization"));
+    }
+}
+
+#[test]
 fn a_budget_ends_the_questions_and_money_needs_prices() {
     let directory = Directory::new();
     let test = |id: &str| {
