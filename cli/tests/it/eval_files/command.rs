@@ -1,5 +1,7 @@
 //! What the command line does with eval files.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::fs;
 
 use evaluator_test_support::finish;
