@@ -67,7 +67,7 @@ fn recorded_outputs_are_graded_in_every_form() {
         row("two", 0, "assistant", "Rome"),
         row("one", 0, "assistant", "Rome"),
     ];
-    directory.file("transcripts.jsonl", &rows.concat());
+    directory.file("transcripts.jsonl", rows.concat());
     let index = |id: &str, path: &str| {
         format!("{}\n", json!({"test_id": id, "suite": "capitals", "answer_path": path}))
     };
@@ -354,7 +354,7 @@ fn a_pattern_that_takes_exponential_time_is_an_error() {
         "slow.yaml",
         "tests: [{id: one, criteria: x, input: q, assertions: [{type: regex, value: '^(a+)+$'}]}]",
     );
-    directory.file("out/one.txt", &format!("{}b", "a".repeat(64)));
+    directory.file("out/one.txt", format!("{}b", "a".repeat(64)));
     let ran = directory.run(&["slow.yaml", "--outputs", "out", "-o", "json"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     let reason = report(&ran.stdout)["results"][0]["evaluators"][0]["reason"].clone();
