@@ -95,7 +95,7 @@ fn conversations_of_traces_are_graded_by_their_ids() {
     criteria: x
     input: q
     assertions:
-      - {name: answer, type: contains, value: Hamburg}
+      - {name: answer, type: contains, value: IC 141}
       - {name: first, type: tool-trajectory, mode: in_order, args_match: [from], expected: [{tool: search_trains, args: {from: Utrecht}}]}
       - {name: limits, type: execution-metrics, max_llm_calls: 2, max_tool_calls: 9, max_duration_ms: 1000000}
 ",
