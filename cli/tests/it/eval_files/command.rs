@@ -213,8 +213,17 @@ fn forms_of_the_report() {
     );
     let summary = directory.read("s.txt");
     assert!(!summary.contains("contains-Paris") && summary.contains("[FAIL]"), "{summary}");
-    let ran = directory.run(&["capitals.yaml", "--outputs", "out", "-o", "markdown"]);
-    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+    let args = ["run", "capitals.yaml", "--outputs", "out", "-o", "markdown", "-o", "github=g.txt"];
+    let mut command = directory.command(&args);
+    command.env("GITHUB_STEP_SUMMARY", directory.join("job.md"));
+    let ran = finish(command.spawn().unwrap());
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.starts_with("### FAILED: 2 tests: 1 passed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("| failed | two | 0.0000 |"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("&lt;b>Rome"), "{}", ran.stdout);
+    let annotations = directory.read("g.txt");
+    assert!(annotations.starts_with("::error title=two::score 0 is below"), "{annotations}");
+    assert_eq!(directory.read("job.md").trim(), ran.stdout.trim());
 }
 
 #[test]
