@@ -106,7 +106,7 @@ pub enum EvaluatorKind {
     /// A grader of OpenAI's API.
     OpenAiEval(OpenAiEvalConfig),
     /// A judge with a prompt, rubrics or criteria of the user.
-    LlmJudge(LlmJudgeConfig),
+    LlmJudge(Box<LlmJudgeConfig>),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
     /// A function of this program of the same name, see [`linked`](crate::linked).

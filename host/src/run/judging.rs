@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{RunEvent, Runner, grading, recording::Recording};
+use super::{RunEvent, Runner, grading, model_program::ModelPrograms, recording::Recording};
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     json::Object,
@@ -63,7 +63,9 @@ impl Runner {
             let hint = evaluator.and_then(grading::hint).map(str::to_owned);
             Problem::new(format!("{name}{}", error.message), place, hint)
         };
-        let session = Session::new(config.judge.clone(), self.environment())
+        let mut environment = self.environment();
+        environment.runner = Some(Arc::new(ModelPrograms::new(self, config.file.as_deref())));
+        let session = Session::new(config.judge.clone(), environment)
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();
         for evaluator in &config.evaluators {
@@ -77,7 +79,16 @@ impl Runner {
                 problems.push(problem(error, Some(evaluator)));
             }
             let connected = match (judge, evaluator.models()) {
-                (Some(settings), _) => session.connect(&evaluator.name, settings).map(drop),
+                (Some(settings), _) => {
+                    session.connect(&evaluator.name, settings).and_then(|connection| {
+                        let settings = connection.settings();
+                        let models = settings.models();
+                        let mut models = models.iter().filter(|_| settings.mode() != Mode::Replay);
+                        models
+                            .try_for_each(|model| programs.check(model))
+                            .map_err(|message| ModelError::new(ErrorKind::Config, message))
+                    })
+                }
                 (None, Some(models)) => session.offer(&evaluator.name, models).map(drop),
                 (None, None) => continue,
             };
