@@ -28,12 +28,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("launch", &["protocol"]),
     ("models", &[]),
     ("judges", &["json", "document", "metrics", "models"]),
+    ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
     (
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "hosts",
+            "graders", "hosts",
         ],
     ),
     ("cli", &["protocol", "json", "traces", "launch", "hosts", "host"]),
@@ -62,6 +63,7 @@ const PUBLISHED: &[&str] = &[
     "launch",
     "models",
     "judges",
+    "graders",
     "hosts",
     "host",
     "cli",

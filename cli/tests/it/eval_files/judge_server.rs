@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use evaluator_test_support::{Server, response};
+use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
 
 /// Starts a server. A script has `rules` (`when` a text occurs in a message: `replies`) and `default` replies; the last reply of
