@@ -22,7 +22,7 @@ use crate::{
 /// Runs evaluators over traces, and writes the report.
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let mut args = args.resolved().map_err(unusable)?;
-    if let Some(file) = eval_file::given(&args).map_err(unusable)? {
+    if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
         return eval_file::run(&file, args, verbose, &runner);
     }
     ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
