@@ -25,7 +25,9 @@ use evaluator_host::{
     run::Runner,
 };
 
-use super::{broken, print, print_document, report::append_job_summary, unusable, watched};
+use super::{
+    broken, print, print_document, print_with, report::append_job_summary, unusable, watched,
+};
 use crate::{
     args::{ReportOutput, RunArgs, eval_file::of_traces, outputs},
     exit, render, signals, streams,
@@ -254,7 +256,12 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
                 out.write_all(render::printable(&text).as_bytes())
             }
         };
-        let Some(file) = file else { return print_document(write, code) };
+        let is_for_people = matches!(output.form, OutputFormat::Table | OutputFormat::Summary);
+        let file = match file {
+            Some(file) => file,
+            None if is_for_people => return print_with(write, code),
+            None => return print_document(write, code),
+        };
         match atomic_write(file, WriteOptions::default(), write) {
             Ok(()) => code,
             Err(error) => {
