@@ -8,7 +8,7 @@ use evaluator_models::{
 };
 
 use crate::{
-    session::{Door, Gate},
+    door::{Door, Gate},
     settings::JudgeSettings,
 };
 
@@ -43,6 +43,11 @@ impl Connection {
     /// Models that are asked, in the order of the settings.
     pub fn models(&self) -> impl ExactSizeIterator<Item = &dyn Endpoint> {
         self.endpoints.iter().map(|(endpoint, _)| &**endpoint)
+    }
+
+    /// Returns true if calls must not overtake each other.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.models().any(|endpoint| endpoint.is_ordered())
     }
 
     /// Returns what the budget of the evaluator was spent on, apart from that of the run.

@@ -14,7 +14,12 @@ use evaluator_models::{
 };
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::{connection::Connection, details, usage::Usage};
+use crate::{
+    asked::{AskedQuestion, Chain, Sample},
+    connection::Connection,
+    details,
+    usage::Usage,
+};
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -47,35 +52,6 @@ pub struct Judged {
     pub warnings: Vec<String>,
     /// What the calls used.
     pub usage: Usage,
-}
-
-/// A call with its result.
-#[derive(Debug)]
-pub(crate) struct Sample {
-    /// Index of the sample among those of its question.
-    pub(crate) index: usize,
-    /// Number among equal requests.
-    pub(crate) number: u32,
-    pub(crate) result: Result<models::Answer, ModelError>,
-    /// Whether a later call asks again, because the reply is unreadable.
-    pub(crate) is_replaced: bool,
-}
-
-/// A question with the calls that ask it.
-#[derive(Debug)]
-pub(crate) struct AskedQuestion {
-    pub(crate) question: Question,
-    /// In the order of their numbers.
-    pub(crate) samples: Vec<Sample>,
-}
-
-/// A planned question to one model, with its follow-up questions.
-#[derive(Debug)]
-pub(crate) struct Chain {
-    pub(crate) model: usize,
-    pub(crate) asked: Vec<AskedQuestion>,
-    /// Time in its calls.
-    spent: Duration,
 }
 
 /// Calls about one subject.
@@ -203,11 +179,6 @@ impl Connection {
             asking.rounds(questions).await;
         }
         asking.chains
-    }
-
-    /// Returns true if calls must not overtake each other.
-    pub(crate) fn is_ordered(&self) -> bool {
-        self.models().any(|endpoint| endpoint.is_ordered())
     }
 
     /// Returns the answers to a question as the judge reads them.

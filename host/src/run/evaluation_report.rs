@@ -51,23 +51,8 @@ impl PreparedEvaluator {
 
     /// Returns the report of an evaluation, without what depends on its conversation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
-        let name = self.name();
-        let is_metric = self.evaluator.work.is_metric();
         let stderr = evaluation.end_of_stderr();
-        let error = match &evaluation.verdict {
-            verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
-                verdict.describe(name, "").map(|what| format!("{name} {what}"))
-            }
-            verdict => verdict.explain(name, &stderr),
-        };
-        let in_full =
-            |text: String| retry::with_attempts(self.with_hint(text, &evaluation), &evaluation);
-        let headline = evaluation
-            .verdict
-            .describe(name, &stderr)
-            .filter(|_| !is_metric && error.is_some())
-            .map(in_full);
-        let error = error.map(in_full);
+        let (error, headline) = self.errors(&evaluation, &stderr);
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
@@ -98,7 +83,7 @@ impl PreparedEvaluator {
             warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
         EvaluationReport {
-            name: name.to_owned(),
+            name: self.name().to_owned(),
             score: answer.score,
             threshold: Some(self.evaluator.threshold),
             status,
@@ -114,6 +99,23 @@ impl PreparedEvaluator {
             details: answer.details,
             target_proxy,
         }
+    }
+
+    /// Returns the error as a paragraph, and as a clause that follows the name of the evaluator where that differs.
+    fn errors(&self, evaluation: &Evaluation, stderr: &str) -> (Option<String>, Option<String>) {
+        let name = self.name();
+        let is_metric = self.evaluator.work.is_metric();
+        let error = match &evaluation.verdict {
+            verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
+                verdict.describe(name, "").map(|what| format!("{name} {what}"))
+            }
+            verdict => verdict.explain(name, stderr),
+        };
+        let in_full =
+            |text: String| retry::with_attempts(self.with_hint(text, evaluation), evaluation);
+        let headline = evaluation.verdict.describe(name, stderr);
+        let headline = headline.filter(|_| !is_metric && error.is_some()).map(in_full);
+        (error.map(in_full), headline)
     }
 
     /// Returns the reason why an evaluation fails regardless of its score. Golden turns that are not recorded have no

@@ -18,7 +18,7 @@ use crate::{
         Outcome,
         judge::{Case, Criterion, Judge, JudgedTurn, Scenario},
     },
-    models::{CommandRunner, ErrorKind, Mode, ModelError, Secret},
+    models::{ModelError, Secret},
     process::Cancellation,
     report::{JudgeUsage, Report},
     runtime::secrets::looks_secret,
@@ -63,9 +63,8 @@ impl Runner {
             let hint = evaluator.and_then(grading::hint).map(str::to_owned);
             Problem::new(format!("{name}{}", error.message), place, hint)
         };
-        let programs = Arc::new(ModelPrograms::new(self, config.file.as_deref()));
         let mut environment = self.environment();
-        environment.runner = Some(Arc::clone(&programs) as Arc<dyn CommandRunner>);
+        environment.runner = Some(Arc::new(ModelPrograms::new(self, config.file.as_deref())));
         let session = Session::new(config.judge.clone(), environment)
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();

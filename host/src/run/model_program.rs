@@ -16,9 +16,6 @@ use crate::{
     runtime::{Entrypoint, Environment, EnvironmentFilter, Inherit, Runtimes},
 };
 
-/// Prefix of the names of such models.
-const PREFIX: &str = "command:";
-
 /// Starts the programs, with the runtimes and the environment of evaluators.
 #[derive(Debug)]
 pub(super) struct ModelPrograms {
@@ -40,18 +37,6 @@ impl ModelPrograms {
         }
     }
 
-    /// Checks that the program of a model exists, if the model is one.
-    ///
-    /// # Errors
-    ///
-    /// It is neither a file next to the configuration nor a command.
-    pub(super) fn check(&self, model: &str) -> Result<(), String> {
-        match model.strip_prefix(PREFIX) {
-            Some(name) => self.find(name).map(drop),
-            None => Ok(()),
-        }
-    }
-
     /// Returns the file next to the configuration, or the command on `PATH`.
     fn find(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.directory.join(name);
@@ -59,12 +44,8 @@ impl ModelPrograms {
             return Ok(path);
         }
         let command = Environment::inherited().find_program(Path::new(name));
-        command.ok_or_else(|| {
-            format!(
-                "model `{PREFIX}{name}`: there is no file {} and no command `{name}`",
-                path.display()
-            )
-        })
+        command
+            .ok_or_else(|| format!("there is no file {} and no command `{name}`", path.display()))
     }
 
     /// Prepares a program, once.
@@ -84,6 +65,10 @@ impl ModelPrograms {
 }
 
 impl CommandRunner for ModelPrograms {
+    fn check(&self, name: &str) -> Result<(), CommandError> {
+        self.find(name).map(drop).map_err(CommandError::Failed)
+    }
+
     fn run(&self, name: &str, input: &[u8], limit: Duration) -> Result<Vec<u8>, CommandError> {
         let failed = |reason: String| CommandError::Failed(reason);
         let spec = self.prepare(name).map_err(failed)?;
