@@ -218,15 +218,13 @@ pub struct Scored {
     pub per_turn: Vec<Option<f64>>,
     /// Details for the report.
     pub details: Option<Object>,
-    /// Reason why the conversation fails although its score reaches the threshold; `None` if the metric has none to give.
-    pub failure_reason: Option<String>,
 }
 
 impl Scored {
     /// Creates a score without details that the threshold decides about.
     #[must_use]
     pub fn new(score: f64) -> Self {
-        Self { score, passed: None, per_turn: Vec::new(), details: None, failure_reason: None }
+        Self { score, passed: None, per_turn: Vec::new(), details: None }
     }
 }
 

@@ -193,10 +193,6 @@ fn evaluation(
             return Evaluation::without_process(verdict, started.elapsed());
         }
     };
-    let failure_reason = match &judged.outcome {
-        Outcome::Scored(scored) => scored.failure_reason.clone(),
-        _ => None,
-    };
     let verdict = match Verdict::from(judged.outcome) {
         Verdict::MetricFailed { .. } if cancellation.is_cancelled() => Verdict::Cancelled,
         verdict => verdict,
@@ -204,7 +200,7 @@ fn evaluation(
     let mut evaluation = Evaluation::without_process(verdict, started.elapsed());
     evaluation.details = Some(judged.details).filter(|details| !details.is_empty());
     evaluation.warnings = judged.warnings;
-    evaluation.failure_reason = failure_reason;
+    evaluation.failure_reason = judged.failure_reason;
     evaluation
 }
 

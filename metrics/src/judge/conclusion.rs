@@ -49,7 +49,8 @@ impl Judgement {
     }
 
     /// Returns the reason why the conversation fails whatever its score is; `None` if the score decides.
-    pub(super) fn failure_reason(&self, criterion: &Criterion) -> Option<String> {
+    #[must_use]
+    pub fn failure_reason(&self, criterion: &Criterion) -> Option<String> {
         let missed = match &self.missed[..] {
             [] => None,
             [only] => Some(only.clone()),

@@ -32,7 +32,6 @@ impl Judgement {
                 passed: Some(passed),
                 per_turn: self.turns.iter().map(|turn| turn.score).collect(),
                 details: Some(self.details(case)),
-                failure_reason: self.failure_reason(case.criterion),
                 ..Scored::new(score)
             }),
         }
