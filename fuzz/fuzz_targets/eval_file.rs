@@ -12,9 +12,9 @@ fuzz_target!(|text: &str| {
     let surroundings = Surroundings::new("/nonexistent", |name| Some(format!("value of {name}")));
     for name in ["fuzzed.yaml", "fuzzed.json", "fuzzed.jsonl"] {
         let file = Path::new(name);
-        is_eval_file(file, text);
+        let is_recognized = is_eval_file(file, text);
         match parse(file, text, &surroundings) {
-            Ok(suite) => assert!(!suite.tests.is_empty()),
+            Ok(suite) => assert!(is_recognized && !suite.tests.is_empty()),
             Err(errors) => errors.iter().for_each(evaluator_fuzz::problems_can_be_shown),
         }
     }

@@ -28,13 +28,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("launch", &["protocol"]),
     ("models", &[]),
     ("judges", &["json", "document", "metrics", "models"]),
+    ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
     ("evals", &["protocol", "json", "document", "traces", "metrics", "launch", "models", "hosts"]),
     (
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "hosts",
+            "graders", "hosts",
         ],
     ),
     ("cli", &["protocol", "json", "traces", "launch", "hosts", "evals", "host"]),
@@ -63,6 +64,7 @@ const PUBLISHED: &[&str] = &[
     "launch",
     "models",
     "judges",
+    "graders",
     "hosts",
     "evals",
     "host",

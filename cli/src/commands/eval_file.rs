@@ -25,7 +25,7 @@ use evaluator_host::{
     run::Runner,
 };
 
-use super::{broken, print, print_document, unusable, watched};
+use super::{broken, print, print_document, report::append_job_summary, unusable, watched};
 use crate::{
     args::{ReportOutput, RunArgs, eval_file::of_traces, outputs},
     exit, render, signals, streams,
@@ -110,12 +110,6 @@ fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
 /// Runs the tests of an eval file, and writes the report.
 pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    if let Some(other) = outputs.iter().find(|output| !is_supported(output.form)) {
-        return Err(unusable(format!(
-            "the form `{}` is not available for eval files; use table, summary, json or junit",
-            other.form.name()
-        )));
-    }
     let suite = load(file)?;
     let options = options(&args.eval_file, args.threshold);
     let cancellation = runner.cancellation.clone();
@@ -237,13 +231,6 @@ fn prepare(
     Ok((plan, cassette))
 }
 
-fn is_supported(form: OutputFormat) -> bool {
-    matches!(
-        form,
-        OutputFormat::Table | OutputFormat::Summary | OutputFormat::Json | OutputFormat::Junit
-    )
-}
-
 /// Writes the report in all requested forms. Returns the exit code.
 fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
     let code = match report.status() {
@@ -257,10 +244,15 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
         let write = |out: &mut dyn io::Write| match output.form {
             OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json(verbose))),
             OutputFormat::Junit => render::eval_junit(report, out),
-            OutputFormat::Summary => out
-                .write_all(render::printable(&render::eval_table(report, false, width)).as_bytes()),
-            _ => out
-                .write_all(render::printable(&render::eval_table(report, true, width)).as_bytes()),
+            form => {
+                let text = match form {
+                    OutputFormat::Markdown => render::eval_markdown(report),
+                    OutputFormat::Github => render::eval_github(report),
+                    OutputFormat::Summary => render::eval_table(report, false, width),
+                    _ => render::eval_table(report, true, width),
+                };
+                out.write_all(render::printable(&text).as_bytes())
+            }
         };
         let Some(file) = file else { return print_document(write, code) };
         match atomic_write(file, WriteOptions::default(), write) {
@@ -270,5 +262,11 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
             }
         }
     };
-    outputs.iter().map(show).max().unwrap_or(code)
+    let code = outputs.iter().map(show).max().unwrap_or(code);
+    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
+        append_job_summary(outputs, |out| {
+            out.write_all(render::printable(&render::eval_markdown(report)).as_bytes())
+        });
+    }
+    code
 }

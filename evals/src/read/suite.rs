@@ -367,7 +367,7 @@ fn of_file(
     tests
 }
 
-/// Reads the files that match a pattern, sorted by their paths. Files hold a list of tests or one test.
+/// Reads the files that match a pattern, sorted by their paths. Each holds a list of tests.
 fn matching(
     reader: &Reader<'_>,
     defaults: &Defaults,
@@ -380,13 +380,20 @@ fn matching(
         };
         return of_file(reader, defaults, &file, field);
     }
-    let glob = GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
+    // Only directories behind the fixed part of the pattern are searched.
+    let fixed = pattern.find(['*', '?', '{', '[']).and_then(|at| pattern.get(..at)?.rfind('/'));
+    let (base, pattern_below) = match fixed {
+        Some(at) => pattern.split_at(at + 1),
+        None => ("", pattern),
+    };
+    let base = reader.directory.join(base);
+    let glob = GlobBuilder::new(pattern_below).literal_separator(true).build();
     let glob = match glob {
         Ok(glob) => glob.compile_matcher(),
         Err(error) => return field.add(format!("not a pattern of paths: {error}")).none(),
     };
     let mut files = Vec::new();
-    files_below(reader.directory, reader.directory, 0, &mut |file, relative| {
+    files_below(&base, &base, 0, &mut |file, relative| {
         if glob.is_match(relative) {
             files.push(file.to_owned());
         }

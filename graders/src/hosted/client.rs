@@ -231,7 +231,8 @@ fn wait(
             ended => return Ok((ended, run)),
         }
         transport.wait(pause).map_err(|failure| Problem::Failure(failure, STEP))?;
-        pause = pause.mul_f64(1.5).min(LONGEST_POLL);
+        let half = pause.checked_div(2).unwrap_or_default();
+        pause = pause.saturating_add(half).min(LONGEST_POLL);
     }
 }
 

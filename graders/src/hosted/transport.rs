@@ -131,7 +131,8 @@ impl Transport<'_> {
             _ => {
                 let doubled = FIRST_WAIT.saturating_mul(1 << attempt.saturating_sub(1).min(8));
                 let less = 1.0 - 0.25 * self.clock.jitter().clamp(0.0, 1.0);
-                doubled.min(LONGEST_WAIT).mul_f64(less)
+                let wait = doubled.min(LONGEST_WAIT);
+                Duration::try_from_secs_f64(wait.as_secs_f64() * less).unwrap_or(wait)
             }
         }
     }

@@ -10,6 +10,15 @@ use crate::{
 };
 
 impl PreparedEvaluator {
+    /// Returns contradictions within an answer. A metric of this program has its own rule, such as that every turn has to
+    /// pass.
+    fn contradictions(&self, answer: &Answer) -> Vec<String> {
+        match self.evaluator.work.is_metric() {
+            true => Vec::new(),
+            false => answer.contradictions(self.evaluator.threshold),
+        }
+    }
+
     /// Returns the report of the evaluation of a conversation.
     pub(super) fn report_on(
         &self,
@@ -68,11 +77,7 @@ impl PreparedEvaluator {
             Verdict::Answer(answer) => answer,
             _ => Answer { details: evaluation.details, ..Answer::default() },
         };
-        // A metric of this program has its own rule, such as that every turn has to pass.
-        let mut warnings = match self.evaluator.work.is_metric() {
-            true => Vec::new(),
-            false => answer.contradictions(self.evaluator.threshold),
-        };
+        let mut warnings = self.contradictions(&answer);
         warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
         warnings.extend(failed_calls.map(|calls| match &error {

@@ -1,5 +1,7 @@
 //! What the command line does with eval files.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::fs;
 
 use evaluator_test_support::finish;
@@ -65,7 +67,7 @@ fn recorded_outputs_are_graded_in_every_form() {
         row("two", 0, "assistant", "Rome"),
         row("one", 0, "assistant", "Rome"),
     ];
-    directory.file("transcripts.jsonl", &rows.concat());
+    directory.file("transcripts.jsonl", rows.concat());
     let index = |id: &str, path: &str| {
         format!("{}\n", json!({"test_id": id, "suite": "capitals", "answer_path": path}))
     };
@@ -93,7 +95,7 @@ fn conversations_of_traces_are_graded_by_their_ids() {
     criteria: x
     input: q
     assertions:
-      - {name: answer, type: contains, value: Hamburg}
+      - {name: answer, type: contains, value: IC 141}
       - {name: first, type: tool-trajectory, mode: in_order, args_match: [from], expected: [{tool: search_trains, args: {from: Utrecht}}]}
       - {name: limits, type: execution-metrics, max_llm_calls: 2, max_tool_calls: 9, max_duration_ms: 1000000}
 ",
@@ -101,6 +103,38 @@ fn conversations_of_traces_are_graded_by_their_ids() {
     let ran = directory.run(&["booking.yaml", "--outputs", booking, "-o", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     assert!(ran.stderr.contains("no test has the id of the recording"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_target_may_be_held_to_the_form_of_the_reply() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "execution: {target: t}
+tests: [{id: one, criteria: x, input: q, assertions: [{type: rubrics, criteria: [Is short]}]}]
+",
+    );
+    let reply = r#"{"checks": [{"id": "rubric-1", "reasoning": "r", "satisfied": true}], "overall_reasoning": "o"}"#;
+    for (key, expected) in [("", Value::Null), (", structured: true", json!("json_schema"))] {
+        let server = judge_server::start(Some(json!({"default": [{"text": reply}]})));
+        directory.file(
+            "targets.yaml",
+            format!(
+                "targets:
+  - {{name: t, provider: mock, response: Paris, grader_target: g}}
+  - {{name: g, provider: openai, base_url: '{}/v1', model: m{key}}}
+",
+                server.url()
+            ),
+        );
+        let ran = directory.run(&["e.yaml", "-o", "json"]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let requests = server.requests();
+        let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+        assert_eq!(body["response_format"]["type"], expected);
+        // A server on this machine needs no key.
+        assert!(!requests[0].headers.contains_key("authorization"));
+    }
 }
 
 #[test]
@@ -179,8 +213,17 @@ fn forms_of_the_report() {
     );
     let summary = directory.read("s.txt");
     assert!(!summary.contains("contains-Paris") && summary.contains("[FAIL]"), "{summary}");
-    let ran = directory.run(&["capitals.yaml", "--outputs", "out", "-o", "markdown"]);
-    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+    let args = ["run", "capitals.yaml", "--outputs", "out", "-o", "markdown", "-o", "github=g.txt"];
+    let mut command = directory.command(&args);
+    command.env("GITHUB_STEP_SUMMARY", directory.join("job.md"));
+    let ran = finish(command.spawn().unwrap());
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.starts_with("### FAILED: 2 tests: 1 passed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("| failed | two | 0.0000 |"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("&lt;b>Rome"), "{}", ran.stdout);
+    let annotations = directory.read("g.txt");
+    assert!(annotations.starts_with("::error title=two::score 0 is below"), "{annotations}");
+    assert_eq!(directory.read("job.md").trim(), ran.stdout.trim());
 }
 
 #[test]
@@ -320,7 +363,7 @@ fn a_pattern_that_takes_exponential_time_is_an_error() {
         "slow.yaml",
         "tests: [{id: one, criteria: x, input: q, assertions: [{type: regex, value: '^(a+)+$'}]}]",
     );
-    directory.file("out/one.txt", &format!("{}b", "a".repeat(64)));
+    directory.file("out/one.txt", format!("{}b", "a".repeat(64)));
     let ran = directory.run(&["slow.yaml", "--outputs", "out", "-o", "json"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     let reason = report(&ran.stdout)["results"][0]["evaluators"][0]["reason"].clone();

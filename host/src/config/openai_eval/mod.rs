@@ -143,15 +143,21 @@ pub(super) fn read(
         settings,
     };
     if let (Execution::Api, Some(field)) = (config.execution, execution_field) {
-        let settings = config.grader_settings();
-        let hosted =
-            Hosted::new(name.unwrap_or_default(), &config.grader, &settings, config.threshold);
-        if let Err(reason) = hosted {
-            let hint = "write `execution: local`";
-            return field.add(format!("`execution: api`: {reason}")).hint(hint).none();
-        }
+        check_hosted(field, name.unwrap_or_default(), &config)?;
     }
     Some(config)
+}
+
+/// Checks that a server can be given the grader.
+fn check_hosted(field: Field<'_>, name: &str, config: &OpenAiEvalConfig) -> Option<()> {
+    let settings = config.grader_settings();
+    match Hosted::new(name, &config.grader, &settings, config.threshold) {
+        Ok(_) => Some(()),
+        Err(reason) => {
+            let hint = "write `execution: local`";
+            field.add(format!("`execution: api`: {reason}")).hint(hint).none()
+        }
+    }
 }
 
 /// Checks that `judge` has an effect.
