@@ -25,7 +25,8 @@ impl PreparedEvaluator {
         evaluation: Evaluation,
         recording: &Recording,
     ) -> EvaluationReport {
-        let failure_reason = self.failure_reason(&evaluation.verdict, recording);
+        let missing = self.failure_reason(&evaluation.verdict, recording);
+        let failure_reason = missing.or_else(|| evaluation.failure_reason.clone());
         let mut report = self.report(evaluation);
         let turns = recording.conversation.turns.len();
         report.warnings.extend(self.not_compared(&report, turns));
