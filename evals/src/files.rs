@@ -62,7 +62,7 @@ impl Findings {
     ) -> Option<T> {
         let problems = Problems::new(text, syntax);
         let root = match syntax {
-            Syntax::Yaml => read_yaml_core_core(text).map_err(|error| {
+            Syntax::Yaml => read_yaml_core(text).map_err(|error| {
                 problems.add(error.span, error.message);
             }),
             Syntax::Json => parse_json(text, &problems),
