@@ -226,9 +226,10 @@ impl Asking<'_> {
             });
             let mut planned: Vec<Planned> = all.collect();
             let reask = self.connection.settings.reask.unwrap_or_default();
-            for _ in 0..=reask {
-                self.calls(&chains, &mut asked, planned).await;
+            self.calls(&chains, &mut asked, planned).await;
+            for _ in 0..reask {
                 planned = self.unreadable(&asked);
+                self.calls(&chains, &mut asked, planned).await;
             }
             for (chain, asked) in chains.into_iter().zip(asked) {
                 let follow_up = self.judge.follow_up(self.case, &self.connection.answers(&asked));
