@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, fmt::Write};
 
 use serde::{Serialize, Serializer};
 
-use crate::{text::float_repr, value::Value};
+use crate::{text::with_float_repr, value::Value};
 
 /// How `NaN`, `Infinity` and `-Infinity` are written, which standard JSON does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +231,7 @@ impl<W: Write> Writer<'_, W> {
 
     fn float(&mut self, float: f64) -> fmt::Result {
         if float.is_finite() {
-            return self.out.write_str(&float_repr(float));
+            return with_float_repr(float, |text| self.out.write_str(text));
         }
         match self.style.non_finite {
             NonFinite::Null => self.out.write_str("null"),

@@ -152,13 +152,15 @@ fn prompts_show_what_they_name_and_the_format_of_the_reply() {
     let directory = Directory::new();
     directory.file("ask.md", "You know {{ config.city }}.\n=====\n{{ tool_calls }} {{ output }}");
     let judge = "judge: {model: 'fake:replies.jsonl', samples: 1, cassette: c.jsonl, mode: record}";
-    let entry = format!("prompt: 'file:ask.md', config: {{city: Lund}}, {judge}");
+    let entry = format!(
+        "prompt: 'file:ask.md', system: 'Mind {{{{ config.city }}}}.', config: {{city: Lund}}, {judge}"
+    );
     run_in(&directory, &entry, &[score(1.0), score(1.0)], &[]).exits(0);
     let asked = asked(&directory);
     assert_eq!(asked.len(), 2);
     for (system, user) in &asked {
         assert!(
-            system.starts_with("You know Lund.\n\n") && system.contains("\"score\""),
+            system.starts_with("Mind Lund.\n\nYou know Lund.\n\n") && system.contains("\"score\""),
             "{system}"
         );
         assert!(user.contains("<<<tool_calls ") && user.contains("<<<output "), "{user}");
@@ -250,6 +252,7 @@ fn mistakes_have_a_position_and_a_hint() {
             "no variable `config.abb`",
             "did you mean `config.abc`?",
         ),
+        ("criteria: c, system: 'See {{ response }}'", "`system` has no variable", "in `prompt`"),
         ("threshold: 1", "the key `prompt` is missing", "or `criteria` or `rubrics`"),
         ("criteria: c, promt: p", "unknown key `promt`", "did you mean `prompt`?"),
         ("criteria: c, scope: turns", "`scope` must be one of turn, conversation", "`turn`?"),

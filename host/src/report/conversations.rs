@@ -2,7 +2,8 @@
 
 use std::{
     fmt, io,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, mpsc::sync_channel},
+    thread,
     time::Duration,
 };
 
@@ -25,6 +26,9 @@ use crate::{
 
 /// Bytes of results in memory before they go to a temporary file: those of about a thousand conversations.
 pub const REPORT_MEMORY: usize = 1 << 20;
+
+/// Number of conversations that are read together by another thread.
+const BATCH: usize = 64;
 
 /// Reports of the conversations of a run, in the order of the traces.
 ///
@@ -354,6 +358,39 @@ impl<'c> ConversationReports<'c> {
     #[must_use]
     pub fn outlines(self) -> Self {
         Self { parts: Parts::Outline, ..self }
+    }
+
+    /// Passes each report to a function. Another thread reads ahead if there are many.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read, or the function returns an error. No further one is passed.
+    pub fn try_for_each_ahead(
+        mut self,
+        mut each: impl FnMut(ConversationReport) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let first = self.by_ref().take(BATCH).collect::<Vec<_>>();
+        first.into_iter().try_for_each(|report| each(report?))?;
+        thread::scope(|scope| {
+            let (give, take) = sync_channel(2);
+            let mut ahead = Self { reader: None, ..self };
+            let read = move || {
+                loop {
+                    let batch: Vec<_> = ahead.by_ref().take(BATCH).collect();
+                    // The receiver is gone if the function has failed.
+                    if batch.is_empty() || give.send(batch).is_err() {
+                        return;
+                    }
+                }
+            };
+            if self.next >= self.inner.entries.len() {
+                return Ok(());
+            }
+            if thread::Builder::new().spawn_scoped(scope, read).is_err() {
+                return self.try_for_each(|report| each(report?));
+            }
+            take.into_iter().flatten().try_for_each(|report| each(report?))
+        })
     }
 
     /// The next report without its performance, and the performance as it is in the run file.
