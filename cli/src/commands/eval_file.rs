@@ -246,10 +246,11 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
         let write = |out: &mut dyn io::Write| match output.form {
             OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json(verbose))),
             OutputFormat::Junit => render::eval_junit(report, out),
+            // Its lines are meant as commands; text of others in them is escaped.
+            OutputFormat::Github => out.write_all(render::eval_github(report).as_bytes()),
             form => {
                 let text = match form {
                     OutputFormat::Markdown => render::eval_markdown(report),
-                    OutputFormat::Github => render::eval_github(report),
                     OutputFormat::Summary => render::eval_table(report, false, width),
                     _ => render::eval_table(report, true, width),
                 };

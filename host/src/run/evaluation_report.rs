@@ -25,7 +25,8 @@ impl PreparedEvaluator {
         evaluation: Evaluation,
         recording: &Recording,
     ) -> EvaluationReport {
-        let failure_reason = self.failure_reason(&evaluation.verdict, recording);
+        let missing = self.failure_reason(&evaluation.verdict, recording);
+        let failure_reason = missing.or_else(|| evaluation.failure_reason.clone());
         let mut report = self.report(evaluation);
         let turns = recording.conversation.turns.len();
         report.warnings.extend(self.not_compared(&report, turns));
@@ -64,13 +65,11 @@ impl PreparedEvaluator {
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
-        let was_not_started = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
-            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
-            || matches!(evaluation.verdict, Verdict::NotRun);
+        let was_not_started = self.was_not_started(&evaluation);
         let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
         let attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
-        let failed_calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
+        let failed_calls = failed_calls(&evaluation, error.is_some());
         let target_proxy = evaluation.asked.map(TargetProxyReport::from);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
@@ -79,10 +78,7 @@ impl PreparedEvaluator {
         let mut warnings = self.contradictions(&answer);
         warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
-        warnings.extend(failed_calls.map(|calls| match &error {
-            None => format!("it answered, although {calls}"),
-            Some(_) => calls,
-        }));
+        warnings.extend(failed_calls);
         if error.is_none() {
             warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
@@ -103,6 +99,13 @@ impl PreparedEvaluator {
             details: answer.details,
             target_proxy,
         }
+    }
+
+    /// Returns true if the run ended before the evaluation.
+    fn was_not_started(&self, evaluation: &Evaluation) -> bool {
+        matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
+            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
+            || matches!(evaluation.verdict, Verdict::NotRun)
     }
 
     /// Returns the error as a paragraph, and as a clause that follows the name of the evaluator where that differs.
@@ -173,6 +176,12 @@ impl PreparedEvaluator {
         let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
         program.context.variable_hint(&[stderr, details.as_deref().unwrap_or_default()])
     }
+}
+
+/// Returns the warning about calls of a program to models that failed.
+fn failed_calls(evaluation: &Evaluation, is_error: bool) -> Option<String> {
+    let calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning)?;
+    Some(if is_error { calls } else { format!("it answered, although {calls}") })
 }
 
 /// Returns a hint about a module that a Python program did not find.

@@ -200,6 +200,7 @@ fn evaluation(
     let mut evaluation = Evaluation::without_process(verdict, started.elapsed());
     evaluation.details = Some(judged.details).filter(|details| !details.is_empty());
     evaluation.warnings = judged.warnings;
+    evaluation.failure_reason = judged.failure_reason;
     evaluation
 }
 
