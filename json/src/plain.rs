@@ -233,7 +233,7 @@ fn plain_bytes(block: [u8; BLOCK]) -> usize {
         | bytes.simd_eq(u8x16::splat(b'\\'))
         | bytes.max(last_control).simd_eq(last_control);
     // With a bit for the end of the block.
-    (u32::from(special.to_bitmask()) | 1 << BLOCK).trailing_zeros() as usize
+    (special.to_bitmask() | 1 << BLOCK).trailing_zeros() as usize
 }
 
 #[cfg(test)]
