@@ -1,6 +1,6 @@
 //! JSON as JavaScript writes and compares it.
 
-use evaluator_json::{NonFinite, Value, to_indented, to_string};
+use evaluator_json::{NonFinite, Object, Value, to_indented, to_string};
 
 /// Returns the text of `JSON.stringify(value, null, 2)`.
 pub(crate) fn pretty(value: &Value) -> String {
@@ -57,6 +57,32 @@ pub(crate) fn embedded(text: &str) -> Option<Value> {
     let cut = text.get(text.find('{')?..=text.rfind('}')?)?;
     let options = evaluator_json::ParseOptions { non_finite: false, ..Default::default() };
     Some(evaluator_json::parse(cut, &options).ok()?.value)
+}
+
+/// Returns an object with these members, in this order.
+pub(crate) fn members<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
+    Value::Object(members.collect::<Object>())
+}
+
+pub(crate) fn list(items: impl IntoIterator<Item = Value>) -> Value {
+    Value::Array(items.into_iter().collect())
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    Value::String(text.to_owned())
+}
+
+pub(crate) fn number(number: Option<f64>) -> Value {
+    number.map_or(Value::Null, Value::Float)
+}
+
+pub(crate) fn whole(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+pub(crate) fn count(count: usize) -> Value {
+    whole(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use evaluator_json::{Object, Value};
+use evaluator_json::Value;
 
 use crate::{
     grade::Row,
+    json_text::{count, list, members as object, number, text, whole},
     model::{Generation, Warning},
 };
 
@@ -187,9 +188,9 @@ impl Report {
             ("generation", text(generation)),
             ("status", text(self.status().name())),
             ("summary", summary),
-            ("results", array(self.results.iter().map(|result| result.to_json(verbose)))),
-            ("warnings", array(warnings.map(|warning| text(&warning)))),
-            ("errors", array(self.errors.iter().map(|error| text(error)))),
+            ("results", list(self.results.iter().map(|result| result.to_json(verbose)))),
+            ("warnings", list(warnings.map(|warning| text(&warning)))),
+            ("errors", list(self.errors.iter().map(|error| text(error)))),
         ])
     }
 }
@@ -218,10 +219,10 @@ impl TestResult {
         ];
         members.extend(self.error.as_ref().map(|error| ("error", text(error))));
         if !self.warnings.is_empty() {
-            members.push(("warnings", array(self.warnings.iter().map(|warning| text(warning)))));
+            members.push(("warnings", list(self.warnings.iter().map(|warning| text(warning)))));
         }
         let evaluators = self.evaluators.iter().map(|evaluator| evaluator.to_json(verbose));
-        members.push(("evaluators", array(evaluators)));
+        members.push(("evaluators", list(evaluators)));
         object(members)
     }
 }
@@ -249,17 +250,17 @@ impl EvaluatorResult {
         members.extend(self.weight.map(|weight| ("weight", Value::Float(weight))));
         members.extend(self.required.map(|least| ("required", Value::Float(least))));
         if !self.rows.is_empty() {
-            members.push(("rows", array(self.rows.iter().map(row))));
+            members.push(("rows", list(self.rows.iter().map(row))));
         }
         members.extend(self.reason.as_ref().map(|reason| ("reason", text(reason))));
         if !self.missed.is_empty() {
-            members.push(("missed", array(self.missed.iter().map(|id| text(id)))));
+            members.push(("missed", list(self.missed.iter().map(|id| text(id)))));
         }
         members.extend(self.judge.as_ref().map(|judge| ("judge", judge.to_json(verbose))));
         members.extend(self.proxy.as_ref().map(|proxy| ("target_proxy", proxy.to_json())));
         if !self.members.is_empty() {
             let inner = self.members.iter().map(|member| member.to_json(verbose));
-            members.push(("members", array(inner)));
+            members.push(("members", list(inner)));
         }
         object(members)
     }
@@ -281,7 +282,7 @@ impl JudgeUse {
         }
         members.extend(self.cost.as_ref().map(|cost| ("cost", text(cost))));
         if !self.warnings.is_empty() {
-            members.push(("warnings", array(self.warnings.iter().map(|warning| text(warning)))));
+            members.push(("warnings", list(self.warnings.iter().map(|warning| text(warning)))));
         }
         if let Some((system, user)) = self.prompt.as_ref().filter(|_| verbose) {
             members.push(("prompt", object([("system", text(system)), ("user", text(user))])));
@@ -299,7 +300,7 @@ impl ProxyUse {
             ("max_calls", whole(self.max_calls)),
             ("failed", whole(self.failed)),
             ("token_usage", tokens),
-            ("models", array(self.models.iter().map(|model| text(model)))),
+            ("models", list(self.models.iter().map(|model| text(model)))),
         ];
         members.extend(self.warning.as_ref().map(|warning| ("warning", text(warning))));
         object(members)
@@ -310,29 +311,4 @@ fn row(row: &Row) -> Value {
     let mut members = vec![("text", text(&row.text)), ("passed", Value::Bool(row.passed))];
     members.extend(row.evidence.as_ref().map(|evidence| ("evidence", text(evidence))));
     object(members)
-}
-
-pub(crate) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
-    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
-    Value::Object(members.collect::<Object>())
-}
-
-pub(crate) fn array(items: impl IntoIterator<Item = Value>) -> Value {
-    Value::Array(items.into_iter().collect())
-}
-
-pub(crate) fn text(text: &str) -> Value {
-    Value::String(text.to_owned())
-}
-
-pub(crate) fn number(number: Option<f64>) -> Value {
-    number.map_or(Value::Null, Value::Float)
-}
-
-pub(crate) fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-pub(crate) fn count(count: usize) -> Value {
-    whole(u64::try_from(count).unwrap_or(u64::MAX))
 }

@@ -2,6 +2,8 @@
 
 #![no_main]
 
+use std::hint::black_box;
+
 use evaluator_host::metric::judge::{
     Template,
     llm_judge::LlmJudge,
@@ -29,11 +31,8 @@ fn read(reply: &str) {
             assert!((0.0..=1.0).contains(&score), "{score}");
         }
     }
-    match_label(reply, UnknownWord::Unreadable);
-    user_label(reply);
-    rubric_blocks(reply);
-    sentences(reply);
-    sentence_labels(reply);
+    black_box((match_label(reply, UnknownWord::Unreadable), user_label(reply)));
+    black_box((rubric_blocks(reply), sentences(reply), sentence_labels(reply)));
 }
 
 fn render(template: &str, value: &str) {

@@ -5,8 +5,8 @@ use evaluator_metrics::judge::Order;
 use evaluator_models::{Decimal, Endpoint};
 
 use crate::{
+    asked::{AskedQuestion, Chain, Sample},
     connection::Connection,
-    drive::{AskedQuestion, Chain, Sample},
     usage::Usage,
 };
 

@@ -47,9 +47,11 @@
 //!
 //! [`Subject::time_limit`] limits the time in calls. The time in queues does not count.
 
+mod asked;
 mod calls;
 mod connection;
 mod details;
+mod door;
 mod drive;
 mod prices;
 mod programs;

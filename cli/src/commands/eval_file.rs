@@ -19,13 +19,15 @@ use evaluator_evals::{
 use evaluator_host::{
     config::{ConfigError, OutputFormat},
     files::{WriteOptions, atomic_write},
-    json::to_pretty,
+    json::{ParseOptions, parse, to_pretty},
     models::{Budget, Cassette, Mode, Prices, Redactor},
     process::Cancellation,
     run::Runner,
 };
 
-use super::{broken, print, print_document, unusable, watched};
+use super::{
+    broken, print, print_document, print_with, report::append_job_summary, unusable, watched,
+};
 use crate::{
     args::{ReportOutput, RunArgs, eval_file::of_traces, outputs},
     exit, render, signals, streams,
@@ -43,8 +45,10 @@ const MAX_RETRIES: u32 = 2;
 ///
 /// An eval file is mixed with other files, or with options that belong to traces; or options of eval files are given with
 /// traces.
-pub(super) fn given(args: &RunArgs) -> Result<Option<PathBuf>, String> {
-    let Some(file) = args.traces.iter().find(|file| is_eval_file(file)) else {
+pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, String> {
+    let Some(file) =
+        args.traces.iter().find(|file| is_eval_file(file) || is_other_yaml(file, runner))
+    else {
         if let Some(file) = args.traces.iter().find(|file| is_configuration(file)) {
             return Err(format!(
                 "{} is a configuration; name it with -c, and a trace file",
@@ -85,6 +89,15 @@ fn is_configuration(file: &Path) -> bool {
         .is_some_and(|text| text.lines().any(|line| line.starts_with("evaluators:")))
 }
 
+/// Returns true if a file is YAML that is neither a configuration nor a trace: an eval file without tests, or with an error.
+fn is_other_yaml(file: &Path, runner: &Runner) -> bool {
+    beginning(file, &["yaml", "yml"]).is_some_and(|text| {
+        let parsed = parse(&text, &ParseOptions::default());
+        let is_trace = runner.trace_formats.iter().any(|format| format.detect(&text, &parsed));
+        !is_trace && !is_configuration(file)
+    })
+}
+
 /// Returns the beginning of a file with one of these extensions.
 fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
     let extension = file.extension()?.to_string_lossy().to_ascii_lowercase();
@@ -99,12 +112,6 @@ fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
 /// Runs the tests of an eval file, and writes the report.
 pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    if let Some(other) = outputs.iter().find(|output| !is_supported(output.form)) {
-        return Err(unusable(format!(
-            "the form `{}` is not available for eval files; use table, summary, json or junit",
-            other.form.name()
-        )));
-    }
     let suite = load(file)?;
     let options = options(&args.eval_file, args.threshold);
     let cancellation = runner.cancellation.clone();
@@ -120,8 +127,12 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
     let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let mut resources = Resources::new(args.jobs.unwrap_or(processors), cancellation.clone());
     resources.cassette = cassette;
-    let limits = judge.budget;
-    resources.budgets = vec![Budget::new("the run", limits, Prices::default())];
+    let mode = judge.mode();
+    let budget = Budget::new("the run", judge.budget, Prices::default());
+    if mode != Mode::Replay {
+        budget.check(plan.models()).map_err(unusable)?;
+    }
+    resources.budgets = vec![budget];
     signals::watch(cancellation);
     let count = plan.len();
     let report = watched(verbose, async |_| {
@@ -222,13 +233,6 @@ fn prepare(
     Ok((plan, cassette))
 }
 
-fn is_supported(form: OutputFormat) -> bool {
-    matches!(
-        form,
-        OutputFormat::Table | OutputFormat::Summary | OutputFormat::Json | OutputFormat::Junit
-    )
-}
-
 /// Writes the report in all requested forms. Returns the exit code.
 fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
     let code = match report.status() {
@@ -242,12 +246,23 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
         let write = |out: &mut dyn io::Write| match output.form {
             OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json(verbose))),
             OutputFormat::Junit => render::eval_junit(report, out),
-            OutputFormat::Summary => out
-                .write_all(render::printable(&render::eval_table(report, false, width)).as_bytes()),
-            _ => out
-                .write_all(render::printable(&render::eval_table(report, true, width)).as_bytes()),
+            // Its lines are meant as commands; text of others in them is escaped.
+            OutputFormat::Github => out.write_all(render::eval_github(report).as_bytes()),
+            form => {
+                let text = match form {
+                    OutputFormat::Markdown => render::eval_markdown(report),
+                    OutputFormat::Summary => render::eval_table(report, false, width),
+                    _ => render::eval_table(report, true, width),
+                };
+                out.write_all(render::printable(&text).as_bytes())
+            }
         };
-        let Some(file) = file else { return print_document(write, code) };
+        let is_for_people = matches!(output.form, OutputFormat::Table | OutputFormat::Summary);
+        let file = match file {
+            Some(file) => file,
+            None if is_for_people => return print_with(write, code),
+            None => return print_document(write, code),
+        };
         match atomic_write(file, WriteOptions::default(), write) {
             Ok(()) => code,
             Err(error) => {
@@ -255,5 +270,11 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
             }
         }
     };
-    outputs.iter().map(show).max().unwrap_or(code)
+    let code = outputs.iter().map(show).max().unwrap_or(code);
+    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
+        append_job_summary(outputs, |out| {
+            out.write_all(render::printable(&render::eval_markdown(report)).as_bytes())
+        });
+    }
+    code
 }

@@ -11,8 +11,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_runnable, eval_file, load_config, report::show, trace_format, unusable,
-    unusable_config, watched,
+    discovery, eval_file, load_config, open_session, report::show, trace_format, unusable,
+    watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -22,7 +22,7 @@ use crate::{
 /// Runs evaluators over traces, and writes the report.
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let mut args = args.resolved().map_err(unusable)?;
-    if let Some(file) = eval_file::given(&args).map_err(unusable)? {
+    if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
         return eval_file::run(&file, args, verbose, &runner);
     }
     ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
@@ -37,10 +37,8 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> 
              `eval_set` or --eval-set",
         ));
     }
-    ensure_runnable(&config, verbose)?;
-
     let mut runner = runner;
-    runner.session = Some(runner.judges(&config).map_err(unusable_config)?);
+    runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     runner.run_file = run_file(args.save_run, args.resume, &config).map_err(unusable)?;

@@ -1,6 +1,9 @@
-//! Reports of eval files: tables and JUnit.
+//! Reports of eval files: tables, Markdown, annotations and JUnit.
 
-use std::io::{self, Write};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 use evaluator_evals::report::{EvaluatorResult, Report, Status, TestResult};
 use quick_xml::{
@@ -8,29 +11,91 @@ use quick_xml::{
     events::{BytesDecl, Event},
 };
 
-use super::{Columns, counted, junit, one_line, remark};
+use super::{Columns, counted, github, junit, markdown::escaped, one_line, remark};
 
-/// Writes how a run ended to stderr.
-pub(crate) fn eval_outcome(report: &Report) {
+/// Maximum number of tests that a report in Markdown shows.
+const SHOWN: usize = 100;
+
+/// Returns how a run ended.
+fn sentence(report: &Report) -> String {
     let number = |status| report.count(status);
     let word = match report.status() {
         Status::Passed => "PASSED",
         Status::Failed => "FAILED",
         Status::Error => "ERROR",
     };
+    let tests = counted(u64::try_from(report.results.len()).unwrap_or(u64::MAX), "test");
+    format!(
+        "{word}: {tests}: {} passed, {} failed, {} with errors",
+        number(Status::Passed),
+        number(Status::Failed),
+        number(Status::Error)
+    )
+}
+
+/// Writes how a run ended to stderr.
+pub(crate) fn eval_outcome(report: &Report) {
     for error in &report.errors {
         remark(&format!("error: {}", one_line(error)));
     }
     for note in &report.notes {
         remark(&format!("warning: {}", one_line(note)));
     }
-    let tests = counted(u64::try_from(report.results.len()).unwrap_or(u64::MAX), "test");
-    remark(&format!(
-        "{word}: {tests}: {} passed, {} failed, {} with errors",
-        number(Status::Passed),
-        number(Status::Failed),
-        number(Status::Error)
-    ));
+    remark(&sentence(report));
+}
+
+/// Returns the results as Markdown: those that did not pass first. Its length is bounded.
+pub(crate) fn eval_markdown(report: &Report) -> String {
+    let mut text = format!("### {}\n", escaped(&sentence(report)));
+    let remarks: Vec<&String> = report.errors.iter().chain(&report.notes).collect();
+    if !remarks.is_empty() {
+        text.push('\n');
+    }
+    for remark in remarks {
+        let _ = writeln!(text, "- {}", escaped(&one_line(remark)));
+    }
+    text.push_str("\n| | Test | Score | |\n|---|---|---:|---|\n");
+    let mut results: Vec<&TestResult> = report.results.iter().collect();
+    results.sort_by_key(|result| match result.status {
+        Status::Error => 0,
+        Status::Failed => 1,
+        Status::Passed => 2,
+    });
+    for result in results.iter().take(SHOWN) {
+        let reason = if result.status == Status::Passed {
+            result.warnings.join("; ")
+        } else {
+            failure(result)
+        };
+        let (id, score) = (escaped(&one_line(&result.id)), score(result.score));
+        let reason = escaped(&one_line(&reason));
+        let _ = writeln!(text, "| {} | {id} | {score} | {reason} |", result.status.name());
+    }
+    if let Some(more) = results.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        let _ = writeln!(text, "\n... and {more} more.");
+    }
+    text
+}
+
+/// Returns the results as annotations of GitHub.
+pub(crate) fn eval_github(report: &Report) -> String {
+    let mut text = String::new();
+    for error in &report.errors {
+        github::command(&mut text, "error", "run", error);
+    }
+    for note in &report.notes {
+        github::command(&mut text, "warning", "run", note);
+    }
+    for result in &report.results {
+        if result.status != Status::Passed {
+            github::command(&mut text, "error", &result.id, &failure(result));
+        }
+        for warning in &result.warnings {
+            github::command(&mut text, "warning", &result.id, warning);
+        }
+    }
+    let _ = writeln!(text, "{}", sentence(report));
+    text
 }
 
 /// Returns the results as a table, with the evaluators of each test if wanted.
@@ -81,7 +146,7 @@ fn mark(status: Status) -> String {
     match status {
         Status::Passed => "[PASS]",
         Status::Failed => "[FAIL]",
-        Status::Error => "[ERROR]",
+        Status::Error => "[ERR ]",
     }
     .to_owned()
 }

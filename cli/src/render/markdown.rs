@@ -159,7 +159,7 @@ fn rank(evaluation: &EvaluationReport) -> usize {
 }
 
 /// Escapes text for a cell of a table.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in one_line(text).chars() {
         match character {

@@ -19,7 +19,7 @@ mod words;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use config_error::{config_error, config_remarks};
-pub(crate) use eval_file::{eval_junit, eval_outcome, eval_table};
+pub(crate) use eval_file::{eval_github, eval_junit, eval_markdown, eval_outcome, eval_table};
 pub(crate) use github::github;
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use junit::junit;

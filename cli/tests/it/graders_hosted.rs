@@ -1,7 +1,13 @@
 //! Graders with `execution: api`, against servers that play recorded exchanges.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::thread;
+use std::{
+    io::Write,
+    net::TcpStream,
+    process::{Child, Stdio},
+    thread,
+    time::Duration,
+};
 
 use evaluator_test_support::{
     exchanges::{assert_sent, cases, exchanges, play},
@@ -211,23 +217,63 @@ fn a_missing_key_is_found_before_anything_is_read() {
     ran.exits(2).says("http:// is for this machine only").reports_nothing();
 }
 
-#[test]
-fn an_interrupted_run_deletes_its_eval() {
-    let case = case("timed-out");
-    let server = play(case["exchanges"].as_array().unwrap());
-    let directory = Directory::new();
-    let args = write(&directory, &case, r#"{"execution": "api", "timeout": 600}"#);
+/// Starts a run whose server never finishes, and waits until the run on the server is polled.
+fn start_polling(server: &Server, directory: &Directory) -> Child {
+    let args = write(directory, &case("timed-out"), r#"{"execution": "api", "timeout": 600}"#);
     let mut command = directory.command(&args);
     command.env("OPENAI_API_KEY", DECOY).env("OPENAI_BASE_URL", format!("{}/v1", server.url()));
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let child = command.spawn().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the run is polled", || server.requests().iter().any(|it| it.method == "GET"));
+    child
+}
+
+#[test]
+fn an_interrupted_run_deletes_its_eval() {
+    let server = play(case("timed-out")["exchanges"].as_array().unwrap());
+    let directory = Directory::new();
+    let child = start_polling(&server, &directory);
     assert!(signal("INT", &child.id().to_string()));
     let ran = finish(child);
     assert_eq!(result(&ran)["outcome"], "error", "{}", ran.stdout);
     let requests = server.requests();
     assert!(requests.iter().any(|it| it.path.ends_with("/cancel")));
     assert_eq!(requests.last().unwrap().method, "DELETE");
+}
+
+#[test]
+fn a_second_interrupt_names_the_eval_that_stays() {
+    let case = case("timed-out");
+    let exchanges = case["exchanges"].as_array().unwrap().clone();
+    let played = play(&exchanges);
+    let target = played.url();
+    // It passes everything on but the cancellation, which it never answers.
+    let server = Server::start(move |request, stream| {
+        if request.path.ends_with("/cancel") {
+            thread::sleep(Duration::from_secs(60));
+            return Ok(());
+        }
+        let mut upstream = TcpStream::connect(target.trim_start_matches("http://"))?;
+        let length = request.body.len();
+        let head = format!(
+            "{} {} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n",
+            request.method, request.path
+        );
+        upstream.write_all(head.as_bytes())?;
+        upstream.write_all(&request.body)?;
+        std::io::copy(&mut upstream, stream).map(drop)
+    });
+    let directory = Directory::new();
+    let child = start_polling(&server, &directory);
+    let pid = child.id().to_string();
+    assert!(signal("INT", &pid));
+    wait_until("the run is cancelled", || {
+        server.requests().iter().any(|it| it.path.ends_with("/cancel"))
+    });
+    assert!(signal("INT", &pid));
+    let ran = finish(child);
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    let text = "the eval eval_68d2f000000000000000000000000001 was not deleted";
+    assert!(ran.stderr.contains(text), "{}", ran.stderr);
 }
 
 #[test]

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Directory, Ran, eval_set, finish, trace};
 
-pub(crate) const VALID: &str = r#"{"reasoning": "same", "is_the_agent_response_valid": "valid"}"#;
-pub(crate) const INVALID: &str =
-    r#"{"reasoning": "other", "is_the_agent_response_valid": "invalid"}"#;
+const VALID: &str = r#"{"reasoning": "same", "is_the_agent_response_valid": "valid"}"#;
+const INVALID: &str = r#"{"reasoning": "other", "is_the_agent_response_valid": "invalid"}"#;
 
 /// Lines of a script of replies.
 fn script(directory: &Directory, replies: &[&str]) {
@@ -25,7 +24,7 @@ fn run(directory: &Directory, metric: &str, more: &[&str]) -> Ran {
 }
 
 /// Runs `evaluator` without keys of models.
-pub(crate) fn evaluator(directory: &Directory, args: &[&str]) -> Ran {
+fn evaluator(directory: &Directory, args: &[&str]) -> Ran {
     let mut command = directory.command(args);
     for name in ["OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY"] {
         command.env_remove(name);

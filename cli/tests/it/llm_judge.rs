@@ -1,6 +1,7 @@
 //! `type: llm_judge`, from the configuration to the report.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
+use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
 
 use crate::support::{Directory, Ran};
@@ -20,7 +21,8 @@ fn run_in(directory: &Directory, entry: &str, replies: &[Value], more: &[&str]) 
     };
     let text = format!("evaluators:\n  - {{name: j, type: llm_judge, {entry}{judge}}}\n");
     directory.file("c.yaml", text);
-    directory.run(&[&[TRACE, "-c", "c.yaml", "-o", "json"], more].concat())
+    let json: &[&str] = if more.contains(&"-o") { &[] } else { &["-o", "json"] };
+    directory.run(&[&[TRACE, "-c", "c.yaml"], json, more].concat())
 }
 
 fn run(entry: &str, replies: &[Value]) -> Ran {
@@ -67,6 +69,7 @@ fn a_required_rubric_decides_and_its_reason_is_reported() {
         run(&format!("threshold: 0.7, {RUBRICS}"), &[checks(true, true), checks(false, true)]);
     let metric = metric(&ran.exits(1));
     assert_eq!((&metric["score"], &metric["outcome"]), (&json!(0.875), &json!("failed")));
+    assert_eq!(metric["failure_reason"], "turn 2: `a` is required and not fulfilled");
     let details = &metric["details"];
     assert_eq!(details["judge"]["missed"], json!(["turn 2: `a` is required and not fulfilled"]));
     assert_eq!(
@@ -76,6 +79,21 @@ fn a_required_rubric_decides_and_its_reason_is_reported() {
     assert_eq!(details["overall_rubric_scores"][0]["score"], 0.5);
     run(&format!("threshold: 0.7, {RUBRICS}"), &[checks(true, true), checks(true, false)]).exits(1);
     run(&format!("threshold: 0.6, {RUBRICS}"), &[checks(true, true), checks(true, false)]).exits(0);
+}
+
+#[test]
+fn every_format_names_the_reason_of_a_failure_that_the_score_does_not_show() {
+    let directory = Directory::new();
+    let judge = "judge: {model: 'fake:replies.jsonl', samples: 2, min_agreement: 0.9}";
+    let replies = [1.0, 0.9, 1.0, 0.0].map(score);
+    for form in ["table", "summary", "junit", "markdown", "json"] {
+        let entry = format!("criteria: c, threshold: 0, {judge}");
+        run_in(&directory, &entry, &replies, &["-o", form]).exits(0);
+        let entry = format!("criteria: c, threshold: 0.4, {judge}");
+        let ran = run_in(&directory, &entry, &replies, &["-o", form]).exits(1);
+        let reason = "turn 2: agreement 0.50 is below 0.9";
+        assert!(ran.stdout.contains(reason), "{form}: {}", ran.stdout);
+    }
 }
 
 #[test]
@@ -138,7 +156,7 @@ fn a_panel_has_a_vote_per_model() {
 
 /// Returns the messages of the recorded requests.
 fn asked(directory: &Directory) -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(directory.path().join("c.jsonl")).unwrap();
+    let text = directory.read("c.jsonl");
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let message = |line: &Value, index: usize| {
         line["messages"][index]["content"].as_str().unwrap().to_owned()
@@ -151,18 +169,42 @@ fn prompts_show_what_they_name_and_the_format_of_the_reply() {
     let directory = Directory::new();
     directory.file("ask.md", "You know {{ config.city }}.\n=====\n{{ tool_calls }} {{ output }}");
     let judge = "judge: {model: 'fake:replies.jsonl', samples: 1, cassette: c.jsonl, mode: record}";
-    let entry = format!("prompt: 'file:ask.md', config: {{city: Lund}}, {judge}");
+    let entry = format!(
+        "prompt: 'file:ask.md', system: 'Mind {{{{ config.city }}}}.', config: {{city: Lund}}, {judge}"
+    );
     run_in(&directory, &entry, &[score(1.0), score(1.0)], &[]).exits(0);
     let asked = asked(&directory);
     assert_eq!(asked.len(), 2);
     for (system, user) in &asked {
         assert!(
-            system.starts_with("You know Lund.\n\n") && system.contains("\"score\""),
+            system.starts_with("Mind Lund.\n\nYou know Lund.\n\n") && system.contains("\"score\""),
             "{system}"
         );
         assert!(user.contains("<<<tool_calls ") && user.contains("<<<output "), "{user}");
     }
     assert!(asked.iter().any(|(_, user)| user.contains("- a({\"x\": 1})")), "{asked:?}");
+}
+
+#[test]
+fn servers_get_the_prompt_and_the_schema_of_the_reply() {
+    let message = json!({"role": "assistant", "content": checks(true, true)});
+    let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
+    let body = json!({"model": "m", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}});
+    let json = "Content-Type: application/json";
+    let server = Server::always(response("200 OK", &[json], body.to_string()));
+    let url = server.url();
+    let judge = format!(
+        "judge: {{model: hosted_vllm/m, base_url: '{url}/v1', samples: 1, params: {{json_schema: true}}}}"
+    );
+    let ran = run_in(&Directory::new(), &format!("{RUBRICS}, {judge}"), &[], &[]).exits(0);
+    assert_eq!(metric(&ran)["score"], 1.0);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+    assert_eq!(body["messages"].as_array().unwrap().len(), 2);
+    let schema = &body["response_format"]["json_schema"]["schema"];
+    let check = &schema["properties"]["checks"]["items"];
+    assert_eq!(check["properties"]["id"]["enum"], json!(["a", "b"]), "{body}");
 }
 
 /// An eval set whose case is the conversation of [`TRACE`], with these expected answers; an empty one is left out.
@@ -227,6 +269,7 @@ fn mistakes_have_a_position_and_a_hint() {
             "no variable `config.abb`",
             "did you mean `config.abc`?",
         ),
+        ("criteria: c, system: 'See {{ response }}'", "`system` has no variable", "in `prompt`"),
         ("threshold: 1", "the key `prompt` is missing", "or `criteria` or `rubrics`"),
         ("criteria: c, promt: p", "unknown key `promt`", "did you mean `prompt`?"),
         ("criteria: c, scope: turns", "`scope` must be one of turn, conversation", "`turn`?"),

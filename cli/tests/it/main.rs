@@ -28,6 +28,8 @@ mod injection;
 mod inspect;
 mod isolation;
 mod judge;
+mod judge_server;
+mod judge_vectors;
 mod languages;
 mod large_runs;
 mod limits;

@@ -7,7 +7,12 @@ use std::{io::Write as _, path::Path};
 use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
 
-use crate::support::{Directory, Ran, finish, has, processes::wait_until, trace};
+use crate::support::{
+    Directory, Ran, finish, has,
+    processes::{signal, wait_until},
+    serving::Serving,
+    trace,
+};
 
 /// A key that must not be in any output, nor be seen by a program.
 const DECOY: &str = "sk-decoy-0123456789";
@@ -282,11 +287,46 @@ fn replies_are_recorded_and_replayed() {
             assert_eq!(one, other, "{key}");
         }
     }
+    // A tidy recording keeps what programs used.
+    run(&directory, &gone, &[MANY], &["--save-run", "run.evalrun"]).exits(0);
+    let tidy = ["judge", "tidy", "judge.cassette.jsonl", "--unused-since-run", "run.evalrun"];
+    directory.evaluator(&tidy).exits(0);
+    assert_eq!(directory.read("judge.cassette.jsonl"), cassette);
     // What was not recorded is an error, and nothing is sent.
     directory.file("asks.py", PYTHON.replace("Is it good?", "Is it bad?"));
     let ran = run(&directory, &gone, &[ONE], &[]).exits(3);
     assert!(ran.stdout.contains("not_in_cassette"), "{}", ran.stdout);
     assert_eq!(gone.requests().len(), 0);
+}
+
+#[test]
+fn a_resumed_run_asks_again_where_calls_failed_or_models_changed() {
+    if !has("python3") {
+        return println!("skipped: no python3");
+    }
+    let directory = Directory::new();
+    directory.file("asks.py", PYTHON);
+    directory.file("careless.py", CARELESS);
+    let config = |model: &str, calls: u32| {
+        format!(
+            "judge: {{model: openai/{model}}}\nevaluators:\n\
+             - {{name: asks, type: code, path: asks.py, target: {{max_calls: {calls}}}}}\n\
+             - {{name: careless, type: code, path: careless.py, target: {{max_calls: {calls}}}}}\n"
+        )
+    };
+    let more = ["--save-run", "run.evalrun", "--resume"];
+    // The careless one asks at least 3 times, one request is not JSON, and so its results are not reused.
+    for (model, calls, expected) in
+        [("a", 9, 4), ("a", 9, 3), ("b", 9, 4), ("b", 8, 4), ("b", 8, 3)]
+    {
+        directory.file("c.yaml", config(model, calls));
+        let server = good();
+        let ran = run(&directory, &server, &[ONE], &more).exits(0);
+        assert_eq!(server.requests().len(), expected, "{model} {calls}");
+        // A result that is reused has what it asked then.
+        assert_eq!(metric(&ran, 0, 0)["target_proxy"]["call_count"], 1);
+        assert_eq!(metric(&ran, 0, 1)["target_proxy"]["refused_requests"], 1);
+    }
 }
 
 #[test]
@@ -512,4 +552,39 @@ fn warm_rust_programs_have_a_proxy_for_each_document() {
     addresses.sort_unstable();
     addresses.dedup();
     assert_eq!(addresses.len(), 15, "a process and a proxy each");
+}
+
+#[test]
+fn served_and_fetched_programs_ask_too() {
+    if !has("python3") {
+        return println!("skipped: no python3");
+    }
+    let (directory, server) = (Directory::new(), good());
+    let source = PYTHON.replace("document[\"invocations\"][0][\"invocation_id\"]", "len(document)");
+    directory.file("there/asks/asks.py", source);
+    directory.file("with.rs", WITH_CLIENT);
+    directory.file(
+        "c.yaml",
+        "judge: {model: openai/judge, cassette: judge.cassette.jsonl}\nsources: {local: there}\nevaluators:\n\
+         - {name: asks, type: remote, source: local, ref: asks/asks.py, target: {}}\n\
+         - {name: with, type: code, path: with.rs, models: {judge: openai/judge}}\n",
+    );
+    let run = run(&directory, &server, &[ONE], &[]).exits(0);
+    assert_eq!(run.evaluations(0), ["asks PASSED", "with PASSED"]);
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files");
+    let variables = [
+        ("OPENAI_API_KEY", DECOY),
+        ("OPENAI_BASE_URL", &server.url()),
+        ("EVALUATOR_CACHE_DIR", cache.to_str().unwrap()),
+    ];
+    let mut serving = Serving::start_with(&directory, &["-c", "c.yaml"], &variables);
+    let document = json!({"metric_name": "m", "invocations": [{"invocation_id": "i", "user_content": "q", "final_response": "a"}]});
+    for (name, score) in [("asks", 0.75), ("with", 1.0), ("asks", 0.75), ("with", 1.0)] {
+        let answer = serving.post(&format!("/evaluators/{name}"), &document.to_string());
+        assert_eq!(answer.json()["score"], score, "{name}: {answer:?}");
+    }
+    signal("TERM", &serving.pid());
+    assert_eq!(serving.ended(), Some(0));
+    let cassette = directory.read("judge.cassette.jsonl");
+    assert!(cassette.contains(r#""metric":"asks""#) && cassette.contains("first i"), "{cassette}");
 }

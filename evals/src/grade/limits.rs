@@ -51,7 +51,7 @@ fn row(limit: &Limit, output: &Output) -> Result<Row, String> {
             ("tokens", usage.input + usage.output, limit)
         }
         Limit::ToolCalls(limit) => ("tool calls", output.tool_calls().count() as f64, limit),
-        Limit::ModelCalls(limit) => ("model calls", output.model_calls() as f64, limit),
+        Limit::ModelCalls(limit) => ("model calls", output.count_model_calls() as f64, limit),
         Limit::Exploration { target, tolerance } => {
             return Ok(exploration(target, tolerance, output));
         }

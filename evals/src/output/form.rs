@@ -18,6 +18,8 @@ pub struct Output {
     pub cost_usd: Option<f64>,
     /// Duration in milliseconds.
     pub duration_ms: Option<f64>,
+    /// Number of model calls, if it is not that of the messages of the assistant.
+    pub model_calls: Option<usize>,
     /// Time of the start.
     pub start_time: Option<String>,
     /// Time of the end.
@@ -137,10 +139,11 @@ impl Output {
         })
     }
 
-    /// Returns the number of messages of the assistant.
+    /// Returns the number of model calls: that of the messages of the assistant, if no other was recorded.
     #[must_use]
-    pub fn model_calls(&self) -> usize {
-        self.messages.iter().filter(|message| role(message) == Some("assistant")).count()
+    pub fn count_model_calls(&self) -> usize {
+        let messages = || self.messages.iter().filter(|message| role(message) == Some("assistant"));
+        self.model_calls.unwrap_or_else(|| messages().count())
     }
 }
 

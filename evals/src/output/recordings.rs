@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
 };
 
@@ -12,6 +13,7 @@ use evaluator_json::{Object, Value, parse_python};
 use super::{
     Output,
     fixtures::{SCHEMA, fixture},
+    traces,
 };
 
 /// Name of the format of transcripts.
@@ -33,13 +35,14 @@ impl Recordings {
     /// |---|---|
     /// | a directory | `ID.json`, `ID.txt`, as a `cli` target writes them; or an `index.jsonl` |
     /// | a JSONL file | fixtures of `replay`, results of AgentV 2, `index.jsonl` of AgentV 4, transcripts |
+    /// | another file | traces |
     ///
     /// # Errors
     ///
     /// A file cannot be read, or has another form.
     pub fn read(path: &Path) -> Result<Self, String> {
         if !path.is_dir() {
-            return lines(path);
+            return if holds_rows(path) { lines(path) } else { of_traces(path) };
         }
         let index = path.join("index.jsonl");
         if index.is_file() {
@@ -88,6 +91,29 @@ impl Recordings {
         let output = if self.outputs.contains_key(id) { repeated() } else { output };
         self.outputs.insert(id.to_owned(), output);
     }
+}
+
+/// Returns true if a file holds a recording per line: its first line has a key that no trace has.
+fn holds_rows(file: &Path) -> bool {
+    const KEYS: [&str; 3] = ["schema_version", "test_id", "eval_id"];
+    if !file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl")) {
+        return false;
+    }
+    let Ok(opened) = fs::File::open(file) else { return true };
+    let mut lines = BufReader::new(opened).lines();
+    let first = lines.find(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()));
+    let Some(Ok(first)) = first else { return true };
+    let row = parse_python(&first);
+    row.is_none_or(|row| KEYS.iter().any(|key| row.get(key).is_some()))
+}
+
+/// Reads the conversations of a trace file.
+fn of_traces(file: &Path) -> Result<Recordings, String> {
+    let mut recordings = Recordings::default();
+    for (id, output) in traces::read(file)? {
+        recordings.add(&id, output);
+    }
+    Ok(recordings)
 }
 
 fn text_of(file: &Path) -> Result<String, String> {

@@ -34,7 +34,7 @@ use crate::{
 };
 
 pub use recognize::is_eval_file;
-pub use suite::read;
+pub use suite::{parse, read};
 
 /// What reading an eval file depends on, apart from the file.
 #[derive(Clone)]

@@ -39,32 +39,43 @@ const OLD_KEYS: [&str; 4] = ["input_messages", "expected_messages", "expected_ou
 ///
 /// Every problem of every file, one error per file.
 pub fn read(file: &Path, surroundings: &Surroundings) -> Result<Suite, Vec<ConfigError>> {
+    match load(file, "eval file") {
+        Ok(text) => parse(file, &text, surroundings),
+        Err(error) => Err(vec![error]),
+    }
+}
+
+/// Reads the text of an eval file, and all files that it names.
+///
+/// # Errors
+///
+/// Every problem of every file, one error per file.
+pub fn parse(
+    file: &Path,
+    text: &str,
+    surroundings: &Surroundings,
+) -> Result<Suite, Vec<ConfigError>> {
     let findings = Findings::default();
     let directory = surroundings.directory.join(file);
     let directory = directory.parent().unwrap_or(&surroundings.directory).to_owned();
-    let is_lines = file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
-    let suite =
-        load(file, "eval file").map_err(|error| findings.add(error)).ok().and_then(|text| {
-            if is_lines {
-                lines(file, &text, &directory, surroundings, &findings)
-            } else {
-                findings.read_text(file, &text, syntax_of(file), |root, opened| {
-                    let root = root
-                        .or_else(|| opened.problems.add_to_file("the eval file is empty").none())?;
-                    let generation = generation(&root);
-                    let reader = reader(surroundings, &findings, &directory, generation);
-                    whole_file(&reader, root, opened)
-                })
-            }
-        });
+    let suite = if file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl")) {
+        lines(file, text, &directory, surroundings, &findings)
+    } else {
+        findings.read_text(file, text, syntax_of(file), |root, opened| {
+            let root =
+                root.or_else(|| opened.problems.add_to_file("the eval file is empty").none())?;
+            let generation = generation(&root);
+            let reader = reader(surroundings, &findings, &directory, generation);
+            whole_file(&reader, root, opened)
+        })
+    };
     let warnings = findings.finish()?;
     match suite {
         Some(suite) => Ok(Suite { warnings, ..suite }),
-        None => Err(vec![ConfigError::new(
-            file,
-            "internal error: the eval file was rejected without a reason".to_owned(),
-            None,
-        )]),
+        None => {
+            let message = "internal error: the eval file was rejected without a reason".to_owned();
+            Err(vec![ConfigError::new(file, message, None)])
+        }
     }
 }
 
@@ -356,7 +367,7 @@ fn of_file(
     tests
 }
 
-/// Reads the files that match a pattern, sorted by their paths. Files hold a list of tests or one test.
+/// Reads the files that match a pattern, sorted by their paths. Each holds a list of tests.
 fn matching(
     reader: &Reader<'_>,
     defaults: &Defaults,
@@ -369,13 +380,20 @@ fn matching(
         };
         return of_file(reader, defaults, &file, field);
     }
-    let glob = GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
+    // Only directories behind the fixed part of the pattern are searched.
+    let fixed = pattern.find(['*', '?', '{', '[']).and_then(|at| pattern.get(..at)?.rfind('/'));
+    let (base, pattern_below) = match fixed {
+        Some(at) => pattern.split_at(at + 1),
+        None => ("", pattern),
+    };
+    let base = reader.directory.join(base);
+    let glob = GlobBuilder::new(pattern_below).literal_separator(true).build();
     let glob = match glob {
         Ok(glob) => glob.compile_matcher(),
         Err(error) => return field.add(format!("not a pattern of paths: {error}")).none(),
     };
     let mut files = Vec::new();
-    files_below(reader.directory, reader.directory, 0, &mut |file, relative| {
+    files_below(&base, &base, 0, &mut |file, relative| {
         if glob.is_match(relative) {
             files.push(file.to_owned());
         }

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     grade::Row,
-    json_text::pretty,
+    json_text::{list, members as object, pretty, text},
     model::{Aggregator, Composite, Evaluator, Judge, Prompt},
-    report::{EvaluatorResult, Status, array, object, text},
+    report::{EvaluatorResult, Status},
     template::RESULTS,
 };
 
@@ -100,7 +100,7 @@ fn of_program(answered: program::Answered) -> Graded {
 fn results(members: &[EvaluatorResult], is_v2: bool) -> Value {
     let texts = |member: &EvaluatorResult, passed: bool| {
         let rows = member.rows.iter().filter(|row| row.passed == passed);
-        array(rows.map(|row| text(&row.text)).collect::<Vec<_>>())
+        list(rows.map(|row| text(&row.text)).collect::<Vec<_>>())
     };
     let assertions = |member: &EvaluatorResult| {
         let row = |row: &Row| {
@@ -108,7 +108,7 @@ fn results(members: &[EvaluatorResult], is_v2: bool) -> Value {
             members.extend(row.evidence.as_ref().map(|evidence| ("evidence", text(evidence))));
             object(members)
         };
-        array(member.rows.iter().map(row).collect::<Vec<_>>())
+        list(member.rows.iter().map(row).collect::<Vec<_>>())
     };
     let result = |member: &EvaluatorResult| {
         let verdict = match (is_v2, member.status, member.score) {

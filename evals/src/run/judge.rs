@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use evaluator_json::Value;
 use evaluator_metrics::judge::scheme::{self, Grade, Material, Scheme};
-use evaluator_models::{Answer, Call, ErrorKind, Limits, Message, ModelError, Params, Request};
+use evaluator_models::{
+    Answer, Call, ErrorKind, JsonSchema, Limits, Message, ModelError, Params, Request,
+};
 
 use super::{Shared, plan::is_v2, program, wording};
 use crate::{
     grade::Row,
-    json_text::{compact, pretty},
+    json_text::{compact, members as object, pretty, text},
     model::{Evaluator, Judge, Prompt, Test},
     output::Output,
     report::JudgeUse,
@@ -72,11 +74,17 @@ pub(super) async fn ask(
     let Some(target) = shared.plan.judges.get(&(name.clone(), asked.model.clone())) else {
         return (Err(format!("the target `{name}` was not connected")), None);
     };
+    let schema = || JsonSchema {
+        name: "verdict".to_owned(),
+        // A schema is JSON.
+        schema: serde_json::from_str(&compact(&asked.scheme.schema())).unwrap_or_default(),
+    };
     let mut session = Session {
         shared,
         target,
         params: Params {
             temperature: asked.temperature.or(target.params.temperature),
+            json_schema: target.structured.then(schema),
             ..target.params.clone()
         },
         location,
@@ -346,7 +354,6 @@ fn variable(name: &str, asked: &Judge, test: &Test, output: &Output) -> Option<S
 
 /// Returns a rubric as JSON.
 fn rubric(item: &scheme::Item) -> Value {
-    use crate::report::{object, text};
     object([
         ("id", text(&item.id)),
         ("outcome", text(&item.text)),

@@ -5,9 +5,9 @@ use evaluator_protocol::agentv::in_snake_case;
 
 use super::wording;
 use crate::{
+    json_text::{count, list, members as object, number, text},
     model::{Message, Part, Program, Test},
     output::{Output, TokenUsage},
-    report::{array, count, number, object, text},
 };
 
 /// Returns the document about the output of a test.
@@ -24,7 +24,7 @@ pub(super) fn payload(test: &Test, output: &Output, program: &Program) -> Value 
         .map(|message| message.value.clone())
         .chain(output.messages.iter().cloned());
     let all: Vec<Value> = all.collect();
-    let files = array(files(test).map(|path| text(&path)));
+    let files = list(files(test).map(|path| text(&path)));
     let usage = output.usage.map_or(Value::Null, usage);
     let start = output.start_time.as_deref().map_or(Value::Null, text);
     let end = output.end_time.as_deref().map_or(Value::Null, text);
@@ -50,7 +50,7 @@ pub(super) fn payload(test: &Test, output: &Output, program: &Program) -> Value 
         ("messages", Value::Array(all)),
         ("expected_output", expected.clone()),
         ("expected_messages", expected),
-        ("guideline_files", array([])),
+        ("guideline_files", list([])),
         ("input_files", files),
         ("metadata", test.metadata.clone().unwrap_or_default()),
         ("trace", Value::Object(trace)),
@@ -68,7 +68,7 @@ pub(super) fn payload(test: &Test, output: &Output, program: &Program) -> Value 
 }
 
 fn messages(messages: &[Message]) -> Value {
-    array(messages.iter().map(|message| message.value.clone()))
+    list(messages.iter().map(|message| message.value.clone()))
 }
 
 /// Returns the absolute paths of the files of the input.
@@ -103,13 +103,13 @@ fn summary(output: &Output, usage: &Value) -> Object {
             *number = number.saturating_add(1);
         }
         if let Some(duration) = call.duration_ms {
-            let of_tool = durations.entry(call.tool.to_owned()).or_insert_with(|| array([]));
+            let of_tool = durations.entry(call.tool.to_owned()).or_insert_with(|| list([]));
             if let Value::Array(all) = of_tool {
                 all.push(Value::Float(duration));
             }
         }
     }
-    let names = array(by_name.keys().map(|name| text(name)));
+    let names = list(by_name.keys().map(|name| text(name)));
     let mut members = vec![
         ("event_count", count(calls)),
         ("tool_names", names),
@@ -117,7 +117,7 @@ fn summary(output: &Output, usage: &Value) -> Object {
         ("tool_calls", Value::Object(by_name)),
         ("error_count", count(errors)),
         ("tool_durations", Value::Object(durations)),
-        ("llm_call_count", count(output.model_calls())),
+        ("llm_call_count", count(output.count_model_calls())),
         ("duration_ms", number(output.duration_ms)),
         ("cost_usd", number(output.cost_usd)),
     ];

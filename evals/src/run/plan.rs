@@ -101,6 +101,11 @@ impl Plan {
         self.suite.tests.get(planned.index)
     }
 
+    /// Returns provider and model of every judge, to check budgets.
+    pub fn models(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.judges.values().map(|judge| (judge.endpoint.provider(), judge.endpoint.model()))
+    }
+
     /// Returns the number of tests that will run.
     #[must_use]
     pub fn len(&self) -> usize {

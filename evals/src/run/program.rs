@@ -69,7 +69,7 @@ pub(super) async fn combine(
     program: &Program,
     results: Value,
 ) -> Result<Answered, String> {
-    let document = pretty(&crate::report::object([("results", results)]));
+    let document = pretty(&crate::json_text::members([("results", results)]));
     read(&run(shared, program, document.as_bytes(), None).await?)
 }
 

@@ -26,6 +26,8 @@ pub struct JudgeTarget {
     pub endpoint: Arc<dyn Endpoint>,
     /// Parameters of every request.
     pub params: Params,
+    /// Whether the server is held to the form of a reply by its JSON Schema.
+    pub structured: bool,
     /// Time for one request, and repetitions.
     pub limits: Limits,
 }
@@ -79,6 +81,7 @@ impl Starter {
             name: name.clone(),
             endpoint,
             params: Params::default(),
+            structured: false,
             limits: Limits::default(),
         };
         match &target.provider {
@@ -159,6 +162,7 @@ impl Starter {
                 thinking_budget: settings.thinking_budget,
                 ..Params::default()
             },
+            structured: settings.structured,
             limits: Limits { retries: settings.retries.clone(), ..Limits::default() },
         })
     }

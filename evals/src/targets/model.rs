@@ -108,6 +108,8 @@ pub struct ModelTarget {
     pub max_output_tokens: Option<u64>,
     /// Number of tokens for thinking.
     pub thinking_budget: Option<u64>,
+    /// Whether the server is held to the form of a reply by its JSON Schema.
+    pub structured: bool,
     /// Repetitions of a request.
     pub retries: Retries,
     /// Longest wait before the first repetition.

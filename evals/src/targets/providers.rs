@@ -149,6 +149,7 @@ fn model(fields: &mut Fields<'_>, prefix: &'static str, opened: Opened<'_>) -> O
     let temperature = fields.take("temperature").map(|field| field.non_negative());
     let tokens = first(fields, ["max_output_tokens", "maxOutputTokens"]).map(|field| count(&field));
     let thinking = first(fields, ["thinking_budget", "thinkingBudget"]).map(|field| count(&field));
+    let structured = fields.take("structured").map_or(Some(false), |field| field.flag());
     let (retries, first_wait) = retries(fields)?;
     Some(ModelTarget {
         prefix,
@@ -159,6 +160,7 @@ fn model(fields: &mut Fields<'_>, prefix: &'static str, opened: Opened<'_>) -> O
         temperature: optional(temperature)?,
         max_output_tokens: optional(tokens)?,
         thinking_budget: optional(thinking)?,
+        structured: structured?,
         retries,
         first_wait,
     })

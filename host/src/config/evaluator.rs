@@ -89,7 +89,8 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
-        Type::LlmJudge => llm_judge::read(name, &mut fields, reader).map(EvaluatorKind::LlmJudge),
+        Type::LlmJudge => llm_judge::read(name, &mut fields, reader)
+            .map(|it| EvaluatorKind::LlmJudge(Box::new(it))),
         Type::OpenaiEval => {
             openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
         }
@@ -133,6 +134,10 @@ fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
     };
+    if let (false, Some(node)) = (metric.asks_judge(), fields.peek("judge")) {
+        let message = format!("`{}` asks no model, so `judge` has no effect", metric.name());
+        fields.problems().warn(node.span, message);
+    }
     // agentevals accepts this key for every metric.
     if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
         MatchType::take(fields);
@@ -163,8 +168,17 @@ pub(super) fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeS
     let mut text = |key: &'static str, alias: &'static str| {
         fields.take_either(key, alias)?.text().map(str::to_owned)
     };
-    judge.base_url = text("judge_base_url", "judgeBaseUrl").or(judge.base_url);
+    let base_url = text("judge_base_url", "judgeBaseUrl");
     judge.credential_ref = text("credential_ref", "credentialRef").or(judge.credential_ref);
+    if let (Some(_), None, Some(node)) = (
+        &base_url,
+        &judge.credential_ref,
+        fields.peek("judge_base_url").or_else(|| fields.peek("judgeBaseUrl")),
+    ) {
+        let note = "`judge_base_url` is used; agentevals ignores it without `credential_ref`";
+        fields.problems().note(node.span, note);
+    }
+    judge.base_url = base_url.or(judge.base_url);
     judge
 }
 

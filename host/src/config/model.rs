@@ -106,7 +106,7 @@ pub enum EvaluatorKind {
     /// A grader of OpenAI's API.
     OpenAiEval(OpenAiEvalConfig),
     /// A judge with a prompt, rubrics or criteria of the user.
-    LlmJudge(LlmJudgeConfig),
+    LlmJudge(Box<LlmJudgeConfig>),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
     /// A function of this program of the same name, see [`linked`](crate::linked).
@@ -151,7 +151,7 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
-            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_deref(),
             _ => None,
         }
     }
@@ -161,7 +161,7 @@ impl EvaluatorConfig {
         match &mut self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
-            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_deref_mut(),
             _ => None,
         }
     }

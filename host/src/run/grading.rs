@@ -7,10 +7,13 @@ use std::{
 
 use evaluator_graders::{
     self as graders, Answers, Subject,
-    hosted::{Endpoint, EvalsClient, EvalsError, Graded, Job},
+    hosted::{EvalsClient, EvalsError, EvalsServer, Graded, Job},
 };
 use evaluator_judges::{Connection, Session};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::{
+    sync::Semaphore,
+    task::{JoinError, spawn_blocking},
+};
 
 use super::{
     RunEvent, Runner,
@@ -50,10 +53,15 @@ pub(super) struct GradedEvaluator {
 /// Who grades.
 #[derive(Debug)]
 enum By {
-    /// This program, with a model and a Python interpreter as far as they are needed.
-    Program { connection: Option<Arc<Connection>>, python: Option<PythonGrader> },
+    /// This program, with a model and a Python interpreter as far as they are needed. `base` is the base URL of the
+    /// environment.
+    Program {
+        connection: Option<Arc<Connection>>,
+        base: Option<String>,
+        python: Option<Box<PythonGrader>>,
+    },
     /// A server with the Evals API.
-    Server { endpoint: Arc<Endpoint>, places: Arc<Semaphore> },
+    Server { endpoint: Arc<EvalsServer>, places: Arc<Semaphore> },
 }
 
 /// Returns the work of a grader.
@@ -99,15 +107,18 @@ fn by_program(
         }
     };
     let needs_python = openai.grader.needs_python();
-    let python = needs_python.then(|| PythonGrader::new(runner, on_event)).transpose()?;
-    Ok(By::Program { connection, python })
+    let python =
+        needs_python.then(|| PythonGrader::new(runner, on_event)).transpose()?.map(Box::new);
+    let variables = runner.environment().variables;
+    let base = connection.as_ref().and_then(|_| variables("OPENAI_BASE_URL"));
+    Ok(By::Program { connection, base, python })
 }
 
 /// Returns the server that grades; `None` if the evaluator is not graded by one. Sends nothing.
 pub(super) fn server(
     evaluator: &EvaluatorConfig,
     runner: &Runner,
-) -> Option<Result<Endpoint, ModelError>> {
+) -> Option<Result<EvalsServer, ModelError>> {
     match &evaluator.kind {
         EvaluatorKind::OpenAiEval(openai) if openai.execution == Execution::Api => {
             Some(endpoint(openai, runner))
@@ -116,17 +127,18 @@ pub(super) fn server(
     }
 }
 
-/// Returns what to do instead of asking the models of a grader, if there is something.
+/// Returns a hint about a grader that cannot be connected.
 pub(super) fn hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
-    match &evaluator.kind {
-        EvaluatorKind::OpenAiEval(openai) if openai.grader.models().iter().any(|(_, it)| *it) => {
-            Some("`cosine:tf` compares counts of words and needs no model")
-        }
-        _ => None,
+    let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { return None };
+    let mut models = openai.grader.models().into_iter();
+    if openai.execution == Execution::Local && models.any(|(_, is_embedding)| is_embedding) {
+        return Some("`cosine:tf` compares counts of words and needs no model");
     }
+    let is_keyed = openai.server.api_key_env.is_none() && openai.server.base_url.is_some();
+    is_keyed.then_some("`api_key_env: \"\"` asks a server that needs no key")
 }
 
-fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<Endpoint, ModelError> {
+fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<EvalsServer, ModelError> {
     let environment = runner.environment();
     let variables = Arc::clone(&environment.variables);
     let value = |name: &str| variables(name).filter(|value| !value.trim().is_empty());
@@ -149,7 +161,7 @@ fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<Endpoint, Mode
     settings.key = key;
     settings.redactor = crate::models::Redactor::new(environment.secrets);
     let needs_key = openai.server.api_key_env.as_deref() != Some("");
-    Ok(Endpoint { server: Server::openai(&settings, needs_key)?, headers })
+    Ok(EvalsServer { server: Server::openai(&settings, needs_key)?, headers })
 }
 
 impl GradedEvaluator {
@@ -162,11 +174,9 @@ impl GradedEvaluator {
     pub(super) fn identity(&self) -> serde_json::Value {
         let settings = serde_json::Value::from(&Value::Object(self.config.settings.clone()));
         let by = match &self.by {
-            By::Program { connection, .. } => {
+            By::Program { connection, base, .. } => {
                 let settings = connection.as_ref().map(|it| it.settings().identity());
-                let base =
-                    std::env::var_os("OPENAI_BASE_URL").map(|it| it.to_string_lossy().into_owned());
-                serde_json::json!({"model": settings, "base": connection.as_ref().and(base)})
+                serde_json::json!({"model": settings, "base": base})
             }
             By::Server { endpoint, .. } => serde_json::json!({"server": endpoint.server.base()}),
         };
@@ -186,9 +196,9 @@ impl GradedEvaluator {
         let turns = &recording.conversation.turns;
         let input = MetricInput::new(turns, recording.golden.as_ref(), self.config.threshold);
         let mut evaluation = match &self.by {
-            By::Program { connection, python } => {
+            By::Program { connection, python, .. } => {
                 let location = format!("conversation {}", recording.conversation.trace_id);
-                let by = (connection.as_ref(), python.as_ref());
+                let by = (connection.as_ref(), python.as_deref());
                 let graded = self.grade(by, &input, &location, permits, cancellation);
                 tokio::select! {
                     biased;
@@ -264,7 +274,7 @@ impl GradedEvaluator {
     /// Has a server grade a conversation.
     async fn have_graded(
         &self,
-        endpoint: &Arc<Endpoint>,
+        endpoint: &Arc<EvalsServer>,
         input: &MetricInput<'_>,
         cancellation: &Cancellation,
     ) -> Evaluation {
@@ -282,31 +292,13 @@ impl GradedEvaluator {
             return evaluation(plan.finish(&[], Object::default()), Answers::default());
         }
         let items = plan.items().iter().map(serde_json::Value::from).collect();
-        let name = self.name.clone();
-        let (schema, criterion) = (hosted.item_schema(), hosted.criterion());
-        let (timeout, cancel) = (self.config.timeout, Cancel::default());
-        let (server, cancelled) = (Arc::clone(endpoint), cancel.clone());
-        let mut grading = spawn_blocking(move || {
-            let job = Job {
-                name: &name,
-                item_schema: serde_json::Value::from(&schema),
-                criterion: serde_json::Value::from(&criterion),
-                items,
-                timeout,
-            };
-            EvalsClient::new(&server, &SystemClock::default(), &cancelled).grade(&job)
-        });
-        let graded = tokio::select! {
-            graded = &mut grading => graded,
-            () = cancellation.cancelled() => {
-                cancel.cancel();
-                grading.await
-            }
-        };
-        match graded {
+        let characters = plan.items().iter().map(characters).sum::<i64>();
+        match self.send(endpoint, &hosted, items, cancellation).await {
             Ok(Ok(graded)) => {
                 let mut details = self.config.grader.details();
                 details.extend(details_of(&graded));
+                details.insert("server".to_owned(), Value::from(endpoint.server.base()));
+                details.insert("sent_characters".to_owned(), Value::from(characters));
                 let grades = graded.grades.iter();
                 let grades: Vec<HostedGrade> =
                     grades.map(|it| HostedGrade { score: it.score, passed: it.passed }).collect();
@@ -327,6 +319,39 @@ impl GradedEvaluator {
             Err(error) => failed(format!("the client of the server {error}")),
         }
     }
+
+    /// Sends items on a thread of its own, and waits for their grades. A cancelled run waits until the eval is deleted.
+    async fn send(
+        &self,
+        endpoint: &Arc<EvalsServer>,
+        hosted: &Hosted<'_>,
+        items: Vec<serde_json::Value>,
+        cancellation: &Cancellation,
+    ) -> Result<Result<Graded, (EvalsError, Vec<String>)>, JoinError> {
+        let (name, timeout) = (self.name.clone(), self.config.timeout);
+        let item_schema = serde_json::Value::from(&hosted.item_schema());
+        let criterion = serde_json::Value::from(&hosted.criterion());
+        let (endpoint, cancel) = (Arc::clone(endpoint), Cancel::default());
+        let cancelled = cancel.clone();
+        let mut grading = spawn_blocking(move || {
+            let job = Job { name: &name, item_schema, criterion, items, timeout };
+            EvalsClient::new(&endpoint, &SystemClock::default(), &cancelled).grade(&job)
+        });
+        tokio::select! {
+            graded = &mut grading => graded,
+            () = cancellation.cancelled() => {
+                cancel.cancel();
+                grading.await
+            }
+        }
+    }
+}
+
+/// Returns the number of characters of the values of an item.
+fn characters(item: &Value) -> i64 {
+    let values = item.as_object().into_iter().flat_map(Object::values);
+    let texts = values.filter_map(Value::as_str).map(|text| text.chars().count());
+    i64::try_from(texts.sum::<usize>()).unwrap_or(i64::MAX)
 }
 
 fn details_of(graded: &Graded) -> Object {

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{RunEvent, Runner, grading, recording::Recording};
+use super::{RunEvent, Runner, grading, model_program::ModelPrograms, recording::Recording};
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     json::Object,
@@ -63,7 +63,9 @@ impl Runner {
             let hint = evaluator.and_then(grading::hint).map(str::to_owned);
             Problem::new(format!("{name}{}", error.message), place, hint)
         };
-        let session = Session::new(config.judge.clone(), self.environment())
+        let mut environment = self.environment();
+        environment.runner = Some(Arc::new(ModelPrograms::new(self, config.file.as_deref())));
+        let session = Session::new(config.judge.clone(), environment)
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();
         for evaluator in &config.evaluators {
@@ -198,6 +200,7 @@ fn evaluation(
     let mut evaluation = Evaluation::without_process(verdict, started.elapsed());
     evaluation.details = Some(judged.details).filter(|details| !details.is_empty());
     evaluation.warnings = judged.warnings;
+    evaluation.failure_reason = judged.failure_reason;
     evaluation
 }
 

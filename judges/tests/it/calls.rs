@@ -19,9 +19,12 @@ use evaluator_models::{
 
 use crate::{INVALID, VALID, detail, lines, matched, path, scripted, session, turns};
 
-/// Models `script/NAME` that answer by a function of the name and the request.
+/// A reply to a request to the model of this name.
+type Answering = dyn Fn(&str, &Request) -> FakeReply + Send + Sync;
+
+/// Models `script/NAME` that answer by a function.
 #[derive(Clone)]
-struct Script(Arc<dyn Fn(&str, &Request) -> FakeReply + Send + Sync>);
+struct Script(Arc<Answering>);
 
 impl std::fmt::Debug for Script {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -47,7 +50,7 @@ impl Provider for Script {
 /// An endpoint that may be asked by several threads at the same time.
 struct Named {
     fake: Fake,
-    script: Arc<dyn Fn(&str, &Request) -> FakeReply + Send + Sync>,
+    script: Arc<Answering>,
     name: String,
 }
 

@@ -259,3 +259,97 @@ fn rewritten(value: &Value) -> Value {
         other => other.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        grader::{Message, Operation, Part, SamplingParams},
+        testing::{scored, turn},
+    };
+    use evaluator_traces::{conversation::Turn, eval_set::Unmatched};
+
+    fn settings(json: &str) -> Object {
+        let value = evaluator_json::parse_python(json);
+        value.and_then(|it| it.as_object().cloned()).unwrap_or_default()
+    }
+
+    fn score_model(pass_threshold: Option<f64>) -> Grader {
+        let text =
+            Template::parse("Rate {{ sample.output_text }} to {{ item.user_content }}").unwrap();
+        Grader::ScoreModel(ScoreModel {
+            model: "m".to_owned(),
+            input: vec![Message { role: "user", parts: vec![Part::Text(text)] }],
+            range: (1.0, 5.0),
+            pass_threshold,
+            params: SamplingParams::default(),
+        })
+    }
+
+    const SETTINGS: &str = r#"{"type": "score_model", "model": "m", "range": [1, 5], "colour": "red",
+        "input": [{"role": "user", "content": "Rate {{sample.output_text}} to {{ item.user_content }}"}]}"#;
+
+    #[test]
+    fn a_criterion_has_the_thresholds_and_templates_of_a_server() {
+        for (pass_threshold, sent) in [(None, 3.0), (Some(4.0), 4.0)] {
+            let grader = score_model(pass_threshold);
+            let hosted = Hosted::new("g", &grader, &settings(SETTINGS), 0.5).unwrap();
+            let criterion = to_string(&hosted.criterion(), NonFinite::Null);
+            for part in [
+                r#""content":"Rate {{ item.actual_response }} to {{ item.user_content }}""#,
+                &format!(r#""pass_threshold":{sent:.1}"#),
+                r#""range":[1,5]"#,
+            ] {
+                assert!(criterion.contains(part), "{part}: {criterion}");
+            }
+            assert!(!criterion.contains("colour"), "{criterion}");
+            let schema = to_string(&hosted.item_schema(), NonFinite::Null);
+            assert!(
+                schema.contains(r#""required":["actual_response","user_content"]"#),
+                "{schema}"
+            );
+        }
+    }
+
+    #[test]
+    fn scores_of_a_range_become_scores_from_0_to_1() {
+        let grader = score_model(None);
+        let hosted = Hosted::new("g", &grader, &settings(SETTINGS), 0.5).unwrap();
+        let recorded = |text: &str| Turn {
+            final_text: Some(text.to_owned()),
+            user_text: Some("it".to_owned()),
+            ..turn(Vec::new())
+        };
+        // The second turn has no answer, and none was expected.
+        let turns = [recorded("a"), Turn { final_text: None, ..recorded("") }, recorded("b")];
+        let input = MetricInput::new(&turns, Err(&Unmatched::NoEvalSet), 0.5);
+        let plan = hosted.plan(&input).unwrap();
+        assert_eq!(plan.items().len(), 2);
+        let grades =
+            [HostedGrade { score: 5.0, passed: true }, HostedGrade { score: 2.0, passed: false }];
+        let scored = scored(plan.finish(&grades, Object::default()));
+        assert_eq!(scored.per_turn, [Some(1.0), None, Some(0.25)]);
+        assert_eq!(scored.passed, Some(false));
+        let plan = hosted.plan(&input).unwrap();
+        assert!(matches!(plan.finish(&grades[..1], Object::default()), Outcome::Failed { .. }));
+    }
+
+    #[test]
+    fn tool_calls_are_sent_as_text_and_parts_of_them_are_refused() {
+        let check = |input: &str| Grader::StringCheck {
+            input: Template::parse(input).unwrap(),
+            reference: Template::parse("x").unwrap(),
+            operation: Operation::Like,
+        };
+        let of = |input: &str| {
+            let grader = check(input);
+            Hosted::new("g", &grader, &Object::default(), 0.5).map(|hosted| hosted.names)
+        };
+        assert_eq!(of("{{ item.tool_calls }}").unwrap(), ["actual_response", "tool_calls"]);
+        for refused in
+            ["{{ item.tool_calls[0] }}", "{{ sample.output_tools }}", "{{ sample.output_json.a }}"]
+        {
+            assert!(of(refused).is_err(), "{refused}");
+        }
+    }
+}

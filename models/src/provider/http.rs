@@ -18,6 +18,8 @@ use crate::{ErrorKind, ModelError, Redactor, Secret, request::sha};
 /// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
 const CERTIFICATES: &str = "SSL_CERT_FILE";
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Connections that are kept open for later calls.
+const MOST_IDLE: usize = 1000;
 /// Largest answer.
 const MOST: u64 = 16 << 20;
 /// Characters of a server's text in an error.
@@ -48,6 +50,9 @@ impl Server {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT_LIMIT))
+            // The queue limits connections. More idle ones than these are closed, and each call then opens its own.
+            .max_idle_connections(MOST_IDLE)
+            .max_idle_connections_per_host(MOST_IDLE)
             .user_agent(concat!("evaluator/", env!("CARGO_PKG_VERSION")));
         if is_local {
             config = config.proxy(None);

@@ -77,7 +77,7 @@ fn a_miss_shows_the_text_that_changed_and_not_the_delimiter_that_depends_on_it()
     let broker = open(&path, Mode::Replay);
     let error =
         ask(&broker, &fenced("ffffffffffffffff0123456789abcdef", "Is polite!")).unwrap_err();
-    assert!(error.message.contains(r#"differs at 2:10 (".\n0123"#), "{error}");
+    assert!(error.message.contains(r#"differs at 2:10 ("Is polite.\n0123"#), "{error}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_miss_shows_the_nearest_record() {
         (
             (|request| request.messages[1].content = "Is it Paris?\nAnswer: Pariz".to_owned())
                 as fn(&mut Request),
-            r#"messages[1] differs at 2:13 ("s" -> "z")"#,
+            r#"messages[1] differs at 2:13 ("Answer: Paris" -> "Answer: Pariz")"#,
         ),
         (|request| request.params.temperature = Some(0.5), "params.temperature absent -> 0.5"),
         (|request| drop(request.messages.pop()), "2 messages -> 1"),

@@ -1,5 +1,7 @@
 //! Recorded cases: an eval file each, with the results that are expected of it.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::{
     collections::BTreeMap,
     env, fs,

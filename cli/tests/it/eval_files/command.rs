@@ -1,5 +1,7 @@
 //! What the command line does with eval files.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::fs;
 
 use evaluator_test_support::finish;
@@ -65,7 +67,7 @@ fn recorded_outputs_are_graded_in_every_form() {
         row("two", 0, "assistant", "Rome"),
         row("one", 0, "assistant", "Rome"),
     ];
-    directory.file("transcripts.jsonl", &rows.concat());
+    directory.file("transcripts.jsonl", rows.concat());
     let index = |id: &str, path: &str| {
         format!("{}\n", json!({"test_id": id, "suite": "capitals", "answer_path": path}))
     };
@@ -80,6 +82,89 @@ fn recorded_outputs_are_graded_in_every_form() {
         assert_eq!(ran.code, Some(1), "{outputs}: {}", ran.stderr);
         assert_eq!(results(&report(&ran.stdout)), expected, "{outputs}");
     }
+}
+
+#[test]
+fn conversations_of_traces_are_graded_by_their_ids() {
+    let directory = Directory::new();
+    let booking = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/booking.json");
+    directory.file(
+        "booking.yaml",
+        "tests:
+  - id: f19a546076f78c377ed84db73490bb8e
+    criteria: x
+    input: q
+    assertions:
+      - {name: answer, type: contains, value: IC 141}
+      - {name: first, type: tool-trajectory, mode: in_order, args_match: [from], expected: [{tool: search_trains, args: {from: Utrecht}}]}
+      - {name: limits, type: execution-metrics, max_llm_calls: 2, max_tool_calls: 9, max_duration_ms: 1000000}
+",
+    );
+    let ran = directory.run(&["booking.yaml", "--outputs", booking, "-o", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stderr.contains("no test has the id of the recording"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_target_may_be_held_to_the_form_of_the_reply() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "execution: {target: t}
+tests: [{id: one, criteria: x, input: q, assertions: [{type: rubrics, criteria: [Is short]}]}]
+",
+    );
+    let reply = r#"{"checks": [{"id": "rubric-1", "reasoning": "r", "satisfied": true}], "overall_reasoning": "o"}"#;
+    for (key, expected) in [("", Value::Null), (", structured: true", json!("json_schema"))] {
+        let server = judge_server::start(Some(json!({"default": [{"text": reply}]})));
+        directory.file(
+            "targets.yaml",
+            format!(
+                "targets:
+  - {{name: t, provider: mock, response: Paris, grader_target: g}}
+  - {{name: g, provider: openai, base_url: '{}/v1', model: m{key}}}
+",
+                server.url()
+            ),
+        );
+        let ran = directory.run(&["e.yaml", "-o", "json"]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let requests = server.requests();
+        let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+        assert_eq!(body["response_format"]["type"], expected);
+        // A server on this machine needs no key.
+        assert!(!requests[0].headers.contains_key("authorization"));
+    }
+}
+
+#[test]
+fn a_budget_ends_the_questions_and_money_needs_prices() {
+    let directory = Directory::new();
+    let test = |id: &str| {
+        format!(
+            "  - {{id: {id}, criteria: x, input: q, assertions: [{{type: llm-grader, prompt: '{id} {{{{output}}}}'}}]}}\n"
+        )
+    };
+    directory.file(
+        "e.yaml",
+        format!("execution: {{target: t}}\ntests:\n{}{}", test("one"), test("two")),
+    );
+    directory.file(
+        "targets.yaml",
+        "targets:
+  - {name: t, provider: mock, response: Paris, grader_target: g}
+  - {name: g, provider: mock, response: '{\"score\": 1}'}
+",
+    );
+    let ran = directory.run(&["e.yaml", "-o", "json", "--judge-budget", "calls=1"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    let report = report(&ran.stdout);
+    assert_eq!(
+        (&report["summary"]["passed"], &report["summary"]["errors"]),
+        (&json!(1), &json!(1))
+    );
+    let ran = directory.run(&["e.yaml", "--judge-budget", "money=1"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
 }
 
 #[test]
@@ -128,8 +213,17 @@ fn forms_of_the_report() {
     );
     let summary = directory.read("s.txt");
     assert!(!summary.contains("contains-Paris") && summary.contains("[FAIL]"), "{summary}");
-    let ran = directory.run(&["capitals.yaml", "--outputs", "out", "-o", "markdown"]);
-    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+    let args = ["run", "capitals.yaml", "--outputs", "out", "-o", "markdown", "-o", "github=g.txt"];
+    let mut command = directory.command(&args);
+    command.env("GITHUB_STEP_SUMMARY", directory.join("job.md"));
+    let ran = finish(command.spawn().unwrap());
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.starts_with("### FAILED: 2 tests: 1 passed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("| failed | two | 0.0000 |"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("&lt;b>Rome"), "{}", ran.stdout);
+    let annotations = directory.read("g.txt");
+    assert!(annotations.starts_with("::error title=two::score 0 is below"), "{annotations}");
+    assert_eq!(directory.read("job.md").trim(), ran.stdout.trim());
 }
 
 #[test]
@@ -178,8 +272,12 @@ fn options_of_traces_and_of_eval_files_are_not_mixed() {
     directory
         .file("config.yaml", "evaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n");
     let jaeger = trace("a01_otlp_basic_parts");
+    directory.file("empty.yaml", "");
+    directory.file("other.yaml", "description: nothing\n");
     for (args, message) in [
-        (&["capitals.yaml", "-m", "x"][..], "--metric belongs to trace files"),
+        (&["empty.yaml"][..], "the eval file is empty"),
+        (&["other.yaml"], "the key `tests` is missing"),
+        (&["capitals.yaml", "-m", "x"], "--metric belongs to trace files"),
         (&["capitals.yaml", "--save-run", "r.evalrun"], "--save-run belongs to trace files"),
         (&["capitals.yaml", &jaeger], "run it alone"),
         (&[&jaeger, "--outputs", "out"], "--outputs belongs to AgentV eval files"),
@@ -265,7 +363,7 @@ fn a_pattern_that_takes_exponential_time_is_an_error() {
         "slow.yaml",
         "tests: [{id: one, criteria: x, input: q, assertions: [{type: regex, value: '^(a+)+$'}]}]",
     );
-    directory.file("out/one.txt", &format!("{}b", "a".repeat(64)));
+    directory.file("out/one.txt", format!("{}b", "a".repeat(64)));
     let ran = directory.run(&["slow.yaml", "--outputs", "out", "-o", "json"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     let reason = report(&ran.stdout)["results"][0]["evaluators"][0]["reason"].clone();

@@ -1,5 +1,7 @@
 //! A server of chat completions that answers from a script.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::{
     collections::HashMap,
     io::Write as _,

@@ -58,8 +58,8 @@ pub(super) fn read(
     let mut judged_by = LlmJudge::new(name.unwrap_or_default(), scheme)
         .criteria(criteria.clone().unwrap_or_default())
         .scope(scope.unwrap_or_default());
-    if let Some(system) = system.and_then(|field| field.sentence()) {
-        judged_by = judged_by.system(system);
+    if let Some(system) = system {
+        judged_by = judged_by.system(prompt::read_system(system, &constants)?);
     }
     if let Some(prompt) = prompt {
         judged_by = prompt?.apply(judged_by, &constants)?;

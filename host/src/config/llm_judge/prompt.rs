@@ -10,7 +10,7 @@ use evaluator_document::{Field, Span};
 use super::super::{paths::PathKind, read::Reader};
 use crate::{
     json::{NonFinite, Value, to_string},
-    metric::judge::{TemplateError, llm_judge::LlmJudge},
+    metric::judge::{Template, TemplateError, llm_judge::LlmJudge},
 };
 
 /// Text with which the path of a prompt starts.
@@ -81,6 +81,24 @@ pub(super) fn read_constants(field: Field<'_>) -> Vec<(String, String)> {
         (format!("config.{key}"), text)
     });
     constants.collect()
+}
+
+/// Reads instructions, which can name constants only.
+pub(super) fn read_system(field: Field<'_>, constants: &[(String, String)]) -> Option<String> {
+    let text = field.sentence()?;
+    let template = match Template::parse_with(&text, &[], constants) {
+        Ok(template) => template,
+        Err(TemplateError::Unknown { name, similar, .. }) => {
+            let hint = match similar {
+                Some(similar) => format!("did you mean `{similar}`?"),
+                None => "name values of `config` here, and other variables in `prompt`".to_owned(),
+            };
+            return field.add(format!("`system` has no variable `{name}`")).hint(hint).none();
+        }
+        Err(error) => return field.add(format!("`system`: {error}")).none(),
+    };
+    let parts = template.render(&[]).map_err(|error| field.add(error.to_string())).ok()?;
+    Some(parts.into_iter().map(|part| part.text).collect::<Vec<_>>().join("\n\n"))
 }
 
 impl Prompt<'_> {

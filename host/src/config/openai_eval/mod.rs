@@ -57,7 +57,7 @@ pub struct OpenAiEvalConfig {
     /// Server of models, or of the Evals API.
     pub server: ServerConfig,
     /// Models that are asked, and how; `None` if the grader is computed without models here.
-    pub judge: Option<JudgeSettings>,
+    pub judge: Option<Box<JudgeSettings>>,
     /// Method.
     pub grader: Grader,
     /// The entry as JSON, which identifies its results.
@@ -131,8 +131,9 @@ pub(super) fn read(
         base_url: server.base_url.as_deref(),
         api_key_env: server.api_key_env.as_deref(),
     };
-    let judge =
-        asks.then(|| evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()));
+    let judge = asks.then(|| {
+        Box::new(evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()))
+    });
     let config = OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,
@@ -143,15 +144,21 @@ pub(super) fn read(
         settings,
     };
     if let (Execution::Api, Some(field)) = (config.execution, execution_field) {
-        let settings = config.grader_settings();
-        let hosted =
-            Hosted::new(name.unwrap_or_default(), &config.grader, &settings, config.threshold);
-        if let Err(reason) = hosted {
-            let hint = "write `execution: local`";
-            return field.add(format!("`execution: api`: {reason}")).hint(hint).none();
-        }
+        check_hosted(field, name.unwrap_or_default(), &config)?;
     }
     Some(config)
+}
+
+/// Checks that a server can be given the grader.
+fn check_hosted(field: Field<'_>, name: &str, config: &OpenAiEvalConfig) -> Option<()> {
+    let settings = config.grader_settings();
+    match Hosted::new(name, &config.grader, &settings, config.threshold) {
+        Ok(_) => Some(()),
+        Err(reason) => {
+            let hint = "write `execution: local`";
+            field.add(format!("`execution: api`: {reason}")).hint(hint).none()
+        }
+    }
 }
 
 /// Checks that `judge` has an effect.
