@@ -107,15 +107,20 @@ pub(super) fn any_value(object: Object, problems: &mut Vec<String>) -> Option<Va
     any_value_at(object, 0, problems)
 }
 
+/// Takes the text of an `AnyValue` that is nothing else, as most are, without a search.
+fn only_text(object: &mut Object) -> Option<String> {
+    match (object.len(), object.get_index_mut(0)) {
+        (1, Some((key, Value::String(text)))) if key == "stringValue" => Some(mem::take(text)),
+        _ => None,
+    }
+}
+
 fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) -> Option<Value> {
     if depth > MAX_DEPTH {
         return Some(Value::Null);
     }
-    // What most values are, without a search.
-    if let (1, Some((key, Value::String(text)))) = (object.len(), object.get_index_mut(0))
-        && key == "stringValue"
-    {
-        return Some(Value::String(mem::take(text)));
+    if let Some(text) = only_text(&mut object) {
+        return Some(Value::String(text));
     }
     camel_keys(&mut object);
     if let Some(value) = object.swap_remove("stringValue") {
@@ -145,14 +150,7 @@ fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) ->
         return Some(text.map_or(Value::Null, Value::String));
     }
     if object.contains_key("arrayValue") {
-        let values = take(&mut object_or_empty(take(&mut object, "arrayValue")), "values");
-        let mut out = Vec::new();
-        for item in part_items(values, "arrayValue.values", problems) {
-            if let Value::Object(item) = item {
-                out.push(any_value_at(item, depth + 1, problems).unwrap_or_default());
-            }
-        }
-        return Some(Value::Array(out));
+        return Some(Value::Array(array(object, depth, problems)));
     }
     if object.contains_key("kvlistValue") {
         let values = take(&mut object_or_empty(take(&mut object, "kvlistValue")), "values");
@@ -171,6 +169,18 @@ fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) ->
         return Some(Value::Object(out));
     }
     None
+}
+
+/// Returns the items of an `arrayValue`; those that are not objects are left out.
+fn array(mut object: Object, depth: usize, problems: &mut Vec<String>) -> Vec<Value> {
+    let values = take(&mut object_or_empty(take(&mut object, "arrayValue")), "values");
+    let mut out = Vec::new();
+    for item in part_items(values, "arrayValue.values", problems) {
+        if let Value::Object(item) = item {
+            out.push(any_value_at(item, depth + 1, problems).unwrap_or_default());
+        }
+    }
+    out
 }
 
 /// Puts the leaves of `object` into `out` under dotted keys that start with `prefix`.
