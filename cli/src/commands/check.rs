@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use evaluator_host::run::Runner;
 
-use super::{
-    discovery, eval_file, load_config, open_session, show_table, watched,
-};
+use super::{discovery, eval_file, load_config, open_session, show_table, watched};
 use crate::{exit, render, render::Columns, signals};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.

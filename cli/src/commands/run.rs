@@ -11,8 +11,7 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, eval_file, load_config, open_session, report::show, trace_format, unusable,
-    watched,
+    discovery, eval_file, load_config, open_session, report::show, trace_format, unusable, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
