@@ -65,7 +65,7 @@ fn agentvs_own_client_asks_our_proxy() {
     );
     fs::write(directory.join("c.yaml"), config).unwrap();
     let trace = build::root().join("examples/traces/expenses.jsonl");
-    let mut command = place.command(&program("evaluator"));
+    let mut command = place.command(program("evaluator"));
     command.current_dir(&directory).arg("run").arg(trace).args(["-c", "c.yaml", "-o", "json"]);
     let said = place.run(&mut command);
     let report: Value =
