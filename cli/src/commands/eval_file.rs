@@ -36,6 +36,9 @@ use crate::{
 /// Beginning of a file that is looked at; whole eval files are hardly ever longer, traces often are.
 const BEGINNING: u64 = 4 << 20;
 
+/// Bytes that tell the common traces apart.
+const FIRST_LOOK: u64 = 1024;
+
 /// Repetitions of commands that took too long.
 const MAX_RETRIES: u32 = 2;
 
@@ -98,14 +101,18 @@ fn is_other_yaml(file: &Path, runner: &Runner) -> bool {
     })
 }
 
-/// Returns the beginning of a file with one of these extensions.
+/// Returns the beginning of a file with one of these extensions, if it does not start like a trace.
 fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
     let extension = file.extension()?.to_string_lossy().to_ascii_lowercase();
     if !extensions.contains(&&*extension) || !file.is_file() {
         return None;
     }
-    let mut bytes = Vec::new();
-    fs::File::open(file).ok()?.take(BEGINNING).read_to_end(&mut bytes).ok()?;
+    let (mut bytes, mut file) = (Vec::new(), fs::File::open(file).ok()?);
+    file.by_ref().take(FIRST_LOOK).read_to_end(&mut bytes).ok()?;
+    if read::is_span_data(&String::from_utf8_lossy(&bytes)) {
+        return None;
+    }
+    file.take(BEGINNING).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -172,7 +172,7 @@ mod tests {
     fn contradictions_are_named() {
         assert_eq!(
             request("my_check.py", Some(Language::Javascript), None).unwrap_err(),
-            "`my_check.py` stands for Python, `--runtime js` for JavaScript; remove one of them"
+            "`my_check.py` selects Python, and `--runtime js` selects JavaScript; remove one of them"
         );
         assert_eq!(
             request("my_check", Some(Language::Python), Some(Template::TypedConfig)).unwrap_err(),

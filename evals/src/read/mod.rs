@@ -33,7 +33,7 @@ use crate::{
     model::Generation,
 };
 
-pub use recognize::is_eval_file;
+pub use recognize::{is_eval_file, is_span_data};
 pub use suite::{parse, read};
 
 /// What reading an eval file depends on, apart from the file.

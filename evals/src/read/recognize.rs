@@ -47,16 +47,32 @@ pub fn is_eval_file(file: &Path, text: &str) -> bool {
                     .any(|key| text.lines().any(|line| line.starts_with(&format!("{key}:")))),
             }
         }
-        Some("json") => read_json(text).is_ok_and(|document| has_any(&document.root, &TESTS)),
+        Some("json") if may_have_any(text, &TESTS) => {
+            read_json(text).is_ok_and(|document| has_any(&document.root, &TESTS))
+        }
         Some("jsonl") => {
-            let mut rows = text.lines().filter(|line| !line.trim().is_empty());
-            let first = rows.find_map(|line| read_json(line).ok());
+            let rows = text.lines().filter(|line| !line.trim().is_empty());
+            let mut rows = rows.take_while(|row| !is_span_data(row));
+            let first = rows.find_map(|row| read_json(row).ok());
             first.is_some_and(|row| {
                 has_any(&row.root, &ROW_KEYS) && !has_any(&row.root, &TRACE_KEYS)
             })
         }
         _ => false,
     }
+}
+
+/// Returns true if a JSON text starts like the common traces: as an object with one of their keys first. Traces may be large,
+/// so they are told apart without being parsed.
+#[must_use]
+pub fn is_span_data(text: &str) -> bool {
+    let first = text.trim_start().trim_start_matches(['{', '[', ' ', '\n']);
+    ["\"resourceSpans\"", "\"traceID\"", "\"data\""].iter().any(|key| first.starts_with(key))
+}
+
+/// Returns true if the text of a JSON document may have one of the keys. Most documents need not be parsed.
+fn may_have_any(text: &str, keys: &[&str]) -> bool {
+    !is_span_data(text) && keys.iter().any(|key| text.contains(&format!("\"{key}\"")))
 }
 
 fn is_suite(root: &Node) -> bool {
