@@ -176,7 +176,7 @@ mod tests {
         );
         assert_eq!(
             request("my_check", Some(Language::Python), Some(Template::TypedConfig)).unwrap_err(),
-            "`--runtime py` stands for Python, `--template typed-config` for Rust; remove one of them"
+            "`--runtime py` selects Python, and `--template typed-config` selects Rust; remove one of them"
         );
     }
 
