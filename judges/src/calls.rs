@@ -113,8 +113,10 @@ fn reply(call: &Asked, names: &[String]) -> Option<Value> {
             if let Some(reported) = &answer.reply.model_reported {
                 set("model_reported", reported.as_str().into());
             }
-            set("key", answer.key.as_str().into());
-            set("recorded_sample", count(call.sample.into()));
+            if let Some(key) = &answer.key {
+                set("key", key.as_str().into());
+                set("recorded_sample", count(call.sample.into()));
+            }
         }
         Err(error) => {
             set("error", error.to_string().into());

@@ -120,8 +120,10 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
             if let Some(reported) = &answer.reply.model_reported {
                 set("model_reported", reported.as_str().into());
             }
-            set("key", answer.key.as_str().into());
-            set("recorded_sample", count(sample.number.into()));
+            if let Some(key) = &answer.key {
+                set("key", key.as_str().into());
+                set("recorded_sample", count(sample.number.into()));
+            }
         }
         Err(error) => {
             set("error", error.to_string().into());

@@ -88,8 +88,8 @@ impl<'a> Call<'a> {
 pub struct Answer {
     /// Reply. It may be unreadable: see [`Reply::readable`].
     pub reply: Reply,
-    /// Key of the request in cassettes.
-    pub key: String,
+    /// Key of the request in the cassette; `None` without a cassette.
+    pub key: Option<String>,
     /// Whether the reply was in the cassette before the run.
     pub is_replayed: bool,
     /// Requests that were sent.
@@ -198,7 +198,9 @@ impl Broker {
             let params = endpoint.parameters(&call.request.params)?;
             let identity = Identity::new(provider, model, &params, call.request);
             match cassette.look_up(&identity)? {
-                Some(recorded) => self.complete(recorded.into(), call, identity).map(Some),
+                Some(recorded) => {
+                    self.complete(recorded.into(), call, Some(identity.key)).map(Some)
+                }
                 None => Ok(None),
             }
         };
@@ -225,24 +227,22 @@ impl Broker {
         let endpoint = call.endpoint;
         let (provider, model) = (endpoint.provider(), endpoint.model());
         let params = endpoint.parameters(&call.request.params)?;
+        let Some(cassette) = self.cassette_of(call) else {
+            let (answer, settled) = self.ask_server(call, &params)?;
+            settled?;
+            return self.complete(answer, call, None);
+        };
         let identity = Identity::new(provider, model, &params, call.request);
-        let cassette = self.cassette_of(call);
-        let claim = cassette.map(|cassette| cassette.claim(&identity, &self.cancel)).transpose()?;
-        let answer = match claim {
-            Some(Claim::Recorded(recorded)) => recorded.into(),
-            Some(Claim::Ask(recording)) => {
+        let answer = match cassette.claim(&identity, &self.cancel)? {
+            Claim::Recorded(recorded) => recorded.into(),
+            Claim::Ask(recording) => {
                 let (answer, settled) = self.ask_server(call, &params)?;
                 recording.store(&identity, &answer.reply);
                 settled?;
                 answer
             }
-            None => {
-                let (answer, settled) = self.ask_server(call, &params)?;
-                settled?;
-                answer
-            }
         };
-        self.complete(answer, call, identity)
+        self.complete(answer, call, Some(identity.key))
     }
 
     /// Adds cost, warnings and key to an answer.
@@ -254,7 +254,7 @@ impl Broker {
         &self,
         mut answer: Answer,
         call: &Call<'_>,
-        identity: Identity<'_>,
+        key: Option<String>,
     ) -> Result<Answer, ModelError> {
         let (provider, model) = (call.endpoint.provider(), call.endpoint.model());
         let usage = answer.reply.usage.as_ref();
@@ -269,7 +269,7 @@ impl Broker {
         {
             answer.warnings.push(format!("`{model}` was answered by `{reported}`"));
         }
-        answer.key = identity.key;
+        answer.key = key;
         Ok(answer)
     }
 

@@ -24,6 +24,9 @@ const ROW_KEYS: [&str; 10] = [
 const TRACE_KEYS: [&str; 5] =
     ["resourceSpans", "resourceLogs", "resourceMetrics", "traceID", "spans"];
 
+/// Key of ADK's eval sets, which have `eval_cases`, too.
+const EVAL_SET: &str = "eval_set_id";
+
 /// Keys that only an eval file has beside its tests; they identify one whose tests were forgotten.
 const SUITE_KEYS: [&str; 4] = ["execution", "assertions", "assert", "dataset"];
 
@@ -47,9 +50,9 @@ pub fn is_eval_file(file: &Path, text: &str) -> bool {
                     .any(|key| text.lines().any(|line| line.starts_with(&format!("{key}:")))),
             }
         }
-        Some("json") if may_have_any(text, &TESTS) => {
-            read_json(text).is_ok_and(|document| has_any(&document.root, &TESTS))
-        }
+        Some("json") if may_have_any(text, &TESTS) => read_json(text).is_ok_and(|document| {
+            has_any(&document.root, &TESTS) && !has_any(&document.root, &[EVAL_SET])
+        }),
         Some("jsonl") => {
             let rows = text.lines().filter(|line| !line.trim().is_empty());
             let mut rows = rows.take_while(|row| !is_span_data(row));

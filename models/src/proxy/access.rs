@@ -250,7 +250,7 @@ impl Account {
         if let Some(answer) = answer {
             usage.add_tokens(&answer.reply.usage.unwrap_or_default());
             usage.add_cost(answer.cost);
-            usage.recordings.insert((answer.key.clone(), sample));
+            usage.recordings.extend(answer.key.clone().map(|key| (key, sample)));
         }
         made.end(usage, error);
     }
