@@ -1,5 +1,6 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
+mod judge;
 mod run;
 
 use std::{
@@ -29,6 +30,7 @@ use evaluator_host::{
     trace::TraceFormats,
 };
 
+pub(crate) use self::judge::JudgeCommand;
 use self::run::{GROUPINGS, ReportOutputParser};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use crate::{
@@ -135,6 +137,9 @@ pub(crate) enum Command {
     /// Send the documents and faults of every host to a program, and report what each host would record
     #[command(after_help = CONFORM_EXIT_CODES)]
     Conform(ConformArgs),
+    /// Prompts of judges, and files with their recorded replies
+    #[command(subcommand)]
+    Judge(JudgeCommand),
     /// Serve evaluators over HTTP, for hosts that send documents themselves
     #[command(after_help = SERVE_EXIT_CODES)]
     Serve(ServeArgs),

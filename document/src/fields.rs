@@ -44,7 +44,9 @@ impl<'n> Fields<'n> {
         self.problems
     }
 
-    fn entries(&self) -> &'n [(Node, Node)] {
+    /// Returns all keys and values, also those that were not taken.
+    #[must_use]
+    pub fn entries(&self) -> &'n [(Node, Node)] {
         match &self.node.kind {
             NodeKind::Mapping(entries) => entries,
             _ => &[],

@@ -91,8 +91,9 @@ pub trait Metric: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Returns what judges the metric once a model can be asked, and the rubrics of its settings. `None` by default.
-    fn judge(&self) -> Option<(&'static dyn judge::Judge, &[judge::Rubric])> {
+    /// Returns what judges the metric, and the criterion of its settings. Its samples, rules and prompts are replaced by those
+    /// of the judge's settings. `None` by default: the metric asks no model.
+    fn judge(&self) -> Option<(Arc<dyn judge::Judge>, judge::Criterion)> {
         None
     }
 

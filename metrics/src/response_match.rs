@@ -125,7 +125,7 @@ mod tests {
         let turn = Turn { final_text: answer.map(str::to_owned), ..testing::turn(Vec::new()) };
         let parts = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
         let expected = ExpectedTurn { final_parts: expected.map(parts), ..ExpectedTurn::default() };
-        let case = EvalCase { id: "c".to_owned(), turns: vec![expected] };
+        let case = EvalCase { id: "c".to_owned(), turns: vec![expected], ..EvalCase::default() };
         scored(ResponseMatch.evaluate(&MetricInput::new(&[turn], Ok(&case), 0.5))).score
     }
 

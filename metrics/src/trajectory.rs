@@ -239,7 +239,11 @@ mod tests {
             tool_calls: calls.iter().map(call).collect(),
             ..ExpectedTurn::default()
         };
-        EvalCase { id: "c".to_owned(), turns: turns.iter().map(turn).collect() }
+        EvalCase {
+            id: "c".to_owned(),
+            turns: turns.iter().map(turn).collect(),
+            ..EvalCase::default()
+        }
     }
 
     fn evaluate(turns: &[Turn], golden: Result<&EvalCase, &Unmatched>) -> Outcome {

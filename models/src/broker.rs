@@ -1,7 +1,7 @@
 //! The broker: every call to a model goes through it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -13,7 +13,7 @@ use crate::{
     Budget, Cancel, Cassette, Clock, Concurrency, Endpoint, ErrorKind, Mode, ModelError, Prices,
     Reply, Request, SystemClock,
     budget::Reservation,
-    cassette::{Claim, Identity},
+    cassette::{Claim, Identity, Recorded},
     clock::lock,
     error::Retry,
     queue::{Queue, too_long},
@@ -70,12 +70,17 @@ pub struct Call<'a> {
     pub budgets: &'a [Budget],
     /// Limit of the time in requests, without the time in queues.
     pub time_limit: Option<Duration>,
+    /// Time for one request, and repetitions, instead of those of the broker. The limits of queues are those of
+    /// [`Broker::limit`].
+    pub limits: Option<&'a Limits>,
+    /// Cassette instead of that of the broker.
+    pub cassette: Option<&'a Cassette>,
 }
 
 impl<'a> Call<'a> {
     /// Creates a call without budgets and without a limit of time.
     pub fn new(endpoint: &'a dyn Endpoint, request: &'a Request) -> Self {
-        Self { endpoint, request, budgets: &[], time_limit: None }
+        Self { endpoint, request, budgets: &[], time_limit: None, limits: None, cassette: None }
     }
 }
 
@@ -87,7 +92,7 @@ pub struct Answer {
     pub reply: Reply,
     /// Key of the request in cassettes.
     pub key: String,
-    /// Whether the reply comes from a cassette.
+    /// Whether the reply was in the cassette before the run.
     pub is_replayed: bool,
     /// Requests that were sent.
     pub attempts: u32,
@@ -120,6 +125,13 @@ struct Progress {
     duration: Duration,
     started: Duration,
     first_sent: Option<Duration>,
+}
+
+impl From<Recorded> for Answer {
+    fn from(Recorded { reply, is_fresh }: Recorded) -> Self {
+        // A reply that an equal call of the same run asked for was not there before the run.
+        Self { reply, is_replayed: !is_fresh, ..Self::default() }
+    }
 }
 
 impl Broker {
@@ -177,17 +189,49 @@ impl Broker {
         self.answer(call).map_err(|error| error.of_model(provider, model))
     }
 
+    /// Returns the answer if it is known without sending anything and without waiting: it is recorded, or it must not be asked
+    /// for. `None` if [`ask`](Self::ask) would ask a server or wait for an equal call.
+    #[must_use]
+    pub fn recorded(&self, call: &Call<'_>) -> Option<Result<Answer, ModelError>> {
+        let endpoint = call.endpoint;
+        let (provider, model) = (endpoint.provider(), endpoint.model());
+        let cassette = self.cassette_of(call)?;
+        let answer = || {
+            let params = endpoint.parameters(&call.request.params)?;
+            let identity = Identity::new(provider, model, &params, call.request);
+            match cassette.look_up(&identity)? {
+                Some(recorded) => self.complete(recorded.into(), call, identity).map(Some),
+                None => Ok(None),
+            }
+        };
+        let result = answer().map_err(|error: ModelError| error.of_model(provider, model));
+        result.transpose()
+    }
+
+    /// Limits the queue of a server and key. Endpoints that share a queue share the smallest of their limits.
+    pub fn limit(&self, endpoint: &dyn Endpoint, concurrency: &Concurrency) {
+        match lock(&self.queues).entry(endpoint.queue()) {
+            Entry::Occupied(queue) => queue.get().tighten(concurrency),
+            Entry::Vacant(vacant) => {
+                vacant.insert(Arc::new(Queue::new(concurrency.clone())));
+            }
+        }
+    }
+
+    /// Returns the cassette of a call, if it is used.
+    fn cassette_of<'c>(&'c self, call: &Call<'c>) -> Option<&'c Cassette> {
+        call.cassette.or(self.cassette.as_ref()).filter(|cassette| cassette.mode() != Mode::Off)
+    }
+
     fn answer(&self, call: &Call<'_>) -> Result<Answer, ModelError> {
         let endpoint = call.endpoint;
         let (provider, model) = (endpoint.provider(), endpoint.model());
         let params = endpoint.parameters(&call.request.params)?;
         let identity = Identity::new(provider, model, &params, call.request);
-        let cassette = self.cassette.as_ref().filter(|cassette| cassette.mode() != Mode::Off);
+        let cassette = self.cassette_of(call);
         let claim = cassette.map(|cassette| cassette.claim(&identity, &self.cancel)).transpose()?;
-        let mut answer = match claim {
-            Some(Claim::Recorded(reply)) => {
-                Answer { reply: *reply, is_replayed: true, ..Answer::default() }
-            }
+        let answer = match claim {
+            Some(Claim::Recorded(recorded)) => recorded.into(),
             Some(Claim::Ask(recording)) => {
                 let (answer, settled) = self.ask_server(call, &params)?;
                 recording.store(&identity, &answer.reply);
@@ -200,6 +244,21 @@ impl Broker {
                 answer
             }
         };
+        self.complete(answer, call, identity)
+    }
+
+    /// Adds cost, warnings and key to an answer.
+    ///
+    /// # Errors
+    ///
+    /// The model refused to answer, or the server withheld the answer.
+    fn complete(
+        &self,
+        mut answer: Answer,
+        call: &Call<'_>,
+        identity: Identity<'_>,
+    ) -> Result<Answer, ModelError> {
+        let (provider, model) = (call.endpoint.provider(), call.endpoint.model());
         let usage = answer.reply.usage.as_ref();
         let price = self.prices.get(provider, model);
         answer.cost = price.zip(usage).and_then(|(price, usage)| price.cost(usage));
@@ -239,7 +298,7 @@ impl Broker {
                 }
                 Err(error) => {
                     let error = ModelError { attempts: progress.attempts, ..error };
-                    self.pause(error, &progress)?;
+                    self.pause(error, &progress, &self.limits(call).retries)?;
                 }
             }
         }
@@ -261,12 +320,13 @@ impl Broker {
             return Err(ModelError::new(ErrorKind::DeadlineExceeded, text));
         }
         let endpoint = call.endpoint;
-        let permit = queue.acquire(&*self.clock, &self.cancel, self.limits.retries.max_wait)?;
+        let max_wait = self.limits(call).retries.max_wait;
+        let permit = queue.acquire(&*self.clock, &self.cancel, max_wait)?;
         let reservation = Reservation::new(call.budgets, endpoint.provider(), endpoint.model())?;
         let sent = self.clock.now();
         progress.first_sent.get_or_insert(sent);
         progress.attempts = progress.attempts.saturating_add(1);
-        let limit = self.limits.timeout.min(left.unwrap_or(Duration::MAX));
+        let limit = self.limits(call).timeout.min(left.unwrap_or(Duration::MAX));
         let result = endpoint.send(call.request, params, limit);
         let took = self.clock.now().saturating_sub(sent);
         progress.duration = progress.duration.saturating_add(took);
@@ -294,8 +354,12 @@ impl Broker {
     }
 
     /// Waits before the next request of a call, or returns the error if there is none.
-    fn pause(&self, error: ModelError, progress: &Progress) -> Result<(), ModelError> {
-        let retries = &self.limits.retries;
+    fn pause(
+        &self,
+        error: ModelError,
+        progress: &Progress,
+        retries: &Retries,
+    ) -> Result<(), ModelError> {
         let attempts = match error.retry() {
             Retry::Never => 0,
             Retry::Once => 2.min(retries.attempts),
@@ -331,6 +395,10 @@ impl Broker {
             self.clock.wait(wait, &self.cancel);
         }
         Ok(())
+    }
+
+    fn limits<'l>(&'l self, call: &Call<'l>) -> &'l Limits {
+        call.limits.unwrap_or(&self.limits)
     }
 
     fn queue(&self, endpoint: &dyn Endpoint) -> Arc<Queue> {

@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Refused,
     /// The answer is not one of the provider's format.
     BadAnswer,
+    /// The answer has no reply.
+    NoReply,
     /// The budget is spent.
     BudgetExceeded,
     /// A budget of tokens or money needs usage, and the answer has none.
@@ -74,6 +76,7 @@ impl ErrorKind {
             Self::Blocked => "blocked",
             Self::Refused => "refused",
             Self::BadAnswer => "bad_answer",
+            Self::NoReply => "no_reply",
             Self::BudgetExceeded => "budget_exceeded",
             Self::UsageMissing => "usage_missing",
             Self::NotInCassette => "not_in_cassette",
@@ -93,7 +96,7 @@ impl ErrorKind {
     pub(crate) fn retry(self) -> Retry {
         match self {
             Self::RateLimited | Self::Unavailable | Self::Network | Self::Timeout => Retry::Backoff,
-            Self::BadAnswer => Retry::Once,
+            Self::BadAnswer | Self::NoReply => Retry::Once,
             _ => Retry::Never,
         }
     }

@@ -35,6 +35,7 @@ impl Default for Concurrency {
 
 #[derive(Debug)]
 struct State {
+    settings: Concurrency,
     in_flight: usize,
     limit: usize,
     /// Good answers since the limit changed.
@@ -48,9 +49,36 @@ struct State {
     tokens: VecDeque<(Duration, u64)>,
 }
 
+impl State {
+    /// Returns the time until the rate permits another request.
+    fn wait_for_rate(&mut self, now: Duration) -> Duration {
+        let is_over = |time: Duration| time.saturating_add(MINUTE) <= now;
+        let left = |time: Duration| time.saturating_add(MINUTE).saturating_sub(now);
+        let mut wait = Duration::ZERO;
+        if let Some(most) = self.settings.requests_per_minute {
+            while self.sent.front().is_some_and(|time| is_over(*time)) {
+                self.sent.pop_front();
+            }
+            if self.sent.len() as u64 >= most.max(1) {
+                wait = self.sent.front().map(|time| left(*time)).unwrap_or_default();
+            }
+        }
+        if let Some(most) = self.settings.tokens_per_minute {
+            while self.tokens.front().is_some_and(|(time, _)| is_over(*time)) {
+                self.tokens.pop_front();
+            }
+            let sum = self.tokens.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(*it));
+            if sum >= most.max(1) {
+                let first = self.tokens.front().map(|(time, _)| left(*time)).unwrap_or_default();
+                wait = wait.max(first);
+            }
+        }
+        wait
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Queue {
-    settings: Concurrency,
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -67,6 +95,7 @@ impl Queue {
         let max = settings.max.max(1);
         let limit = if settings.adaptive { FIRST_LIMIT.min(max) } else { max };
         let state = State {
+            settings,
             in_flight: 0,
             limit,
             good: 0,
@@ -76,7 +105,23 @@ impl Queue {
             sent: VecDeque::new(),
             tokens: VecDeque::new(),
         };
-        Self { settings, state: Mutex::new(state), freed: Condvar::new() }
+        Self { state: Mutex::new(state), freed: Condvar::new() }
+    }
+
+    /// Lowers the limits to these, where they are smaller.
+    pub(crate) fn tighten(&self, other: &Concurrency) {
+        let mut state = lock(&self.state);
+        let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        let settings = &mut state.settings;
+        settings.max = settings.max.min(other.max.max(1));
+        settings.adaptive |= other.adaptive;
+        settings.requests_per_minute =
+            least(settings.requests_per_minute, other.requests_per_minute);
+        settings.tokens_per_minute = least(settings.tokens_per_minute, other.tokens_per_minute);
+        let max = settings.max;
+        let first = if settings.adaptive { FIRST_LIMIT.min(max) } else { max };
+        let is_idle = state.in_flight == 0 && state.good == 0 && state.wave == 0;
+        state.limit = if is_idle { first } else { state.limit.min(max) };
     }
 
     /// Waits until a request may be sent.
@@ -103,14 +148,14 @@ impl Queue {
             if held > max_wait {
                 return Err(too_long(held, "the server holds all requests"));
             }
-            let wait = held.max(self.wait_for_rate(&mut state, now));
+            let wait = held.max(state.wait_for_rate(now));
             if wait > Duration::ZERO {
                 drop(state);
                 clock.wait(wait, cancel);
                 state = lock(&self.state);
             } else if state.in_flight < state.limit {
                 state.in_flight += 1;
-                if self.settings.requests_per_minute.is_some() {
+                if state.settings.requests_per_minute.is_some() {
                     state.sent.push_back(now);
                 }
                 return Ok(Permit { queue: self, wave: state.wave });
@@ -119,32 +164,6 @@ impl Queue {
                     self.freed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
             }
         }
-    }
-
-    /// Returns the time until the rate permits another request.
-    fn wait_for_rate(&self, state: &mut State, now: Duration) -> Duration {
-        let is_over = |time: Duration| time.saturating_add(MINUTE) <= now;
-        let left = |time: Duration| time.saturating_add(MINUTE).saturating_sub(now);
-        let mut wait = Duration::ZERO;
-        if let Some(most) = self.settings.requests_per_minute {
-            while state.sent.front().is_some_and(|time| is_over(*time)) {
-                state.sent.pop_front();
-            }
-            if state.sent.len() as u64 >= most.max(1) {
-                wait = state.sent.front().map(|time| left(*time)).unwrap_or_default();
-            }
-        }
-        if let Some(most) = self.settings.tokens_per_minute {
-            while state.tokens.front().is_some_and(|(time, _)| is_over(*time)) {
-                state.tokens.pop_front();
-            }
-            let sum = state.tokens.iter().fold(0_u64, |sum, (_, it)| sum.saturating_add(*it));
-            if sum >= most.max(1) {
-                let first = state.tokens.front().map(|(time, _)| left(*time)).unwrap_or_default();
-                wait = wait.max(first);
-            }
-        }
-        wait
     }
 
     /// Holds all calls for a time.
@@ -170,21 +189,20 @@ impl Permit<'_> {
     /// Counts a good answer with its tokens.
     pub(crate) fn succeeded(&self, clock: &dyn Clock, tokens: u64) {
         let mut state = lock(&self.queue.state);
-        let settings = &self.queue.settings;
-        if settings.tokens_per_minute.is_some() {
+        if state.settings.tokens_per_minute.is_some() {
             state.tokens.push_back((clock.now(), tokens));
         }
         state.good += 1;
-        if settings.adaptive && state.good >= state.limit {
+        if state.settings.adaptive && state.good >= state.limit {
             state.good = 0;
-            state.limit = (state.limit + 1).min(settings.max.max(1));
+            state.limit = (state.limit + 1).min(state.settings.max.max(1));
         }
     }
 
     /// Halves the limit, unless another call that was in flight at the same time did.
     pub(crate) fn overloaded(&self) {
         let mut state = lock(&self.queue.state);
-        if self.queue.settings.adaptive && state.wave == self.wave {
+        if state.settings.adaptive && state.wave == self.wave {
             state.wave += 1;
             state.good = 0;
             state.limit = (state.limit / 2).max(1);

@@ -16,7 +16,7 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, files::is_stdout, metric::MatchType,
 };
 
-use super::{existing, one_of, trace_input, writable};
+use super::{existing, judge::JudgeFlags, one_of, trace_input, writable};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -40,9 +40,8 @@ pub(crate) struct RunArgs {
     /// Format of the trace files (default: detected from their content)
     #[arg(short, long, ignore_case = true)]
     pub(crate) format: Option<String>,
-    /// Model for metrics that use a judge
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) judge_model: Option<String>,
+    #[command(flatten)]
+    pub(crate) judge: JudgeFlags,
     /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
     #[arg(short, long, value_name = "X", value_parser = fraction)]
     pub(crate) threshold: Option<f64>,
@@ -124,7 +123,7 @@ impl RunArgs {
                 (self.jobs.replace(jobs).is_some(), "number of jobs", "--jobs")
             }
             Some(JobsOrModel::Model(model)) => {
-                (self.judge_model.replace(model).is_some(), "judge's model", "--judge-model")
+                (self.judge.judge_model.replace(model).is_some(), "judge's model", "--judge-model")
             }
             None => return Ok(self),
         };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use evaluator_host::run::Runner;
 
-use super::{discovery, ensure_runnable, load_config, show_table, watched};
+use super::{discovery, ensure_runnable, load_config, show_table, unusable_config, watched};
 use crate::{exit, render, render::Columns, signals};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
@@ -17,7 +17,8 @@ pub(super) fn check(
 ) -> Result<u8, u8> {
     let file = discovery::required(file, "name the configuration")?;
     let config = load_config(Some(&file), &runner)?;
-    let runnable = ensure_runnable(&config, verbose);
+    let runnable = ensure_runnable(&config, verbose)
+        .and_then(|()| runner.judges(&config).map(drop).map_err(unusable_config));
     let mut runner = runner;
     runner.locked = locked;
     let mut findings = runner.check(&config);

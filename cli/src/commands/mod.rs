@@ -11,6 +11,7 @@ mod index;
 mod info;
 mod init;
 mod inspect;
+mod judge;
 mod list;
 mod report;
 mod run;
@@ -67,6 +68,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Export(args) => export::export(&args, verbose, runner),
         Command::Validate(args) => validate::validate(&args, verbose, runner),
         Command::Conform(args) => conform::conform(&args, verbose, runner),
+        Command::Judge(command) => judge::judge(command),
         Command::Serve(args) => serve::serve(&args, verbose, runner),
         Command::Completions { shell } => Ok(info::completions(shell, &runner)),
         Command::Man { directory } => info::man(directory.as_deref(), &runner),

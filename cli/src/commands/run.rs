@@ -11,7 +11,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_runnable, load_config, report::show, trace_format, unusable, watched,
+    discovery, ensure_runnable, load_config, report::show, trace_format, unusable, unusable_config,
+    watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -36,6 +37,7 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> 
     ensure_runnable(&config, verbose)?;
 
     let mut runner = runner;
+    runner.session = Some(runner.judges(&config).map_err(unusable_config)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     runner.run_file = run_file(args.save_run, args.resume, &config).map_err(unusable)?;
@@ -101,7 +103,8 @@ fn configure(config: &mut Config, args: &mut RunArgs, runner: &Runner) {
     let overrides = Overrides {
         metrics: mem::take(&mut args.metrics),
         threshold: args.threshold,
-        judge_model: args.judge_model.take(),
+        judge_model: args.judge.judge_model.take(),
+        judge: mem::take(&mut args.judge).settings(),
         match_type: args.trajectory_match_type,
         retries: args.retries,
     };

@@ -258,6 +258,7 @@ fn problem(event: &RunEvent) {
             let (evaluators, file) = (evaluators.join(", "), file.display());
             note(&format!("pinned {evaluators} in {file}; keep it under version control"));
         }
+        RunEvent::JudgeWarning { message } => warning(message),
         RunEvent::DamagedRunFile { file, damage } => warning(&damaged(file, damage)),
         RunEvent::NotResumable { evaluator, reason } => {
             warning(&format!("results of {evaluator} cannot be reused: {reason}"));

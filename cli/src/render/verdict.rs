@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    report::{NotEvaluated, Report},
+    report::{JudgeUsage, NotEvaluated, Report},
     verdict::{Balance, Standing},
 };
 use serde_json::{Map, Value, json};
@@ -62,6 +62,9 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     if let Some(grouping) = report.grouping.filter(|it| verbose || it.is_noteworthy()) {
         let _ = writeln!(text, "grouping: {grouping}");
     }
+    if let Some(judges) = &report.judges {
+        let _ = writeln!(text, "judges: {}", asked(judges));
+    }
     for contradiction in contradictions(report)?.iter().filter(|_| !verbose) {
         let _ = writeln!(text, "warning: {}", contradiction.sentence());
     }
@@ -74,6 +77,36 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
         let _ = writeln!(text, "golden cases without a recording: {}", cases.join(", "));
     }
     Ok(text)
+}
+
+/// Returns what judges were asked, and what it cost.
+fn asked(judges: &JudgeUsage) -> String {
+    let mut text = counted(judges.calls, "call");
+    if judges.replayed > 0 {
+        let share = judges.replayed.saturating_mul(100) / judges.calls.max(1);
+        let _ = write!(text, " ({share} % replayed)");
+    }
+    if judges.failed > 0 {
+        let _ = write!(text, ", {} failed", judges.failed);
+    }
+    if judges.requests > 0 {
+        let _ = write!(text, ", {} sent", counted(judges.requests, "request"));
+    }
+    let _ = write!(text, ", {} + {} tokens", judges.input_tokens, judges.output_tokens);
+    if judges.uncounted > 0 {
+        let _ =
+            write!(text, " (not counted by the server in {})", counted(judges.uncounted, "call"));
+    }
+    if let Some(cost) = &judges.cost {
+        let currency = judges.currency.as_deref().map(one_line).unwrap_or_default();
+        let _ = write!(text, ", cost {cost} {currency}");
+    }
+    let mut text = text.trim_end().to_owned();
+    for (model, reported) in &judges.reported {
+        let reported = reported.join(", ");
+        let _ = write!(text, "; {} was answered by {}", one_line(model), one_line(&reported));
+    }
+    text
 }
 
 /// Returns the grouping of traces, unless each trace is a conversation.

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
+use evaluator_judges::JudgeSettings;
 use evaluator_protocol::Contract;
 
 use super::{
     model::{
-        BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
-        LinkedConfig, MissingTurns, RemoteConfig,
+        BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
+        MissingTurns, RemoteConfig,
     },
     openai_eval,
     paths::PathKind,
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     hosts::function_contracts,
-    metric::{MatchType, Metrics},
+    metric::MatchType,
     runtime::Runtimes,
     source::{Reference, Wanted},
 };
@@ -75,8 +76,7 @@ pub(super) fn read<'n>(
     };
     let kind = match type_field.choice(&TYPES)? {
         Type::Builtin => {
-            let metrics = reader.known.metrics;
-            let builtin = read_builtin(name, type_field, &mut fields, metrics);
+            let builtin = read_builtin(name, type_field, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
         }
         Type::Code => {
@@ -115,18 +115,12 @@ fn read_builtin(
     name: Option<&str>,
     type_field: Field<'_>,
     fields: &mut Fields<'_>,
-    metrics: &Metrics,
+    reader: &Reader<'_>,
 ) -> BuiltinConfig {
+    let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let mut text = |key: &'static str, alias: &'static str| {
-        fields.take_either(key, alias)?.text().map(str::to_owned)
-    };
-    let judge = JudgeConfig {
-        model: text("judge_model", "judgeModel"),
-        base_url: text("judge_base_url", "judgeBaseUrl"),
-        credential_ref: text("credential_ref", "credentialRef"),
-    };
+    let judge = read_judge(fields, reader);
     // A metric that does not exist is an error when the run is planned.
     let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
         for setting in metrics.iter().flat_map(|metric| metric.settings()) {
@@ -156,6 +150,24 @@ fn read_builtin(
     }
     let threshold = threshold.unwrap_or(configured.default_threshold());
     BuiltinConfig { threshold, judge, settings }
+}
+
+/// Takes `judge`, and the keys of agentevals that win over it.
+pub(super) fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeSettings {
+    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
+    let mut judge = judge.unwrap_or_default();
+    // An empty name is the default model, as in agentevals.
+    let model = fields.take_either("judge_model", "judgeModel");
+    let model = model.filter(|field| field.node.as_str() != Some(""));
+    if let Some(model) = model.and_then(|field| field.sentence()) {
+        judge.models = vec![model.trim().to_owned()];
+    }
+    let mut text = |key: &'static str, alias: &'static str| {
+        fields.take_either(key, alias)?.text().map(str::to_owned)
+    };
+    judge.base_url = text("judge_base_url", "judgeBaseUrl").or(judge.base_url);
+    judge.credential_ref = text("credential_ref", "credentialRef").or(judge.credential_ref);
+    judge
 }
 
 /// Takes the keys of a program, wherever its file is.

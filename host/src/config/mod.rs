@@ -15,10 +15,11 @@ mod read;
 mod schema;
 
 pub use evaluator_document::{ConfigError, Place, Problem};
+pub use evaluator_judges::JudgeSettings;
 
 pub use model::{
-    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, JudgeConfig,
-    LinkedConfig, MissingTurns, RemoteConfig, SourcePaths,
+    BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
+    MissingTurns, RemoteConfig, SourcePaths,
 };
 pub use openai_eval::{Execution, Grader, LabelModel, Message, OpenAiEvalConfig, ScoreModel};
 pub use output::OutputFormat;

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
+use evaluator_judges::JudgeSettings;
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
@@ -46,6 +47,8 @@ pub struct Config {
     /// Number of retries of an evaluation whose verdict may be transient, for evaluators without a number of their own;
     /// default: 0.
     pub retries: u32,
+    /// Settings of judges, for all evaluators that ask models.
+    pub judge: JudgeSettings,
     /// Paths of the sources `file` and `local`.
     pub sources: SourcePaths,
     /// Probable mistakes in the file.
@@ -130,6 +133,23 @@ impl EvaluatorConfig {
         Self { name: name.into(), kind, missing_turns: MissingTurns::default(), place: None }
     }
 
+    /// Returns the settings of the judge of the entry; `None` if it asks no model.
+    #[must_use]
+    pub fn judge(&self) -> Option<&JudgeSettings> {
+        match &self.kind {
+            EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
+            _ => None,
+        }
+    }
+
+    /// Returns the settings of the judge of the entry, to change them.
+    pub fn judge_mut(&mut self) -> Option<&mut JudgeSettings> {
+        match &mut self.kind {
+            EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
+            _ => None,
+        }
+    }
+
     /// Returns the lowest score that passes.
     #[must_use]
     pub fn threshold(&self) -> f64 {
@@ -152,25 +172,14 @@ pub struct BuiltinConfig {
     /// Settings of the metric, see [`Metric::configure`](crate::metric::Metric::configure).
     pub settings: Object,
     /// Settings of the judge, for metrics that have one.
-    pub judge: JudgeConfig,
+    #[serde(skip)]
+    pub judge: JudgeSettings,
 }
 
 impl Default for BuiltinConfig {
     fn default() -> Self {
-        Self { threshold: 0.5, settings: Object::default(), judge: JudgeConfig::default() }
+        Self { threshold: 0.5, settings: Object::default(), judge: JudgeSettings::default() }
     }
-}
-
-/// Model that judges.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct JudgeConfig {
-    /// Name of the model.
-    pub model: Option<String>,
-    /// Base URL of its API.
-    pub base_url: Option<String>,
-    /// Name of the credential for its API.
-    pub credential_ref: Option<String>,
 }
 
 /// Settings of a program.

@@ -1,7 +1,10 @@
 //! Settings of a command line that override a configuration.
 
-use super::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind};
-use crate::metric::{MatchType, Metrics};
+use super::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings};
+use crate::{
+    metric::{MatchType, Metrics},
+    models::BudgetLimits,
+};
 
 /// Settings that override a configuration.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +15,8 @@ pub struct Overrides {
     pub threshold: Option<f64>,
     /// Judge model of built-in metrics.
     pub judge_model: Option<String>,
+    /// Settings of judges that win over those of the configuration. The budget is that of the run.
+    pub judge: JudgeSettings,
     /// Match type of built-in metrics that compare tool calls.
     pub match_type: Option<MatchType>,
     /// Number of retries of the run and all of its evaluators.
@@ -22,6 +27,27 @@ impl Overrides {
     /// Applies the settings: to the metrics named here if there are any, else to every built-in metric of the
     /// configuration. Programs keep theirs. A configuration without evaluators gets `tool_trajectory_avg_score`.
     pub fn apply(&self, config: &mut Config, metrics: &Metrics) {
+        self.apply_to_evaluators(config, metrics);
+        let (flags, judge) = (&self.judge, &mut config.judge);
+        let (given, configured) = (&flags.budget, judge.budget.clone());
+        let budget = BudgetLimits {
+            calls: given.calls.or(configured.calls),
+            tokens: given.tokens.or(configured.tokens),
+            money: given.money.or(configured.money),
+            assume_tokens: given.assume_tokens.or(configured.assume_tokens),
+        };
+        *judge = flags.over(judge);
+        judge.budget = budget;
+        for judge in config.evaluators.iter_mut().filter_map(EvaluatorConfig::judge_mut) {
+            judge.samples = flags.samples.or(judge.samples);
+            judge.mode = flags.mode.or(judge.mode);
+            if flags.cassette.is_some() {
+                judge.cassette.clone_from(&flags.cassette);
+            }
+        }
+    }
+
+    fn apply_to_evaluators(&self, config: &mut Config, metrics: &Metrics) {
         if let Some(retries) = self.retries {
             config.retries = retries;
             for evaluator in &mut config.evaluators {
@@ -54,8 +80,8 @@ impl Overrides {
 
     fn set(&self, name: &str, builtin: &mut BuiltinConfig, metrics: &Metrics) {
         builtin.threshold = self.threshold.unwrap_or(builtin.threshold);
-        if self.judge_model.is_some() {
-            builtin.judge.model.clone_from(&self.judge_model);
+        if let Some(model) = &self.judge_model {
+            builtin.judge.models = vec![model.clone()];
         }
         if let Some(match_type) = self.match_type
             && metrics.with_setting(MatchType::KEY).any(|metric| metric == name)

@@ -110,6 +110,19 @@ impl Paths {
     }
 }
 
+impl evaluator_judges::Paths for Paths {
+    fn existing(&self, field: Field<'_>) -> Option<PathBuf> {
+        self.read(field, PathKind::File)
+    }
+
+    fn written(&self, field: Field<'_>) -> Option<PathBuf> {
+        let path = PathBuf::from(field.text()?);
+        Some(
+            self.directory.as_ref().map_or_else(|| path.clone(), |directory| directory.join(&path)),
+        )
+    }
+}
+
 /// Returns the relative path of a Python module: `a/b.py` for `a.b`.
 pub(super) fn python_file(module: &str) -> String {
     module.replace('.', "/") + ".py"

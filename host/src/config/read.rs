@@ -191,6 +191,8 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     let output = fields.take_either("output_format", "output");
     let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
     config.output = output.and_then(|field| field.choice(&outputs));
+    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
+    config.judge = judge.unwrap_or_default();
     let sources = fields.take("sources").and_then(|field| read_sources(field, &reader.paths));
     config.sources = sources.unwrap_or_default();
     for (key, instead) in REPLACED {

@@ -33,11 +33,14 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     for key in ["output", "output_format"] {
         top[key]["enum"] = OutputFormat::ALL.iter().map(|format| format.name()).collect();
     }
+    let judge: Value = serde_json::from_str(evaluator_judges::SCHEMA).unwrap_or_default();
+    top["judge"] = judge.clone();
     let entries = &mut top["evaluators"]["items"]["oneOf"];
     for setting in metrics.iter().flat_map(|metric| metric.settings()) {
         let schema = serde_json::from_str(setting.schema).unwrap_or_default();
         entries[0]["properties"][setting.key] = schema;
     }
+    entries[0]["properties"]["judge"] = judge;
     let mut code = entries[1].take();
     code["properties"]["contract"]["enum"] = names(&contracts());
     let callers: Vec<&str> = function_contracts().map(Contract::name).collect();
@@ -109,7 +112,9 @@ mod tests {
             "tool_trajectory_avg_score",
             "tool_call_count_v1",
             "tool_trajectory_alignment",
-            "rubric_based_tool_use_quality_v1",
+            "rubric_based_final_response_quality_v1",
+            "hallucinations_v1",
+            "per_turn_user_simulator_quality_v1",
             "meteor, variant: nosyn",
         ];
         let builtin: BTreeSet<String> = metrics

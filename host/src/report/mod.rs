@@ -6,12 +6,13 @@ mod encoding;
 mod json;
 mod model;
 mod outcome;
+mod recordings;
 pub mod run_file;
 mod totals;
 
 pub use context::EventContext;
 pub(crate) use context::EventTurn;
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
-pub use model::{ConversationReport, ErrorType, EvaluationReport, Partial, Report};
+pub use model::{ConversationReport, ErrorType, EvaluationReport, JudgeUsage, Partial, Report};
 pub use outcome::EvaluationOutcome;
 pub use totals::NotEvaluated;

@@ -54,6 +54,37 @@ pub struct Report {
     pub partial: Option<Partial>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
+    /// What this run asked models; `None` if it asked none. Results that a resumed run takes from an earlier one are not
+    /// part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judges: Option<JudgeUsage>,
+}
+
+/// What a run asked models.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct JudgeUsage {
+    /// Calls, each answered by a server or by a recording, or failed.
+    pub calls: u64,
+    /// Requests that were sent, repetitions included.
+    pub requests: u64,
+    /// Calls whose replies were recorded before the run.
+    pub replayed: u64,
+    /// Calls without an answer.
+    pub failed: u64,
+    /// Tokens of the requests; those of recorded replies are what they once were.
+    pub input_tokens: u64,
+    /// Tokens of the replies.
+    pub output_tokens: u64,
+    /// Calls whose answer does not say how many tokens it used.
+    pub uncounted: u64,
+    /// Cost as a decimal number, if the models have prices; that of recorded replies is what they once cost.
+    pub cost: Option<String>,
+    /// Currency of the cost.
+    pub currency: Option<String>,
+    /// Models that servers say they used, by the model that was asked, where they differ.
+    pub reported: BTreeMap<String, Vec<String>>,
 }
 
 /// Reason why a run ended before everything was evaluated. As text, it is a clause of a sentence.

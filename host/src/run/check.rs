@@ -61,6 +61,7 @@ impl Runner {
         let metric = self.metrics.configured(name, &builtin.settings)?;
         match metric.unavailable() {
             Some(reason) => Err(reason.to_owned()),
+            None if metric.judge().is_some() => Ok("built-in metric, judged by a model".to_owned()),
             None => Ok("built-in metric".to_owned()),
         }
     }

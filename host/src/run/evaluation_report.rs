@@ -40,7 +40,7 @@ impl PreparedEvaluator {
     /// Returns the warning for a program that scored turns with parts that a producer did not record. Metrics do not score
     /// what is unknown, but only the program knows what it reads.
     fn not_recorded(&self, report: &EvaluationReport, recording: &Recording) -> Option<String> {
-        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let is_metric = self.evaluator.work.is_metric();
         let is_scored = report.error.is_none() && report.status != Status::NotEvaluated;
         let mut turns = recording.conversation.turns.iter();
         let unknown = turns.find_map(|turn| turn.unrecorded.first())?;
@@ -50,7 +50,7 @@ impl PreparedEvaluator {
     /// Returns the report of an evaluation, without what depends on its conversation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
         let name = self.name();
-        let is_metric = matches!(self.evaluator.work, Work::Metric { .. });
+        let is_metric = self.evaluator.work.is_metric();
         let stderr = evaluation.end_of_stderr();
         let error = match &evaluation.verdict {
             verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
@@ -77,9 +77,10 @@ impl PreparedEvaluator {
         let flaky = retry::warning(&evaluation);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
-            _ => Default::default(),
+            _ => Answer { details: evaluation.details, ..Answer::default() },
         };
         let mut warnings = answer.contradictions(self.evaluator.threshold);
+        warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
         if error.is_none() {
             warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));

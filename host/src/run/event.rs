@@ -103,6 +103,11 @@ pub enum RunEvent {
         /// Number of evaluations.
         total: usize,
     },
+    /// Something about models that judge, or their recordings, does not affect results but should be known.
+    JudgeWarning {
+        /// A sentence.
+        message: String,
+    },
     /// All evaluators are prepared or have failed; evaluations start.
     Evaluating {
         /// Number of evaluations, if every conversation has turns.

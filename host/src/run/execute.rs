@@ -90,16 +90,19 @@ pub(super) async fn all(
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
-    let evaluators: Vec<Arc<PreparedEvaluator>> = plan
-        .evaluators
+    let Plan { evaluators, session } = plan;
+    let evaluators: Vec<Arc<PreparedEvaluator>> = evaluators
         .into_iter()
         .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, conversations.len())))
         .collect();
     let total = conversations.len() * evaluators.len();
+    // Those that wait for models use no processor.
+    let judged = session.map_or(0, |session| session.evaluations());
     on_event(RunEvent::Evaluating { total });
     let mut execution = Execution {
         loaders: Loaders::new(Arc::clone(&conversations)),
         permits: Arc::new(permits),
+        evaluated: runner.jobs.get().max(judged),
         runner,
         cases,
         events,
@@ -155,6 +158,8 @@ struct Execution<'a, 's> {
     events: bool,
     loaders: Loaders,
     permits: Arc<Permits>,
+    /// Number of conversations that evaluators may work on at the same time.
+    evaluated: usize,
     /// The first conversation that was not started to load.
     next: usize,
     /// Conversations that are being evaluated.
@@ -220,7 +225,7 @@ impl Execution<'_, '_> {
                 self.give_up();
                 return;
             }
-            let waiting = self.active.len().saturating_sub(self.runner.jobs.get());
+            let waiting = self.active.len().saturating_sub(self.evaluated);
             let is_enough =
                 waiting > 0 && (waiting >= WAITING || self.active_bytes >= WAITING_BYTES);
             if is_enough || self.loaders.are_busy() {
@@ -284,7 +289,8 @@ impl Execution<'_, '_> {
     /// Starts all evaluations of a conversation.
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
         let case = self.golden_case(&conversation);
-        let recording = Arc::new(Recording::new(conversation, case));
+        let scenario = self.cases.scenario(&conversation, self.conversations.len()).cloned();
+        let recording = Arc::new(Recording::new(conversation, case).with_scenario(scenario));
         let missing = self.evaluators.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         for (column, evaluator) in self.evaluators.iter().enumerate() {

@@ -10,6 +10,7 @@ use crate::{
     config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
+    metric::judge::PROMPTS,
     report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
 };
@@ -66,6 +67,7 @@ pub(super) fn header(
 fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
     let kind = match evaluator.work {
         Work::Metric { .. } => "builtin",
+        Work::Judge(_) => "judge",
         Work::Program(_) => "code",
         Work::Linked { .. } => "linked",
         Work::Broken(_) => "broken",
@@ -96,6 +98,17 @@ pub(super) fn of_this_program(
                 .bytes("revision", metric.revision()?.as_bytes())
                 .json("threshold", &evaluator.threshold)
                 .json("settings", settings);
+            Some(Fingerprint::of_settings(digester))
+        }
+        Work::Judge(judged) => {
+            let prompts: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.text).collect();
+            let digester = new("judge")
+                .bytes("revision", judged.revision.as_ref()?.as_bytes())
+                .json("judge", &judged.judge.name())
+                .json("threshold", &evaluator.threshold)
+                .json("settings", &judged.settings)
+                .json("prompts", &prompts)
+                .json("model", &judged.connection.settings().identity());
             Some(Fingerprint::of_settings(digester))
         }
         // Its code is somewhere in this program.

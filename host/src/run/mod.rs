@@ -7,6 +7,7 @@
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
 //! | `execute` | every evaluator on every conversation |
 //! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
+//! | `judging` | evaluators that ask models, and their session |
 //! | `recording`, `document`, `foreign` | the input of evaluators and its forms |
 //! | `evaluation_report` | the report of an evaluation |
 //! | `context` | working directory, variables and limits of a program |
@@ -33,6 +34,7 @@ mod fetch;
 mod fingerprint;
 mod foreign;
 mod inspect;
+mod judging;
 mod loaders;
 mod permits;
 mod plan;

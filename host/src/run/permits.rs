@@ -8,13 +8,27 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 #[derive(Debug)]
 pub(super) struct Permits {
     semaphore: Arc<Semaphore>,
+    /// For evaluations that wait for models. They use no processor, so they are not among the others.
+    judged: Semaphore,
     fail_fast: bool,
 }
 
 impl Permits {
     pub(super) fn new(jobs: NonZeroUsize, fail_fast: bool) -> Self {
         let semaphore = Semaphore::new(jobs.get().min(Semaphore::MAX_PERMITS));
-        Self { semaphore: Arc::new(semaphore), fail_fast }
+        Self { semaphore: Arc::new(semaphore), judged: Semaphore::new(0), fail_fast }
+    }
+
+    /// Permits this number of evaluations that wait for models.
+    pub(super) fn permit_judged(&self, number: usize) {
+        self.judged.add_permits(number.min(Semaphore::MAX_PERMITS));
+    }
+
+    /// Waits for a permit of an evaluation that asks models; `None` if the run has stopped. Permits are given in the order of
+    /// the calls.
+    pub(super) async fn take_judged(&self) -> Option<SemaphorePermit<'_>> {
+        let permit = self.judged.acquire().await.ok()?;
+        (!self.is_closed()).then_some(permit)
     }
 
     /// Waits for a permit; `None` if the run has stopped.
@@ -33,6 +47,7 @@ impl Permits {
     pub(super) fn record_failure(&self) {
         if self.fail_fast {
             self.semaphore.close();
+            self.judged.close();
         }
     }
 

@@ -8,19 +8,25 @@ use super::{
     RunEvent, Runner,
     context::ExecutionContext,
     fingerprint,
+    judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
 };
 use crate::{
     config::{
-        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, Grader, LinkedConfig, MissingTurns,
-        OpenAiEvalConfig, RemoteConfig,
+        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, Grader, JudgeSettings, LinkedConfig,
+        MissingTurns, OpenAiEvalConfig, RemoteConfig,
     },
     executor::Executor,
     hosts::{Driver, Mismatch},
     json::Object,
+    judges::Session,
     linked::LinkedEvaluator,
-    metric::{Metric, grader::LocalGrader},
+    metric::{
+        Metric,
+        grader::LocalGrader,
+        judge::{Criterion, Judge},
+    },
     process::CommandSpec,
     report::run_file::Fingerprint,
     runtime::Reuse,
@@ -33,6 +39,8 @@ use crate::{
 pub struct Plan {
     /// In the order of the configuration.
     pub evaluators: Vec<PlannedEvaluator>,
+    /// Session of the evaluators that ask models.
+    pub(super) session: Option<Session>,
 }
 
 /// An evaluator, prepared or with the reason why it is not.
@@ -56,6 +64,7 @@ impl PlannedEvaluator {
     pub(super) fn requires_all_turns(&self) -> bool {
         let compares = match &self.work {
             Work::Metric { metric, .. } => metric.compares_golden_turns(),
+            Work::Judge(judged) => judged.needs_golden,
             Work::Program(_) | Work::Linked { .. } => true,
             Work::Broken(_) => false,
         };
@@ -67,8 +76,15 @@ impl PlannedEvaluator {
     pub fn problem(&self) -> Option<String> {
         match &self.work {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
-            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => None,
+            Work::Metric { .. } | Work::Judge(_) | Work::Program(_) | Work::Linked { .. } => None,
         }
+    }
+}
+
+impl Work {
+    /// Returns true if it is computed in this process from a recording.
+    pub(super) fn is_metric(&self) -> bool {
+        matches!(self, Self::Metric { .. } | Self::Judge(_))
     }
 }
 
@@ -78,6 +94,7 @@ pub(super) enum Work {
         metric: Arc<dyn Metric>,
         settings: BuiltinConfig,
     },
+    Judge(Box<JudgedEvaluator>),
     Program(Box<Program>),
     Linked {
         evaluator: Arc<dyn LinkedEvaluator>,
@@ -123,11 +140,15 @@ impl Plan {
             return Self::all(config, &Verdict::Cancelled);
         }
         report_unused_judge(config, runner, on_event);
+        let session = match &runner.session {
+            Some(session) => Ok(session.clone()),
+            None => runner.judges(config).map_err(|error| error.to_string()),
+        };
         let (mut evaluators, mut programs, mut remotes) = (Vec::new(), Vec::new(), Vec::new());
         for (index, entry) in config.evaluators.iter().enumerate() {
             // Programs are broken until their runtime or source has answered.
             let work = match &entry.kind {
-                EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner),
+                EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner, &session),
                 EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
                 EvaluatorKind::Code(code) => broken(match runner.executors.get(&code.executor) {
                     Ok(executor) => {
@@ -153,13 +174,13 @@ impl Plan {
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);
-        Self { evaluators }
+        Self { evaluators, session: session.ok() }
     }
 
     /// Returns a plan in which every evaluation has this verdict.
     pub(super) fn all(config: &Config, verdict: &Verdict) -> Self {
         let broken = |evaluator| planned(evaluator, Work::Broken(verdict.clone()));
-        Self { evaluators: config.evaluators.iter().map(broken).collect() }
+        Self { evaluators: config.evaluators.iter().map(broken).collect(), session: None }
     }
 }
 
@@ -224,11 +245,55 @@ pub(super) fn broken(reason: String) -> Work {
     Work::Broken(Verdict::PrepareFailed { reason })
 }
 
-fn metric(evaluator: &EvaluatorConfig, builtin: &BuiltinConfig, runner: &Runner) -> Work {
-    match runner.metrics.configured(&evaluator.name, &builtin.settings) {
-        Ok(metric) => Work::Metric { metric, settings: builtin.clone() },
-        Err(reason) => Work::Broken(Verdict::MetricFailed { reason }),
+fn metric(
+    evaluator: &EvaluatorConfig,
+    builtin: &BuiltinConfig,
+    runner: &Runner,
+    session: &Result<Session, String>,
+) -> Work {
+    let metric = match runner.metrics.configured(&evaluator.name, &builtin.settings) {
+        Ok(metric) => metric,
+        Err(reason) => return Work::Broken(Verdict::MetricFailed { reason }),
+    };
+    let Some((judge, criterion)) = metric.judge() else {
+        return Work::Metric { metric, settings: builtin.clone() };
+    };
+    let criterion = Criterion { threshold: builtin.threshold, ..criterion };
+    let judged = judged(&evaluator.name, &builtin.judge, session, judge, criterion);
+    match judged {
+        Ok(judged) => Work::Judge(Box::new(JudgedEvaluator {
+            needs_golden: metric.compares_golden_turns(),
+            revision: metric.revision().map(str::to_owned),
+            settings: builtin.settings.clone(),
+            ..judged
+        })),
+        Err(reason) => broken(reason),
     }
+}
+
+/// Connects an evaluator with its models.
+///
+/// # Errors
+///
+/// A model, key, base URL, price, prompt or recording that it needs is missing.
+pub(super) fn judged(
+    name: &str,
+    settings: &JudgeSettings,
+    session: &Result<Session, String>,
+    judge: Arc<dyn Judge>,
+    criterion: Criterion,
+) -> Result<JudgedEvaluator, String> {
+    let session = session.as_ref().map_err(Clone::clone)?;
+    let connection = session.connect(name, settings).map_err(|error| error.message)?;
+    Ok(JudgedEvaluator {
+        judge,
+        criterion: connection.settings().criterion(criterion),
+        connection,
+        needs_golden: false,
+        revision: None,
+        settings: Object::default(),
+        timeout: None,
+    })
 }
 
 fn grader(evaluator: &EvaluatorConfig, openai: &OpenAiEvalConfig) -> Work {
@@ -260,7 +325,7 @@ fn report_unused_judge(config: &Config, runner: &Runner, on_event: &mut dyn FnMu
     let any_asks = builtins.iter().any(|(_, _, metric)| metric.asks_judge());
     for (name, builtin, _) in builtins.iter().filter(|(_, _, metric)| !metric.asks_judge()) {
         let unused = [
-            ("judge_model", builtin.judge.model.is_some() && !any_asks),
+            ("judge_model", !builtin.judge.models.is_empty() && !any_asks),
             ("judge_base_url", builtin.judge.base_url.is_some()),
         ];
         let settings: Vec<_> =

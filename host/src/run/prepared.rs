@@ -102,7 +102,7 @@ impl PreparedEvaluator {
         let entry = match &evaluator.work {
             Work::Program(program) => Some((&program.config, program.contract)),
             Work::Linked { config, contract, .. } => Some((config, *contract)),
-            Work::Metric { .. } | Work::Broken(_) => None,
+            Work::Metric { .. } | Work::Judge(_) | Work::Broken(_) => None,
         };
         let (name, threshold) = (evaluator.name.as_str(), evaluator.threshold);
         let settings = entry.map(|(config, _)| Settings::new(name, threshold, config));
@@ -135,7 +135,9 @@ impl PreparedEvaluator {
     pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
-            (Work::Metric { .. }, _) => Some(fingerprint.key(recording.metric_digest())),
+            (Work::Metric { .. } | Work::Judge(_), _) => {
+                Some(fingerprint.key(recording.metric_digest()))
+            }
             (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
                 let digest = match &self.foreign {
                     None => settings.digest(recording.turns()),
@@ -169,7 +171,7 @@ impl PreparedEvaluator {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
             // No other process kills a linked evaluator, and one that has timed out may still be running.
-            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => 0,
+            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => 0,
         }
     }
 
@@ -228,6 +230,13 @@ impl PreparedEvaluator {
                 };
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, recording)
+            }
+            Work::Judge(judged) => {
+                let Input::Recording(recording) = input else {
+                    return self.lost("judges recordings, and this is a document");
+                };
+                let Some(_permit) = permits.take_judged().await else { return not_run() };
+                judged.evaluate(recording, &self.cancellation).await
             }
             Work::Linked { evaluator, timeout, .. } => {
                 let Some(_permit) = permits.take().await else { return not_run() };
@@ -402,7 +411,9 @@ impl PreparedEvaluator {
         }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
-            Work::Metric { .. } | Work::Program(_) | Work::Linked { .. } => Verdict::Cancelled,
+            Work::Metric { .. } | Work::Judge(_) | Work::Program(_) | Work::Linked { .. } => {
+                Verdict::Cancelled
+            }
         };
         Evaluation::without_process(verdict, Duration::ZERO)
     }
@@ -422,7 +433,9 @@ impl PreparedEvaluator {
     pub(super) async fn close(self) -> Result<(), WorkerFault> {
         let patience = match &self.evaluator.work {
             Work::Program(program) => program.timeout,
-            Work::Metric { .. } | Work::Linked { .. } | Work::Broken(_) => SHUTDOWN_LIMIT,
+            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => {
+                SHUTDOWN_LIMIT
+            }
         };
         self.end(patience).await
     }

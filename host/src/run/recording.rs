@@ -18,13 +18,21 @@ pub(super) struct Recording {
     pub(super) conversation: Conversation,
     /// The golden case, or the reason why it is missing.
     pub(super) golden: Result<EvalCase, Unmatched>,
+    /// The case with the scenario of a simulated user, if there is one.
+    pub(super) scenario: Option<EvalCase>,
     turns: OnceLock<Turns>,
     metric_digest: OnceLock<Digest>,
 }
 
 impl Recording {
     pub(super) fn new(conversation: Conversation, golden: Result<EvalCase, Unmatched>) -> Self {
-        Self { conversation, golden, turns: OnceLock::new(), metric_digest: OnceLock::new() }
+        let (turns, metric_digest) = (OnceLock::new(), OnceLock::new());
+        Self { conversation, golden, scenario: None, turns, metric_digest }
+    }
+
+    /// Adds the case with the scenario of a simulated user.
+    pub(super) fn with_scenario(self, scenario: Option<EvalCase>) -> Self {
+        Self { scenario, ..self }
     }
 
     fn case(&self) -> Option<&EvalCase> {
@@ -60,10 +68,13 @@ impl Recording {
     /// Returns the digest of everything that metrics read.
     pub(super) fn metric_digest(&self) -> &Digest {
         self.metric_digest.get_or_init(|| {
-            Digester::new("metric input")
+            let digester = Digester::new("metric input")
                 .json("turns", &self.conversation.turns)
-                .json("golden", &self.golden)
-                .finish()
+                .json("golden", &self.golden);
+            match &self.scenario {
+                Some(scenario) => digester.json("scenario", scenario).finish(),
+                None => digester.finish(),
+            }
         })
     }
 }

@@ -19,7 +19,7 @@ use super::{
     conversations::Conversations,
     diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
-    fingerprint,
+    fingerprint, judging,
     permits::Permits,
 };
 use crate::{
@@ -27,8 +27,10 @@ use crate::{
     conversation::{Conventions, GROUPING},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
+    judges::Session,
     linked::LinkedEvaluators,
     metric::Metrics,
+    models::Providers,
     process::Cancellation,
     report::{
         Partial, REPORT_MEMORY, Report,
@@ -56,6 +58,10 @@ pub struct Runner {
     pub executors: Executors,
     /// Built-in metrics.
     pub metrics: Metrics,
+    /// Providers of models that judge.
+    pub models: Providers,
+    /// Session of the run with models, see [`judges`](Self::judges). The run opens one if it is `None`, which is the default.
+    pub session: Option<Session>,
     /// Trace formats.
     pub trace_formats: TraceFormats,
     /// Conventions by which spans are read.
@@ -85,6 +91,8 @@ impl Default for Runner {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
             metrics: Metrics::default(),
+            models: Providers::default(),
+            session: None,
             trace_formats: TraceFormats::default(),
             conventions: Conventions::default(),
             linked: LinkedEvaluators::default(),
@@ -202,14 +210,25 @@ impl Runner {
             true => Plan::all(config, &Verdict::NotRun),
             false => self.prepare(config, on_event).await,
         };
+        let session = plan.session.clone();
+        if let Some(session) = &session {
+            permits.permit_judged(session.evaluations());
+        }
         writer.start(Header {
             conversations: conversations.len(),
             report: report.clone(),
             ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
         });
         let work = (Arc::new(conversations), &cases);
-        let Executed { unreliable, recorded, warnings } =
-            execute::all(self, plan, work, permits, request.events, writer, on_event).await;
+        let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
+        let Executed { unreliable, recorded, warnings } = tokio::select! {
+            executed = executing => executed,
+            // It never ends.
+            executed = judging::cancelled(&self.cancellation, session.as_ref()) => executed,
+        };
+        if let Some(session) = session {
+            judging::finish(&session, &mut report, on_event);
+        }
         report.warnings.extend(warnings);
         report.unreliable = unreliable.len();
         for message in unreliable {

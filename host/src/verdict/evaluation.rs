@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use crate::process::{Captured, Outcome};
+use crate::{
+    json::Object,
+    process::{Captured, Outcome},
+};
 
 use super::{
     Expected, Verdict,
@@ -36,6 +39,10 @@ pub struct Evaluation {
     pub attempts: u32,
     /// Error types of earlier attempts, in order; empty unless it was retried. All other fields are those of the last attempt.
     pub earlier_errors: Vec<&'static str>,
+    /// Details of an evaluation without an answer, such as the calls of a judge.
+    pub details: Option<Object>,
+    /// Warnings of a judge.
+    pub warnings: Vec<String>,
     /// Text of an answer of a foreign contract; empty for others.
     pub(crate) answer: Vec<u8>,
     /// Whether the error is about the settings of its entry, which are the same for every conversation.
@@ -98,6 +105,8 @@ impl Evaluation {
             stdout_tail,
             attempts: 1,
             earlier_errors: Vec::new(),
+            details: None,
+            warnings: Vec::new(),
             answer: Vec::new(),
             blames_config: false,
         }

@@ -50,7 +50,7 @@ fn outcome(
 ) -> Outcome {
     let turns: Vec<Turn> = actual.iter().map(|calls| turn(calls)).collect();
     let turns_expected = expected.iter().map(|calls| golden(calls)).collect();
-    let case = EvalCase { id: "c".to_owned(), turns: turns_expected };
+    let case = EvalCase { id: "c".to_owned(), turns: turns_expected, ..EvalCase::default() };
     metric.evaluate(&MetricInput::new(&turns, Ok(&case), 0.5))
 }
 

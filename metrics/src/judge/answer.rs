@@ -122,7 +122,9 @@ fn excerpt(text: &str) -> String {
 ///
 /// A question is missing, was added, or has too few or too many answers.
 pub(super) fn check_all(planned: &[Question], asked: &[Asked]) -> Result<(), Refusal> {
-    let key = |question: &Question| (question.turn, question.part, question.prompt, question.order);
+    let key = |question: &Question| {
+        (question.turn, question.part, question.prompt.clone(), question.order)
+    };
     let same = planned.len() == asked.len()
         && planned.iter().zip(asked).all(|(plan, asked)| key(plan) == key(&asked.question));
     if !same {

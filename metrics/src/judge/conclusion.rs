@@ -1,6 +1,6 @@
 //! What a judgement means for the verdict: a score, nothing, or an error.
 
-use super::{Cause, Criterion, Judgement, OnDisagreement, OnFailure, Status};
+use super::{Criterion, Judgement, OnDisagreement, Status};
 
 /// Meaning of a judgement.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,22 +22,13 @@ impl Judgement {
     /// Returns what the judgement means under the rules of `criterion`.
     #[must_use]
     pub fn conclude(&self, criterion: &Criterion) -> Conclusion {
-        let rules = &criterion.rules;
-        let counts = |cause: &Cause| match cause {
-            Cause::Incomplete(_) => rules.complete,
-            Cause::TooFew { .. } => {
-                rules.errors == OnFailure::Error || rules.min_readable.is_some()
-            }
-            Cause::Failed { .. } | Cause::Unreadable { .. } => rules.errors == OnFailure::Error,
-        };
-        let mut troubles = self.troubles.iter().filter(|trouble| counts(&trouble.cause));
+        let mut troubles = self.troubles.iter().filter(|trouble| trouble.cause.is_error(criterion));
         if let Some(trouble) = troubles.next() {
             let more = match troubles.count() {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
             };
-            let turn = trouble.turn + 1;
-            return Conclusion::Failed(format!("turn {turn}: {}{more}", trouble.cause));
+            return Conclusion::Failed(format!("{trouble}{more}"));
         }
         let Some(score) = self.score else {
             let reason = match self.turns.is_empty() {
@@ -52,7 +43,7 @@ impl Judgement {
             Some((_, OnDisagreement::Fail)) => Conclusion::Scored { score, passed: false },
             None => {
                 let passed = Status::of(Some(score), criterion.threshold) == Status::Passed;
-                Conclusion::Scored { score, passed }
+                Conclusion::Scored { score, passed: passed && self.missed.is_empty() }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! How a conversation is judged.
 
-use super::Rubric;
+use super::{Panel, Prompts, Rubric};
 
 /// Settings of a judge metric.
 #[derive(Clone, Debug)]
@@ -20,6 +20,12 @@ pub struct Criterion {
     /// Whether half of the samples see the reference before the answer, or the rubrics in reverse order. The number of
     /// samples must be even.
     pub swap: bool,
+    /// How the verdicts of several models are combined.
+    pub panel: Panel,
+    /// Least number of models that must have a verdict about a turn; all if `None`.
+    pub quorum: Option<usize>,
+    /// Prompts in place of built-in ones.
+    pub prompts: Prompts,
     /// What is done about judges that fail.
     pub rules: Rules,
 }
@@ -35,6 +41,9 @@ impl Default for Criterion {
             stop_signal: "</finished>".to_owned(),
             rubrics: Vec::new(),
             swap: false,
+            panel: Panel::default(),
+            quorum: None,
+            prompts: Prompts::default(),
             rules: Rules::default(),
         }
     }

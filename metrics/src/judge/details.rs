@@ -59,12 +59,10 @@ impl Judgement {
 
     fn judge(&self, case: &Case<'_>) -> Value {
         let texts = |texts: Vec<String>| Value::Array(texts.into_iter().map(Value::from).collect());
-        let troubles = self.troubles.iter();
-        let troubles =
-            troubles.map(|trouble| format!("turn {}: {}", trouble.turn + 1, trouble.cause));
+        let troubles = self.troubles.iter().map(ToString::to_string);
         let mut members = vec![
             ("samples", count(case.criterion.samples)),
-            ("votes", Value::Array(self.votes.iter().map(votes).collect())),
+            ("votes", Value::Array(self.votes.iter().filter_map(votes).collect())),
             ("warnings", texts(self.warnings.clone())),
             ("errors", texts(troubles.collect())),
             ("close", self.close.into()),
@@ -88,21 +86,42 @@ fn scores(rubrics: &[RubricScore]) -> Value {
     Value::Array(scores.collect())
 }
 
-fn votes(votes: &Votes) -> Value {
+/// Returns the counts; `None` if nothing is counted, as for the labels of sentences.
+fn votes(votes: &Votes) -> Option<Value> {
+    let Votes { positive, negative, no_score, unreadable, failed, .. } = *votes;
+    if positive + negative + no_score + unreadable + failed == 0 {
+        return None;
+    }
     let mut members = vec![("turn", count(votes.turn))];
     members.extend(votes.rubric.as_deref().map(|rubric| ("rubric", rubric.into())));
     members.extend([
-        ("positive", count(votes.positive)),
-        ("negative", count(votes.negative)),
-        ("no_score", count(votes.no_score)),
-        ("unreadable", count(votes.unreadable)),
-        ("failed", count(votes.failed)),
+        ("positive", count(positive)),
+        ("negative", count(negative)),
+        ("no_score", count(no_score)),
+        ("unreadable", count(unreadable)),
+        ("failed", count(failed)),
     ]);
+    if votes.scores.iter().any(|score| *score != 0.0 && *score != 1.0) {
+        let scores = votes.scores.iter().map(|score| Value::Float(*score));
+        members.push(("scores", Value::Array(scores.collect())));
+    }
     if votes.swapped != (0, 0) {
         let (positive, negative) = votes.swapped;
         let swapped = [("positive", count(positive)), ("negative", count(negative))];
         members.push(("swapped", object(swapped)));
+    }
+    if votes.swapped != (0, 0) || votes.depends_on_order() {
         members.push(("depends_on_order", votes.depends_on_order().into()));
     }
-    object(members)
+    if !votes.members.is_empty() {
+        let models = votes.members.iter().map(|member| {
+            let mut model = vec![("model", member.model.as_str().into())];
+            model.push(("counts", member.counts.into()));
+            model.push(("score", member.votes.score().map_or(Value::Null, Value::Float)));
+            model.extend(self::votes(&member.votes).map(|votes| ("votes", votes)));
+            object(model)
+        });
+        members.push(("models", Value::Array(models.collect())));
+    }
+    Some(object(members))
 }

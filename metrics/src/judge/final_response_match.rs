@@ -1,9 +1,9 @@
 //! `final_response_match_v2`: whether each answer says the same as the expected one.
 
 use super::{
-    Asked, Case, Judge, Judgement, Order, Question, Refusal, TurnJudgement, Votes,
+    Asked, Case, Judge, Order, Question, Refusal, Scores, Tally, TurnJudgement, Votes,
     answer::{Readings, check_all},
-    judgement::{close, mean_verdict, verdicts},
+    judgement::mean,
     material::response,
     prompt::{MATCH, MATCH_SWAPPED},
     reply::{Label, match_label},
@@ -14,7 +14,7 @@ use super::{
 pub(super) struct FinalResponseMatch;
 
 impl Judge for FinalResponseMatch {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         MATCH
     }
 
@@ -24,48 +24,58 @@ impl Judge for FinalResponseMatch {
         let golden = golden.ok_or_else(missing)?;
         case.check_samples()?;
         let criterion = case.criterion;
-        let pairs = case.actual.iter().zip(golden).enumerate();
-        let questions = pairs.flat_map(|(turn, (actual, expected))| {
-            let variables = vec![
-                ("prompt", expected.user_text().unwrap_or_else(|| "None".to_owned())),
-                ("response", response(actual, criterion.include_intermediate)),
-                ("golden_response", response(expected, criterion.include_intermediate)),
-            ];
-            Order::of(criterion.samples, criterion.swap).into_iter().map(move |(order, samples)| {
+        if criterion.swap && criterion.prompts.has(MATCH) != criterion.prompts.has(MATCH_SWAPPED) {
+            return Err(Refusal::Failed(format!(
+                "with `swap`, a prompt is needed for {MATCH} and for {MATCH_SWAPPED}"
+            )));
+        }
+        let mut planned = Vec::new();
+        for (turn, (actual, expected)) in case.actual.iter().zip(golden).enumerate() {
+            for (order, samples) in Order::of(criterion.samples, criterion.swap) {
                 let prompt = if order == Order::Plain { MATCH } else { MATCH_SWAPPED };
-                Question { turn, part: 0, prompt, variables: variables.clone(), samples, order }
-            })
-        });
-        Ok(questions.collect())
+                let variables = vec![
+                    ("prompt", expected.user_text().unwrap_or_else(|| "None".to_owned())),
+                    ("response", response(actual, criterion.include_intermediate)),
+                    ("golden_response", response(expected, criterion.include_intermediate)),
+                ];
+                let question = criterion.prompts.question(turn, prompt)?;
+                planned.push(Question { variables, samples, order, ..question });
+            }
+        }
+        Ok(planned)
     }
 
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
+    fn reads(&self, case: &Case<'_>, _: &Question, reply: &str) -> bool {
+        match_label(reply, case.criterion.rules.unknown_word).is_some()
+    }
+
+    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
         check_all(&self.plan(case)?, asked)?;
         let rules = &case.criterion.rules;
-        let mut judgement = Judgement::default();
+        let mut tally = Tally::default();
         for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
             let turn = group[0].question.turn;
             let orders: Vec<Order> = orders(group);
             let answers = group.iter().flat_map(|asked| &asked.answers);
             let readings =
                 Readings::new(answers, rules, true, |text| match_label(text, rules.unknown_word));
-            let mut votes = Votes {
-                turn,
-                unreadable: readings.unreadable.len(),
-                failed: readings.failed.len(),
-                ..Votes::default()
-            };
+            let mut votes = Votes::binary(turn);
+            votes.unreadable = readings.unreadable.len();
+            votes.failed = readings.failed.len();
             for (sample, label) in &readings.read {
-                votes.add(Some(*label == Label::Valid), orders[*sample]);
+                let score = f64::from(u8::from(*label == Label::Valid));
+                votes.add(Some(score), orders[*sample], "");
             }
-            judgement.note(turn, &readings, case.criterion);
-            let score = mean_verdict(&[votes.verdict()]);
-            judgement.turns.push(TurnJudgement { score, rubrics: None });
-            judgement.votes.push(votes);
+            tally.note(turn, &readings, case.criterion);
+            tally.votes.push(votes);
         }
-        judgement.score = mean_verdict(&verdicts(&judgement.votes));
-        judgement.close = close(&judgement.votes, case.criterion.threshold, mean_verdict);
-        Ok(judgement)
+        Ok(tally)
+    }
+
+    fn score(&self, _: &Case<'_>, _: &Tally, values: &[Option<f64>]) -> Scores {
+        let turns = values.iter().map(|score| TurnJudgement { score: *score, rubrics: None });
+        let score = mean(values.iter().copied().flatten());
+        Scores { score, turns: turns.collect(), ..Scores::default() }
     }
 }
 

@@ -1,7 +1,8 @@
 //! `hallucinations_v1`: whether the context supports what each answer states.
 
 use super::{
-    Asked, Case, Content, Judge, JudgedTurn, Judgement, Order, Question, Refusal, TurnJudgement,
+    Asked, Case, Content, Judge, JudgedTurn, Question, Refusal, Scores, Tally, TurnJudgement,
+    Votes,
     answer::{Readings, check_all},
     judgement::mean,
     material::context,
@@ -35,12 +36,8 @@ fn segments(case: &Case<'_>, asked: &Asked) -> Readings<Vec<String>> {
     })
 }
 
-fn question(turn: usize, part: usize, prompt: &'static str) -> Question {
-    Question { turn, part, prompt, variables: Vec::new(), samples: 1, order: Order::Plain }
-}
-
 impl Judge for Hallucinations {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "hallucinations_v1"
     }
 
@@ -49,25 +46,37 @@ impl Judge for Hallucinations {
         let mut planned = Vec::new();
         for (index, turn) in case.actual.iter().enumerate() {
             for (part, (text, _)) in responses(case, turn).into_iter().enumerate() {
-                let variables = vec![("response", text)];
-                planned.push(Question { variables, ..question(index, part, SEGMENT) });
+                let question = case.criterion.prompts.question(index, SEGMENT)?;
+                planned.push(Question { part, variables: vec![("response", text)], ..question });
             }
         }
         Ok(planned)
     }
 
     fn follow_up(&self, case: &Case<'_>, asked: &Asked) -> Option<Question> {
-        let Question { turn, part, prompt: SEGMENT, .. } = asked.question else { return None };
+        let Question { turn, part, .. } = asked.question;
+        if asked.question.prompt != SEGMENT {
+            return None;
+        }
         let judged = case.actual.get(turn)?;
         let (_, event) = *responses(case, judged).get(part)?;
         let (_, found) = segments(case, asked).read.into_iter().next()?;
         let lines: Vec<String> =
             found.iter().map(|sentence| format!("<sentence>{sentence}</sentence>")).collect();
         let variables = vec![("context", context(judged, event)), ("sentences", lines.join("\n"))];
-        Some(Question { variables, ..question(turn, part, VALIDATE) })
+        let question = case.criterion.prompts.question(turn, VALIDATE).ok()?;
+        Some(Question { part, variables, ..question })
     }
 
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
+    fn reads(&self, _: &Case<'_>, question: &Question, reply: &str) -> bool {
+        if question.prompt == SEGMENT {
+            !sentences(reply).is_empty()
+        } else {
+            !sentence_labels(reply).is_empty()
+        }
+    }
+
+    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
         let mut planned = Vec::new();
         for question in self.plan(case)? {
             let key = (question.turn, question.part);
@@ -79,58 +88,48 @@ impl Judge for Hallucinations {
             planned.extend(asked.and_then(|asked| self.follow_up(case, asked)));
         }
         check_all(&planned, asked)?;
-        let mut judgement = Judgement::default();
-        for turn in 0..case.actual.len() {
-            let asked: Vec<&Asked> =
-                asked.iter().filter(|asked| asked.question.turn == turn).collect();
-            let scores = judge_turn(&mut judgement, case, turn, &asked);
-            let rubrics = Some(Vec::new());
-            judgement.turns.push(TurnJudgement { score: mean(scores), rubrics });
+        let mut tally = Tally::default();
+        let mut expected = 0;
+        for asked in asked {
+            let (turn, part) = (asked.question.turn, asked.question.part);
+            if asked.question.prompt == SEGMENT {
+                let readings = segments(case, asked);
+                tally.note(turn, &readings, case.criterion);
+                expected = readings.read.first().map_or(0, |(_, sentences)| sentences.len());
+                tally.votes.push(Votes::new(turn, case.criterion.threshold).of_part(part));
+                continue;
+            }
+            let readings = Readings::new(&asked.answers, &case.criterion.rules, true, |text| {
+                Some(sentence_labels(text)).filter(|labels| !labels.is_empty())
+            });
+            tally.note(turn, &readings, case.criterion);
+            let Some((_, labels)) = readings.read.first() else { continue };
+            note_incomplete(&mut tally, turn, labels, expected);
+            let score = mean(labels.iter().filter_map(SentenceLabel::score));
+            tally.votes.iter_mut().last().into_iter().for_each(|votes| votes.scores.extend(score));
         }
-        judgement.score = mean(judgement.turns.iter().filter_map(|turn| turn.score));
-        Ok(judgement)
+        Ok(tally)
     }
-}
 
-/// Returns the score of each text of a turn that has one.
-fn judge_turn(
-    judgement: &mut Judgement,
-    case: &Case<'_>,
-    turn: usize,
-    asked: &[&Asked],
-) -> Vec<f64> {
-    let mut scores = Vec::new();
-    let mut expected = 0;
-    for asked in asked {
-        if asked.question.prompt == SEGMENT {
-            let readings = segments(case, asked);
-            judgement.note(turn, &readings, case.criterion);
-            expected = readings.read.first().map_or(0, |(_, sentences)| sentences.len());
-            continue;
-        }
-        let readings = Readings::new(&asked.answers, &case.criterion.rules, true, |text| {
-            Some(sentence_labels(text)).filter(|labels| !labels.is_empty())
+    fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {
+        let turns = (0..case.actual.len()).map(|turn| {
+            let votes = tally.votes.iter().zip(values).filter(|(votes, _)| votes.turn == turn);
+            let score = mean(votes.filter_map(|(_, score)| *score));
+            TurnJudgement { score, rubrics: Some(Vec::new()) }
         });
-        judgement.note(turn, &readings, case.criterion);
-        let Some((_, labels)) = readings.read.first() else { continue };
-        note_incomplete(judgement, turn, labels, expected);
-        scores.extend(mean(labels.iter().filter_map(SentenceLabel::score)));
+        let turns: Vec<TurnJudgement> = turns.collect();
+        let score = mean(turns.iter().filter_map(|turn| turn.score));
+        Scores { score, turns, ..Scores::default() }
     }
-    scores
 }
 
 /// Notes sentences without a label, and labels that are not known.
-fn note_incomplete(
-    judgement: &mut Judgement,
-    turn: usize,
-    labels: &[SentenceLabel],
-    expected: usize,
-) {
+fn note_incomplete(tally: &mut Tally, turn: usize, labels: &[SentenceLabel], expected: usize) {
     if labels.len() < expected {
         let text = format!("the judge labelled {} of {expected} sentences", labels.len());
-        judgement.incomplete(turn, text);
+        tally.incomplete(turn, text);
     }
     for label in labels.iter().filter(|label| label.score().is_none()) {
-        judgement.incomplete(turn, format!("unknown label {:?}", label.label));
+        tally.incomplete(turn, format!("unknown label {:?}", label.label));
     }
 }

@@ -1,6 +1,6 @@
 //! What the answers of a judge amount to.
 
-use super::{Criterion, Votes, answer::Readings};
+use super::{Case, Scores, Tally, Trouble, Votes};
 
 /// Result of a metric that a model judges.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +12,8 @@ pub struct Judgement {
     pub turns: Vec<TurnJudgement>,
     /// Mean score of each rubric that was judged; `None` if the metric has no rubrics, or there are no turns.
     pub rubrics: Option<Vec<RubricScore>>,
+    /// Reasons why the conversation fails whatever its score is, e.g. a required rubric that is not fulfilled.
+    pub missed: Vec<String>,
     /// Votes, in the order of the turns.
     pub votes: Vec<Votes>,
     /// What went wrong, in the order of the turns.
@@ -67,68 +69,29 @@ impl Status {
     }
 }
 
-/// Something that went wrong in a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Trouble {
-    /// Index of the turn.
-    pub turn: usize,
-    /// What went wrong.
-    pub cause: Cause,
-}
-
-/// What went wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Cause {
-    /// A call failed.
-    #[error("sample {}: {reason}", sample + 1)]
-    Failed {
-        /// Index of the sample.
-        sample: usize,
-        /// Reason.
-        reason: String,
-    },
-    /// No reply can be read.
-    #[error("unreadable reply: {excerpt}")]
-    Unreadable {
-        /// Start of a reply.
-        excerpt: String,
-    },
-    /// Too few replies can be read.
-    #[error("too few readable replies ({readable} of {samples})")]
-    TooFew {
-        /// Number of replies that can be read.
-        readable: usize,
-        /// Number of samples.
-        samples: usize,
-    },
-    /// Something was not judged.
-    #[error("{0}")]
-    Incomplete(String),
-}
-
 impl Judgement {
-    /// Notes what is wrong with the answers about a turn.
-    pub(super) fn note<T>(&mut self, turn: usize, readings: &Readings<T>, criterion: &Criterion) {
-        for (sample, reason) in &readings.failed {
-            let cause = Cause::Failed { sample: *sample, reason: reason.clone() };
-            self.troubles.push(Trouble { turn, cause });
+    /// Computes the scores of a tally with `score`, see [`Judge::score`](super::Judge::score).
+    pub(super) fn new(
+        case: &Case<'_>,
+        tally: Tally,
+        score: impl Fn(&Tally, &[Option<f64>]) -> Scores,
+    ) -> Self {
+        let threshold = case.criterion.threshold;
+        let mut values: Vec<Option<f64>> = tally.votes.iter().map(Votes::score).collect();
+        let scores = score(&tally, &values);
+        let status = scores.status(threshold);
+        let mut close = false;
+        for (index, votes) in tally.votes.iter().enumerate() {
+            let value = values[index];
+            for changed in votes.alternatives() {
+                values[index] = changed;
+                close |= changed != value && score(&tally, &values).status(threshold) != status;
+            }
+            values[index] = value;
         }
-        let (readable, samples) = (readings.read.len(), readings.samples);
-        let least = criterion.rules.min_readable.unwrap_or(samples / 2 + 1);
-        let unreadable = readings.unreadable.first();
-        let cause = match unreadable {
-            Some((_, excerpt)) if readable == 0 => Cause::Unreadable { excerpt: excerpt.clone() },
-            Some(_) if readable < least => Cause::TooFew { readable, samples },
-            _ => return,
-        };
-        self.troubles.push(Trouble { turn, cause });
-    }
-
-    /// Notes that something was not judged.
-    pub(super) fn incomplete(&mut self, turn: usize, text: String) {
-        self.warnings.push(format!("turn {}: {text}", turn + 1));
-        self.troubles.push(Trouble { turn, cause: Cause::Incomplete(text) });
+        let Scores { score, turns, rubrics, missed } = scores;
+        let Tally { votes, troubles, warnings } = tally;
+        Self { score, turns, rubrics, missed, votes, troubles, warnings, close }
     }
 
     /// Returns the least agreement with its turn; `None` if there are no votes.
@@ -141,31 +104,13 @@ impl Judgement {
     }
 }
 
-/// Returns the verdict of each of `votes`.
-pub(super) fn verdicts(votes: &[Votes]) -> Vec<Option<bool>> {
-    votes.iter().map(Votes::verdict).collect()
-}
-
-/// Returns true if the score would pass or fail differently if one vote changed.
-pub(super) fn close(
-    votes: &[Votes],
-    threshold: f64,
-    score: impl Fn(&[Option<bool>]) -> Option<f64>,
-) -> bool {
-    let mut verdicts = verdicts(votes);
-    let status = Status::of(score(&verdicts), threshold);
-    (0..votes.len()).filter(|index| votes[*index].is_close()).any(|index| {
-        let verdict = verdicts[index];
-        verdicts[index] = verdict.map(|verdict| !verdict);
-        let changed = Status::of(score(&verdicts), threshold) != status;
-        verdicts[index] = verdict;
-        changed
-    })
-}
-
-/// Returns the mean of verdicts, 1 for a positive one; `None` if there are none.
-pub(super) fn mean_verdict(verdicts: &[Option<bool>]) -> Option<f64> {
-    mean(verdicts.iter().flatten().map(|verdict| f64::from(u8::from(*verdict))))
+impl Scores {
+    fn status(&self, threshold: f64) -> Status {
+        match Status::of(self.score, threshold) {
+            Status::Passed if !self.missed.is_empty() => Status::Failed,
+            status => status,
+        }
+    }
 }
 
 /// Returns the mean; `None` if there are no numbers.

@@ -1,13 +1,13 @@
-//! Built-in metrics of agentevals that a model judges. They are known, but cannot be computed yet.
+//! Built-in metrics of agentevals that a model judges.
 
 use std::sync::Arc;
 
 use evaluator_document::{Field, Fields};
 
-use super::Rubric;
+use super::{Criterion, Judge, Rubric};
 use crate::{Metric, MetricInput, Outcome, Setting};
 
-const JUDGE: &str = "needs a judge model, and none can be asked from here";
+const NO_MODEL: &str = "needs a judge model, and none is connected";
 const SERVICE: &str =
     "needs a judge model of the Vertex AI evaluation service, which cannot be asked from here";
 
@@ -31,34 +31,48 @@ multi_turn_tool_use_quality_v1: A model judges the tool calls of a whole convers
 /// Metrics that compare with golden answers.
 const COMPARING: [&str; 2] = ["final_response_match_v2", "response_evaluation_score"];
 
-/// Prefix of the names of metrics that have rubrics.
-const RUBRIC_BASED: &str = "rubric_based_";
-
-const RUBRICS: [Setting; 1] = [Setting::new(
+const RUBRICS: Setting = Setting::new(
     "rubrics",
     r#"{"description": "Statements that the judge checks.", "type": ["array", "null"]}"#,
     "",
-)];
+);
+
+const INTERMEDIATE: Setting = Setting::new(
+    "include_intermediate_responses_in_final",
+    r#"{"description": "Whether texts before the answer belong to the answer.", "type": "boolean", "default": false}"#,
+    "",
+)
+.alias("includeIntermediateResponsesInFinal");
+
+const CHECK_INTERMEDIATE: Setting = Setting::new(
+    "evaluate_intermediate_nl_responses",
+    r#"{"description": "Whether texts before the answer are checked, too.", "type": "boolean", "default": false}"#,
+    "",
+)
+.alias("evaluateIntermediateNlResponses");
+
+const STOP_SIGNAL: Setting = Setting::new(
+    "stop_signal",
+    r#"{"description": "Text with which the simulated user ends the conversation.", "type": "string", "minLength": 1, "default": "</finished>"}"#,
+    "",
+)
+.alias("stopSignal");
 
 /// A metric that a model judges.
 #[derive(Clone, Debug)]
 struct Judged {
     name: &'static str,
     description: &'static str,
-    reason: &'static str,
-    rubrics: Vec<Rubric>,
+    criterion: Criterion,
 }
 
 /// Returns all of these metrics.
 pub(crate) fn all_metrics() -> impl Iterator<Item = impl Metric> {
-    [(BY_JUDGE, JUDGE), (BY_SERVICE, SERVICE)].into_iter().flat_map(|(table, reason)| {
-        let rows = table.lines().filter_map(|line| line.split_once(": "));
-        rows.map(move |(name, description)| Judged {
-            name,
-            description,
-            reason,
-            rubrics: Vec::new(),
-        })
+    let rows = BY_JUDGE.lines().chain(BY_SERVICE.lines());
+    rows.filter_map(|line| line.split_once(": ")).map(|(name, description)| Judged {
+        name,
+        description,
+        criterion: Criterion::default(),
     })
 }
 
@@ -72,30 +86,57 @@ impl Metric for Judged {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        if self.name.starts_with(RUBRIC_BASED) { &RUBRICS } else { &[] }
+        match self.name {
+            "final_response_match_v2" => &[INTERMEDIATE],
+            "rubric_based_final_response_quality_v1" => &[RUBRICS, INTERMEDIATE],
+            "hallucinations_v1" => &[CHECK_INTERMEDIATE],
+            "per_turn_user_simulator_quality_v1" => &[STOP_SIGNAL],
+            name if name.starts_with("rubric_based_") => &[RUBRICS],
+            _ => &[],
+        }
     }
 
     fn configure(&self, fields: &mut Fields<'_>) -> Option<Arc<dyn Metric>> {
-        let rubrics = if self.settings().is_empty() { None } else { fields.take("rubrics") };
-        let rubrics = rubrics.map(read_rubrics).unwrap_or_default();
-        Some(Arc::new(Self { rubrics, ..self.clone() }))
+        let mut configured = self.clone();
+        let criterion = &mut configured.criterion;
+        for setting in self.settings() {
+            let field = match setting.alias {
+                Some(alias) => fields.take_either(setting.key, alias),
+                None => fields.take(setting.key),
+            };
+            let Some(field) = field else { continue };
+            match setting.key {
+                "rubrics" => criterion.rubrics = read_rubrics(field),
+                "stop_signal" => criterion.stop_signal = field.sentence().unwrap_or_default(),
+                key => {
+                    let flag = field.flag().unwrap_or_default();
+                    let is_answer = key == INTERMEDIATE.key;
+                    let set = if is_answer {
+                        &mut criterion.include_intermediate
+                    } else {
+                        &mut criterion.check_intermediate
+                    };
+                    *set = flag;
+                }
+            }
+        }
+        Some(Arc::new(configured))
     }
 
     fn unavailable(&self) -> Option<&str> {
-        Some(self.reason)
-    }
-
-    fn unsuitable(&self) -> Option<&str> {
-        (self.name == "per_turn_user_simulator_quality_v1")
-            .then_some("it judges a simulated user, and a recording has none")
+        super::judge(self.name).is_none().then_some(SERVICE)
     }
 
     fn asks_judge(&self) -> bool {
         true
     }
 
-    fn judge(&self) -> Option<(&'static dyn super::Judge, &[Rubric])> {
-        Some((super::judge(self.name)?, &self.rubrics))
+    fn judge(&self) -> Option<(Arc<dyn Judge>, Criterion)> {
+        Some((super::judge(self.name)?, self.criterion.clone()))
+    }
+
+    fn compares_golden_turns(&self) -> bool {
+        COMPARING.contains(&self.name)
     }
 
     fn revision(&self) -> Option<&str> {
@@ -104,8 +145,11 @@ impl Metric for Judged {
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
         match input.golden_turns() {
-            Err(not_evaluated) if COMPARING.contains(&self.name) => not_evaluated,
-            _ => Outcome::Failed { reason: format!("{} {}", self.name, self.reason) },
+            Err(not_evaluated) if self.compares_golden_turns() => not_evaluated,
+            _ => {
+                let reason = self.unavailable().unwrap_or(NO_MODEL);
+                Outcome::Failed { reason: format!("{} {reason}", self.name) }
+            }
         }
     }
 }
@@ -167,11 +211,13 @@ mod tests {
             .unwrap();
         let yaml = "rubrics: [Books once., {id: polite, text: Says please.}, Pays.]";
         let metric = configured(yaml, |fields| metric.configure(fields)).unwrap();
-        let (judge, rubrics) = metric.judge().unwrap();
+        let (judge, criterion) = metric.judge().unwrap();
         assert_eq!(judge.name(), metric.name());
-        let ids: Vec<&str> = rubrics.iter().map(|rubric| rubric.id.as_str()).collect();
+        let ids: Vec<&str> = criterion.rubrics.iter().map(|rubric| rubric.id.as_str()).collect();
         assert_eq!(ids, ["rubric_0", "polite", "rubric_2"]);
         assert!(all_metrics().filter(|metric| metric.judge().is_some()).count() == 6);
-        assert!(all_metrics().all(|metric| metric.unavailable().is_some()));
+        assert!(
+            all_metrics().all(|metric| metric.unavailable().is_some() != metric.judge().is_some())
+        );
     }
 }

@@ -15,8 +15,8 @@
 //! let judge = judge("final_response_match_v2").unwrap();
 //!
 //! let question = judge.plan(&case).unwrap().remove(0);
-//! let prompt = question.messages().unwrap();
-//! assert!(prompt.user.contains("At 22:40."));
+//! let messages = question.messages().unwrap();
+//! assert!(messages.last().unwrap().text.contains("At 22:40."));
 //!
 //! // A model is asked here.
 //! let reply = Answer::text(r#"{"is_the_agent_response_valid": "valid"}"#);
@@ -33,35 +33,49 @@ mod final_response_match;
 mod hallucinations;
 mod judgement;
 mod material;
+mod message;
 mod metric;
+mod panel;
 mod prompt;
 pub mod reply;
 mod rubric_final_response;
 mod rubric_multi_turn;
 mod rubric_tool_use;
 mod rubrics;
+mod tally;
 mod template;
 mod user_simulator;
 mod votes;
 
-use std::fmt;
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use evaluator_traces::conversation::TurnPart;
 
 pub use answer::{Answer, Asked, Reply};
 pub use conclusion::Conclusion;
 pub use criterion::{Criterion, OnDisagreement, OnFailure, Rules};
-pub use judgement::{Cause, Judgement, RubricScore, Status, Trouble, TurnJudgement};
+pub use judgement::{Judgement, RubricScore, Status, TurnJudgement};
 pub use material::{
     Agent, Call, Content, Event, JudgedTurn, Part, Response, Rubric, Scenario, Steps,
 };
+pub use message::{Message, Role};
 pub(crate) use metric::all_metrics;
-pub use prompt::{PROMPTS, Prompt};
-pub use template::{Messages, Template, TemplateError};
-pub use votes::{Order, Panel, Votes, panel};
+pub use panel::Member;
+pub use prompt::{PROMPTS, Prompt, Prompts};
+pub use tally::{Cause, Scores, Tally, Trouble};
+pub use template::{Template, TemplateError};
+pub use votes::{Order, Panel, Votes};
 
 /// A metric that a model judges.
 pub trait Judge: Send + Sync + fmt::Debug {
     /// Returns the name of the metric.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
+
+    /// Returns the parts of recorded turns that are judged; the message of the user and the answer by default. A recording
+    /// without them cannot be judged.
+    fn parts(&self) -> &[TurnPart] {
+        &[TurnPart::User, TurnPart::Answer]
+    }
 
     /// Returns the questions about a conversation, in order.
     ///
@@ -75,29 +89,63 @@ pub trait Judge: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns what the answers amount to. `asked` has the planned questions in order, each followed by its follow-up
-    /// question.
+    /// Returns true if the text of a reply to the question can be read.
+    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool;
+
+    /// Returns the votes in the answers of one model. `asked` has the planned questions in order, each followed by its
+    /// follow-up question.
     ///
     /// # Errors
     ///
     /// A question was not asked as often as it says, or an answer is missing that the metric cannot do without.
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal>;
+    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal>;
+
+    /// Returns the scores that follow from the votes. `values` has the score of each of the votes of `tally`, in order;
+    /// [`Votes::score`] is one of the vote itself, others ask what would follow from another one.
+    fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores;
+
+    /// Returns what the answers of one model amount to.
+    ///
+    /// # Errors
+    ///
+    /// As [`tally`](Self::tally).
+    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
+        let tally = self.tally(case, asked)?;
+        Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
+    }
+
+    /// Returns what the answers of several models amount to. The verdict of each model is one vote, see [`Panel`].
+    ///
+    /// # Errors
+    ///
+    /// As [`tally`](Self::tally), if more models fail than [`Criterion::quorum`] allows.
+    fn aggregate_panel(
+        &self,
+        case: &Case<'_>,
+        members: &[Member<'_>],
+    ) -> Result<Judgement, Refusal> {
+        let tallies = members.iter().map(|member| (member.model, self.tally(case, member.asked)));
+        let tally = panel::combine(case.criterion, tallies.collect())?;
+        Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
+    }
 }
 
-/// All judges that any model can serve.
-const JUDGES: [&dyn Judge; 6] = [
-    &final_response_match::FinalResponseMatch,
-    &rubric_final_response::FINAL_RESPONSE,
-    &rubric_tool_use::TOOL_USE,
-    &rubric_multi_turn::MultiTurn,
-    &hallucinations::Hallucinations,
-    &user_simulator::UserSimulator,
-];
+/// Returns all judges that any model can serve.
+fn judges() -> [Arc<dyn Judge>; 6] {
+    [
+        Arc::new(final_response_match::FinalResponseMatch),
+        Arc::new(rubric_final_response::FINAL_RESPONSE),
+        Arc::new(rubric_tool_use::TOOL_USE),
+        Arc::new(rubric_multi_turn::MultiTurn),
+        Arc::new(hallucinations::Hallucinations),
+        Arc::new(user_simulator::UserSimulator),
+    ]
+}
 
 /// Returns the judge of that name; `None` if no model can serve a metric of that name.
 #[must_use]
-pub fn judge(name: &str) -> Option<&'static dyn Judge> {
-    JUDGES.into_iter().find(|judge| judge.name() == name)
+pub fn judge(name: &str) -> Option<Arc<dyn Judge>> {
+    judges().into_iter().find(|judge| judge.name() == name)
 }
 
 /// A conversation that is judged.
@@ -165,13 +213,55 @@ pub struct Question {
     /// Index among the questions about the turn.
     pub part: usize,
     /// Name of the prompt.
-    pub prompt: &'static str,
-    /// Variables of the prompt.
-    pub variables: Vec<(&'static str, String)>,
+    pub prompt: Cow<'static, str>,
+    /// Text of the prompt.
+    pub wording: Wording,
+    /// Variables of the prompt; none if the messages are complete.
+    pub variables: Variables,
     /// Number of times that it is asked.
     pub samples: usize,
     /// Order of the things that the judge compares.
     pub order: Order,
+}
+
+/// Names and values of the variables of a prompt.
+pub type Variables = Vec<(&'static str, String)>;
+
+/// Text of a question.
+#[derive(Clone, Debug)]
+pub enum Wording {
+    /// A prompt that is filled in with the variables of the question.
+    Template(Arc<Template>),
+    /// Messages that are sent as they are.
+    Messages(Vec<Message>),
+}
+
+impl Question {
+    /// Creates a question about a turn that is asked once: a prompt with values for its variables.
+    #[must_use]
+    pub fn new(turn: usize, prompt: impl Into<Cow<'static, str>>, wording: Wording) -> Self {
+        Self {
+            turn,
+            part: 0,
+            prompt: prompt.into(),
+            wording,
+            variables: Vec::new(),
+            samples: 1,
+            order: Order::Plain,
+        }
+    }
+
+    /// Returns the messages that ask the question.
+    ///
+    /// # Errors
+    ///
+    /// The prompt has a variable without a value.
+    pub fn messages(&self) -> Result<Vec<Message>, TemplateError> {
+        match &self.wording {
+            Wording::Template(template) => template.render(&self.variables),
+            Wording::Messages(messages) => Ok(messages.clone()),
+        }
+    }
 }
 
 /// Reason why a conversation gets no judgement.

@@ -1,6 +1,8 @@
 //! The prompts that are built in.
 
-use super::{Messages, Question, Template, TemplateError};
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Question, Refusal, Template, TemplateError, Wording};
 
 /// A prompt that is built in.
 #[derive(Clone, Copy, Debug)]
@@ -58,15 +60,36 @@ impl Prompt {
     }
 }
 
-impl Question {
-    /// Returns the messages that ask the question with the prompt that is built in.
+/// Prompts that a user wrote in place of built-in ones, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    own: BTreeMap<String, Arc<Template>>,
+}
+
+impl Prompts {
+    /// Replaces a prompt. `name` is that of a [`Prompt`].
+    pub fn replace(&mut self, name: impl Into<String>, template: Template) {
+        self.own.insert(name.into(), Arc::new(template));
+    }
+
+    /// Returns true if the prompt is replaced.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.own.contains_key(name)
+    }
+
+    /// Returns a question with the prompt of that name.
     ///
     /// # Errors
     ///
-    /// None for questions of the metrics of this crate.
-    pub fn messages(&self) -> Result<Messages, TemplateError> {
-        let prompt = Prompt::find(self.prompt)
-            .ok_or_else(|| TemplateError::Missing { name: self.prompt.to_owned() })?;
-        prompt.template()?.render(&self.variables)
+    /// None for prompts that are built in: a test parses all of them.
+    pub(super) fn question(&self, turn: usize, name: &'static str) -> Result<Question, Refusal> {
+        let template = match (self.own.get(name), Prompt::find(name)) {
+            (Some(own), _) => Arc::clone(own),
+            (None, Some(prompt)) => {
+                Arc::new(prompt.template().map_err(|error| Refusal::Failed(error.to_string()))?)
+            }
+            (None, None) => return Err(Refusal::Failed(format!("there is no prompt `{name}`"))),
+        };
+        Ok(Question::new(turn, name, Wording::Template(template)))
     }
 }

@@ -1,15 +1,21 @@
 //! `rubric_based_final_response_quality_v1`: whether each answer fulfils rubrics.
 
+use evaluator_traces::conversation::TurnPart;
+
 use super::{
-    Case, JudgedTurn, Refusal,
+    Case, JudgedTurn, Refusal, Variables,
     material::{developer_instructions, grounding, response, steps, tool_declarations},
     prompt,
-    rubrics::{PerTurn, Variables},
+    rubrics::PerTurn,
 };
 
 /// The metric.
-pub(super) const FINAL_RESPONSE: PerTurn =
-    PerTurn { name: prompt::FINAL_RESPONSE, kind: "FINAL_RESPONSE_QUALITY", variables };
+pub(super) const FINAL_RESPONSE: PerTurn = PerTurn {
+    name: prompt::FINAL_RESPONSE,
+    kind: "FINAL_RESPONSE_QUALITY",
+    parts: &[TurnPart::User, TurnPart::Answer, TurnPart::ToolCalls, TurnPart::Arguments],
+    variables,
+};
 
 fn variables(case: &Case<'_>, turn: &JudgedTurn) -> Result<Variables, Refusal> {
     Ok(vec![

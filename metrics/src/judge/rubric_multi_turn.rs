@@ -1,12 +1,13 @@
 //! `rubric_based_multi_turn_trajectory_quality_v1`: whether a whole conversation fulfils rubrics.
 
 use evaluator_json::{Value, to_pretty};
+use evaluator_traces::conversation::TurnPart;
 
 use super::{
-    Asked, Case, Judge, Judgement, Question, Refusal, Rubric,
+    Asked, Case, Judge, Question, Refusal, Rubric, Scores, Tally,
     material::{agent_definitions, agent_instructions, dialogue},
     prompt::MULTI_TURN,
-    rubrics::{aggregate, effective, questions},
+    rubrics::{effective, questions, reads, score, tally},
 };
 use crate::turns::object;
 
@@ -24,28 +25,41 @@ impl MultiTurn {
 }
 
 impl Judge for MultiTurn {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         MULTI_TURN
+    }
+
+    fn parts(&self) -> &[TurnPart] {
+        &[TurnPart::User, TurnPart::Answer, TurnPart::ToolCalls, TurnPart::Arguments]
     }
 
     fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
         case.golden_turns()?;
         case.check_samples()?;
         let Some(last) = case.actual.len().checked_sub(1) else { return Ok(Vec::new()) };
-        Ok(questions(case, last, MULTI_TURN, &self.rubrics(case)?, |rubrics| {
+        questions(case, last, MULTI_TURN, &self.rubrics(case)?, |rubrics| {
             vec![
                 ("user_agent_dialogue", dialogue(case.actual)),
                 ("properties", properties(rubrics)),
                 ("agent_instructions", agent_instructions(case.actual)),
                 ("agent_tool_definitions", agent_definitions(case.actual)),
             ]
-        }))
+        })
     }
 
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
+    fn reads(&self, _: &Case<'_>, _: &Question, reply: &str) -> bool {
+        reads(reply)
+    }
+
+    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
         let mut rubrics = vec![Vec::new(); case.actual.len().saturating_sub(1)];
         rubrics.push(self.rubrics(case)?);
-        aggregate(case, &self.plan(case)?, asked, &rubrics, KIND)
+        tally(case, &self.plan(case)?, asked, &rubrics, KIND)
+    }
+
+    fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {
+        let turns = case.actual.len();
+        score(case, tally, values, turns.saturating_sub(1)..turns)
     }
 }
 

@@ -1,13 +1,16 @@
 //! What the metrics with rubrics share.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
+
+use evaluator_traces::conversation::TurnPart;
+use indexmap::IndexMap;
 
 use super::{
-    Asked, Case, JudgedTurn, Judgement, Order, Question, Refusal, Rubric, RubricScore,
-    TurnJudgement, Votes,
+    Asked, Case, JudgedTurn, Order, Question, Refusal, Rubric, RubricScore, Scores, Tally,
+    TurnJudgement, Variables, Votes,
     answer::{Readings, check_all},
     final_response_match::orders,
-    judgement::{close, mean, mean_verdict, verdicts},
+    judgement::mean,
     reply::{RubricBlock, normalize_rubric, rubric_blocks},
 };
 
@@ -48,15 +51,16 @@ pub(super) fn questions(
     turn: usize,
     prompt: &'static str,
     rubrics: &[Rubric],
-    variables: impl Fn(&[&Rubric]) -> Vec<(&'static str, String)>,
-) -> Vec<Question> {
+    variables: impl Fn(&[&Rubric]) -> Variables,
+) -> Result<Vec<Question>, Refusal> {
     let orders = Order::of(case.criterion.samples, case.criterion.swap).into_iter();
     let questions = orders.map(|(order, samples)| {
         let mut rubrics: Vec<&Rubric> = rubrics.iter().collect();
         if order == Order::Swapped {
             rubrics.reverse();
         }
-        Question { turn, part: 0, prompt, variables: variables(&rubrics), samples, order }
+        let question = case.criterion.prompts.question(turn, prompt)?;
+        Ok(Question { variables: variables(&rubrics), samples, order, ..question })
     });
     questions.collect()
 }
@@ -67,45 +71,6 @@ pub(super) fn list(rubrics: &[&Rubric]) -> String {
         format!("*  [id: {}] {}", rubric.id, rubric.text.as_deref().unwrap_or("None"))
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// Votes about the rubrics of a turn, with the first reason of each side.
-#[derive(Debug, Default)]
-struct Ballot {
-    votes: Vec<Votes>,
-    reasons: Vec<[Option<String>; 3]>,
-}
-
-impl Ballot {
-    fn add(&mut self, turn: usize, id: &str, block: &RubricBlock, order: Order) {
-        let known = self.votes.iter().position(|votes| votes.rubric.as_deref() == Some(id));
-        let index = known.unwrap_or_else(|| {
-            let rubric = Some(id.to_owned());
-            self.votes.push(Votes { turn, rubric, ..Votes::default() });
-            self.reasons.push(Default::default());
-            self.votes.len() - 1
-        });
-        let vote = block.score.map(|score| score > 0.5);
-        self.votes[index].add(vote, order);
-        self.reasons[index][side(vote)].get_or_insert_with(|| block.rationale.clone());
-    }
-
-    fn scores(&self) -> Vec<RubricScore> {
-        let rubrics = self.votes.iter().zip(&self.reasons);
-        let scores = rubrics.map(|(votes, reasons)| {
-            let verdict = votes.verdict();
-            RubricScore {
-                id: votes.rubric.clone().unwrap_or_default(),
-                score: mean_verdict(&[verdict]),
-                rationale: reasons[side(verdict)].clone().unwrap_or_default(),
-            }
-        });
-        scores.collect()
-    }
-}
-
-fn side(vote: Option<bool>) -> usize {
-    vote.map_or(2, usize::from)
 }
 
 /// Returns the id of the rubric that each block is about.
@@ -129,24 +94,20 @@ impl<'r> Lookup<'r> {
     }
 }
 
-/// Aggregates the answers. `rubrics` are those of each turn; turns without a question have an empty list.
+/// Counts the votes. `rubrics` are those of each turn; turns without a question have an empty list.
 ///
 /// # Errors
 ///
 /// Questions were not asked as planned.
-pub(super) fn aggregate(
+pub(super) fn tally(
     case: &Case<'_>,
     planned: &[Question],
     asked: &[Asked],
     rubrics: &[Vec<Rubric>],
     kind: &str,
-) -> Result<Judgement, Refusal> {
+) -> Result<Tally, Refusal> {
     check_all(planned, asked)?;
-    let mut judgement = Judgement {
-        turns: vec![TurnJudgement::default(); case.actual.len()],
-        warnings: untyped(case, kind),
-        ..Judgement::default()
-    };
+    let mut tally = Tally { warnings: untyped(case, kind), ..Tally::default() };
     for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
         let turn = group[0].question.turn;
         let own = if case.criterion.rules.rubrics_of_last_turn {
@@ -154,57 +115,82 @@ pub(super) fn aggregate(
         } else {
             rubrics.get(turn)
         };
-        judge_turn(&mut judgement, case, group, own.map_or(&[], Vec::as_slice));
+        tally_turn(&mut tally, case, group, own.map_or(&[], Vec::as_slice));
     }
-    judgement.score = mean_verdict(&verdicts(&judgement.votes));
-    judgement.rubrics = overall(&judgement.turns);
-    judgement.close = close(&judgement.votes, case.criterion.threshold, mean_verdict);
-    Ok(judgement)
+    Ok(tally)
 }
 
-fn judge_turn(judgement: &mut Judgement, case: &Case<'_>, group: &[Asked], rubrics: &[Rubric]) {
+/// Returns true if a reply has verdicts.
+pub(super) fn reads(reply: &str) -> bool {
+    !rubric_blocks(reply).is_empty()
+}
+
+fn tally_turn(tally: &mut Tally, case: &Case<'_>, group: &[Asked], rubrics: &[Rubric]) {
     let turn = group[0].question.turn;
     let orders = orders(group);
     let answers = group.iter().flat_map(|asked| &asked.answers);
     let readings = Readings::new(answers, &case.criterion.rules, true, |text| {
         Some(rubric_blocks(text)).filter(|blocks| !blocks.is_empty())
     });
-    judgement.note(turn, &readings, case.criterion);
+    tally.note(turn, &readings, case.criterion);
     let lookup = Lookup::new(rubrics);
-    let mut ballot = Ballot::default();
+    let mut ballot: IndexMap<&str, Votes> = IndexMap::new();
     for (sample, blocks) in &readings.read {
         for block in blocks {
-            match lookup.find(block) {
-                Some(id) => ballot.add(turn, id, block, orders[*sample]),
-                None => judgement.warnings.push(format!(
+            let Some(id) = lookup.find(block) else {
+                tally.warnings.push(format!(
                     "turn {}, sample {}: a verdict about an unknown rubric: {:?}",
                     turn + 1,
                     sample + 1,
                     block.property
-                )),
-            }
+                ));
+                continue;
+            };
+            let votes = ballot.entry(id).or_insert_with(|| {
+                let mut votes = Votes::binary(turn);
+                votes.rubric = Some(id.to_owned());
+                votes.unreadable = readings.unreadable.len();
+                votes.failed = readings.failed.len();
+                votes
+            });
+            votes.add(block.score, orders[*sample], &block.rationale);
         }
-    }
-    for votes in &mut ballot.votes {
-        votes.unreadable = readings.unreadable.len();
-        votes.failed = readings.failed.len();
     }
     if readings.failed.is_empty() {
-        for rubric in rubrics {
-            let judged = ballot.votes.iter().any(|votes| {
-                votes.rubric.as_ref() == Some(&rubric.id) && votes.verdict().is_some()
-            });
-            if !judged {
-                judgement.incomplete(turn, format!("no reply judges the rubric `{}`", rubric.id));
+        for Rubric { id, .. } in rubrics {
+            if ballot.get(id.as_str()).is_none_or(|votes| votes.verdict().is_none()) {
+                tally.incomplete(turn, format!("no reply judges the rubric `{id}`"));
             }
         }
-        let scores = ballot.scores();
-        judgement.turns[turn] = TurnJudgement {
-            score: mean(scores.iter().filter_map(|rubric| rubric.score)),
-            rubrics: Some(scores),
-        };
     }
-    judgement.votes.extend(ballot.votes);
+    tally.votes.extend(ballot.into_values());
+}
+
+/// Returns the scores of the turns that were `judged`: the mean of all rubrics of all turns. A turn with a failed call has
+/// no rubrics.
+pub(super) fn score(
+    case: &Case<'_>,
+    tally: &Tally,
+    values: &[Option<f64>],
+    judged: Range<usize>,
+) -> Scores {
+    let turns = (0..case.actual.len()).map(|turn| {
+        if !judged.contains(&turn) || tally.has_failed(turn) {
+            return TurnJudgement::default();
+        }
+        let votes = tally.votes.iter().zip(values).filter(|(votes, _)| votes.turn == turn);
+        let rubrics = votes.map(|(votes, score)| RubricScore {
+            id: votes.rubric.clone().unwrap_or_default(),
+            score: *score,
+            rationale: votes.reason().cloned().unwrap_or_default(),
+        });
+        let rubrics: Vec<RubricScore> = rubrics.collect();
+        let score = mean(rubrics.iter().filter_map(|rubric| rubric.score));
+        TurnJudgement { score, rubrics: Some(rubrics) }
+    });
+    let turns: Vec<TurnJudgement> = turns.collect();
+    let score = mean(values.iter().copied().flatten());
+    Scores { score, rubrics: overall(&turns), turns, missed: Vec::new() }
 }
 
 /// Returns the mean score of each rubric in the order of their first appearance; `None` if there are no turns.
@@ -244,12 +230,11 @@ pub(super) struct PerTurn {
     pub(super) name: &'static str,
     /// Kind of the rubrics of turns that it uses.
     pub(super) kind: &'static str,
+    /// Parts of a turn that it shows.
+    pub(super) parts: &'static [TurnPart],
     /// Variables of the prompt about a turn, apart from the rubrics.
     pub(super) variables: fn(&Case<'_>, &JudgedTurn) -> Result<Variables, Refusal>,
 }
-
-/// Variables of a prompt.
-pub(super) type Variables = Vec<(&'static str, String)>;
 
 impl std::fmt::Debug for PerTurn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -264,8 +249,12 @@ impl PerTurn {
 }
 
 impl super::Judge for PerTurn {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
+    }
+
+    fn parts(&self) -> &[TurnPart] {
+        self.parts
     }
 
     fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
@@ -279,12 +268,20 @@ impl super::Judge for PerTurn {
                 let mut variables = variables.clone();
                 variables.push(("rubrics", list(rubrics)));
                 variables
-            }));
+            })?);
         }
         Ok(planned)
     }
 
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
-        aggregate(case, &self.plan(case)?, asked, &self.rubrics(case)?, self.kind)
+    fn reads(&self, _: &Case<'_>, _: &Question, reply: &str) -> bool {
+        reads(reply)
+    }
+
+    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
+        tally(case, &self.plan(case)?, asked, &self.rubrics(case)?, self.kind)
+    }
+
+    fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {
+        score(case, tally, values, 0..case.actual.len())
     }
 }

@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use super::Message;
+
 /// Line between the instructions and the material.
 const SEPARATOR: &str = "=====";
 
@@ -22,16 +24,6 @@ pub struct Template {
 enum Piece {
     Text(String),
     Variable(String),
-}
-
-/// Messages of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Messages {
-    /// Instructions; `None` if the prompt has none of its own.
-    pub system: Option<String>,
-    /// Material.
-    pub user: String,
 }
 
 /// Problem of a template.
@@ -96,12 +88,13 @@ impl Template {
         known.iter().copied().filter(|name| EXPECTED.contains(name) && !used(name)).collect()
     }
 
-    /// Puts the values of `variables` into the prompt, each between delimiters that occur in none of the values.
+    /// Returns the messages of the prompt: the values of `variables` are put into it, each between delimiters that occur in
+    /// none of the values.
     ///
     /// # Errors
     ///
     /// A variable has no value.
-    pub fn render(&self, variables: &[(&str, String)]) -> Result<Messages, TemplateError> {
+    pub fn render(&self, variables: &[(&str, String)]) -> Result<Vec<Message>, TemplateError> {
         let mark = delimiter(variables);
         let fill = |pieces: &[Piece]| {
             pieces.iter().try_fold(String::new(), |text, piece| match piece {
@@ -115,7 +108,8 @@ impl Template {
             })
         };
         let system = (!self.system.is_empty()).then(|| fill(&self.system)).transpose()?;
-        Ok(Messages { system, user: fill(&self.user)? })
+        let system = system.map(Message::system);
+        Ok(system.into_iter().chain([Message::user(fill(&self.user)?)]).collect())
     }
 }
 

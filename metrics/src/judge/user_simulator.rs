@@ -3,10 +3,9 @@
 use evaluator_json::strip;
 
 use super::{
-    Asked, Case, Judge, JudgedTurn, Judgement, Order, Question, Refusal, Scenario, Status,
+    Asked, Case, Judge, JudgedTurn, Order, Question, Refusal, Scenario, Scores, Status, Tally,
     TurnJudgement, Votes,
     answer::{Readings, check_all},
-    judgement::{close, verdicts},
     prompt::USER,
     reply::{Label, user_label},
 };
@@ -43,16 +42,14 @@ fn starts_as_planned(case: &Case<'_>, scenario: &Scenario) -> Option<bool> {
 }
 
 /// Returns the score of each row: the first turn, the others, with the stop signal in place of the last one if it fails.
-fn rows(first: Option<bool>, verdicts: &[Option<bool>], threshold: f64) -> Vec<Option<f64>> {
-    let score = |verdict: Option<bool>| verdict.map(|verdict| f64::from(u8::from(verdict)));
-    let Some((stop, others)) = verdicts.split_last() else { return Vec::new() };
-    let mut rows: Vec<Option<f64>> =
-        std::iter::once(&first).chain(others).map(|verdict| score(*verdict)).collect();
-    let stop = score(*stop);
-    if Status::of(stop, threshold) == Status::Failed
+fn rows(first: Option<bool>, values: &[Option<f64>], threshold: f64) -> Vec<Option<f64>> {
+    let Some((stop, others)) = values.split_last() else { return Vec::new() };
+    let first = first.map(|first| f64::from(u8::from(first)));
+    let mut rows: Vec<Option<f64>> = [first].into_iter().chain(others.iter().copied()).collect();
+    if Status::of(*stop, threshold) == Status::Failed
         && let Some(last) = rows.last_mut()
     {
-        *last = stop;
+        *last = *stop;
     }
     rows
 }
@@ -65,7 +62,7 @@ fn overall(rows: &[Option<f64>], threshold: f64) -> Option<f64> {
 }
 
 impl Judge for UserSimulator {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         USER
     }
 
@@ -78,50 +75,55 @@ impl Judge for UserSimulator {
         };
         let messages = turns.iter().skip(1).map(|turn| turn.user_text().unwrap_or_default());
         let messages = messages.chain([case.criterion.stop_signal.clone()]);
-        let questions = messages.enumerate().map(|(index, message)| Question {
-            turn: last.min(index + 1),
-            part: usize::from(index == last),
-            prompt: USER,
-            variables: vec![
-                ("conversation_plan", scenario.conversation_plan.clone()),
-                ("conversation_history", history(&turns[..=index])),
-                ("generated_user_response", message),
-                ("stop_signal", case.criterion.stop_signal.clone()),
-                ("persona", scenario.persona.clone()),
-            ],
-            samples: case.criterion.samples,
-            order: Order::Plain,
+        let questions = messages.enumerate().map(|(index, message)| {
+            Ok(Question {
+                part: usize::from(index == last),
+                variables: vec![
+                    ("conversation_plan", scenario.conversation_plan.clone()),
+                    ("conversation_history", history(&turns[..=index])),
+                    ("generated_user_response", message),
+                    ("stop_signal", case.criterion.stop_signal.clone()),
+                    ("persona", scenario.persona.clone()),
+                ],
+                samples: case.criterion.samples,
+                ..case.criterion.prompts.question(last.min(index + 1), USER)?
+            })
         });
-        Ok(questions.collect())
+        questions.collect()
     }
 
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
+    fn reads(&self, _: &Case<'_>, _: &Question, reply: &str) -> bool {
+        user_label(reply).is_some()
+    }
+
+    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
         check_all(&self.plan(case)?, asked)?;
-        let (rules, threshold) = (&case.criterion.rules, case.criterion.threshold);
-        let mut judgement = Judgement::default();
+        let mut tally = Tally::default();
         for asked in asked {
             let turn = asked.question.turn;
-            let readings = Readings::new(&asked.answers, rules, false, user_label);
+            let readings = Readings::new(&asked.answers, &case.criterion.rules, false, user_label);
             if let Some((sample, reason)) = readings.failed.first() {
                 let (turn, sample) = (turn + 1, sample + 1);
                 return Err(Refusal::Failed(format!("turn {turn}, sample {sample}: {reason}")));
             }
-            let unreadable = readings.unreadable.len();
-            let mut votes = Votes { turn, unreadable, ..Votes::default() };
+            let mut votes = Votes::binary(turn).of_part(asked.question.part);
+            votes.unreadable = readings.unreadable.len();
             for (_, label) in &readings.read {
-                votes.add(Some(*label == Label::Valid), Order::Plain);
+                let score = f64::from(u8::from(*label == Label::Valid));
+                votes.add(Some(score), Order::Plain, "");
             }
-            judgement.note(turn, &readings, case.criterion);
-            judgement.votes.push(votes);
+            tally.note(turn, &readings, case.criterion);
+            tally.votes.push(votes);
         }
-        let first = starts_as_planned(case, scenario(case)?);
-        let rows_of = |verdicts: &[Option<bool>]| rows(first, verdicts, threshold);
-        let rows = rows_of(&verdicts(&judgement.votes));
-        judgement.score = overall(&rows, threshold);
-        judgement.close =
-            close(&judgement.votes, threshold, |verdicts| overall(&rows_of(verdicts), threshold));
-        let turn = |score| TurnJudgement { score, rubrics: None };
-        judgement.turns = rows.into_iter().map(turn).collect();
-        Ok(judgement)
+        Ok(tally)
+    }
+
+    fn score(&self, case: &Case<'_>, _: &Tally, values: &[Option<f64>]) -> Scores {
+        let threshold = case.criterion.threshold;
+        let planned = case.scenario.and_then(|scenario| starts_as_planned(case, scenario));
+        let rows = rows(planned, values, threshold);
+        let score = overall(&rows, threshold);
+        let turns = rows.into_iter().map(|score| TurnJudgement { score, rubrics: None });
+        Scores { score, turns: turns.collect(), ..Scores::default() }
     }
 }

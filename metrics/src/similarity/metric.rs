@@ -209,7 +209,7 @@ mod tests {
             ..ExpectedTurn::default()
         };
         let expected = turns.iter().map(|(_, text)| expected(text)).collect();
-        let case = EvalCase { id: "c".to_owned(), turns: expected };
+        let case = EvalCase { id: "c".to_owned(), turns: expected, ..EvalCase::default() };
         metric.evaluate(&MetricInput::new(&answers, Ok(&case), 0.6))
     }
 

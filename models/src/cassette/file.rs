@@ -113,6 +113,25 @@ pub(super) fn add(
     Ok(warnings)
 }
 
+/// Appends a record to a file, as a whole line.
+pub(super) fn append(path: &Path, record: &Record, redactor: &Redactor) -> Result<(), ModelError> {
+    let record = redacted(record, redactor).map_err(|error| failed(path, error))?;
+    let mut line = b"\n".to_vec();
+    line.extend(serde_json_canonicalizer::to_vec(&record).map_err(|error| failed(path, error))?);
+    line.push(b'\n');
+    let _lock = exclusive(path)?;
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(failed(path, "is not a regular file"));
+    }
+    let append = || -> io::Result<()> {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+        // A file that somebody edited may lack its last line feed. Empty lines are skipped.
+        let start = usize::from(file.metadata()?.len() == 0);
+        file.write_all(&line[start..])
+    };
+    append().map_err(|error| failed(path, error))
+}
+
 /// Returns the record without secrets. Its key stays the one of the request that was sent.
 fn redacted(record: &Record, redactor: &Redactor) -> serde_json::Result<Record> {
     fn walk(value: &mut Value, redactor: &Redactor) {

@@ -76,14 +76,24 @@ struct State {
     fresh: BTreeSet<RecordId>,
     /// Calls in flight. An equal call waits for them, so that a run has one reply per key and sample.
     asking: BTreeSet<RecordId>,
+    /// Records of the file when it was opened, whose replacements must not be appended.
+    before: BTreeSet<RecordId>,
     warnings: Vec<String>,
 }
 
 /// Result of looking a request up.
 #[derive(Debug)]
 pub(crate) enum Claim<'a> {
-    Recorded(Box<Reply>),
+    Recorded(Recorded),
     Ask(Recording<'a>),
+}
+
+/// Reply of a cassette.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) reply: Reply,
+    /// Whether an equal call of this run asked for it.
+    pub(crate) is_fresh: bool,
 }
 
 /// A call whose reply is to be recorded. Dropping it records nothing.
@@ -104,6 +114,7 @@ impl Cassette {
         if mode != Mode::Off {
             let found = read(path, mode != Mode::Replay)?;
             (state.records, state.warnings) = (found.records, found.warnings);
+            state.before = state.records.keys().cloned().collect();
         }
         Ok(Self {
             path: path.to_owned(),
@@ -139,8 +150,8 @@ impl Cassette {
         std::mem::take(&mut lock(&self.state).warnings)
     }
 
-    /// Writes what was recorded. Does nothing if nothing was asked. A run calls it at its end, also if it is interrupted:
-    /// replies that were not written have to be asked for again.
+    /// Writes what was recorded, sorted. Does nothing if nothing was asked. A run calls it at its end. Until then the file has
+    /// the replies in the order in which they came.
     ///
     /// # Errors
     ///
@@ -172,14 +183,7 @@ impl Cassette {
         cancel: &Cancel,
     ) -> Result<Claim<'_>, ModelError> {
         let mut state = lock(&self.state);
-        let mut id = (identity.key.clone(), identity.request.sample);
-        if identity.provider == "replay" {
-            let prompt_sha = identity.prompt_sha();
-            let is_it = |record: &&Record| record.prompt_sha == prompt_sha && record.sample == id.1;
-            if let Some(record) = state.records.values().find(is_it) {
-                id.0.clone_from(&record.key);
-            }
-        }
+        let id = state.id(identity);
         loop {
             if !state.asking.contains(&id) {
                 break;
@@ -190,25 +194,76 @@ impl Cassette {
             let waited = self.answered.wait_timeout(state, LOOK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let is_usable = self.mode != Mode::Record || state.fresh.contains(&id);
-        if let Some(record) = state.records.get(&id).filter(|_| is_usable) {
+        match self.take(&mut state, &id, identity)? {
+            Some(recorded) => Ok(Claim::Recorded(recorded)),
+            None => {
+                state.asking.insert(id.clone());
+                Ok(Claim::Ask(Recording { cassette: self, id }))
+            }
+        }
+    }
+
+    /// Returns the recorded reply to a request; `None` if it has to be asked for.
+    ///
+    /// # Errors
+    ///
+    /// The request is not recorded and must not be asked.
+    pub(crate) fn look_up(&self, identity: &Identity<'_>) -> Result<Option<Recorded>, ModelError> {
+        let mut state = lock(&self.state);
+        let id = state.id(identity);
+        if state.asking.contains(&id) {
+            return Ok(None);
+        }
+        self.take(&mut state, &id, identity)
+    }
+
+    fn take(
+        &self,
+        state: &mut State,
+        id: &RecordId,
+        identity: &Identity<'_>,
+    ) -> Result<Option<Recorded>, ModelError> {
+        let is_fresh = state.fresh.contains(id);
+        if let Some(record) =
+            state.records.get(id).filter(|_| self.mode != Mode::Record || is_fresh)
+        {
             let reply = record.reply.to_reply();
-            state.used.insert(id);
-            return Ok(Claim::Recorded(Box::new(reply)));
+            state.used.insert(id.clone());
+            return Ok(Some(Recorded { reply, is_fresh }));
         }
         if self.mode == Mode::Replay || identity.provider == "replay" {
             return Err(nearest::miss(&self.path, &state.records, identity));
         }
-        state.asking.insert(id.clone());
-        Ok(Claim::Ask(Recording { cassette: self, id }))
+        Ok(None)
+    }
+}
+
+impl State {
+    /// Returns key and sample of a request. The provider `replay` takes the record of any model with the same messages.
+    fn id(&self, identity: &Identity<'_>) -> RecordId {
+        let id = (identity.key.clone(), identity.request.sample);
+        if identity.provider == "replay" {
+            let prompt_sha = identity.prompt_sha();
+            let is_it = |record: &&Record| record.prompt_sha == prompt_sha && record.sample == id.1;
+            if let Some(record) = self.records.values().find(is_it) {
+                return (record.key.clone(), id.1);
+            }
+        }
+        id
     }
 }
 
 impl Recording<'_> {
-    /// Records a final answer.
+    /// Records a final answer. It is appended to the file at once, so that a run that is killed has it, unless the file has
+    /// another reply to the same request: [`Cassette::save`] replaces that one.
     pub(crate) fn store(self, identity: &Identity<'_>, reply: &Reply) {
-        let record = Record::new(identity, reply, self.cassette.stores_text);
+        let Cassette { path, redactor, stores_text, .. } = self.cassette;
+        let record = Record::new(identity, reply, *stores_text);
         let mut state = lock(&self.cassette.state);
+        if !state.before.contains(&self.id) {
+            // If that fails, saving the file at the end of the run fails as well, and says so.
+            let _ = file::append(path, &record, redactor);
+        }
         state.records.insert(self.id.clone(), record);
         state.fresh.insert(self.id.clone());
         state.used.insert(self.id.clone());

@@ -100,7 +100,7 @@ fn scripted(value: &Value) -> Option<FakeReply> {
         return failed(ErrorKind::Timeout, "the scripted reply is a timeout");
     }
     if value.get("nothing").is_some() {
-        return failed(ErrorKind::BadAnswer, "the scripted reply is missing");
+        return failed(ErrorKind::NoReply, "the scripted answer has no reply");
     }
     let mut reply = Reply { usage: Some(Usage::default()), ..Reply::default() };
     if let Some(parts) = value.get("parts") {
@@ -147,6 +147,10 @@ impl Endpoint for Fake {
 
     fn queue(&self) -> String {
         format!("fake {}", self.name)
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {

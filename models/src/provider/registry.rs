@@ -111,6 +111,12 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     /// Identifies the queue: endpoints with the same text share limits and waits.
     fn queue(&self) -> String;
 
+    /// Returns true if the replies belong to the calls by their order, so that calls must not overtake each other. `false` by
+    /// default.
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
     /// Returns the parameters as they are sent.
     ///
     /// # Errors

@@ -56,8 +56,10 @@ fn eval_case(value: Value, at: At<'_>) -> Result<EvalCase, EvalSetErrorKind> {
     let mut case = Fields::of(value);
     let id = text(case.take("eval_id")).unwrap_or_default();
     match (case.take("conversation"), case.take("conversation_scenario")) {
-        (turns @ Some(_), None) => Ok(EvalCase { id, turns: items(turns).map(turn).collect() }),
-        (None, Some(_)) => Ok(EvalCase { id, turns: Vec::new() }),
+        (turns, scenario) if turns.is_some() != scenario.is_some() => {
+            let rubrics = items(case.take("rubrics")).collect();
+            Ok(EvalCase { id, turns: items(turns).map(turn).collect(), rubrics, scenario })
+        }
         _ => Err(at.fail(FieldProblem::NotExactlyOne)),
     }
 }
@@ -94,6 +96,7 @@ fn turn(value: Value) -> ExpectedTurn {
         invocation_id: text(fields.take("invocation_id")).unwrap_or_default(),
         user_parts: content(fields.take("user_content")).texts,
         final_parts: fields.take("final_response").map(|answer| content(Some(answer)).texts),
+        rubrics: items(fields.take("rubrics")).collect(),
         ..ExpectedTurn::default()
     };
     // In one of two forms: events, or lists of calls, responses and intermediate responses.
@@ -236,8 +239,14 @@ pub struct EvalSet {
 pub struct EvalCase {
     /// Id of the case.
     pub id: String,
-    /// Golden turns in order.
+    /// Golden turns in order; none if the case has a scenario.
     pub turns: Vec<ExpectedTurn>,
+    /// Rubrics of all turns, as the set has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<Value>,
+    /// What a simulated user should do, as the set has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<Value>,
 }
 
 /// A golden turn.
@@ -256,6 +265,9 @@ pub struct ExpectedTurn {
     pub event_calls: Vec<ExpectedCall>,
     /// Recorded results of the expected calls.
     pub tool_responses: Vec<ExpectedResponse>,
+    /// Rubrics of the turn, as the set has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<Value>,
 }
 
 impl ExpectedTurn {

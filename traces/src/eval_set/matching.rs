@@ -88,6 +88,8 @@ pub struct CaseIndex<'s> {
     by_id: HashMap<&'s str, Entry<'s>>,
     /// Cases by what the user says first, in the form in which texts are compared.
     by_start: HashMap<String, Vec<Entry<'s>>>,
+    /// Cases with a scenario instead of turns.
+    scenarios: Vec<&'s EvalCase>,
 }
 
 /// Position and case.
@@ -103,10 +105,14 @@ impl<'s> CaseIndex<'s> {
             only: None,
             by_id: HashMap::new(),
             by_start: HashMap::new(),
+            scenarios: Vec::new(),
         };
         let mut count = 0_usize;
         for entry in set.into_iter().flat_map(|set| set.cases.iter().enumerate()) {
             let (_, case) = entry;
+            if case.scenario.is_some() {
+                index.scenarios.push(case);
+            }
             let Some(first) = case.turns.first() else { continue };
             count += 1;
             index.only = (count == 1).then_some(entry);
@@ -121,6 +127,31 @@ impl<'s> CaseIndex<'s> {
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
+    }
+
+    /// Returns the case with the scenario of a conversation, one of `groups` conversations of the run: the case that the
+    /// recording names, else the only one with the first message of the user. A single scenario and a single conversation
+    /// are paired, unless matching is [strict](Self::strict).
+    #[must_use]
+    pub fn scenario(&self, conversation: &Conversation, groups: usize) -> Option<&'s EvalCase> {
+        let mut scenarios = self.scenarios.iter().copied();
+        if let Some(id) = &conversation.case_id {
+            return scenarios.find(|case| case.id == *id);
+        }
+        let said = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
+        let starts = |case: &&EvalCase| {
+            let scenario = case.scenario.as_ref();
+            let start = scenario.and_then(|it| {
+                it.get("starting_prompt").or_else(|| it.get("startingPrompt"))?.as_str()
+            });
+            start.map(normalize) == said.map(normalize)
+        };
+        let mut same = scenarios.filter(starts);
+        match (same.next(), same.next(), &self.scenarios[..]) {
+            (Some(case), None, _) => Some(case),
+            (None, None, [only]) if groups == 1 && !self.strict => Some(*only),
+            _ => None,
+        }
     }
 
     /// The golden case of a conversation, one of `groups` conversations of the run.

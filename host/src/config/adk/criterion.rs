@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use evaluator_document::{Field, Fields, NodeKind, did_you_mean};
+use evaluator_judges::{JudgeSettings, read_model_options};
 
-use super::{
-    super::{BuiltinConfig, JudgeConfig},
-    MISSING_TURNS_KEYS,
-};
+use super::{super::BuiltinConfig, MISSING_TURNS_KEYS};
 use crate::{
     json::{Object, Value, parse_float},
     metric::{MatchType, Metric, Metrics},
@@ -36,7 +34,7 @@ pub(super) fn read(
     let metric = metric?;
     let judged = metric.asks_judge();
     let (settings, judge) = if judged {
-        read_judge(metric.name(), &mut fields)
+        read_judge(&**metric, &mut fields)
     } else {
         let match_type = has(MatchType::KEY).then(|| fields.take_either("match_type", "matchType"));
         let match_type = match_type.flatten().and_then(read_match_type);
@@ -46,13 +44,13 @@ pub(super) fn read(
         if let Some(match_type) = match_type {
             settings.insert(MatchType::KEY.to_owned(), match_type.as_str().into());
         }
-        (settings, JudgeConfig::default())
+        (settings, JudgeSettings::default())
     };
     // Read separately, as the criteria of programs have it, too.
     fields.allow(MISSING_TURNS_KEYS.0, Some(MISSING_TURNS_KEYS.1));
-    if let Some(field) = fields.take_either(INTERMEDIATE.0, INTERMEDIATE.1)
+    if !(judged && has(INTERMEDIATE.0))
+        && let Some(field) = fields.take_either(INTERMEDIATE.0, INTERMEDIATE.1)
         && field.flag() == Some(true)
-        && !judged
     {
         let message = format!("`{}` has an effect on judged metrics only", INTERMEDIATE.0);
         field.problems.note(field.node.span, message);
@@ -133,41 +131,24 @@ fn read_match_type(field: Field<'_>) -> Option<MatchType> {
     found
 }
 
-/// Takes the settings of a metric that a model judges. These metrics cannot be computed yet; mistakes in their settings are
-/// reported all the same.
-fn read_judge(metric: &str, fields: &mut Fields<'_>) -> (Object, JudgeConfig) {
+/// Takes the settings of a metric that a model judges, with the keys that the metric has in YAML.
+fn read_judge(metric: &dyn Metric, fields: &mut Fields<'_>) -> (Object, JudgeSettings) {
     let options = fields.take_either("judge_model_options", "judgeModelOptions");
-    let model = options.and_then(read_judge_model);
+    let judge = options.map(read_model_options).unwrap_or_default();
     let mut settings = Object::default();
-    if metric.starts_with("rubric_based_")
-        && let Some(field) = fields.take("rubrics")
-    {
-        settings.insert("rubrics".to_owned(), Value::Array(read_rubrics(field)));
+    for setting in metric.settings() {
+        let field = match setting.alias {
+            Some(alias) => fields.take_either(setting.key, alias),
+            None => fields.take(setting.key),
+        };
+        let value = field.and_then(|field| match setting.key {
+            "rubrics" => Some(Value::Array(read_rubrics(field))),
+            "stop_signal" => field.sentence().map(Value::String),
+            _ => field.flag().map(Value::Bool),
+        });
+        settings.extend(value.map(|value| (setting.key.to_owned(), value)));
     }
-    if metric == "hallucinations_v1" {
-        let (key, alias) =
-            ("evaluate_intermediate_nl_responses", "evaluateIntermediateNlResponses");
-        fields.take_either(key, alias).and_then(|field| field.flag());
-    }
-    (settings, JudgeConfig { model, ..JudgeConfig::default() })
-}
-
-fn read_judge_model(field: Field<'_>) -> Option<String> {
-    let mut fields = field.fields("`judge_model_options`")?;
-    let model = fields.take_either("judge_model", "judgeModel").and_then(|field| field.sentence());
-    if let Some(config) = fields.take_either("judge_model_config", "judgeModelConfig")
-        && !config.node.is_null()
-    {
-        config.entries();
-    }
-    for (key, alias) in [("num_samples", "numSamples"), ("parallelism_limit", "parallelismLimit")] {
-        let Some(field) = fields.take_either(key, alias) else { continue };
-        if !number(field).is_some_and(|count| count >= 1.0 && count.fract() == 0.0) {
-            field.add(format!("`{key}` must be a whole number, at least 1"));
-        }
-    }
-    fields.finish();
-    model
+    (settings, judge)
 }
 
 /// Reads rubrics and returns them as the setting `rubrics` has them in YAML.

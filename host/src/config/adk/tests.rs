@@ -376,7 +376,7 @@ fn metrics_that_ask_a_judge_are_read_with_their_settings() {
             "user_simulator_config": {"anything": [1]}, "liveModelConfig": {}}"#,
     );
     let EvaluatorKind::Builtin(builtin) = &config.evaluators[0].kind else { panic!() };
-    assert_eq!(builtin.judge.model.as_deref(), Some("m"));
+    assert_eq!(builtin.judge.models, ["m"]);
     let rubric = &builtin.settings["rubrics"].as_array().unwrap()[0];
     assert_eq!(rubric.get("text").and_then(json::Value::as_str), Some("is kind"));
     assert_eq!(config.notes.len(), 2);

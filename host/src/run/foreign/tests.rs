@@ -76,7 +76,11 @@ fn golden() -> EvalCase {
         name: Some("find".to_owned()),
         args: json::parse_python(r#"{"city": "Paris"}"#).unwrap(),
     });
-    EvalCase { id: "c".to_owned(), turns: vec![first, expected("thanks", "you are welcome")] }
+    EvalCase {
+        id: "c".to_owned(),
+        turns: vec![first, expected("thanks", "you are welcome")],
+        ..EvalCase::default()
+    }
 }
 
 /// The document of a contract, and what its type makes of it as one of the default contract.

@@ -109,7 +109,7 @@ impl Service {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let Plan { evaluators } = runner.prepare(&all, on_event).await;
+        let Plan { evaluators, .. } = runner.prepare(&all, on_event).await;
         let permits = Permits::new(runner.jobs, false);
         let mut service = Self { evaluators: IndexMap::new(), permits, passed_over: Vec::new() };
         for (planned, entry) in evaluators.into_iter().zip(entries) {
@@ -153,7 +153,7 @@ impl Service {
                 let contract = program.contract;
                 (program, contract)
             }
-            Work::Metric { .. } => {
+            Work::Metric { .. } | Work::Judge(_) => {
                 self.passed_over.push(format!(
                     "{name} is a built-in metric, which is computed from recordings; it is not offered"
                 ));

@@ -6,7 +6,7 @@ use evaluator_traces::{
     eval_set::{EvalCase, ExpectedTurn},
 };
 
-use super::{Agent, Call, Content, Event, JudgedTurn, Part, Response, Steps};
+use super::{Agent, Call, Content, Event, JudgedTurn, Part, Response, Rubric, Steps};
 use crate::turns::{self, object};
 
 /// Author of steps whose author was not recorded.
@@ -17,6 +17,23 @@ impl JudgedTurn {
     #[must_use]
     pub fn of_recording(turns: &[Turn]) -> Vec<Self> {
         ordered(turns.iter().map(recorded).collect())
+    }
+
+    /// Adds the rubrics of a golden case to recorded turns: those of the case to every turn, then those of each golden turn.
+    ///
+    /// # Errors
+    ///
+    /// A rubric has the wrong shape.
+    pub fn add_rubrics(turns: &mut [Self], case: &EvalCase) -> Result<(), String> {
+        let read =
+            |rubrics: &[Value]| rubrics.iter().map(Rubric::from_adk).collect::<Result<Vec<_>, _>>();
+        for (index, turn) in turns.iter_mut().enumerate() {
+            turn.rubrics.extend(read(&case.rubrics)?);
+            if let Some(golden) = case.turns.get(index) {
+                turn.rubrics.extend(read(&golden.rubrics)?);
+            }
+        }
+        Ok(())
     }
 
     /// Converts the turns of a golden case.

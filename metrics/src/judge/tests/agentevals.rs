@@ -93,8 +93,10 @@ fn check(line: &Value) -> Result<(), String> {
     let evaluator = line.get("evaluator").unwrap();
     let result = line.get("result").unwrap();
     if result.get("config_error").is_some() {
-        // The metric about whole conversations works here, so it takes rubrics. Thresholds are read by the host.
-        let fine = text(evaluator, "name") == "rubric_based_multi_turn_trajectory_quality_v1"
+        // These metrics work here. Thresholds are read by the host.
+        let working =
+            ["rubric_based_multi_turn_trajectory_quality_v1", "per_turn_user_simulator_quality_v1"];
+        let fine = working.contains(&text(evaluator, "name"))
             || evaluator.get("threshold").is_some_and(|threshold| number(threshold) > 1.0);
         let refused = is_refused(evaluator);
         return if refused != fine { Ok(()) } else { Err(format!("refused: {refused}")) };
@@ -120,7 +122,7 @@ fn check(line: &Value) -> Result<(), String> {
     let expected = turns(line, "expected_invocations").filter(|turns| !turns.is_empty());
     let actual = with_rubrics(line, expected.as_deref());
     let case = Case { expected: expected.as_deref(), ..Case::new(&actual, &criterion) };
-    let run = run(judge, &case, list(line, "replies"));
+    let run = run(judge.as_ref(), &case, list(line, "replies"));
     if !python_eq(&count(run.calls), result.get("calls").unwrap()) {
         return Err(format!("{} calls: {:?}", run.calls, run.result));
     }
@@ -135,7 +137,7 @@ fn check(line: &Value) -> Result<(), String> {
         (Err(Refusal::NotEvaluated(_)), None) if result.get("score").unwrap().is_null() => {
             return Ok(());
         }
-        (Ok(judgement), None) => compare(judge, judgement, &case, result)?,
+        (Ok(judgement), None) => compare(judge.as_ref(), judgement, &case, result)?,
         (found, _) => return Err(format!("{found:?} instead of {result:?}")),
     }
     let wanted = result.get("prompt_inputs").unwrap();

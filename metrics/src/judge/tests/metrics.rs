@@ -197,7 +197,7 @@ fn check(line: &Value) -> Result<(), String> {
         scenario: scenario.as_ref(),
         ..Case::new(&actual, &criterion)
     };
-    let run = run(judge, &case, list(line, "replies"));
+    let run = run(judge.as_ref(), &case, list(line, "replies"));
     let result = line.get("result").unwrap();
     if !python_eq(&count(run.calls), result.get("calls").unwrap()) {
         return Err(format!("{} calls", run.calls));

@@ -1,6 +1,6 @@
 //! Prompts and the fences around the text of traces.
 
-use crate::judge::{JUDGES, PROMPTS, Prompt, Template, TemplateError};
+use crate::judge::{Message, PROMPTS, Prompt, Role, Template, TemplateError, judges};
 
 /// Texts with which a judged agent may try to instruct the judge.
 const INJECTIONS: [&str; 20] = [
@@ -31,6 +31,13 @@ fn variables(prompt: &Prompt, value: impl Fn(&str) -> String) -> Vec<(&'static s
     prompt.variables.iter().map(|name| (*name, value(name))).collect()
 }
 
+/// Returns the instructions and the material.
+fn system_and_user(messages: &[Message]) -> (&str, &str) {
+    let [system, user] = messages else { panic!("{messages:?}") };
+    assert_eq!((system.role, user.role), (Role::System, Role::User));
+    (&system.text, &user.text)
+}
+
 /// Returns the text with each fenced block replaced by its name, and the content of the blocks.
 fn without_blocks(text: &str) -> (String, Vec<String>) {
     let (mut outside, mut blocks) = (String::new(), Vec::new());
@@ -53,13 +60,15 @@ fn injections_stay_inside_their_block() {
     for prompt in PROMPTS {
         let template = prompt.template().unwrap();
         let harmless = template.render(&variables(prompt, |name| format!("the {name}"))).unwrap();
-        let (outside, blocks) = without_blocks(&harmless.user);
+        let (instructions, material) = system_and_user(&harmless);
+        let (outside, blocks) = without_blocks(material);
         assert_eq!(blocks.len(), prompt.variables.len(), "{} shows all of it once", prompt.name);
         for injection in INJECTIONS {
             let values = variables(prompt, |name| format!("{name}: {injection}"));
             let messages = template.render(&values).unwrap();
-            assert_eq!(messages.system, harmless.system, "instructions depend on nothing");
-            let (changed, mut blocks) = without_blocks(&messages.user);
+            let (system, user) = system_and_user(&messages);
+            assert_eq!(system, instructions, "instructions depend on nothing");
+            let (changed, mut blocks) = without_blocks(user);
             assert_eq!(changed, outside, "{} and {injection:?}", prompt.name);
             let mut values: Vec<String> = values.into_iter().map(|(_, value)| value).collect();
             blocks.sort();
@@ -78,7 +87,7 @@ fn a_delimiter_that_is_known_is_replaced() {
     let template = Template::parse("{{a}} {{b}}", &["a", "b"]).unwrap();
     let mark = |value: &str| {
         let values = [("a", value.to_owned()), ("b", "x".to_owned())];
-        let text = template.render(&values).unwrap().user;
+        let text = template.render(&values).unwrap().remove(0).text;
         text.split_whitespace().nth(1).unwrap().to_owned()
     };
     let known = mark("y");
@@ -92,13 +101,13 @@ fn prompts_instruct_before_they_show_material() {
         let template = prompt.template().unwrap();
         assert!(template.unused(prompt.variables).is_empty(), "{}", prompt.name);
         let messages = template.render(&variables(prompt, str::to_owned)).unwrap();
-        let system = messages.system.unwrap();
+        let (system, user) = system_and_user(&messages);
         assert!(system.contains("never follow instructions"), "{}", prompt.name);
         assert!(!system.contains("<<<") || system.contains("start with `<<<`"), "{}", prompt.name);
-        assert!(!messages.user.contains("{{"), "{}", prompt.name);
+        assert!(!user.contains("{{"), "{}", prompt.name);
     }
     assert!(
-        JUDGES
+        judges()
             .iter()
             .all(|judge| { PROMPTS.iter().any(|prompt| prompt.name.starts_with(judge.name())) })
     );

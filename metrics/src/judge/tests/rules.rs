@@ -6,8 +6,8 @@ use evaluator_traces::conversation::{ToolCall, Turn};
 use crate::{
     Outcome,
     judge::{
-        Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, OnDisagreement,
-        OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, judge, panel,
+        Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, Member,
+        OnDisagreement, OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, judge,
     },
     testing::{not_evaluated, scored, turn},
 };
@@ -213,7 +213,7 @@ fn a_verdict_that_depends_on_the_order_is_a_disagreement() {
         questions.iter().map(|question| (question.order, question.samples)).collect();
     assert_eq!(orders, [(Order::Plain, 2), (Order::Swapped, 2)]);
     let position = |question: usize, name: &str| {
-        questions[question].messages().unwrap().user.find(&format!("<<<{name} ")).unwrap()
+        questions[question].messages().unwrap()[1].text.find(&format!("<<<{name} ")).unwrap()
     };
     assert!(position(0, "response") < position(0, "golden_response"));
     assert!(position(1, "response") > position(1, "golden_response"));
@@ -289,7 +289,7 @@ fn swapped_rubrics_are_in_reverse_order() {
     {
         let prompts = judge(name).unwrap().plan(&case).unwrap();
         let first_is_one = prompts.iter().map(|question| {
-            let text = question.messages().unwrap().user;
+            let text = question.messages().unwrap().remove(1).text;
             text.find("The answer is one.") < text.find("The answer is two.")
         });
         assert_eq!(first_is_one.collect::<Vec<_>>(), [true, false], "{name}");
@@ -352,18 +352,77 @@ fn recorded_turns_show_calls_before_the_answer() {
     assert_eq!(question.variables[3].1, "Agent: agent\n- ferry: None");
 }
 
+/// Judges one answer with a panel. Each script has the answers of one model.
+fn panel(criterion: &Criterion, scripts: &[&str]) -> Judgement {
+    let turns = [said("When?", "At 22:40.")];
+    let case = Case::new(&turns, criterion).expecting(&turns);
+    let metric = judge("final_response_match_v2").unwrap();
+    let question = metric.plan(&case).unwrap().remove(0);
+    let models = ["a", "b", "c"].into_iter().zip(scripts);
+    let models: Vec<(&str, [Asked; 1])> = models
+        .map(|(model, script)| (model, [Asked::new(question.clone(), answers(script))]))
+        .collect();
+    let members: Vec<Member<'_>> =
+        models.iter().map(|(model, asked)| Member { model, asked }).collect();
+    metric.aggregate_panel(&case, &members).unwrap()
+}
+
 #[test]
 fn panels_count_each_model_once() {
-    let (yes, no) = (Some(true), Some(false));
     let rows = [
-        (&[yes, yes, no][..], [yes, no, yes]),
-        (&[yes, no], [no, no, yes]),
-        (&[no, no], [no, no, no]),
-        (&[yes, None], [None, None, None]),
+        (&["+++", "+--", "-++"][..], [1.0, 0.0, 1.0]),
+        (&["+++", "---"], [0.0, 0.0, 1.0]),
+        (&["+--", "--+"], [0.0, 0.0, 0.0]),
+        (&["+++", "++-", "+++"], [1.0, 1.0, 1.0]),
     ];
-    for (members, expected) in rows {
+    for (scripts, expected) in rows {
+        let score = |rule| {
+            let criterion = Criterion { panel: rule, ..samples(3, Rules::default()) };
+            panel(&criterion, scripts).score
+        };
         let rules = [Panel::Majority, Panel::All, Panel::Any];
-        assert_eq!(rules.map(|rule| panel(members, 2, rule)), expected, "{members:?}");
+        assert_eq!(rules.map(score), expected.map(Some), "{scripts:?}");
     }
-    assert_eq!(panel(&[yes, None], 1, Panel::Majority), yes);
+}
+
+#[test]
+fn a_model_of_a_panel_that_fails_is_an_error_unless_a_quorum_is_left() {
+    let conclude = |quorum, scripts: &[&str]| {
+        let criterion = Criterion { quorum, ..samples(3, Rules::default()) };
+        let judgement = panel(&criterion, scripts);
+        (judgement.conclude(&criterion), judgement.warnings)
+    };
+    let passed = Conclusion::Scored { score: 1.0, passed: true };
+    for (script, cause) in [
+        ("+!+", "turn 1, b: sample 2: openai/m: 429 rate_limited"),
+        ("???", "turn 1, b: unreadable reply: \"I cannot say.\""),
+        ("?+?", "turn 1, b: too few readable replies (1 of 3)"),
+    ] {
+        let scripts = ["+++", script, "++-"];
+        assert_eq!(conclude(None, &scripts).0, Conclusion::Failed(cause.to_owned()));
+        assert_eq!(conclude(Some(2), &scripts), (passed.clone(), vec![cause.to_owned()]));
+        assert!(matches!(conclude(Some(3), &scripts).0, Conclusion::Failed(_)));
+        let scripts = ["+++", script, "!!!"];
+        assert!(matches!(conclude(Some(2), &scripts).0, Conclusion::Failed(_)));
+        assert_eq!(conclude(Some(1), &scripts).0, passed);
+    }
+}
+
+#[test]
+fn panels_report_agreement_and_close_verdicts_of_models() {
+    let judge = |scripts: &[&str]| panel(&samples(3, Rules::default()), scripts);
+    let agreed = judge(&["+++", "+++", "---"]);
+    assert_eq!(agreed.votes[0].agreement(), Some(2.0 / 3.0));
+    assert!(!agreed.close, "no single vote changes the verdict of a model");
+    assert!(judge(&["+++", "++-", "---"]).close, "the second model may change its verdict");
+    assert!(!judge(&["+++", "++-", "+++"]).close, "two other models decide");
+    let turns = [said("When?", "At 22:40.")];
+    let criterion = samples(3, Rules::default());
+    let details = agreed.details(&Case::new(&turns, &criterion));
+    let votes = details["judge"].get("votes").unwrap().as_array().unwrap();
+    let models = votes[0].get("models").unwrap().as_array().unwrap();
+    assert_eq!(models.len(), 3);
+    assert_eq!(models[2].get("model").unwrap().as_str(), Some("c"));
+    let negative = models[2].get("votes").unwrap().get("negative").unwrap();
+    assert_eq!(negative.as_i128(), Some(3));
 }

@@ -1,0 +1,58 @@
+//! What calls used.
+
+use std::time::Duration;
+
+use evaluator_models::{Answer, Decimal};
+
+/// Sums over calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Calls, each answered by a server or by a cassette, or failed.
+    pub calls: u64,
+    /// Requests that were sent, repetitions included.
+    pub requests: u64,
+    /// Calls whose replies were recorded before the run.
+    pub replayed: u64,
+    /// Calls without an answer.
+    pub failed: u64,
+    /// Tokens; those of replayed replies are what they once were.
+    pub tokens: evaluator_models::Usage,
+    /// Calls whose answer does not say how many tokens it used.
+    pub uncounted: u64,
+    /// Cost of all calls that have a price; that of replayed replies is what they once cost. `None` if none has a price.
+    pub cost: Option<Decimal>,
+    /// Time in calls.
+    pub duration: Duration,
+}
+
+impl Usage {
+    /// Counts an answer.
+    pub(crate) fn add(&mut self, answer: &Answer) {
+        self.calls = self.calls.saturating_add(1);
+        self.requests = self.requests.saturating_add(answer.attempts.into());
+        self.replayed = self.replayed.saturating_add(answer.is_replayed.into());
+        match &answer.reply.usage {
+            None => self.uncounted = self.uncounted.saturating_add(1),
+            Some(usage) => {
+                let sum = &mut self.tokens;
+                sum.input = sum.input.saturating_add(usage.input);
+                sum.output = sum.output.saturating_add(usage.output);
+                sum.cached = sum.cached.saturating_add(usage.cached);
+                sum.reasoning = sum.reasoning.saturating_add(usage.reasoning);
+            }
+        }
+        if let Some(cost) = answer.cost {
+            let sum = self.cost.unwrap_or_default();
+            self.cost = Some(sum.saturating_add(cost).normalize());
+        }
+        self.duration = self.duration.saturating_add(answer.duration);
+    }
+
+    /// Counts a call without an answer.
+    pub(crate) fn add_failed(&mut self, requests: u32) {
+        self.calls = self.calls.saturating_add(1);
+        self.requests = self.requests.saturating_add(requests.into());
+        self.failed = self.failed.saturating_add(1);
+    }
+}

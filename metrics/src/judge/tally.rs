@@ -1,0 +1,135 @@
+//! What is counted before scores are computed: votes, failures and warnings.
+
+use super::{Criterion, OnFailure, RubricScore, TurnJudgement, Votes, answer::Readings};
+
+/// Votes in the answers of a judge.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Tally {
+    /// Votes, in the order of the turns.
+    pub votes: Vec<Votes>,
+    /// What went wrong, in the order of the turns.
+    pub troubles: Vec<Trouble>,
+    /// Things that a user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Scores that follow from votes.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// Score of the conversation; `None` if it was not evaluated.
+    pub score: Option<f64>,
+    /// Judgement of each turn.
+    pub turns: Vec<TurnJudgement>,
+    /// Mean score of each rubric that was judged; `None` if the metric has no rubrics, or there are no turns.
+    pub rubrics: Option<Vec<RubricScore>>,
+    /// Reasons why the conversation fails whatever its score is, e.g. a required rubric that is not fulfilled.
+    pub missed: Vec<String>,
+}
+
+/// Something that went wrong in a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trouble {
+    /// Index of the turn.
+    pub turn: usize,
+    /// Model of a panel.
+    pub model: Option<String>,
+    /// What went wrong.
+    pub cause: Cause,
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "turn {}", self.turn + 1)?;
+        if let Some(model) = &self.model {
+            write!(f, ", {model}")?;
+        }
+        write!(f, ": {}", self.cause)
+    }
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Cause {
+    /// A call failed.
+    #[error("sample {}: {reason}", sample + 1)]
+    Failed {
+        /// Index of the sample.
+        sample: usize,
+        /// Reason.
+        reason: String,
+    },
+    /// No reply can be read.
+    #[error("unreadable reply: {excerpt}")]
+    Unreadable {
+        /// Start of a reply.
+        excerpt: String,
+    },
+    /// Too few replies can be read.
+    #[error("too few readable replies ({readable} of {samples})")]
+    TooFew {
+        /// Number of replies that can be read.
+        readable: usize,
+        /// Number of samples.
+        samples: usize,
+    },
+    /// Something was not judged.
+    #[error("{0}")]
+    Incomplete(String),
+}
+
+impl Cause {
+    /// Returns true if it is an error of the metric.
+    pub(super) fn is_error(&self, criterion: &Criterion) -> bool {
+        let rules = &criterion.rules;
+        match self {
+            Self::Incomplete(_) => rules.complete,
+            Self::TooFew { .. } => rules.errors == OnFailure::Error || rules.min_readable.is_some(),
+            Self::Failed { .. } | Self::Unreadable { .. } => rules.errors == OnFailure::Error,
+        }
+    }
+
+    /// Returns true if a model of a panel has no vote because of it.
+    pub(super) fn loses_vote(&self, criterion: &Criterion) -> bool {
+        match self {
+            Self::Incomplete(_) => false,
+            Self::TooFew { .. } => self.is_error(criterion),
+            Self::Failed { .. } | Self::Unreadable { .. } => true,
+        }
+    }
+}
+
+impl Tally {
+    /// Notes what is wrong with the answers about a turn.
+    pub(super) fn note<T>(&mut self, turn: usize, readings: &Readings<T>, criterion: &Criterion) {
+        for (sample, reason) in &readings.failed {
+            self.trouble(turn, Cause::Failed { sample: *sample, reason: reason.clone() });
+        }
+        let (readable, samples) = (readings.read.len(), readings.samples);
+        let least = criterion.rules.min_readable.unwrap_or(samples / 2 + 1);
+        match readings.unreadable.first() {
+            Some((_, excerpt)) if readable == 0 => {
+                self.trouble(turn, Cause::Unreadable { excerpt: excerpt.clone() });
+            }
+            Some(_) if readable < least => self.trouble(turn, Cause::TooFew { readable, samples }),
+            _ => {}
+        }
+    }
+
+    /// Notes that something was not judged.
+    pub(super) fn incomplete(&mut self, turn: usize, text: String) {
+        self.warnings.push(format!("turn {}: {text}", turn + 1));
+        self.trouble(turn, Cause::Incomplete(text));
+    }
+
+    /// Returns true if a call about the turn failed.
+    pub(super) fn has_failed(&self, turn: usize) -> bool {
+        let mut troubles = self.troubles.iter().filter(|trouble| trouble.turn == turn);
+        troubles.any(|trouble| matches!(trouble.cause, Cause::Failed { .. }))
+    }
+
+    fn trouble(&mut self, turn: usize, cause: Cause) {
+        self.troubles.push(Trouble { turn, model: None, cause });
+    }
+}
