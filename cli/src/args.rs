@@ -1,5 +1,6 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
+pub(crate) mod eval_file;
 mod judge;
 mod run;
 
@@ -95,7 +96,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred"
     )]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Report a run that was saved with `run --save-run`
     #[command(after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),

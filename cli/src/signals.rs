@@ -9,7 +9,10 @@
 
 use std::{io, sync::mpsc, thread};
 
-use evaluator_host::process::{self, Cancellation};
+use evaluator_host::{
+    process::{self, Cancellation},
+    run::open_evals,
+};
 
 use crate::{exit, render};
 
@@ -67,8 +70,11 @@ async fn listen(
     render::warning(&format!("stopping; {consequence} (once more: stop at once)"));
     cancellation.cancel();
     signals.wait_to_stop().await?;
-    // After the exit, nothing would stop them.
+    // After the exit, nothing would stop or delete them.
     process::kill_all();
+    for id in open_evals() {
+        render::warning(&format!("the eval {id} was not deleted from its server"));
+    }
     std::process::exit(i32::from(exit::INTERRUPTED))
 }
 

@@ -155,9 +155,39 @@ impl<'n> Fields<'n> {
         self.taken[position..].iter().filter_map(present).collect()
     }
 
+    /// Returns the keys that were not taken, and their values, in order.
+    pub fn remaining(&self) -> impl Iterator<Item = &'n (Node, Node)> {
+        let is_taken = |name: &str| {
+            self.taken.iter().any(|taken| taken.key == name || taken.alias == Some(name))
+        };
+        self.entries().iter().filter(move |(key, _)| !key.as_str().is_some_and(is_taken))
+    }
+
     /// Adds a problem for each key that was not taken.
     pub fn finish(self) {
-        let known = || self.taken.iter().filter(|taken| !taken.hidden);
+        for (node, name) in self.not_taken() {
+            let message = format!("unknown key `{name}` in {}", self.noun);
+            self.problems.add(node.span, message).hint(self.known_keys(name));
+        }
+    }
+
+    /// Adds a warning for each key that was not taken, for documents of systems that ignore those; a problem if the key is
+    /// one of `others`, which belong to mappings of another kind.
+    pub fn finish_leniently(self, others: &[&str]) {
+        for (node, name) in self.not_taken() {
+            if others.contains(&name) {
+                let message = format!("`{name}` does not belong to {}", self.noun);
+                self.problems.add(node.span, message).hint(self.known_keys(""));
+            } else {
+                let message = format!("unknown key `{name}` in {} is ignored", self.noun);
+                self.problems.warn(node.span, message).hint(self.known_keys(name));
+            }
+        }
+    }
+
+    /// Returns the keys that were not taken. Keys that are not text are problems.
+    fn not_taken(&self) -> Vec<(&'n Node, &'n str)> {
+        let mut found = Vec::new();
         for (key, _) in self.entries() {
             let Some(name) = key.as_str() else {
                 let noun = self.problems.noun(key);
@@ -165,17 +195,21 @@ impl<'n> Fields<'n> {
                 self.problems.add(key.span, message);
                 continue;
             };
-            if self.taken.iter().any(|taken| taken.key == name || taken.alias == Some(name)) {
-                continue;
+            if !self.taken.iter().any(|taken| taken.key == name || taken.alias == Some(name)) {
+                found.push((key, name));
             }
-            let spellings = known().map(|taken| taken.key).chain(known().filter_map(|it| it.alias));
-            let hint = did_you_mean(name, spellings).unwrap_or_else(|| {
-                let keys: Vec<&str> = known().map(|taken| taken.key).collect();
-                format!("known keys: {}", keys.join(", "))
-            });
-            let message = format!("unknown key `{name}` in {}", self.noun);
-            self.problems.add(key.span, message).hint(hint);
         }
+        found
+    }
+
+    /// Returns a hint about an unknown key: the key that it resembles, or all keys.
+    fn known_keys(&self, name: &str) -> String {
+        let known = || self.taken.iter().filter(|taken| !taken.hidden);
+        let spellings = known().map(|taken| taken.key).chain(known().filter_map(|it| it.alias));
+        did_you_mean(name, spellings).unwrap_or_else(|| {
+            let keys: Vec<&str> = known().map(|taken| taken.key).collect();
+            format!("known keys: {}", keys.join(", "))
+        })
     }
 }
 

@@ -178,6 +178,12 @@ impl<'t> Problems<'t> {
         Place::new(self.text, span)
     }
 
+    /// Returns the part of the text at a byte range; empty if the range is not in the text.
+    #[must_use]
+    pub fn source(&self, span: Span) -> &'t str {
+        self.text.get(span.start..span.end).unwrap_or_default()
+    }
+
     /// Returns the number of problems.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -50,6 +50,6 @@ pub use text::{
 };
 pub use value::{MAX_DEPTH, Object, Value};
 pub use write::{
-    NonFinite, output_text, to_indented, to_pretty, to_pretty_inside, to_python,
+    AsText, NonFinite, output_text, to_indented, to_pretty, to_pretty_inside, to_python,
     to_python_in_order, to_string, write, write_string,
 };

@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use foldhash::fast::RandomState;
+
 use crate::{
     error::{ParseError, ParseErrorKind as Kind},
     plain::{is_space, number, plain_length, unescape, unicode_escape},
@@ -137,11 +139,20 @@ pub fn parse_python(text: &str) -> Option<Value> {
     Parser::new(text, &ParseOptions::DEFAULT, &[]).document().ok()
 }
 
-/// An array or object that is still open.
+/// An array or object that is still open, with the number of items or members before its first one.
+#[derive(Clone, Copy)]
 enum Open {
-    Array(Vec<Value>),
-    /// With the key whose value is read next.
-    Object(Object, String),
+    Array(usize),
+    Object(usize),
+}
+
+/// A member of an object that is still open.
+struct Member {
+    key: String,
+    /// Offset of the key.
+    at: usize,
+    /// `null` until the value is read.
+    value: Value,
 }
 
 struct Parser<'a> {
@@ -153,6 +164,10 @@ struct Parser<'a> {
     opaque: Paths,
     has_repeated_keys: bool,
     replaced_surrogates: usize,
+    /// Containers that are open, and what they contain so far: a container is allocated once, with its final length.
+    open: Vec<Open>,
+    items: Vec<Value>,
+    members: Vec<Member>,
     /// Buffer for strings with escapes, so that each string is allocated once, with its final length.
     unescaped: Vec<u8>,
 }
@@ -167,6 +182,9 @@ impl<'a> Parser<'a> {
             opaque,
             has_repeated_keys: false,
             replaced_surrogates: 0,
+            open: Vec::new(),
+            items: Vec::new(),
+            members: Vec::new(),
             unescaped: Vec::new(),
         }
     }
@@ -200,85 +218,92 @@ impl<'a> Parser<'a> {
 
     /// Reads a value and the whitespace around it.
     fn value(&mut self) -> Result<Value, Kind> {
-        let mut open: Vec<Open> = Vec::new();
         loop {
             self.skip_space();
-            let Some(mut value) = self.start(&mut open)? else { continue };
+            let Some(mut value) = self.start()? else { continue };
             // Put the value where it belongs; a container that ends with it is itself such a value.
             loop {
                 self.skip_space();
-                match open.pop() {
+                match self.open.last() {
                     None => return Ok(value),
-                    Some(Open::Array(mut items)) => {
-                        items.push(value);
+                    Some(&Open::Array(first)) => {
+                        self.items.push(value);
                         if self.goes_on(b']', Kind::ExpectedCommaOrBracket)? {
-                            open.push(Open::Array(items));
                             break;
                         }
-                        value = Value::Array(items);
+                        value = Value::Array(self.items.split_off(first));
                     }
-                    Some(Open::Object(mut members, key)) => {
-                        self.insert(&mut members, key, value);
+                    Some(&Open::Object(first)) => {
+                        if let Some(member) = self.members.last_mut() {
+                            member.value = value;
+                        }
                         if self.goes_on(b'}', Kind::ExpectedCommaOrBrace)? {
-                            let key = self.next_key(&members)?;
-                            open.push(Open::Object(members, key));
+                            self.member()?;
                             break;
                         }
-                        value = Value::Object(members);
+                        value = Value::Object(self.object(first)?);
                     }
                 }
+                self.open.pop();
             }
         }
     }
 
-    fn insert(&mut self, members: &mut Object, key: String, value: Value) {
-        let (index, replaced) = members.insert_full(key, value);
-        if replaced.is_none() {
-            return;
+    /// Returns the object of the members from this one on.
+    fn object(&mut self, first: usize) -> Result<Object, Kind> {
+        let length = self.members.len() - first;
+        let mut object = Object::with_capacity_and_hasher(length, RandomState::default());
+        for Member { key, at, value } in self.members.drain(first..) {
+            let (index, replaced) = object.insert_full(key, value);
+            if replaced.is_none() {
+                continue;
+            }
+            self.has_repeated_keys = true;
+            match (self.options.repeated_keys, object.get_index(index)) {
+                (RepeatedKeys::Reject, _) => {
+                    self.at = at;
+                    return Err(Kind::RepeatedKey);
+                }
+                (RepeatedKeys::Mark, Some((key, _))) => {
+                    let key = key.clone();
+                    mark_repeated(&mut object, key);
+                }
+                _ => {}
+            }
         }
-        self.has_repeated_keys = true;
-        if self.options.repeated_keys == RepeatedKeys::Mark
-            && let Some((key, _)) = members.get_index(index)
-        {
-            mark_repeated(members, key.clone());
-        }
+        Ok(object)
     }
 
-    /// Reads the key that follows other members.
-    fn next_key(&mut self, members: &Object) -> Result<String, Kind> {
-        let start = self.at;
+    /// Reads the key of a member.
+    fn member(&mut self) -> Result<(), Kind> {
+        let at = self.at;
         let key = self.key()?;
-        if self.options.repeated_keys == RepeatedKeys::Reject && members.contains_key(&key) {
-            self.at = start;
-            return Err(Kind::RepeatedKey);
-        }
-        Ok(key)
+        self.members.push(Member { key, at, value: Value::Null });
+        Ok(())
     }
 
-    /// Reads a scalar, an empty container, or a value that stays text. The start of any other container is pushed to
-    /// `open`, and the result is `None`.
-    fn start(&mut self, open: &mut Vec<Open>) -> Result<Option<Value>, Kind> {
+    /// Reads a scalar, an empty container, or a value that stays text. The start of any other container is
+    /// noted, and the result is `None`.
+    fn start(&mut self) -> Result<Option<Value>, Kind> {
         Ok(Some(match self.peek() {
             None if self.at == 0 => return Err(Kind::ExpectedValue),
             None => return Err(Kind::UnexpectedEnd),
             Some(b'"') => Value::String(self.string()?),
-            Some(b'{' | b'[') if is_opaque(open, self.opaque) => {
-                Value::String(self.skip(open.len())?)
-            }
+            Some(b'{' | b'[') if self.is_opaque() => Value::String(self.skip(self.open.len())?),
             Some(b'{') => {
-                self.enter(open.len())?;
+                self.enter()?;
                 if self.peek() != Some(b'}') {
-                    let key = self.key()?;
-                    open.push(Open::Object(Object::default(), key));
+                    self.open.push(Open::Object(self.members.len()));
+                    self.member()?;
                     return Ok(None);
                 }
                 self.at += 1;
                 Value::Object(Object::default())
             }
             Some(b'[') => {
-                self.enter(open.len())?;
+                self.enter()?;
                 if self.peek() != Some(b']') {
-                    open.push(Open::Array(Vec::new()));
+                    self.open.push(Open::Array(self.items.len()));
                     return Ok(None);
                 }
                 self.at += 1;
@@ -312,8 +337,31 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn enter(&mut self, depth: usize) -> Result<(), Kind> {
-        if depth >= self.options.max_depth {
+    /// Returns true if the next value of the innermost container is at one of the paths.
+    fn is_opaque(&self) -> bool {
+        let is_here = |path: &[Step]| {
+            // The member whose value is read next is the last one before those of the next object.
+            let mut end = self.members.len();
+            path.len() == self.open.len()
+                && path.iter().zip(&self.open).rev().all(|(step, open)| match (step, *open) {
+                    (Step::Items, Open::Array(_)) => true,
+                    (Step::Members, Open::Object(first)) => {
+                        end = first;
+                        true
+                    }
+                    (Step::Member(name), Open::Object(first)) => {
+                        let is_it = self.members[end - 1].key == *name;
+                        end = first;
+                        is_it
+                    }
+                    _ => false,
+                })
+        };
+        self.opaque.iter().any(|path| is_here(path))
+    }
+
+    fn enter(&mut self) -> Result<(), Kind> {
+        if self.open.len() >= self.options.max_depth {
             return Err(Kind::TooDeep { limit: self.options.max_depth });
         }
         self.at += 1;
@@ -454,18 +502,6 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
     }
-}
-
-/// Returns true if the next value of the innermost container is at one of the paths.
-fn is_opaque(open: &[Open], paths: Paths) -> bool {
-    paths.iter().any(|path| {
-        path.len() == open.len()
-            && path.iter().zip(open).all(|(step, open)| match (step, open) {
-                (Step::Items, Open::Array(_)) | (Step::Members, Open::Object(..)) => true,
-                (Step::Member(name), Open::Object(_, key)) => name == key,
-                _ => false,
-            })
-    })
 }
 
 /// Marks a key of an object as repeated, as [`RepeatedKeys::Mark`] does.

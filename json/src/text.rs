@@ -71,12 +71,21 @@ fn ascii_digit(character: char) -> char {
 /// `nan`, `inf`, `-inf`.
 #[must_use]
 pub fn float_repr(float: f64) -> String {
+    with_float_repr(float, str::to_owned)
+}
+
+/// Passes the text of [`float_repr`], which is not allocated for most numbers.
+pub(crate) fn with_float_repr<T>(float: f64, take: impl FnOnce(&str) -> T) -> T {
     let magnitude = float.abs();
     // The bounds are exact: no float lies between them and the decimal values they stand for.
     if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
-        // Rust's `Debug` keeps `.0` on whole numbers, and uses no exponent in this range.
-        return format!("{float:?}");
+        // It keeps `.0` on whole numbers, and uses no exponent in this range.
+        return take(zmij::Buffer::new().format_finite(float));
     }
+    take(&with_exponent(float))
+}
+
+fn with_exponent(float: f64) -> String {
     let text = format!("{float:e}").to_ascii_lowercase();
     // NaN and infinities have no exponent.
     let Some((digits, exponent)) = text.split_once('e') else { return text };
@@ -332,5 +341,20 @@ mod tests {
             string_repr("\u{85}\u{a0}\u{2028}\u{e0001}日"),
             "'\\x85\\xa0\\u2028\\U000e0001日'"
         );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn floats_in_the_range_without_exponent_are_as_the_standard_library_writes_them(
+            bits: u64, exponent in -13..53_i32,
+        ) {
+            let fraction = 1.0 + (bits >> 12) as f64 / (1_u64 << 52) as f64;
+            let float = fraction * f64::from(exponent).exp2();
+            for float in [float, -float, float.round(), f64::from_bits(bits)] {
+                if (1e-4..1e16).contains(&float.abs()) || float == 0.0 {
+                    proptest::prop_assert_eq!(float_repr(float), format!("{float:?}"));
+                }
+            }
+        }
     }
 }

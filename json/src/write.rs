@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, fmt, fmt::Write};
 
-use crate::{text::float_repr, value::Value};
+use serde::{Serialize, Serializer};
+
+use crate::{text::with_float_repr, value::Value};
 
 /// How `NaN`, `Infinity` and `-Infinity` are written, which standard JSON does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +122,24 @@ pub fn output_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
+/// A value that is serialized as valid JSON without loss: see [`NonFinite::Text`].
+#[derive(Clone, Copy, Debug)]
+pub struct AsText<'v>(pub &'v Value);
+
+impl Serialize for AsText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Float(float) if !float.is_finite() => serializer.serialize_str(literal(*float)),
+            Value::BigInt(digits) if is_beyond_double(digits) => serializer.serialize_str(digits),
+            Value::Array(items) => serializer.collect_seq(items.iter().map(AsText)),
+            Value::Object(object) => {
+                serializer.collect_map(object.iter().map(|(key, value)| (key, AsText(value))))
+            }
+            other => other.serialize(serializer),
+        }
+    }
+}
+
 struct Writer<'a, W> {
     out: &'a mut W,
     style: Style,
@@ -211,17 +231,12 @@ impl<W: Write> Writer<'_, W> {
 
     fn float(&mut self, float: f64) -> fmt::Result {
         if float.is_finite() {
-            return self.out.write_str(&float_repr(float));
+            return with_float_repr(float, |text| self.out.write_str(text));
         }
-        let word = match float {
-            _ if float.is_nan() => "NaN",
-            _ if float > 0.0 => "Infinity",
-            _ => "-Infinity",
-        };
         match self.style.non_finite {
             NonFinite::Null => self.out.write_str("null"),
-            NonFinite::Literal => self.out.write_str(word),
-            NonFinite::Text => self.string(word),
+            NonFinite::Literal => self.out.write_str(literal(float)),
+            NonFinite::Text => self.string(literal(float)),
         }
     }
 
@@ -260,6 +275,15 @@ impl<W: Write> Writer<'_, W> {
                 Ok(())
             }
         }
+    }
+}
+
+/// Returns Python's literal of a number that is not finite.
+fn literal(float: f64) -> &'static str {
+    match float {
+        _ if float.is_nan() => "NaN",
+        _ if float > 0.0 => "Infinity",
+        _ => "-Infinity",
     }
 }
 

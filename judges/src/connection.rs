@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use evaluator_models::{
-    Answer, Budget, Call, Cassette, Endpoint, Limits, Message, ModelError, Prices, Request, Spent,
+    Answer, Budget, Call, Cassette, Endpoint, Limits, Message, ModelError, Prices, Redactor, Reply,
+    Request, Spent,
 };
 
 use crate::{
-    session::{Door, Gate},
+    door::{Door, Gate},
     settings::JudgeSettings,
 };
 
@@ -22,6 +23,7 @@ pub struct Connection {
     pub(crate) budgets: Vec<Budget>,
     pub(crate) prices: Prices,
     pub(crate) cassette: Option<Arc<Cassette>>,
+    pub(crate) redactor: Redactor,
     pub(crate) door: Arc<Door>,
 }
 
@@ -41,6 +43,11 @@ impl Connection {
     /// Models that are asked, in the order of the settings.
     pub fn models(&self) -> impl ExactSizeIterator<Item = &dyn Endpoint> {
         self.endpoints.iter().map(|(endpoint, _)| &**endpoint)
+    }
+
+    /// Returns true if calls must not overtake each other.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.models().any(|endpoint| endpoint.is_ordered())
     }
 
     /// Returns what the budget of the evaluator was spent on, apart from that of the run.
@@ -100,6 +107,11 @@ impl Connection {
             cassette: self.cassette.as_deref(),
             ..Call::new(&**endpoint, request)
         })?;
+        match &mut result {
+            // What is reported and what is recorded are the same.
+            Ok(answer) => self.redact(&mut answer.reply),
+            Err(error) => error.message = self.redactor.redact(&error.message),
+        }
         if let Ok(answer) = &mut result {
             let price = self.prices.get(endpoint.provider(), endpoint.model());
             let usage = answer.reply.usage.as_ref();
@@ -107,6 +119,14 @@ impl Connection {
         }
         self.door.count(&**endpoint, &result);
         Some(result)
+    }
+
+    /// Removes secrets that a model repeats, because the agent did.
+    fn redact(&self, reply: &mut Reply) {
+        reply.text = self.redactor.redact(&reply.text);
+        for text in [&mut reply.thinking, &mut reply.refusal].into_iter().flatten() {
+            *text = self.redactor.redact(text);
+        }
     }
 }
 

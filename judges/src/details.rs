@@ -5,8 +5,8 @@ use evaluator_metrics::judge::Order;
 use evaluator_models::{Decimal, Endpoint};
 
 use crate::{
+    asked::{AskedQuestion, Chain, Sample},
     connection::Connection,
-    drive::{AskedQuestion, Chain, Sample},
     usage::Usage,
 };
 
@@ -131,7 +131,7 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
     Value::Object(reply)
 }
 
-fn tokens(usage: &evaluator_models::Usage) -> Value {
+pub(crate) fn tokens(usage: &evaluator_models::Usage) -> Value {
     let members = [
         ("input", usage.input),
         ("output", usage.output),
@@ -144,10 +144,10 @@ fn tokens(usage: &evaluator_models::Usage) -> Value {
 }
 
 /// The digits of a cost are those of the decimal number.
-fn money(amount: Decimal) -> Value {
+pub(crate) fn money(amount: Decimal) -> Value {
     amount.to_string().parse().map_or_else(|_| amount.to_string().into(), Value::Float)
 }
 
-fn count(number: u64) -> Value {
+pub(crate) fn count(number: u64) -> Value {
     i64::try_from(number).unwrap_or(i64::MAX).into()
 }

@@ -2,17 +2,24 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use evaluator_json::Object;
+use evaluator_json::{NonFinite, Object, Value, to_string};
 use evaluator_metrics::{
     Outcome,
     judge::{
         self, Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply,
     },
 };
-use evaluator_models::{self as models, ErrorKind, Finish, Message, ModelError, Request};
+use evaluator_models::{
+    self as models, ErrorKind, Finish, JsonSchema, Message, ModelError, Request,
+};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::{connection::Connection, details, usage::Usage};
+use crate::{
+    asked::{AskedQuestion, Chain, Sample},
+    connection::Connection,
+    details,
+    usage::Usage,
+};
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -47,35 +54,6 @@ pub struct Judged {
     pub usage: Usage,
 }
 
-/// A call with its result.
-#[derive(Debug)]
-pub(crate) struct Sample {
-    /// Index of the sample among those of its question.
-    pub(crate) index: usize,
-    /// Number among equal requests.
-    pub(crate) number: u32,
-    pub(crate) result: Result<models::Answer, ModelError>,
-    /// Whether a later call asks again, because the reply is unreadable.
-    pub(crate) is_replaced: bool,
-}
-
-/// A question with the calls that ask it.
-#[derive(Debug)]
-pub(crate) struct AskedQuestion {
-    pub(crate) question: Question,
-    /// In the order of their numbers.
-    pub(crate) samples: Vec<Sample>,
-}
-
-/// A planned question to one model, with its follow-up questions.
-#[derive(Debug)]
-pub(crate) struct Chain {
-    pub(crate) model: usize,
-    pub(crate) asked: Vec<AskedQuestion>,
-    /// Time in its calls.
-    spent: Duration,
-}
-
 /// Calls about one subject.
 struct Asking<'a> {
     connection: &'a Arc<Connection>,
@@ -84,7 +62,7 @@ struct Asking<'a> {
     subject: &'a Subject,
     chains: Vec<Chain>,
     /// Number of calls so far of each model for equal messages.
-    numbers: HashMap<(usize, Vec<Message>), u32>,
+    numbers: Vec<HashMap<Vec<Message>, u32>>,
 }
 
 /// A call that was not made yet: the position of its question in the round, and the index of its sample.
@@ -190,7 +168,7 @@ impl Connection {
                 chains.push(Chain { model, asked: Vec::new(), spent: Duration::ZERO });
             }
         }
-        let numbers = HashMap::new();
+        let numbers = vec![HashMap::new(); self.endpoints.len()];
         let mut asking = Asking { connection: self, judge, case, subject, chains, numbers };
         if self.is_ordered() {
             let _turn = self.door.turn.lock().await;
@@ -201,11 +179,6 @@ impl Connection {
             asking.rounds(questions).await;
         }
         asking.chains
-    }
-
-    /// Returns true if calls must not overtake each other.
-    pub(crate) fn is_ordered(&self) -> bool {
-        self.models().any(|endpoint| endpoint.is_ordered())
     }
 
     /// Returns the answers to a question as the judge reads them.
@@ -229,9 +202,7 @@ impl Connection {
         let messages = messages.into_iter().map(|message| match message.role {
             judge::Role::System => Message::system(message.text),
             judge::Role::User => Message::user(message.text),
-            judge::Role::Assistant => {
-                Message { role: models::Role::Assistant, content: message.text }
-            }
+            judge::Role::Assistant => Message::new(models::Role::Assistant, message.text),
         });
         Ok(before.into_iter().chain(messages).collect())
     }
@@ -288,18 +259,25 @@ impl Asking<'_> {
     ) {
         let mut results: Vec<Option<(u32, Result<models::Answer, ModelError>)>> = Vec::new();
         let mut waiting = JoinSet::new();
+        // The samples of a question follow each other.
+        let mut prepared: Option<(usize, Result<Request, ModelError>)> = None;
         for (at, Planned { position, .. }) in planned.iter().enumerate() {
             let chain = &self.chains[chains[*position]];
             let (model, spent) = (chain.model, chain.spent);
             let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
-            let request = match self.request(model, &asked[*position].question) {
-                Ok(request) => request,
-                Err(error) => {
-                    results.push(Some((0, Err(error))));
+            let request = match prepared.take_if(|(last, _)| *last == *position) {
+                Some((_, request)) => request,
+                None => self.request(&asked[*position].question),
+            };
+            let request = match prepared.insert((*position, request)) {
+                (_, Ok(request)) => request.clone(),
+                (_, Err(error)) => {
+                    results.push(Some((0, Err(error.clone()))));
                     continue;
                 }
             };
-            let number = request.sample;
+            let number = self.number(model, &request);
+            let request = Request { sample: number, ..request };
             if let Some(result) = self.connection.recorded(model, &request) {
                 results.push(Some((number, result)));
                 continue;
@@ -330,16 +308,36 @@ impl Asking<'_> {
         }
     }
 
-    /// Returns the next request that asks a question. Equal requests are numbered, so that each has its own recording.
-    fn request(&mut self, model: usize, question: &Question) -> Result<Request, ModelError> {
-        let messages = self.connection.messages(question).map_err(|error| lost(&error))?;
-        let next = self.numbers.entry((model, messages.clone())).or_default();
-        let sample = *next;
-        *next = next.saturating_add(1);
-        let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
-        let request = self.connection.request(messages, &self.subject.metric, &location);
-        Ok(Request { sample, ..request })
+    /// Returns the number of the next sample. Equal requests are numbered, so that each has its own recording.
+    fn number(&mut self, model: usize, request: &Request) -> u32 {
+        let numbers = &mut self.numbers[model];
+        if let Some(next) = numbers.get_mut(&request.messages) {
+            let number = *next;
+            *next = number.saturating_add(1);
+            return number;
+        }
+        numbers.insert(request.messages.clone(), 1);
+        0
     }
+
+    /// Returns the request that asks a question.
+    fn request(&self, question: &Question) -> Result<Request, ModelError> {
+        let messages = self.connection.messages(question).map_err(|error| lost(&error))?;
+        let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
+        let mut request = self.connection.request(messages, &self.subject.metric, &location);
+        if self.connection.settings.json_schema == Some(true) {
+            let own = question.schema.as_ref().map(schema);
+            request.params.json_schema = own.or(request.params.json_schema);
+        }
+        Ok(request)
+    }
+}
+
+/// Returns the schema of replies as servers take it.
+fn schema(schema: &Value) -> JsonSchema {
+    let text = to_string(schema, NonFinite::Null);
+    let schema = serde_json::from_str(&text).unwrap_or_default();
+    JsonSchema { name: "reply".to_owned(), schema }
 }
 
 /// Returns the time of the calls of a question, which run at the same time.
@@ -355,7 +353,7 @@ fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: 
 }
 
 /// Waits for a place in the queue of the server, then asks on a thread.
-async fn call(
+pub(crate) async fn call(
     connection: Arc<Connection>,
     model: usize,
     request: Request,
@@ -371,7 +369,7 @@ async fn call(
     asked.await.unwrap_or_else(|error| Err(lost(&format!("the call {error}"))))
 }
 
-fn lost(text: &str) -> ModelError {
+pub(crate) fn lost(text: &str) -> ModelError {
     ModelError::new(ErrorKind::Config, text)
 }
 

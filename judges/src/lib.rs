@@ -47,19 +47,27 @@
 //!
 //! [`Subject::time_limit`] limits the time in calls. The time in queues does not count.
 
+mod asked;
+mod calls;
 mod connection;
 mod details;
+mod door;
 mod drive;
 mod prices;
+mod programs;
 mod read;
 mod session;
 mod settings;
 mod usage;
 
+pub use calls::{Asked, ask_all, details};
 pub use connection::Connection;
 pub use drive::{Judged, Subject};
 pub use prices::PriceTable;
-pub use read::{Paths, SCHEMA, parse_budget, read, read_model_options};
+pub use programs::ProgramModels;
+pub use read::{
+    PROGRAM_SCHEMA, Paths, SCHEMA, parse_budget, read, read_model_options, read_models, read_target,
+};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use usage::Usage;

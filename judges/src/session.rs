@@ -4,16 +4,21 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use evaluator_models::{
-    Answer, Broker, Budget, Cancel, Cassette, CommandRunner, Concurrency, Endpoint, ErrorKind,
-    Limits, Mode, ModelError, Prices, Providers, Redactor, Secret, Settings, Spent, Variables,
+    Budget, BudgetLimits, Cancel, Cassette, CommandRunner, Endpoint, ErrorKind, Mode, ModelError,
+    Prices, Providers, Redactor, Secret, Settings, Spent, Variables,
 };
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
-use crate::{connection::Connection, prices::PriceTable, settings::JudgeSettings, usage::Usage};
+use crate::{
+    connection::Connection,
+    door::{Counted, Door, lock},
+    prices::PriceTable,
+    settings::JudgeSettings,
+    usage::Usage,
+};
 
 /// What a session gets from its program.
 #[derive(Clone)]
@@ -69,29 +74,6 @@ struct Inner {
     cassettes: Mutex<BTreeMap<PathBuf, Arc<Cassette>>>,
 }
 
-/// What the connections of a session share.
-#[derive(Debug)]
-pub(crate) struct Door {
-    pub(crate) broker: Broker,
-    gates: Mutex<HashMap<String, Arc<Gate>>>,
-    counted: Mutex<Counted>,
-    /// Held by the evaluation whose calls are next, for models whose replies belong to the calls by their order.
-    pub(crate) turn: AsyncMutex<()>,
-}
-
-#[derive(Debug, Default)]
-struct Counted {
-    usage: Usage,
-    reported: BTreeMap<String, BTreeSet<String>>,
-}
-
-/// Entry to the queue of a server: as many calls as may be in flight have a thread.
-#[derive(Debug)]
-pub(crate) struct Gate {
-    pub(crate) places: Arc<Semaphore>,
-    max: Mutex<usize>,
-}
-
 /// What the calls of a session used, and what a user should know about them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -110,10 +92,6 @@ pub struct Summary {
     pub errors: Vec<String>,
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Session {
     /// Creates the session of a run. `run` are the settings for all of its evaluators. Sends nothing.
     ///
@@ -124,20 +102,13 @@ impl Session {
         let prices = run.prices.as_deref().map(PriceTable::load).transpose()?;
         let table = prices.as_ref().map(|table| table.prices.clone()).unwrap_or_default();
         let budget = Budget::new("the run", run.budget.clone(), table);
-        let broker = Broker::new(Limits::default()).cancelled_by(environment.cancel.clone());
-        let door = Door {
-            broker,
-            gates: Mutex::default(),
-            counted: Mutex::default(),
-            turn: AsyncMutex::default(),
-        };
         Ok(Self(Arc::new(Inner {
             redactor: Redactor::new(environment.secrets.iter().cloned()),
+            door: Arc::new(Door::new(environment.cancel.clone())),
             run,
             environment,
             prices,
             budget,
-            door: Arc::new(door),
             connections: Mutex::default(),
             endpoints: Mutex::default(),
             cassettes: Mutex::default(),
@@ -158,6 +129,24 @@ impl Session {
         if let Some(connection) = lock(&self.0.connections).get(evaluator) {
             return Ok(Arc::clone(connection));
         }
+        let prices = match &own.prices {
+            Some(path) => PriceTable::load(path)?.prices,
+            None => self.prices(),
+        };
+        let budgets = self.budgets(evaluator, &own.budget, &prices);
+        let connection = Arc::new(self.connection(evaluator, own, prices, budgets)?);
+        lock(&self.0.connections).insert(evaluator.to_owned(), Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    /// Connects with the models of an entry, whose calls count in these budgets.
+    pub(crate) fn connection(
+        &self,
+        evaluator: &str,
+        own: &JudgeSettings,
+        prices: Prices,
+        budgets: Vec<Budget>,
+    ) -> Result<Connection, ModelError> {
         let settings = own.over(&self.0.run);
         check(&settings)?;
         let cassette = self.cassette(&settings)?;
@@ -165,14 +154,11 @@ impl Session {
         for model in settings.models() {
             let endpoint = self.endpoint(&model, &settings)?;
             endpoint.parameters(&settings.params)?;
-            endpoints.push((endpoint.clone(), self.gate(&*endpoint, &settings)));
+            endpoints.push((
+                endpoint.clone(),
+                self.0.door.gate(&*endpoint, settings.limits().concurrency),
+            ));
         }
-        let prices = match &own.prices {
-            Some(path) => Some(PriceTable::load(path)?),
-            None => self.0.prices.clone(),
-        };
-        let table = prices.map(|table| table.prices).unwrap_or_default();
-        let budgets = self.budgets(evaluator, own, &table);
         // Nothing is spent if nothing is sent.
         if settings.mode() != Mode::Replay {
             let models = endpoints.iter().map(|(it, _)| (it.provider(), it.model()));
@@ -180,24 +166,33 @@ impl Session {
                 models.filter(|(provider, _)| *provider != "replay").collect();
             budgets.iter().try_for_each(|budget| budget.check(models.iter().copied()))?;
         }
-        let connection = Arc::new(Connection {
+        Ok(Connection {
             evaluator: evaluator.to_owned(),
             limits: settings.limits(),
             settings,
             endpoints,
             budgets,
-            prices: table,
+            prices,
             cassette,
+            redactor: self.0.redactor.clone(),
             door: Arc::clone(&self.0.door),
-        });
-        lock(&self.0.connections).insert(evaluator.to_owned(), Arc::clone(&connection));
-        Ok(connection)
+        })
+    }
+
+    /// Prices of the run.
+    pub(crate) fn prices(&self) -> Prices {
+        self.0.prices.as_ref().map(|table| table.prices.clone()).unwrap_or_default()
     }
 
     /// Budgets that count the calls of an evaluator: that of the run, and its own.
-    fn budgets(&self, evaluator: &str, own: &JudgeSettings, prices: &Prices) -> Vec<Budget> {
+    pub(crate) fn budgets(
+        &self,
+        evaluator: &str,
+        own: &BudgetLimits,
+        prices: &Prices,
+    ) -> Vec<Budget> {
         let owner = format!("evaluator {evaluator}");
-        vec![self.0.budget.clone(), Budget::new(owner, own.budget.clone(), prices.clone())]
+        vec![self.0.budget.clone(), Budget::new(owner, own.clone(), prices.clone())]
     }
 
     /// Cancels waiting calls, and sends no others.
@@ -208,8 +203,7 @@ impl Session {
     /// Returns the maximum number of calls that may be in flight at the same time.
     #[must_use]
     pub fn concurrency(&self) -> usize {
-        let gates = lock(&self.0.door.gates);
-        gates.values().map(|gate| *lock(&gate.max)).fold(0, usize::saturating_add)
+        self.0.door.concurrency()
     }
 
     /// Returns the number of evaluations that are enough to use all queues: each has at least one call in flight, and others
@@ -232,12 +226,12 @@ impl Session {
             }
             warnings.extend(cassette.take_warnings());
         }
-        let counted = lock(&self.0.door.counted);
+        let Counted { usage, reported } = self.0.door.counted();
         Summary {
-            usage: counted.usage.clone(),
+            usage,
             spent: self.0.budget.spent(),
             currency: self.0.prices.as_ref().and_then(|table| table.currency.clone()),
-            reported: counted.reported.clone(),
+            reported,
             warnings,
             errors,
         }
@@ -295,25 +289,6 @@ impl Session {
                 bad(format!("the variable {variable}, which has the key of the judge, is not set"))
             }
         }
-    }
-
-    fn gate(&self, endpoint: &dyn Endpoint, settings: &JudgeSettings) -> Arc<Gate> {
-        let mut concurrency = settings.limits().concurrency;
-        if endpoint.is_ordered() {
-            concurrency = Concurrency { max: 1, ..concurrency };
-        }
-        self.0.door.broker.limit(endpoint, &concurrency);
-        let most = concurrency.max.clamp(1, Semaphore::MAX_PERMITS);
-        let mut gates = lock(&self.0.door.gates);
-        let gate = gates.entry(endpoint.queue()).or_insert_with(|| {
-            Arc::new(Gate { places: Arc::new(Semaphore::new(most)), max: Mutex::new(most) })
-        });
-        let mut max = lock(&gate.max);
-        if most < *max {
-            gate.places.forget_permits(max.saturating_sub(most));
-            *max = most;
-        }
-        Arc::clone(gate)
     }
 
     /// Opens the cassette of the settings, or returns the one that is open.
@@ -377,24 +352,4 @@ fn check(settings: &JudgeSettings) -> Result<(), ModelError> {
         return bad(format!("the prompt `{name}` cannot be read: {}", prompt.path.display()));
     }
     Ok(())
-}
-
-impl Door {
-    /// Counts the result of a call.
-    pub(crate) fn count(&self, endpoint: &dyn Endpoint, result: &Result<Answer, ModelError>) {
-        let mut counted = lock(&self.counted);
-        match result {
-            Ok(answer) => {
-                counted.usage.add(answer);
-                // The rule of the broker: an extension of the name is the same model.
-                if let (Some(reported), false) =
-                    (&answer.reply.model_reported, answer.warnings.is_empty())
-                {
-                    let model = format!("{}/{}", endpoint.provider(), endpoint.model());
-                    counted.reported.entry(model).or_default().insert(reported.clone());
-                }
-            }
-            Err(error) => counted.usage.add_failed(error.attempts),
-        }
-    }
 }

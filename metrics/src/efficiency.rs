@@ -160,6 +160,9 @@ impl Efficiency {
 
 /// Formats a number with at most three decimals, without trailing zeros.
 fn short(value: f64) -> String {
+    if value.fract() == 0.0 {
+        return value.to_string();
+    }
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -347,6 +350,9 @@ fn float(count: usize) -> f64 {
 
 /// Rounds to three decimals, ties to even.
 fn round_to_milli(value: f64) -> f64 {
+    if value.fract() == 0.0 {
+        return value;
+    }
     // Formatting rounds the exact value; multiplying and dividing would round twice.
     format!("{value:.3}").parse().unwrap_or(value)
 }

@@ -81,11 +81,6 @@ pub trait Metric: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns the reason why configurations must not name the metric; `None` by default.
-    fn unsuitable(&self) -> Option<&str> {
-        None
-    }
-
     /// Returns true if a model judges. Only these metrics use the settings of a judge. `false` by default.
     fn asks_judge(&self) -> bool {
         false

@@ -1,6 +1,7 @@
 //! Scores of turns, some of which may not be evaluated.
 
 use evaluator_json::{Object, Value};
+use indexmap::IndexMap;
 
 use super::{
     Outcome, Scored,
@@ -60,9 +61,10 @@ impl TurnScores {
             details.insert("turns".to_owned(), count(per_turn.len()));
         }
         if !notes.is_empty() {
-            let notes = notes
-                .into_iter()
-                .map(|(index, note)| Value::String(format!("turn {}: {note}", index + 1)));
+            let notes = by_text(notes).into_iter().map(|(text, turns)| match turns.as_slice() {
+                [turn] => Value::String(format!("turn {turn}: {text}")),
+                turns => Value::String(format!("turns {}: {text}", turns.join(", "))),
+            });
             details.insert("notes".to_owned(), Value::Array(notes.collect()));
         }
         Outcome::Scored(Scored {
@@ -71,5 +73,39 @@ impl TurnScores {
             details: (!details.is_empty()).then_some(details),
             ..Scored::new(mean(&scores))
         })
+    }
+}
+
+/// Returns each text once, with the numbers of its turns.
+fn by_text(notes: Vec<(usize, String)>) -> IndexMap<String, Vec<String>> {
+    let mut turns: IndexMap<String, Vec<String>> = IndexMap::new();
+    for (index, text) in notes {
+        turns.entry(text).or_default().push((index + 1).to_string());
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_about_several_turns_is_one() {
+        let scored = |note: &str| TurnScore::Scored {
+            score: 1.0,
+            passed: true,
+            note: Some(note.to_owned()),
+        };
+        let mut scores = TurnScores::default();
+        for score in [scored("short"), TurnScore::NotEvaluated("empty".to_owned()), scored("short")]
+        {
+            scores.add(score);
+        }
+        let Outcome::Scored(scored) = scores.outcome(3, 3, Object::default()) else {
+            panic!("it is scored");
+        };
+        let notes = scored.details.unwrap()["notes"].as_array().unwrap().to_vec();
+        let notes: Vec<&str> = notes.iter().filter_map(Value::as_str).collect();
+        assert_eq!(notes, ["turns 1, 3: short", "turn 2: not evaluated: empty"]);
     }
 }

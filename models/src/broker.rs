@@ -19,8 +19,6 @@ use crate::{
     queue::{Queue, too_long},
 };
 
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-
 /// How often and for how long a call is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
@@ -298,7 +296,8 @@ impl Broker {
                 }
                 Err(error) => {
                     let error = ModelError { attempts: progress.attempts, ..error };
-                    self.pause(error, &progress, &self.limits(call).retries)?;
+                    let first_wait = call.endpoint.first_wait();
+                    self.pause(error, &progress, &self.limits(call).retries, first_wait)?;
                 }
             }
         }
@@ -359,6 +358,7 @@ impl Broker {
         error: ModelError,
         progress: &Progress,
         retries: &Retries,
+        first_wait: Duration,
     ) -> Result<(), ModelError> {
         let attempts = match error.retry() {
             Retry::Never => 0,
@@ -380,7 +380,7 @@ impl Broker {
             return Err(ModelError { status: error.status, attempts: error.attempts, ..late });
         }
         let doublings = progress.attempts.saturating_sub(1).min(16);
-        let ceiling = FIRST_WAIT.saturating_mul(1 << doublings).min(retries.max_wait);
+        let ceiling = first_wait.saturating_mul(1 << doublings).min(retries.max_wait);
         let jittered = ceiling.as_secs_f64() * self.clock.jitter();
         let backoff = Duration::try_from_secs_f64(jittered).unwrap_or(ceiling);
         let wait = error.retry_after.unwrap_or(backoff);

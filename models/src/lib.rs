@@ -81,6 +81,7 @@ mod cassette;
 mod clock;
 mod error;
 mod provider;
+mod proxy;
 mod queue;
 mod reply;
 mod request;
@@ -94,11 +95,16 @@ pub use cassette::{
 pub use clock::{Cancel, Clock, SystemClock, VirtualClock};
 pub use error::{ErrorKind, ModelError};
 pub use provider::{
-    CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Settings,
+    CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Server, Settings,
     Variables, read_reply,
+};
+pub use proxy::{
+    BrokeredModel, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
+    VARIABLES as PROXY_VARIABLES,
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};
 pub use request::{JsonSchema, Message, Params, Request, Role};
 pub use rust_decimal::Decimal;
 pub use secret::{Redactor, Secret};
+pub use ureq::http::Method;

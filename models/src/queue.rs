@@ -11,15 +11,23 @@ use crate::{Cancel, Clock, ErrorKind, ModelError, clock::lock};
 /// Interval in which a waiting call looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(100);
 const MINUTE: Duration = Duration::from_secs(60);
-/// Calls in flight at the beginning, if the limit adapts.
+/// Least number of calls in flight at the beginning, if the limit adapts.
 const FIRST_LIMIT: usize = 4;
+
+/// Returns the number of calls in flight at the beginning.
+fn first_limit(settings: &Concurrency) -> usize {
+    let max = settings.max.max(1);
+    if settings.adaptive { FIRST_LIMIT.max(max / 4).min(max) } else { max }
+}
 
 /// Number and rate of calls to one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concurrency {
     /// Maximum number of calls in flight.
     pub max: usize,
-    /// Whether the limit starts at 4, grows with good answers, and is halved if the server is overloaded.
+    /// Whether the limit starts at a quarter of the maximum (at least 4) and is halved if the server is overloaded. Until then
+    /// it grows by one with each good answer, so that it doubles in the time of a call; afterwards by one with as many good
+    /// answers as the limit.
     pub adaptive: bool,
     /// Maximum number of requests in a minute.
     pub requests_per_minute: Option<u64>,
@@ -92,8 +100,7 @@ pub(crate) struct Permit<'a> {
 
 impl Queue {
     pub(crate) fn new(settings: Concurrency) -> Self {
-        let max = settings.max.max(1);
-        let limit = if settings.adaptive { FIRST_LIMIT.min(max) } else { max };
+        let limit = first_limit(&settings);
         let state = State {
             settings,
             in_flight: 0,
@@ -119,7 +126,7 @@ impl Queue {
             least(settings.requests_per_minute, other.requests_per_minute);
         settings.tokens_per_minute = least(settings.tokens_per_minute, other.tokens_per_minute);
         let max = settings.max;
-        let first = if settings.adaptive { FIRST_LIMIT.min(max) } else { max };
+        let first = first_limit(settings);
         let is_idle = state.in_flight == 0 && state.good == 0 && state.wave == 0;
         state.limit = if is_idle { first } else { state.limit.min(max) };
     }
@@ -193,9 +200,11 @@ impl Permit<'_> {
             state.tokens.push_back((clock.now(), tokens));
         }
         state.good += 1;
-        if state.settings.adaptive && state.good >= state.limit {
+        let was_overloaded = state.wave > 0;
+        if state.settings.adaptive && (!was_overloaded || state.good >= state.limit) {
             state.good = 0;
             state.limit = (state.limit + 1).min(state.settings.max.max(1));
+            self.queue.freed.notify_one();
         }
     }
 
@@ -215,7 +224,7 @@ impl Drop for Permit<'_> {
         let mut state = lock(&self.queue.state);
         state.in_flight = state.in_flight.saturating_sub(1);
         drop(state);
-        self.queue.freed.notify_all();
+        self.queue.freed.notify_one();
     }
 }
 
@@ -250,16 +259,20 @@ mod tests {
     fn the_limit_grows_with_good_answers_and_is_halved_once_per_wave() {
         let (queue, clock) = (Queue::new(Concurrency::default()), VirtualClock::default());
         assert_eq!(queue.limit(), 4);
-        for _ in 0..4 {
+        for limit in 5..=8 {
             acquire(&queue, &clock).succeeded(&clock, 0);
+            assert_eq!(queue.limit(), limit);
         }
-        assert_eq!(queue.limit(), 5);
         let wave: Vec<_> = (0..3).map(|_| acquire(&queue, &clock)).collect();
         wave.iter().for_each(Permit::overloaded);
-        assert_eq!(queue.limit(), 2);
+        assert_eq!(queue.limit(), 4);
         drop(wave);
         acquire(&queue, &clock).overloaded();
-        assert_eq!(queue.limit(), 1);
+        assert_eq!(queue.limit(), 2);
+        for limit in [2, 3, 3, 3, 4] {
+            acquire(&queue, &clock).succeeded(&clock, 0);
+            assert_eq!(queue.limit(), limit);
+        }
         for _ in 0..1000 {
             acquire(&queue, &clock).succeeded(&clock, 0);
         }

@@ -1,8 +1,10 @@
 //! Requests: messages, parameters, and their digests.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use crate::{ErrorKind, ModelError};
 
 /// Author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -11,30 +13,61 @@ use sha2::{Digest, Sha256};
 pub enum Role {
     /// Instructions.
     System,
+    /// Instructions, under the name that newer models have for them.
+    Developer,
     /// The user.
     User,
     /// The model.
     Assistant,
 }
 
+impl Role {
+    /// Returns true if messages of this author are instructions.
+    #[must_use]
+    pub fn is_instruction(self) -> bool {
+        matches!(self, Self::System | Self::Developer)
+    }
+}
+
 /// One message of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Message {
     /// Author.
     pub role: Role,
     /// Text.
     pub content: String,
+    /// Content that is not only text, in the form of chat completions; it is sent instead of the text. Only
+    /// OpenAI-compatible servers take it.
+    pub parts: Vec<Value>,
+}
+
+/// The form of chat completions.
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut message = serializer.serialize_struct("Message", 2)?;
+        message.serialize_field("role", &self.role)?;
+        match &self.parts[..] {
+            [] => message.serialize_field("content", &self.content)?,
+            parts => message.serialize_field("content", parts)?,
+        }
+        message.end()
+    }
 }
 
 impl Message {
+    /// Creates a message that is text.
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self { role, content: content.into(), parts: Vec::new() }
+    }
+
     /// Creates a message with instructions.
     pub fn system(content: impl Into<String>) -> Self {
-        Self { role: Role::System, content: content.into() }
+        Self::new(Role::System, content)
     }
 
     /// Creates a message of the user.
     pub fn user(content: impl Into<String>) -> Self {
-        Self { role: Role::User, content: content.into() }
+        Self::new(Role::User, content)
     }
 }
 
@@ -70,6 +103,8 @@ pub struct Params {
     pub thinking_budget: Option<u64>,
     /// Schema of the reply.
     pub json_schema: Option<JsonSchema>,
+    /// Whether the reply must be a JSON object, for servers that do not take a schema.
+    pub is_json_object: bool,
     /// Whether vectors of the messages are asked for instead of a reply to them.
     pub is_embedding: bool,
 }
@@ -106,14 +141,28 @@ impl Request {
     /// Returns the instructions of all system messages, separated by an empty line, or `None`.
     #[must_use]
     pub fn system(&self) -> Option<String> {
-        let texts = self.messages.iter().filter(|message| message.role == Role::System);
+        let texts = self.messages.iter().filter(|message| message.role.is_instruction());
         let texts: Vec<&str> = texts.map(|message| &*message.content).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
+    /// Checks that all messages are text, for providers that take nothing else.
+    ///
+    /// # Errors
+    ///
+    /// A message has an image or audio.
+    pub(crate) fn check_text(&self) -> Result<(), ModelError> {
+        if self.messages.iter().all(|message| message.parts.is_empty()) {
+            return Ok(());
+        }
+        let text =
+            "images and audio are sent to OpenAI-compatible servers only; choose such a model";
+        Err(ModelError::new(ErrorKind::Config, text))
+    }
+
     /// Returns the messages of the user and the model.
     pub fn dialogue(&self) -> impl Iterator<Item = &Message> {
-        self.messages.iter().filter(|message| message.role != Role::System)
+        self.messages.iter().filter(|message| !message.role.is_instruction())
     }
 }
 

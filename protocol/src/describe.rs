@@ -51,6 +51,12 @@ impl Description {
     pub fn numbers(&self) -> bool {
         self.streams() && self.capabilities.contains(&Capability::Numbered)
     }
+
+    /// Returns true if the streaming form takes a target proxy for each numbered line.
+    #[must_use]
+    pub fn takes_targets(&self) -> bool {
+        self.numbers() && self.capabilities.contains(&Capability::Target)
+    }
 }
 
 open_enum! {
@@ -60,6 +66,9 @@ open_enum! {
         Stream = "stream",
         /// Answers numbered lines by numbered lines, see [`Number`](crate::Number).
         Numbered = "numbered",
+        /// Takes the address and the token of a target proxy for each numbered line, see
+        /// [`TargetAccess`](crate::TargetAccess).
+        Target = "target",
     }
 }
 

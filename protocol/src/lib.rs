@@ -45,7 +45,7 @@ pub use document::{
     Answer, Converted, Document, NotEvaluated, ReadError, Reply, Undetected, detect,
 };
 pub use score::{IntoScore, IntoTurnScore, Score, ScoreError};
-pub use stream::{ErrorBody, Frame, MARK, Number};
+pub use stream::{ErrorBody, Frame, MARK, Number, TargetAccess};
 pub use version::{Compatibility, ProtocolVersion, VersionError};
 
 /// A JSON object with string keys, as in `config`, `args` and `details`.

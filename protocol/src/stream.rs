@@ -12,6 +12,13 @@
 //! flushed before the next document is started.
 //!
 //! Lines without a number are answered by lines without one, and not marked.
+//!
+//! # Target proxies
+//!
+//! A host may offer an evaluator a model through a proxy, with an address and a token for each document. A process for one
+//! document gets them in variables of its environment. A program that evaluates several documents and has
+//! [`Capability::Target`](crate::Capability::Target) gets them in a line of their own, a [`TargetAccess`], directly before
+//! the numbered line of the document. They are valid until the document is answered.
 
 use std::fmt;
 
@@ -135,9 +142,71 @@ impl fmt::Display for Number {
     }
 }
 
+/// Address and token of the target proxy for one document.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TargetAccess {
+    /// Address, such as `http://127.0.0.1:4100`.
+    pub url: String,
+    /// Token.
+    pub token: String,
+}
+
+/// Shows no token.
+impl fmt::Debug for TargetAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TargetAccess").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+object! {
+    /// The JSON in the line of an access.
+    struct AccessLine: sparse {
+        url: String = required,
+        token: String = required,
+    }
+}
+
+impl TargetAccess {
+    /// Creates an access.
+    pub fn new(url: impl Into<String>, token: impl Into<String>) -> Self {
+        Self { url: url.into(), token: token.into() }
+    }
+
+    /// Returns the line for the document of a number, with its line feed: the [mark](Number::mark) of the number without
+    /// its line feed, a blank, and the access as JSON.
+    #[must_use]
+    pub fn to_line(&self, number: Number) -> String {
+        // Two strings can always be written.
+        let Self { url, token } = self.clone();
+        let access = serde_json::to_string(&AccessLine { url, token }).unwrap_or_default();
+        format!("{}{number} {access}\n", char::from(MARK))
+    }
+
+    /// Reads a line; `None` if it is not one of an access.
+    #[must_use]
+    pub fn from_line(line: &[u8]) -> Option<(Number, Self)> {
+        let (number, access) = Number::split(line.strip_prefix(&[MARK])?)?;
+        let AccessLine { url, token } = crate::decode(access).ok()?;
+        Some((number, Self { url, token }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_has_a_line_that_is_no_document() {
+        let access = TargetAccess::new("http://127.0.0.1:4100", "t0ken");
+        let line = access.to_line(Number(7));
+        assert_eq!(line, "\u{1e}7 {\"url\":\"http://127.0.0.1:4100\",\"token\":\"t0ken\"}\n");
+        assert_eq!(TargetAccess::from_line(line.as_bytes()), Some((Number(7), access)));
+        assert_eq!(Number::split(line.as_bytes()), None);
+        assert!(!format!("{:?}", TargetAccess::from_line(line.as_bytes())).contains("t0ken"));
+        for other in ["7 {}", "\u{1e}7", "\u{1e}7 {}", "\u{1e}7 []", "\u{1e}{}"] {
+            assert_eq!(TargetAccess::from_line(other.as_bytes()), None, "{other:?}");
+        }
+    }
 
     #[test]
     fn what_is_a_number() {

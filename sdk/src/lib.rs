@@ -211,6 +211,8 @@ mod evaluator;
 mod extract;
 mod failure;
 mod log;
+#[cfg(feature = "target")]
+mod offered;
 mod os;
 mod outcome;
 

@@ -12,7 +12,7 @@
 )]
 
 pub mod directory;
-
+pub mod exchanges;
 pub mod processes;
 pub mod program;
 pub mod recording;

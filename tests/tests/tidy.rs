@@ -28,15 +28,17 @@ const CRATES: &[(&str, &[&str])] = &[
     ("launch", &["protocol"]),
     ("models", &[]),
     ("judges", &["json", "document", "metrics", "models"]),
+    ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
+    ("evals", &["protocol", "json", "document", "traces", "metrics", "launch", "models", "hosts"]),
     (
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "hosts",
+            "graders", "hosts",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host"]),
+    ("cli", &["protocol", "json", "traces", "launch", "hosts", "evals", "host"]),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
@@ -47,7 +49,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "tests",
         &["protocol", "sdk", "json", "traces", "launch", "hosts", "host", "cli", "test-support"],
     ),
-    ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "host"]),
+    ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "evals", "host"]),
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.
@@ -62,7 +64,9 @@ const PUBLISHED: &[&str] = &[
     "launch",
     "models",
     "judges",
+    "graders",
     "hosts",
+    "evals",
     "host",
     "cli",
 ];

@@ -16,12 +16,12 @@ use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, files::is_stdout, metric::MatchType,
 };
 
-use super::{existing, judge::JudgeFlags, one_of, trace_input, writable};
+use super::{eval_file::EvalFileFlags, existing, judge::JudgeFlags, one_of, trace_input, writable};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Trace files (Jaeger JSON, OTLP JSON or OTLP JSON lines, perhaps compressed with gzip or zstd), directories of such
-    /// files, or - for stdin
+    /// files, or - for stdin; or one AgentV eval file (.yaml, .jsonl, .json)
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
     /// Configuration with the evaluators to run (default without -m: eval_config.yaml, .yml or .json of the working
@@ -42,7 +42,10 @@ pub(crate) struct RunArgs {
     pub(crate) format: Option<String>,
     #[command(flatten)]
     pub(crate) judge: JudgeFlags,
-    /// Threshold of built-in metrics, in 0..=1 (default: 0.5)
+    #[command(flatten)]
+    pub(crate) eval_file: EvalFileFlags,
+    /// Threshold of built-in metrics, in 0..=1 (default: 0.5); of tests of an eval file without one (default: that of the file,
+    /// else 0.8)
     #[arg(short, long, value_name = "X", value_parser = fraction)]
     pub(crate) threshold: Option<f64>,
     /// How tool calls are compared with the expected ones (default: EXACT)

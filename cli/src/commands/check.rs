@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use evaluator_host::run::Runner;
 
-use super::{discovery, ensure_runnable, load_config, show_table, unusable_config, watched};
+use super::{
+    discovery, ensure_runnable, eval_file, load_config, show_table, unusable_config, watched,
+};
 use crate::{exit, render, render::Columns, signals};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
@@ -16,6 +18,9 @@ pub(super) fn check(
     runner: Runner,
 ) -> Result<u8, u8> {
     let file = discovery::required(file, "name the configuration")?;
+    if eval_file::is_eval_file(&file) {
+        return eval_file::check(&file);
+    }
     let config = load_config(Some(&file), &runner)?;
     let runnable = ensure_runnable(&config, verbose)
         .and_then(|()| runner.judges(&config).map(drop).map_err(unusable_config));

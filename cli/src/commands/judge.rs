@@ -44,7 +44,7 @@ fn show(name: &str) -> Result<u8, u8> {
     }
     if text.is_empty() {
         let names: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.name).collect();
-        let name = render::one_line(&name);
+        let name = render::one_line(name);
         let names = names.join(", ");
         return Err(unusable(format!("there is no prompt `{name}`; the prompts are {names}")));
     }

@@ -6,6 +6,7 @@ mod check;
 mod config;
 mod conform;
 mod discovery;
+mod eval_file;
 mod export;
 mod index;
 mod info;
@@ -49,7 +50,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let verbose = cli.verbose;
     let ended = match cli.command {
-        Command::Run(args) => run::run(args, verbose, runner),
+        Command::Run(args) => run::run(*args, verbose, runner),
         Command::Report(args) => report::report(args, verbose),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check { config, locked, build } => {

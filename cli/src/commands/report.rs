@@ -40,7 +40,7 @@ pub(super) fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
         .max()
         .unwrap_or(exit::OK);
     if outputs.iter().any(|output| output.form == OutputFormat::Github) {
-        append_job_summary(report, outputs);
+        append_job_summary(outputs, |out| render::markdown(report, out));
     }
     code
 }
@@ -80,7 +80,9 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
             let code = print_with(
                 |out| {
                     let mut out = Painted::new(out, render::painted);
-                    write(&mut out).and_then(|()| out.flush())
+                    let written = write(&mut out);
+                    // Also if reading has failed: what was read before is shown.
+                    written.and(out.flush())
                 },
                 code,
             );
@@ -94,7 +96,10 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
 
 /// Appends the report to the summary of a GitHub job, if the environment names its file. The annotations are written by then,
 /// so a failure is a warning.
-fn append_job_summary(report: &Report, outputs: &[ReportOutput]) {
+pub(super) fn append_job_summary(
+    outputs: &[ReportOutput],
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) {
     let Some(file) = env::var_os(JOB_SUMMARY).filter(|file| !file.is_empty()) else { return };
     let file = Path::new(&file);
     // The report may be written there as another output.
@@ -104,7 +109,7 @@ fn append_job_summary(report: &Report, outputs: &[ReportOutput]) {
     let appended =
         fs::OpenOptions::new().append(true).create(true).open(file).and_then(|summary| {
             let mut out = io::BufWriter::new(summary);
-            render::markdown(report, &mut out)?;
+            write(&mut out)?;
             writeln!(out)?;
             out.flush()
         });

@@ -11,8 +11,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_runnable, load_config, report::show, trace_format, unusable, unusable_config,
-    watched,
+    discovery, ensure_runnable, eval_file, load_config, report::show, trace_format, unusable,
+    unusable_config, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -22,6 +22,9 @@ use crate::{
 /// Runs evaluators over traces, and writes the report.
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let mut args = args.resolved().map_err(unusable)?;
+    if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
+        return eval_file::run(&file, args, verbose, &runner);
+    }
     ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
     let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;

@@ -9,7 +9,7 @@ use evaluator_host::{
     serve::{Access, Ended, ServeError, Server, Settings, Token},
 };
 
-use super::{broken, discovery, ensure_runnable, load_config, unusable, watched};
+use super::{broken, discovery, ensure_runnable, load_config, unusable, unusable_config, watched};
 use crate::{args::ServeArgs, exit, render, signals};
 
 /// Environment variable with the token. A command line is visible to all users of the machine.
@@ -30,12 +30,23 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8,
     runner.locked = args.locked;
     runner.run_file = None;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
+    // Metrics that ask models are not served.
+    let mut asking = config.clone();
+    asking.evaluators.retain(|evaluator| evaluator.models().is_some());
+    let session = runner.judges(&asking).map_err(unusable_config)?;
+    runner.session = Some(session.clone());
     let stop = Cancellation::new();
     signals::watch_serving(stop.clone());
     let served = watched(verbose, async |on_event| {
         let service = prepare(args, &config, &runner, &stop, on_event).await?;
         listen(args.addr, settings, service, &runner, &stop, verbose).await
     });
+    session.cancel();
+    let summary = session.finish();
+    summary.warnings.iter().for_each(|warning| render::warning(&render::one_line(warning)));
+    if let Some(error) = summary.errors.first() {
+        return Err(broken(error));
+    }
     match served?? {
         Ended::Finished => Ok(exit::OK),
         Ended::CutShort => {

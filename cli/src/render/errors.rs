@@ -74,7 +74,7 @@ impl Errors {
             conversations: report.conversations.len(),
         };
         if report.tally().errored > 0 {
-            for conversation in &report.conversations {
+            for conversation in report.conversations.iter().outlines() {
                 for evaluation in &conversation?.evaluations {
                     if let Some(key) = errors.key(evaluation) {
                         errors.groups.entry(key).or_default().count += 1;

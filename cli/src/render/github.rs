@@ -32,7 +32,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         command(&mut text, "warning", &title, &contradiction.message());
     }
     let mut broken = Errors::of(report)?;
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().without_performance() {
         let conversation = conversation?;
         out.write_all(text.as_bytes())?;
         text.clear();
@@ -70,7 +70,8 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     out.write_all(text.as_bytes())
 }
 
-fn command(text: &mut String, kind: &str, title: &str, message: &str) {
+/// Appends an annotation.
+pub(super) fn command(text: &mut String, kind: &str, title: &str, message: &str) {
     // A line feed ends a message; a colon or a comma also ends a property.
     let message = line_of(message).replace('%', "%25").replace('\n', "%0A");
     let title = one_line(title).replace('%', "%25").replace(':', "%3A").replace(',', "%2C");

@@ -58,13 +58,17 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let unrecorded =
             unrecorded.map(|name| (name.to_string(), outcome(NO_RECORDING.to_owned())));
         suite(writer, "golden_cases", kind, unrecorded.collect())?;
-        report.conversations.iter().try_for_each(|it| conversation(writer, &it?))
+        report
+            .conversations
+            .iter()
+            .without_performance()
+            .try_for_each(|it| conversation(writer, &it?))
     })?;
     writer.into_inner().write_all(b"\n")
 }
 
 /// Writes an element with a name and counts.
-fn element(
+pub(super) fn element(
     writer: &mut Xml<'_>,
     tag: &'static str,
     name: &str,
@@ -165,7 +169,7 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
 }
 
 /// Outcome of a test case that did not pass.
-enum Outcome {
+pub(super) enum Outcome {
     /// Kind and text.
     Error(&'static str, String),
     Failure(String),
@@ -173,7 +177,7 @@ enum Outcome {
 }
 
 /// Writes a test case, with the warnings, standard error and attempts of its evaluation.
-fn case(
+pub(super) fn case(
     writer: &mut Xml<'_>,
     class: &str,
     name: &str,
@@ -232,7 +236,7 @@ fn error_text(evaluation: &EvaluationReport) -> String {
 }
 
 /// Converts text to the value of an attribute.
-fn attribute(text: &str) -> String {
+pub(super) fn attribute(text: &str) -> String {
     valid(&printable(&one_line(text)))
 }
 

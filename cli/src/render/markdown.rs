@@ -113,7 +113,7 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
     let mut rows: [Vec<Row>; RANKS] = Default::default();
     let mut broken = Errors::of(report)?;
     let mut more = 0;
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().without_performance() {
         let conversation = conversation?;
         for evaluation in conversation.evaluations {
             let extent = match broken.showing(&evaluation) {
@@ -159,7 +159,7 @@ fn rank(evaluation: &EvaluationReport) -> usize {
 }
 
 /// Escapes text for a cell of a table.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in one_line(text).chars() {
         match character {

@@ -96,7 +96,10 @@ pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
     shown(text, choice)
 }
 
-/// Writer that prepares whole lines, e.g. with [`for_stdout`]. Text after the last line feed is written by
+/// Bytes of whole lines that are prepared together.
+const LINES: usize = 8 << 10;
+
+/// Writer that prepares whole lines, e.g. with [`for_stdout`], many at a time. The last of them are written by
 /// [`flush`](Write::flush).
 pub(crate) struct Painted<'o> {
     out: &'o mut dyn Write,
@@ -110,8 +113,12 @@ impl<'o> Painted<'o> {
     }
 
     fn paint(&mut self, until: usize) -> io::Result<()> {
-        let lines: Vec<u8> = self.pending.drain(..until).collect();
-        self.out.write_all((self.prepare)(&String::from_utf8_lossy(&lines)).as_bytes())
+        let written = {
+            let lines = String::from_utf8_lossy(&self.pending[..until]);
+            self.out.write_all((self.prepare)(&lines).as_bytes())
+        };
+        self.pending.drain(..until);
+        written
     }
 }
 
@@ -119,7 +126,9 @@ impl Write for Painted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let before = self.pending.len();
         self.pending.extend_from_slice(bytes);
-        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+        if self.pending.len() >= LINES
+            && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n')
+        {
             self.paint(before + end + 1)?;
         }
         Ok(bytes.len())

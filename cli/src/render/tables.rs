@@ -25,11 +25,12 @@ pub(crate) fn table(
 ) -> io::Result<()> {
     let mut text = block("Errors", &report.errors);
     let mut broken = Errors::of(report)?;
-    for conversation in &report.conversations {
-        one(&mut text, &conversation?, &mut broken, width);
+    report.conversations.iter().try_for_each_ahead(|conversation| {
+        one(&mut text, &conversation, &mut broken, width);
         out.write_all(text.as_bytes())?;
         text.clear();
-    }
+        Ok(())
+    })?;
     if let Some(performance) = report.conversations.performance() {
         run_performance(&mut text, performance);
     }
@@ -169,8 +170,7 @@ fn calls(text: &mut String, comparison: &Object, key: &str) {
 pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = block("Errors", &report.errors);
     let mut broken = Errors::of(report)?;
-    for conversation in &report.conversations {
-        let conversation = conversation?;
+    report.conversations.iter().outlines().try_for_each_ahead(|conversation| {
         let trace_id = one_line(&conversation.trace_id);
         let _ = writeln!(text, "Trace {trace_id} ({} invocations):", conversation.turns);
         for evaluation in &conversation.evaluations {
@@ -185,7 +185,8 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
         text.push('\n');
         out.write_all(text.as_bytes())?;
         text.clear();
-    }
+        Ok(())
+    })?;
     text += &notes(report);
     out.write_all(text.as_bytes())
 }
@@ -197,7 +198,7 @@ pub(crate) fn errors_of_summary(report: &Report) -> io::Result<Vec<String>> {
     if report.tally().errored == 0 {
         return Ok(Vec::new());
     }
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().outlines() {
         let conversation = conversation?;
         for evaluation in conversation.evaluations.iter().filter(|it| it.error.is_some()) {
             let first = || {

@@ -37,7 +37,7 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
     if report.conversations.warnings() == 0 {
         return Ok(found);
     }
-    for conversation in &report.conversations {
+    for conversation in report.conversations.iter().outlines() {
         let conversation = conversation?;
         for evaluation in conversation.evaluations {
             let more = evaluation.warnings.len();
@@ -72,6 +72,9 @@ pub(super) fn unrecorded(report: &Report) -> Vec<String> {
 
 /// Formats a score with four decimals, or with as many as show on which side of the threshold it is.
 pub(super) fn score_text(score: f64, threshold: Option<f64>) -> String {
+    if score.fract() == 0.0 {
+        return format!("{score}.0000");
+    }
     let Some(threshold) = threshold else { return format!("{score:.4}") };
     let is_clear = |text: &String| {
         text.parse::<f64>().is_ok_and(|shown| (shown < threshold) == (score < threshold))

@@ -80,7 +80,7 @@ fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
         ),
         (
             "evaluators: [{name: per_turn_user_simulator_quality_v1, type: builtin}]\n",
-            &["`per_turn_user_simulator_quality_v1` cannot be used here"],
+            &["`per_turn_user_simulator_quality_v1` judges a simulated user"],
         ),
         (
             "evaluators: [{name: x, type: remote, ref: a.rb}]\n",

@@ -31,8 +31,8 @@ const ELSEWHERE: [&str; 9] = [
     "NO_PROXY",
 ];
 
-/// Variables that users do not set: cargo sets it for build scripts.
-const NOT_READ: [&str; 1] = ["CARGO_MANIFEST_DIR"];
+/// Names that users do not set: cargo sets the first one for build scripts, the other one is a variable of AgentV's prompts.
+const NOT_READ: [&str; 2] = ["CARGO_MANIFEST_DIR", "EVALUATOR_RESULTS_JSON"];
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

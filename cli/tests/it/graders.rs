@@ -197,15 +197,16 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
             format!(
                 "grader: {{type: label_model, labels: [a, b], passing_labels: [a], {message}}}"
             ),
-            &["no model can be asked", "write a `type: code` evaluator"],
+            &["model `openai/m` needs a key: set OPENAI_API_KEY"],
         ),
         (
-            "grader: {type: text_similarity, evaluation_metric: cosine}".to_owned(),
-            &["compares embeddings", "`cosine:tf`"],
+            "grader: {type: text_similarity, evaluation_metric: cosine, reference: Rome}".to_owned(),
+            &["model `openai/text-embedding-3-large` needs a key", "cosine:tf"],
         ),
         (
-            "execution: api, grader: {type: string_check, operation: eq}".to_owned(),
-            &["`execution: api`", "write `execution: local`"],
+            "execution: api, grader: {type: string_check, operation: eq, reference: '{{ sample.output_tools }}'}"
+                .to_owned(),
+            &["an eval of a server has no sample", "write `execution: local`"],
         ),
     ] {
         let ran = run(&[&entry], None).exits(2).reports_nothing();

@@ -249,7 +249,7 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
     let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
     let run = |more: &[&str]| directory.run(&[&[&*trace, "-o", "json"], more].concat());
-    for metric in ["hallucinations_v1", "rubric_based_tool_use_quality_v1", "safety_v1"] {
+    for metric in ["multi_turn_task_success_v1", "safety_v1"] {
         let ran = run(&["-m", metric, "-j", "some-model"]).exits(3);
         assert_eq!(ran.evaluations(0), [format!("{metric} ERROR metric_failed")]);
         let error = ran.error_of(metric);

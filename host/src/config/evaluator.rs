@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
-use evaluator_judges::JudgeSettings;
+use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 
 use super::{
+    llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
@@ -29,14 +30,16 @@ enum Type {
     Code,
     Remote,
     OpenaiEval,
+    LlmJudge,
     Linked,
 }
 
-const TYPES: [(&str, Type); 5] = [
+const TYPES: [(&str, Type); 6] = [
     ("builtin", Type::Builtin),
     ("code", Type::Code),
     ("remote", Type::Remote),
     ("openai_eval", Type::OpenaiEval),
+    ("llm_judge", Type::LlmJudge),
     ("linked", Type::Linked),
 ];
 
@@ -76,7 +79,7 @@ pub(super) fn read<'n>(
     };
     let kind = match type_field.choice(&TYPES)? {
         Type::Builtin => {
-            let builtin = read_builtin(name, type_field, &mut fields, reader);
+            let builtin = read_builtin(name, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
         }
         Type::Code => {
@@ -86,7 +89,11 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
         }
         Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
-        Type::OpenaiEval => openai_eval::read(&mut fields).map(EvaluatorKind::OpenAiEval),
+        Type::LlmJudge => llm_judge::read(name, &mut fields, reader)
+            .map(|it| EvaluatorKind::LlmJudge(Box::new(it))),
+        Type::OpenaiEval => {
+            openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
+        }
         Type::Linked => {
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
@@ -111,16 +118,11 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(
-    name: Option<&str>,
-    type_field: Field<'_>,
-    fields: &mut Fields<'_>,
-    reader: &Reader<'_>,
-) -> BuiltinConfig {
+fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let judge = read_judge(fields, reader);
+    let judge = Box::new(read_judge(fields, reader));
     // A metric that does not exist is an error when the run is planned.
     let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
         for setting in metrics.iter().flat_map(|metric| metric.settings()) {
@@ -132,8 +134,9 @@ fn read_builtin(
         let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
         return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
     };
-    if let Some(reason) = metric.unsuitable() {
-        type_field.add(format!("`{}` cannot be used here: {reason}", metric.name()));
+    if let (false, Some(node)) = (metric.asks_judge(), fields.peek("judge")) {
+        let message = format!("`{}` asks no model, so `judge` has no effect", metric.name());
+        fields.problems().warn(node.span, message);
     }
     // agentevals accepts this key for every metric.
     if !metric.settings().iter().any(|setting| setting.key == MatchType::KEY) {
@@ -165,8 +168,17 @@ pub(super) fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeS
     let mut text = |key: &'static str, alias: &'static str| {
         fields.take_either(key, alias)?.text().map(str::to_owned)
     };
-    judge.base_url = text("judge_base_url", "judgeBaseUrl").or(judge.base_url);
+    let base_url = text("judge_base_url", "judgeBaseUrl");
     judge.credential_ref = text("credential_ref", "credentialRef").or(judge.credential_ref);
+    if let (Some(_), None, Some(node)) = (
+        &base_url,
+        &judge.credential_ref,
+        fields.peek("judge_base_url").or_else(|| fields.peek("judgeBaseUrl")),
+    ) {
+        let note = "`judge_base_url` is used; agentevals ignores it without `credential_ref`";
+        fields.problems().note(node.span, note);
+    }
+    judge.base_url = base_url.or(judge.base_url);
     judge
 }
 
@@ -182,7 +194,20 @@ fn read_program(fields: &mut Fields<'_>, reader: &Reader<'_>) -> CodeConfig {
     code.process = process::read(fields, &reader.paths);
     let isolation = fields.take("isolation").and_then(|field| field.choice(&ISOLATIONS));
     code.isolation = isolation.unwrap_or_default();
+    code.models = read_models(fields);
     code
+}
+
+/// Takes the models that a program may ask.
+fn read_models(fields: &mut Fields<'_>) -> Option<ProgramModels> {
+    let (models, target) = (fields.take("models"), fields.take("target"));
+    if let (Some(_), Some(target)) = (&models, &target) {
+        let hint = "give the limits of `target` to `models`";
+        return target.add("`target` and `models` exclude each other").hint(hint).none();
+    }
+    models
+        .and_then(evaluator_judges::read_models)
+        .or_else(|| target.and_then(evaluator_judges::read_target))
 }
 
 /// Takes the keys of all evaluators that receive a document.

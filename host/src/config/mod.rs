@@ -5,6 +5,7 @@
 
 mod adk;
 mod evaluator;
+mod llm_judge;
 mod model;
 mod openai_eval;
 mod output;
@@ -17,11 +18,12 @@ mod schema;
 pub use evaluator_document::{ConfigError, Place, Problem};
 pub use evaluator_judges::JudgeSettings;
 
+pub use llm_judge::LlmJudgeConfig;
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
     MissingTurns, RemoteConfig, SourcePaths,
 };
-pub use openai_eval::{Execution, Grader, LabelModel, Message, OpenAiEvalConfig, ScoreModel};
+pub use openai_eval::{Execution, OpenAiEvalConfig, ServerConfig};
 pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};

@@ -3,11 +3,11 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
-use evaluator_judges::JudgeSettings;
+use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
+use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
     json::Object,
@@ -103,8 +103,10 @@ pub enum EvaluatorKind {
     Builtin(BuiltinConfig),
     /// A program.
     Code(CodeConfig),
-    /// A grader of OpenAI's API. Those that ask a model cannot be run yet, see [`Config::ensure_runnable`].
+    /// A grader of OpenAI's API.
     OpenAiEval(OpenAiEvalConfig),
+    /// A judge with a prompt, rubrics or criteria of the user.
+    LlmJudge(Box<LlmJudgeConfig>),
     /// A program that is fetched from a source.
     Remote(RemoteConfig),
     /// A function of this program of the same name, see [`linked`](crate::linked).
@@ -133,11 +135,23 @@ impl EvaluatorConfig {
         Self { name: name.into(), kind, missing_turns: MissingTurns::default(), place: None }
     }
 
+    /// Returns the models that the program of the entry may ask; `None` if there are none.
+    #[must_use]
+    pub fn models(&self) -> Option<&ProgramModels> {
+        match &self.kind {
+            EvaluatorKind::Code(code) => code.models.as_ref(),
+            EvaluatorKind::Remote(remote) => remote.program.models.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Returns the settings of the judge of the entry; `None` if it asks no model.
     #[must_use]
     pub fn judge(&self) -> Option<&JudgeSettings> {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
             _ => None,
         }
     }
@@ -146,6 +160,8 @@ impl EvaluatorConfig {
     pub fn judge_mut(&mut self) -> Option<&mut JudgeSettings> {
         match &mut self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
+            EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
             _ => None,
         }
     }
@@ -157,6 +173,7 @@ impl EvaluatorConfig {
             EvaluatorKind::Builtin(builtin) => builtin.threshold,
             EvaluatorKind::Code(code) => code.threshold,
             EvaluatorKind::OpenAiEval(openai) => openai.threshold,
+            EvaluatorKind::LlmJudge(llm_judge) => llm_judge.threshold,
             EvaluatorKind::Remote(remote) => remote.program.threshold,
             EvaluatorKind::Linked(linked) => linked.threshold,
         }
@@ -173,12 +190,12 @@ pub struct BuiltinConfig {
     pub settings: Object,
     /// Settings of the judge, for metrics that have one.
     #[serde(skip)]
-    pub judge: JudgeSettings,
+    pub judge: Box<JudgeSettings>,
 }
 
 impl Default for BuiltinConfig {
     fn default() -> Self {
-        Self { threshold: 0.5, settings: Object::default(), judge: JudgeSettings::default() }
+        Self { threshold: 0.5, settings: Object::default(), judge: Box::default() }
     }
 }
 
@@ -210,6 +227,8 @@ pub struct CodeConfig {
     pub process: ProcessConfig,
     /// State that evaluations may share.
     pub isolation: Isolation,
+    /// Models that the program may ask through a proxy; default: none.
+    pub models: Option<ProgramModels>,
     /// Whether the file was fetched from a source and is therefore trusted less; default: `false`.
     pub fetched: bool,
 }
@@ -261,6 +280,7 @@ impl Default for CodeConfig {
             executor: "local".to_owned(),
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
+            models: None,
             fetched: false,
         }
     }

@@ -60,8 +60,14 @@ impl Overrides {
         }
         if self.metrics.is_empty() && !config.evaluators.is_empty() {
             for evaluator in &mut config.evaluators {
-                if let EvaluatorKind::Builtin(builtin) = &mut evaluator.kind {
-                    self.set(&evaluator.name, builtin, metrics);
+                match &mut evaluator.kind {
+                    EvaluatorKind::Builtin(builtin) => self.set(&evaluator.name, builtin, metrics),
+                    EvaluatorKind::LlmJudge(llm_judge) => {
+                        if let Some(model) = &self.judge_model {
+                            llm_judge.judge.models = vec![model.clone()];
+                        }
+                    }
+                    _ => {}
                 }
             }
             return;

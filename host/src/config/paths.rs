@@ -87,6 +87,11 @@ impl Paths {
         path
     }
 
+    /// Returns true if the configuration is a file and `path`, as it was resolved, is one.
+    pub(super) fn is_file(&self, path: &Path) -> bool {
+        self.directory.is_some() && path.is_file()
+    }
+
     /// Returns the file of a Python module next to the configuration, or `None` if it does not exist.
     pub(super) fn python_module(&self, module: &str) -> Option<PathBuf> {
         let path = self.directory.as_ref()?.join(python_file(module));

@@ -108,10 +108,7 @@ impl Config {
             let mut add = |message: String, hint: &str| {
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             };
-            if let Some((reason, instead)) = openai.refusal() {
-                add(format!("`{name}` {reason}"), instead);
-            }
-            if openai.compares() && self.eval_set.is_none() {
+            if openai.grader.compares() && self.eval_set.is_none() {
                 let message =
                     format!("`{name}` compares with expected answers, and there is no eval set");
                 add(message, "give one, as `eval_set` or on the command line");

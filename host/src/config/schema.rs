@@ -13,6 +13,9 @@ use crate::{hosts::function_contracts, metric::Metrics, trace::TraceFormats};
 /// The schema without values that registries determine, and without evaluators that share the keys of `type: code`.
 const TEMPLATE: &str = include_str!("schema.json");
 
+/// The schema of entries with `type: llm_judge`.
+const LLM_JUDGE: &str = include_str!("llm_judge/schema.json");
+
 /// Keys that evaluators of `type: linked` share with programs.
 const LINKED: [&str; 6] = ["name", "threshold", "missing_turns", "timeout", "config", "contract"];
 
@@ -40,15 +43,50 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
         let schema = serde_json::from_str(setting.schema).unwrap_or_default();
         entries[0]["properties"][setting.key] = schema;
     }
-    entries[0]["properties"]["judge"] = judge;
+    entries[0]["properties"]["judge"] = judge.clone();
+    entries[2]["properties"]["judge"] = judge;
     let mut code = entries[1].take();
+    let mut programs = programs(&entries[0]["properties"]["judge"]);
+    for key in ["models", "target"] {
+        code["properties"][key] = programs[key].take();
+    }
+    // One of them is enough.
+    code["not"] = json!({"required": ["models", "target"]});
     code["properties"]["contract"]["enum"] = names(&contracts());
     let callers: Vec<&str> = function_contracts().map(Contract::name).collect();
     code["dependentSchemas"]["function"]["properties"]["contract"]["enum"] = json!(callers);
     let openai_eval = entries[2].take();
     let remote = remote(code.clone());
     let linked = linked(code.clone());
-    *entries = json!([entries[0].take(), code, remote, openai_eval, linked]);
+    let mut llm_judge: Value = serde_json::from_str(LLM_JUDGE).unwrap_or_default();
+    llm_judge["properties"]["judge"] = entries[0]["properties"]["judge"].clone();
+    *entries = json!([entries[0].take(), code, remote, openai_eval, linked, llm_judge]);
+    schema
+}
+
+/// Returns the schemas of `models` and `target` of a program. The settings of a model are those of a judge that decide how a
+/// request is sent.
+fn programs(judge: &Value) -> Value {
+    const SETTINGS: &str = "model base_url api_key_env credential_ref credentials allow_http params timeout retries concurrency rate";
+    let mut schema: Value =
+        serde_json::from_str(evaluator_judges::PROGRAM_SCHEMA).unwrap_or_default();
+    let settings: Vec<&str> = SETTINGS.split(' ').collect();
+    let mut model = judge.clone();
+    if let Some(keys) = model["properties"].as_object_mut() {
+        keys.retain(|key, _| settings.contains(&key.as_str()));
+    }
+    if let Some(params) = model["properties"]["params"]["properties"].as_object_mut() {
+        params.remove("json_schema");
+    }
+    model["type"] = json!("object");
+    model["properties"]["model"]["type"] = json!("string");
+    model["required"] = json!(["model"]);
+    model["description"] = json!("Settings of the model.");
+    schema["models"]["additionalProperties"] =
+        json!({"oneOf": [{"type": "string", "minLength": 1, "pattern": "\\S"}, model]});
+    for key in ["models", "target"] {
+        schema[key]["properties"]["budget"] = judge["properties"]["budget"].clone();
+    }
     schema
 }
 
@@ -93,8 +131,12 @@ mod tests {
 
     /// Returns the keys that the reader names as known when it finds an unknown one.
     fn known_keys(text: &str) -> BTreeSet<String> {
-        let error = Config::parse(text, Path::new("c.yaml")).unwrap_err().to_string();
-        let (_, keys) = error.split_once("(known keys: ").unwrap();
+        let found = match Config::parse(text, Path::new("c.yaml")) {
+            Err(error) => error.to_string(),
+            // Graders ignore unknown keys.
+            Ok(config) => format!("({})", config.warnings[0].hint.clone().unwrap_or_default()),
+        };
+        let (_, keys) = found.split_once("(known keys: ").unwrap();
         keys.trim_end_matches(')').split(", ").map(str::to_owned).collect()
     }
 
@@ -137,6 +179,15 @@ mod tests {
             );
         }
         assert_eq!(properties(&entries[4]), known_keys(&entry("name: a, type: linked")));
+        let llm_judge = known_keys(&entry("name: a, type: llm_judge, criteria: c"));
+        assert_eq!(properties(&entries[5]), llm_judge);
+        let rubric =
+            "evaluators: [{name: a, type: llm_judge, rubrics: [{text: t, qqqqqqqqqqqq: 1}]}]";
+        let rubrics = &entries[5]["properties"]["rubrics"]["items"]["oneOf"][1];
+        let mut known = known_keys(rubric);
+        // The other spelling of `text`.
+        known.insert("outcome".to_owned());
+        assert_eq!(properties(rubrics), known);
         let grader = "grader: {type: text_similarity, evaluation_metric: bleu}";
         let openai = entry(&format!("name: a, type: openai_eval, {grader}"));
         assert_eq!(properties(&entries[3]), known_keys(&openai));
@@ -153,7 +204,7 @@ mod tests {
                 .to_owned(),
             format!("type: label_model, {input}, labels: [a, b], passing_labels: [a]"),
             format!("type: score_model, {input}"),
-            "type: python, source: x".to_owned(),
+            "type: python, source: grade = 1".to_owned(),
         ]) {
             assert_eq!(properties(schema), known_keys(&grader(&keys)), "{keys}");
         }
@@ -254,6 +305,24 @@ mod tests {
                 code("limits: {memory: 512MiB, output: 64 kb, stderr: 0, cpu: 2, open_files: 64}"),
                 true,
             ),
+            (code("target: {}"), true),
+            (code("target: true"), true),
+            (code("target: false"), true),
+            (code("target: {max_calls: 3, timeout: 2.5, budget: {calls: 2, money: 0.5}}"), true),
+            (code("target: {max_calls: -1}"), false),
+            (code("target: {judge: m}"), false),
+            (code("target: 3"), false),
+            (code("models: {judge: openai/m, other: {model: m, base_url: 'http://127.0.0.1', params: {seed: 1}}}"), true),
+            (code("models: {max_calls: 2}"), true),
+            (code("models: {judge: ''}"), false),
+            (code("models: {judge: 3}"), false),
+            (code("models: {judge: {base_url: x}}"), false),
+            (code("models: {judge: {model: m, samples: 3}}"), false),
+            (code("models: {judge: {model: m, params: {json_schema: true}}}"), false),
+            (code("models: {judge: {model: null}}"), false),
+            (code("models: {judge: m}, target: {}"), false),
+            ("evaluators: [{name: a, type: remote, ref: a.py, target: {max_calls: 3}}]".to_owned(), true),
+            ("evaluators: [{name: a, type: linked, target: {}}]".to_owned(), false),
             (code("limits: {memory: 512M}"), false),
             (code("limits: {memory: 512}"), false),
             (code("limits: {cpu: 0}"), false),

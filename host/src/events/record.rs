@@ -5,6 +5,7 @@ use std::{collections::HashMap, io};
 use super::{EventSwitches, EventTurn};
 use crate::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
+    json::Value,
     metric::Metrics,
     report::{ConversationReport, EvaluationReport, Report},
     verdict::Status,
@@ -54,6 +55,7 @@ pub fn records<'r>(
             let is_judge = metrics.get(&evaluator.name).is_ok_and(|metric| metric.asks_judge());
             Some(if is_judge { "llm_judge" } else { "deterministic" })
         }
+        EvaluatorKind::LlmJudge(_) => Some("llm_judge"),
         _ => None,
     };
     let types: HashMap<&str, Option<&'static str>> = config
@@ -100,6 +102,14 @@ fn add(
     } else {
         vec![(last, evaluation.score, evaluation.status)]
     };
+    let judge = evaluation.details.as_ref().and_then(|details| details.get("judge"));
+    let model = judge.and_then(|judge| judge.get("model")?.as_str());
+    let of_judge =
+        [("evaluator.judge.samples", "samples"), ("evaluator.judge.agreement", "agreement")];
+    let of_judge = of_judge.map(|(name, key)| {
+        let number = judge.and_then(|judge| judge.get(key)).and_then(number);
+        number.map(|number| (name, AttributeValue::Number(number)))
+    });
     let explanation = switches.explanation.then(|| explanation(evaluation)).flatten();
     for (turn, score, status) in results {
         let label = if error.is_none() { Some(label(score, status)) } else { None };
@@ -114,6 +124,7 @@ fn add(
             ("gen_ai.response.id", turn.response_id.as_deref()),
             ("error.type", error),
             ("gen_ai.evaluation.score.label", label),
+            ("evaluator.judge.model", model),
         ];
         let present = |(name, value): (&'static str, Option<&str>)| {
             let value = value.filter(|value| !value.is_empty())?;
@@ -121,11 +132,20 @@ fn add(
         };
         let score = score.filter(|_| error.is_none()).map(AttributeValue::Number);
         let number = score.map(|score| ("gen_ai.evaluation.score.value", score));
+        let numbers = number.into_iter().chain(of_judge.iter().flatten().cloned());
         records.push(EventRecord {
             trace_id: turn.span.trace_id.to_string(),
             span_id: turn.span.span_id.clone(),
-            attributes: texts.into_iter().filter_map(present).chain(number).collect(),
+            attributes: texts.into_iter().filter_map(present).chain(numbers).collect(),
         });
+    }
+}
+
+/// Returns a number of details.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(*number),
+        other => other.as_i128().map(|number| number as f64),
     }
 }
 
@@ -182,6 +202,7 @@ mod tests {
             attempts: 1,
             warnings: Vec::new(),
             details: None,
+            target_proxy: None,
         }
     }
 
@@ -296,7 +317,7 @@ mod tests {
     #[test]
     fn explanations_are_sent_on_request_and_cut() {
         let of = |details: serde_json::Value| EvaluationReport {
-            details: crate::json::Value::from(details).as_object().cloned(),
+            details: Value::from(details).as_object().cloned(),
             ..evaluation("own")
         };
         let explained = |details, explanation| {

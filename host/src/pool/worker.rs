@@ -378,6 +378,9 @@ impl<'a> WorkerDriver<'a> {
         self.retires = job.needs_own_worker();
         let number = self.in_flight.next_number();
         writer.notes.expect(number);
+        if let Some(target) = job.document.target() {
+            writer.send([target.to_line(number).trim_end().as_bytes()]);
+        }
         let [own, shared] = job.document.parts();
         let end = if self.shared.numbered {
             writer.send([format!("{number} ").as_bytes(), own, shared])

@@ -37,28 +37,22 @@ pub(super) fn error_type<'de, D: Deserializer<'de>>(
 /// Details of an evaluator as an object with all digits of its integers. Numbers that JSON does not have are strings, as in
 /// reports: `NaN`, infinities, and integers beyond the largest double.
 pub(super) mod details {
-    use serde::{Deserialize, Deserializer, Serializer, de, ser::SerializeMap};
+    use serde::{Deserialize, Deserializer, Serializer, de};
     use serde_json::value::RawValue;
 
-    use crate::json::{self, NonFinite, Object, ParseOptions, Value};
+    use crate::json::{self, AsText, Object, ParseOptions, Value};
 
     pub(in crate::report) fn serialize<S: Serializer>(
         details: &Option<Object>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in details.iter().flatten() {
-            let text = json::to_string(value, NonFinite::Text);
-            let text = RawValue::from_string(text).map_err(serde::ser::Error::custom)?;
-            map.serialize_entry(key, &text)?;
-        }
-        map.end()
+        serializer.collect_map(details.iter().flatten().map(|(key, value)| (key, AsText(value))))
     }
 
     pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Object>, D::Error> {
-        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let text = <&RawValue>::deserialize(deserializer)?;
         match json::parse(text.get(), &ParseOptions::default()).map(|parsed| parsed.value) {
             Ok(Value::Object(details)) => Ok(Some(details)),
             Ok(_) => Err(de::Error::custom("`details` is not an object")),

@@ -1,7 +1,7 @@
 //! The JSON form of a report.
 //!
 //! Keys are those of agentevals' `-o json`, in its order. These are additions: of an evaluation `outcome`,
-//! `failure_reason`, `error_type`, `stderr`, `attempts` and `warnings`; of the run `summary`, `left_out`, `grouping`,
+//! `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings` and `target_proxy`; of the run `summary`, `left_out`, `grouping`,
 //! `warnings`, `unrecorded_cases`, `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with
 //! `partial_reason`. Additions without content are left out, except `outcome`, `error_type`, `summary` and `grouping`.
 //!
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::{
     json::{Value, to_pretty_inside},
-    report::{ConversationReport, EvaluationReport, Report},
+    report::{ConversationReport, EvaluationReport, Report, TargetProxyReport, TargetTokens},
 };
 
 /// Number of conversations that a thread serializes together.
@@ -125,23 +125,26 @@ impl Report {
     fn batch(&self, number: usize) -> io::Result<String> {
         let mut text = String::new();
         let first = number * BATCH;
-        for (place, each) in (first..).zip(self.conversations.iter_from(first).take(BATCH)) {
+        let mut reports = self.conversations.iter_from(first);
+        for place in first..first + BATCH {
+            let Some(next) = reports.next_with_text() else { break };
+            let (report, performance) = next?;
             text.push_str(if place > 0 { ",\n    " } else { "\n    " });
-            text.push_str(&to_pretty_inside(&conversation(each?)?, 2));
+            text.push_str(&to_pretty_inside(&conversation(report, performance), 2));
         }
         Ok(text)
     }
 }
 
-fn conversation(conversation: ConversationReport) -> io::Result<Value> {
+fn conversation(conversation: ConversationReport, performance: Option<Value>) -> Value {
     let evaluations = conversation.evaluations.into_iter().map(evaluation).collect();
-    Ok(object([
+    object([
         ("trace_id", Some(conversation.trace_id.to_string().into())),
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
         ("conversion_warnings", Some(texts(conversation.warnings))),
         ("metrics", Some(Value::Array(evaluations))),
-        ("performance_metrics", performance(conversation.performance.as_ref())?),
-    ]))
+        ("performance_metrics", performance),
+    ])
 }
 
 fn evaluation(evaluation: EvaluationReport) -> Value {
@@ -166,6 +169,30 @@ fn evaluation(evaluation: EvaluationReport) -> Value {
         ("attempts", attempts),
         ("warnings", some(evaluation.warnings)),
         ("details", details.map(Value::Object)),
+        ("target_proxy", evaluation.target_proxy.map(target_proxy)),
+    ])
+}
+
+fn target_proxy(asked: TargetProxyReport) -> Value {
+    let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+    let some = |number: u64| (number > 0).then(|| count(number));
+    let TargetTokens { input, output, cached, reasoning } = asked.tokens;
+    let tokens = object([
+        ("input", Some(count(input))),
+        ("output", Some(count(output))),
+        ("cached", some(cached)),
+        ("reasoning", some(reasoning)),
+    ]);
+    // The digits are those of the decimal number.
+    let cost = asked.cost.and_then(|cost| cost.parse().ok()).map(Value::Float);
+    object([
+        ("call_count", Some(count(asked.call_count))),
+        ("max_calls", Some(count(asked.max_calls))),
+        ("failed_calls", some(asked.failed_calls)),
+        ("refused_requests", some(asked.refused_requests)),
+        ("tokens", Some(tokens)),
+        ("cost", cost),
+        ("models", Some(texts(asked.models))),
     ])
 }
 
@@ -217,6 +244,15 @@ mod tests {
             attempts: 2,
             warnings: Vec::new(),
             details: Some(Object::from_iter([("a".to_owned(), Value::Object(Object::default()))])),
+            target_proxy: Some(TargetProxyReport {
+                call_count: 3,
+                max_calls: 5,
+                failed_calls: 1,
+                tokens: TargetTokens { input: 7, output: 2, ..TargetTokens::default() },
+                cost: Some("0.0015".to_owned()),
+                models: vec!["openai/m".to_owned()],
+                ..TargetProxyReport::default()
+            }),
         };
         let conversation = |evaluations| ConversationReport {
             trace_id: "t".into(),

@@ -8,6 +8,7 @@ mod model;
 mod outcome;
 mod recordings;
 pub mod run_file;
+mod target_proxy;
 mod totals;
 
 pub use context::EventContext;
@@ -15,4 +16,5 @@ pub(crate) use context::EventTurn;
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use model::{ConversationReport, ErrorType, EvaluationReport, JudgeUsage, Partial, Report};
 pub use outcome::EvaluationOutcome;
+pub use target_proxy::{TargetProxyReport, TargetTokens};
 pub use totals::NotEvaluated;

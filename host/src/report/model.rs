@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conversations, EventContext, encoding};
+use super::{Conversations, EventContext, TargetProxyReport, encoding};
 use crate::{
     conversation::{GroupedBy, PerformanceMetrics},
     json::Object,
@@ -178,6 +178,9 @@ pub struct EvaluationReport {
     /// The evaluator's details.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::details")]
     pub details: Option<Object>,
+    /// What its program asked models; `None` if the entry offers it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_proxy: Option<TargetProxyReport>,
 }
 
 /// Stable name of a kind of error, e.g. `timed_out`. Not written as a reference, since serde would borrow it.
@@ -298,6 +301,7 @@ mod tests {
             attempts: 1,
             warnings: Vec::new(),
             details: None,
+            target_proxy: None,
         }
     }
 

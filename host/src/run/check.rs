@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     config::{
-        BuiltinConfig, CodeConfig, Config, EvaluatorKind, Grader, OpenAiEvalConfig, RemoteConfig,
+        BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig,
     },
     eval_set::EvalSet,
     hosts::{Call, Mismatch},
@@ -46,6 +46,7 @@ impl Runner {
                 EvaluatorKind::Builtin(builtin) => self.check_metric(&evaluator.name, builtin),
                 EvaluatorKind::Code(code) => self.check_program(code),
                 EvaluatorKind::OpenAiEval(openai) => check_grader(openai),
+                EvaluatorKind::LlmJudge(_) => Ok("judged by a model".to_owned()),
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
                 EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
                     Ok(_) => Ok("linked into this program".to_owned()),
@@ -113,11 +114,13 @@ impl Runner {
 }
 
 fn check_grader(openai: &OpenAiEvalConfig) -> Result<String, String> {
-    match (&openai.grader, openai.refusal()) {
-        (_, Some((reason, instead))) => Err(format!("it {reason} ({instead})")),
-        (Grader::Local(grader), None) => Ok(format!("{} grader, computed here", grader.kind())),
-        (_, None) => Ok("grader".to_owned()),
-    }
+    let (kind, models) = (openai.grader.kind(), openai.judge.iter().flat_map(|it| &it.models));
+    let models = models.map(String::as_str).collect::<Vec<_>>().join(", ");
+    Ok(match openai.execution {
+        Execution::Api => format!("{kind} grader, computed by a server"),
+        Execution::Local if models.is_empty() => format!("{kind} grader, computed here"),
+        Execution::Local => format!("{kind} grader, asks {models}"),
+    })
 }
 
 #[cfg(test)]

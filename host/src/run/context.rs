@@ -9,6 +9,7 @@ use evaluator_document::size;
 
 use crate::{
     config::{CodeConfig, LimitsConfig},
+    models::PROXY_VARIABLES,
     process::{CommandSpec, Limits, Resources},
     runtime::{Environment, EnvironmentFilter, Inherit, Launch},
     verdict::Verdict,
@@ -35,9 +36,15 @@ impl ExecutionContext {
             (Some(false), _) | (None, true) => Inherit::Confined,
             (None, false) => Inherit::Open,
         };
+        let mut variables = env.variables.clone();
+        if code.models.is_some() {
+            // Each evaluation sets its own, and those of another host that started this one must not be seen before.
+            let names = PROXY_VARIABLES.into_iter().flat_map(|(url, token)| [url, token]);
+            variables.extend(names.map(|name| (name.to_owned(), Some(String::new()))));
+        }
         Ok(Self {
             directory: working_directory(code.process.cwd.as_deref())?,
-            environment: EnvironmentFilter::new(inherited, inherit, &env.variables),
+            environment: EnvironmentFilter::new(inherited, inherit, &variables),
             limits: code.process.limits,
         })
     }

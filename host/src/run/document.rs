@@ -306,7 +306,9 @@ mod tests {
                     name: "x".to_owned(),
                     response: Value::Null,
                 }],
+                ..ExpectedTurn::default()
             }],
+            ..EvalCase::default()
         };
         let config: Object = [("min".to_owned(), Value::Int(3))].into_iter().collect();
         let text =

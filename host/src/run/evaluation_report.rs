@@ -4,11 +4,21 @@ use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry
 use crate::{
     hosts::missing_key_hint,
     json::{self, NonFinite, Value},
-    report::EvaluationReport,
+    models::ProxyUsage,
+    report::{EvaluationReport, TargetProxyReport},
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict},
 };
 
 impl PreparedEvaluator {
+    /// Returns contradictions within an answer. A metric of this program has its own rule, such as that every turn has to
+    /// pass.
+    fn contradictions(&self, answer: &Answer) -> Vec<String> {
+        match self.evaluator.work.is_metric() {
+            true => Vec::new(),
+            false => answer.contradictions(self.evaluator.threshold),
+        }
+    }
+
     /// Returns the report of the evaluation of a conversation.
     pub(super) fn report_on(
         &self,
@@ -75,13 +85,19 @@ impl PreparedEvaluator {
         let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
         let attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
+        let failed_calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
+        let target_proxy = evaluation.asked.map(TargetProxyReport::from);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
             _ => Answer { details: evaluation.details, ..Answer::default() },
         };
-        let mut warnings = answer.contradictions(self.evaluator.threshold);
+        let mut warnings = self.contradictions(&answer);
         warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
+        warnings.extend(failed_calls.map(|calls| match &error {
+            None => format!("it answered, although {calls}"),
+            Some(_) => calls,
+        }));
         if error.is_none() {
             warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
@@ -100,6 +116,7 @@ impl PreparedEvaluator {
             attempts,
             warnings,
             details: answer.details,
+            target_proxy,
         }
     }
 

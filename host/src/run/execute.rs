@@ -352,7 +352,7 @@ impl Execution<'_, '_> {
             (self.progress.on_event)(RunEvent::NotReused { evaluator, reason });
         }
         let stderr = evaluation.end_of_stderr().into_owned();
-        let is_lasting = evaluation.verdict.is_lasting();
+        let is_lasting = evaluation.verdict.is_lasting() && !evaluation.has_failed_calls();
         let report = evaluator.report_on(evaluation, &active.recording);
         let is_reusable = !self.has_changed(column) && is_lasting;
         self.finished(number, column, report, stderr, is_reusable);

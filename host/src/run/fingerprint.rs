@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Plan, PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate};
 use crate::{
-    config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
+    config::{
+        CodeConfig, Config, Isolation, JudgeSettings, LimitsConfig, MissingTurns, ProcessConfig,
+    },
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
     metric::judge::PROMPTS,
@@ -68,6 +70,7 @@ fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
     let kind = match evaluator.work {
         Work::Metric { .. } => "builtin",
         Work::Judge(_) => "judge",
+        Work::Grader(_) => "grader",
         Work::Program(_) => "code",
         Work::Linked { .. } => "linked",
         Work::Broken(_) => "broken",
@@ -98,6 +101,12 @@ pub(super) fn of_this_program(
                 .bytes("revision", metric.revision()?.as_bytes())
                 .json("threshold", &evaluator.threshold)
                 .json("settings", settings);
+            Some(Fingerprint::of_settings(digester))
+        }
+        Work::Grader(graded) => {
+            let digester = new("grader")
+                .json("threshold", &evaluator.threshold)
+                .json("grader", &graded.identity());
             Some(Fingerprint::of_settings(digester))
         }
         Work::Judge(judged) => {
@@ -138,7 +147,7 @@ pub(super) fn of_launch(
     (evaluator, candidate): (&PlannedEvaluator, &Candidate),
     inputs: &Inputs,
     launch: &Launch,
-    runner: &Runner,
+    (config, runner): (&Config, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.run_file.as_ref()?;
@@ -156,7 +165,7 @@ pub(super) fn of_launch(
     let mut digester = Digester::new("program")
         .json("name", &evaluator.name)
         .json("missing turns", &(evaluator.missing_turns == MissingTurns::Fail))
-        .json("settings", &settings(&candidate.code))
+        .json("settings", &settings(&candidate.code, &config.judge))
         .json("program", &portable(&PathBuf::from(&launch.one_shot.program)))
         .json("arguments", &arguments.collect::<Vec<_>>());
     if let Some(pin) = &candidate.pin {
@@ -169,7 +178,7 @@ pub(super) fn of_launch(
 ///
 /// Its path counts as the names of its files, and retries do not change an answer. Variables that are passed on count with
 /// their values, except for secrets, which their owner may renew at any time.
-fn settings(code: &CodeConfig) -> Value {
+fn settings(code: &CodeConfig, judge: &JudgeSettings) -> Value {
     let CodeConfig {
         path: _,
         command,
@@ -183,6 +192,7 @@ fn settings(code: &CodeConfig) -> Value {
         executor,
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
+        models,
         fetched,
     } = code;
     let variables: BTreeMap<&str, Option<String>> = env
@@ -213,6 +223,7 @@ fn settings(code: &CodeConfig) -> Value {
         "env": variables,
         "cwd": cwd,
         "shares_processes": *isolation == Isolation::Auto,
+        "models": models.as_ref().map(|models| models.identity(judge)),
         "fetched": fetched,
     })
 }

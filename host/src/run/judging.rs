@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{RunEvent, Runner, recording::Recording};
+use super::{RunEvent, Runner, grading, model_program::ModelPrograms, recording::Recording};
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     json::Object,
@@ -27,6 +27,9 @@ use crate::{
 
 /// Time for calls in flight after the run was cancelled.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
+
+/// Metric of conversations with a simulated user, whose scenario is in an eval set.
+const SIMULATED: &str = "per_turn_user_simulator_quality_v1";
 
 /// An evaluator that asks a model.
 #[derive(Debug)]
@@ -57,14 +60,39 @@ impl Runner {
         let problem = |error: ModelError, evaluator: Option<&EvaluatorConfig>| {
             let name = evaluator.map(|it| format!("`{}`: ", it.name)).unwrap_or_default();
             let place = evaluator.and_then(|it| it.place);
-            Problem::new(format!("{name}{}", error.message), place, None)
+            let hint = evaluator.and_then(grading::hint).map(str::to_owned);
+            Problem::new(format!("{name}{}", error.message), place, hint)
         };
-        let session = Session::new(config.judge.clone(), self.environment())
+        let mut environment = self.environment();
+        environment.runner = Some(Arc::new(ModelPrograms::new(self, config.file.as_deref())));
+        let session = Session::new(config.judge.clone(), environment)
             .map_err(|error| fail(vec![problem(error, None)]))?;
         let mut problems = Vec::new();
         for evaluator in &config.evaluators {
-            let Some(settings) = self.judge_settings(evaluator) else { continue };
-            if let Err(error) = session.connect(&evaluator.name, settings) {
+            let judge = self.judge_settings(evaluator);
+            if judge.is_some() && evaluator.name == SIMULATED && config.eval_set.is_none() {
+                let message = format!("`{SIMULATED}` judges a simulated user");
+                let hint = "name the eval set with its `conversation_scenario`";
+                problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
+            }
+            if let Some(Err(error)) = grading::server(evaluator, self) {
+                problems.push(problem(error, Some(evaluator)));
+            }
+            let connected = match (judge, evaluator.models()) {
+                (Some(settings), _) => {
+                    session.connect(&evaluator.name, settings).and_then(|connection| {
+                        let settings = connection.settings();
+                        let models = settings.models();
+                        let mut models = models.iter().filter(|_| settings.mode() != Mode::Replay);
+                        models
+                            .try_for_each(|model| programs.check(model))
+                            .map_err(|message| ModelError::new(ErrorKind::Config, message))
+                    })
+                }
+                (None, Some(models)) => session.offer(&evaluator.name, models).map(drop),
+                (None, None) => continue,
+            };
+            if let Err(error) = connected {
                 problems.push(problem(error, Some(evaluator)));
             }
         }
@@ -76,14 +104,14 @@ impl Runner {
         match &evaluator.kind {
             EvaluatorKind::Builtin(builtin) => {
                 let metric = self.metrics.get(&evaluator.name).ok()?;
-                metric.judge().map(|_| &builtin.judge)
+                metric.judge().map(|_| &*builtin.judge)
             }
             _ => evaluator.judge(),
         }
     }
 
     /// Variables, secrets and providers of this process.
-    fn environment(&self) -> Environment {
+    pub(super) fn environment(&self) -> Environment {
         let variable = |name: &str| Some(env::var_os(name)?.to_string_lossy().into_owned());
         let mut environment = Environment::new(variable);
         environment.providers = self.models.clone();
@@ -157,7 +185,7 @@ impl JudgedEvaluator {
 }
 
 /// Waits until the run is cancelled and calls in flight have had time to end.
-async fn given_up(cancellation: &Cancellation) {
+pub(super) async fn given_up(cancellation: &Cancellation) {
     cancellation.cancelled().await;
     sleep(SHUTDOWN_LIMIT).await;
 }

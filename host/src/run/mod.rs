@@ -7,7 +7,7 @@
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
 //! | `execute` | every evaluator on every conversation |
 //! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
-//! | `judging` | evaluators that ask models, and their session |
+//! | `judging`, `model_program` | evaluators that ask models, their session, programs in place of models |
 //! | `recording`, `document`, `foreign` | the input of evaluators and its forms |
 //! | `evaluation_report` | the report of an evaluation |
 //! | `context` | working directory, variables and limits of a program |
@@ -33,25 +33,30 @@ mod execute;
 mod fetch;
 mod fingerprint;
 mod foreign;
+mod grading;
 mod inspect;
 mod judging;
 mod loaders;
+mod model_program;
 mod permits;
 mod plan;
 mod prepared;
 mod program;
+mod python_grader;
 mod recording;
 mod retry;
 mod reuse;
 mod runner;
 mod service;
 mod snapshot;
+mod target;
 
 #[cfg(test)]
 mod tests;
 
 pub use check::Finding;
 pub use describe::{Description, describe};
+pub use evaluator_graders::hosted::open_evals;
 pub use event::RunEvent;
 pub use examine::Examination;
 pub use inspect::{Inspection, invocations};

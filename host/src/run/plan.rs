@@ -2,20 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evaluator_protocol::Contract;
+use evaluator_protocol::{Contract, Description};
 
 use super::{
     RunEvent, Runner,
     context::ExecutionContext,
     fingerprint,
+    grading::{self, GradedEvaluator},
     judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
+    target::{self, Access, Target},
 };
 use crate::{
     config::{
-        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, Grader, JudgeSettings, LinkedConfig,
-        MissingTurns, OpenAiEvalConfig, RemoteConfig,
+        BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
+        LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
     executor::Executor,
     hosts::{Driver, Mismatch},
@@ -24,8 +26,7 @@ use crate::{
     linked::LinkedEvaluator,
     metric::{
         Metric,
-        grader::LocalGrader,
-        judge::{Criterion, Judge},
+        judge::{Criterion, Judge, llm_judge::LlmJudge},
     },
     process::CommandSpec,
     report::run_file::Fingerprint,
@@ -65,6 +66,7 @@ impl PlannedEvaluator {
         let compares = match &self.work {
             Work::Metric { metric, .. } => metric.compares_golden_turns(),
             Work::Judge(judged) => judged.needs_golden,
+            Work::Grader(graded) => graded.compares(),
             Work::Program(_) | Work::Linked { .. } => true,
             Work::Broken(_) => false,
         };
@@ -76,7 +78,7 @@ impl PlannedEvaluator {
     pub fn problem(&self) -> Option<String> {
         match &self.work {
             Work::Broken(verdict) => verdict.explain(&self.name, ""),
-            Work::Metric { .. } | Work::Judge(_) | Work::Program(_) | Work::Linked { .. } => None,
+            _ => None,
         }
     }
 }
@@ -84,7 +86,7 @@ impl PlannedEvaluator {
 impl Work {
     /// Returns true if it is computed in this process from a recording.
     pub(super) fn is_metric(&self) -> bool {
-        matches!(self, Self::Metric { .. } | Self::Judge(_))
+        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_))
     }
 }
 
@@ -95,6 +97,8 @@ pub(super) enum Work {
         settings: BuiltinConfig,
     },
     Judge(Box<JudgedEvaluator>),
+    /// A grader that needs a model, Python or a server.
+    Grader(Box<GradedEvaluator>),
     Program(Box<Program>),
     Linked {
         evaluator: Arc<dyn LinkedEvaluator>,
@@ -129,6 +133,27 @@ pub(super) struct Program {
     pub(super) mismatch: Option<Mismatch>,
     pub(super) context: ExecutionContext,
     pub(super) snapshot: Arc<ProgramSnapshot>,
+    /// Models that it may ask.
+    pub(super) target: Option<Target>,
+}
+
+impl Program {
+    /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match self.target {
+            None => description.streams(),
+            Some(_) => description.takes_targets(),
+        }
+    }
+
+    /// Opens the proxy of an evaluation; `None` without models.
+    ///
+    /// # Errors
+    ///
+    /// The verdict of the evaluation.
+    pub(super) fn open_target(&self) -> Result<Option<Access>, Verdict> {
+        self.target.as_ref().map(Target::open).transpose()
+    }
 }
 
 impl Plan {
@@ -166,7 +191,10 @@ impl Plan {
                         Err(error) => error,
                     })
                 }
-                EvaluatorKind::OpenAiEval(openai) => grader(entry, openai),
+                EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
+                EvaluatorKind::OpenAiEval(openai) => {
+                    grading::plan(entry, openai, runner, &session, on_event)
+                }
             };
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
@@ -174,6 +202,7 @@ impl Plan {
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);
+        target::connect(&mut evaluators, config, &session, runner);
         Self { evaluators, session: session.ok() }
     }
 
@@ -271,6 +300,24 @@ fn metric(
     }
 }
 
+fn llm_judge_of(
+    evaluator: &EvaluatorConfig,
+    config: &LlmJudgeConfig,
+    session: &Result<Session, String>,
+) -> Work {
+    let judge = Arc::new(config.judged_by.clone());
+    let criterion = Criterion { threshold: config.threshold, ..Criterion::default() };
+    match judged(&evaluator.name, &config.judge, session, judge, criterion) {
+        Ok(judged) => Work::Judge(Box::new(JudgedEvaluator {
+            needs_golden: config.judged_by.compares(),
+            revision: Some(LlmJudge::REVISION.to_owned()),
+            settings: config.identity.clone(),
+            ..judged
+        })),
+        Err(reason) => broken(reason),
+    }
+}
+
 /// Connects an evaluator with its models.
 ///
 /// # Errors
@@ -294,18 +341,6 @@ pub(super) fn judged(
         settings: Object::default(),
         timeout: None,
     })
-}
-
-fn grader(evaluator: &EvaluatorConfig, openai: &OpenAiEvalConfig) -> Work {
-    if let Some((reason, instead)) = openai.refusal() {
-        return broken(format!("it {reason} ({instead})"));
-    }
-    let Grader::Local(grader) = &openai.grader else {
-        return broken("this version cannot run the grader".to_owned());
-    };
-    let settings = BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
-    let metric = Arc::new(LocalGrader::new(evaluator.name.clone(), grader.clone()));
-    Work::Metric { metric, settings }
 }
 
 /// Reports settings of a judge that no judge uses. The model of the judge may come from the command line, for all metrics

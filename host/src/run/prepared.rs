@@ -13,13 +13,14 @@ use tokio::sync::OnceCell;
 
 use super::{
     PlannedEvaluator, Runner,
-    describe::describe,
+    describe::{Description, describe},
     document::Settings,
     foreign::ForeignAdapter,
     permits::Permits,
     plan::{Program, Work},
     recording::Recording,
-    reuse::Shared,
+    reuse::{Shared, with_variables},
+    target::Access,
 };
 use crate::{
     config::BuiltinConfig,
@@ -102,7 +103,7 @@ impl PreparedEvaluator {
         let entry = match &evaluator.work {
             Work::Program(program) => Some((&program.config, program.contract)),
             Work::Linked { config, contract, .. } => Some((config, *contract)),
-            Work::Metric { .. } | Work::Judge(_) | Work::Broken(_) => None,
+            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) | Work::Broken(_) => None,
         };
         let (name, threshold) = (evaluator.name.as_str(), evaluator.threshold);
         let settings = entry.map(|(config, _)| Settings::new(name, threshold, config));
@@ -135,7 +136,7 @@ impl PreparedEvaluator {
     pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
-            (Work::Metric { .. } | Work::Judge(_), _) => {
+            (Work::Metric { .. } | Work::Judge(_) | Work::Grader(_), _) => {
                 Some(fingerprint.key(recording.metric_digest()))
             }
             (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
@@ -171,7 +172,7 @@ impl PreparedEvaluator {
         match &self.evaluator.work {
             Work::Program(program) => program.retries,
             // No other process kills a linked evaluator, and one that has timed out may still be running.
-            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => 0,
+            _ => 0,
         }
     }
 
@@ -231,6 +232,13 @@ impl PreparedEvaluator {
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, recording)
             }
+            Work::Grader(graded) => {
+                let Input::Recording(recording) = input else {
+                    return self.lost("grades recordings, and this is a document");
+                };
+                let evaluation = graded.evaluate(recording, permits, &self.cancellation).await;
+                evaluation.unwrap_or_else(not_run)
+            }
             Work::Judge(judged) => {
                 let Input::Recording(recording) = input else {
                     return self.lost("judges recordings, and this is a document");
@@ -247,9 +255,11 @@ impl PreparedEvaluator {
                 let (text, cancellation) = (document.text(), &self.cancellation);
                 let answered =
                     linked::evaluate(evaluator, text, *timeout, self.expected, cancellation);
-                input.check(answered.await)
+                input.check(Box::pin(answered).await)
             }
-            Work::Program(program) => input.check(self.ask_program(program, input, permits).await),
+            Work::Program(program) => {
+                input.check(Box::pin(self.ask_program(program, input, permits)).await)
+            }
         }
     }
 
@@ -261,22 +271,38 @@ impl PreparedEvaluator {
         permits: &Permits,
     ) -> Evaluation {
         // No permit is held while waiting for the pool, so that other evaluators continue.
-        let pool = self.pool.get_or_init(|| self.pool(program, permits)).await;
+        // Rare steps are boxed: a task is allocated and moved in its full size for every evaluation.
+        let pool = self.pool.get_or_init(|| Box::pin(self.pool(program, permits))).await;
         let Some(document) = self.document(input) else {
             return self.lost("has no settings");
         };
         if let Some(known) = self.known_config_error(input) {
             return known;
         }
+        // Proxies are open while their documents wait for workers.
+        let _place = match (&program.target, pool) {
+            (Some(target), Some(_)) => Arc::clone(&target.places).acquire_owned().await.ok(),
+            _ => None,
+        };
         let evaluation = match pool {
             // Its workers take permits.
-            Some(pool) => pool.evaluate(document, program.timeout).await,
+            Some(pool) => {
+                let access = match program.open_target() {
+                    Ok(access) => access,
+                    Err(verdict) => return Evaluation::without_process(verdict, Duration::ZERO),
+                };
+                let document = match &access {
+                    Some(access) => document.with_target(access.of_document()),
+                    None => document,
+                };
+                pool.evaluate(document, program.timeout).await.asked(access.map(Access::close))
+            }
             None => {
                 let Some(_permit) = permits.take().await else { return not_run() };
                 if let Some(known) = self.known_config_error(input) {
                     return known;
                 }
-                self.run(program, &document.text()).await
+                Box::pin(self.run(program, &document.text())).await
             }
         };
         if matches!(evaluation.verdict, Verdict::Answer(_)) {
@@ -345,17 +371,26 @@ impl PreparedEvaluator {
         if let Some(verdict) = program.snapshot.changed_verdict() {
             return Evaluation::without_process(verdict, Duration::ZERO);
         }
+        let access = match program.open_target() {
+            Ok(access) => access,
+            Err(verdict) => return Evaluation::without_process(verdict, Duration::ZERO),
+        };
+        let variables = access.as_ref().map(Access::variables).unwrap_or_default();
         let limits = program.context.limits(program.timeout);
         let cancellation = &self.cancellation;
         let shared = match &self.shared {
-            Some(shared) => shared.run(document, &limits, cancellation).await,
+            Some(shared) => shared.run(document, &variables, &limits, cancellation).await,
             None => None,
         };
         let outcome = match shared {
             Some(outcome) => outcome,
-            None => process::run(&program.one_shot, document, &limits, cancellation).await,
+            None => {
+                let command = with_variables(&program.one_shot, &variables);
+                process::run(&command, document, &limits, cancellation).await
+            }
         };
-        let evaluation = Evaluation::judged(&outcome, self.expected);
+        let evaluation =
+            Evaluation::judged(&outcome, self.expected).asked(access.map(Access::close));
         // The file may have changed just before the start, or before the interpreter read it.
         match (&evaluation.verdict, program.snapshot.changed_verdict()) {
             (Verdict::Cancelled, _) | (_, None) => evaluation,
@@ -370,9 +405,17 @@ impl PreparedEvaluator {
         let _permit = permits.take().await?;
         let limit = DESCRIBE_LIMIT.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
-        description.streams().then(|| {
+        program.may_stream(&description).then(|| {
             self.workers(program, worker, workers, permits).numbered(description.numbers())
         })
+    }
+
+    /// Returns true if one process of the program may evaluate several documents.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match &self.evaluator.work {
+            Work::Program(program) => program.may_stream(description),
+            _ => true,
+        }
     }
 
     /// Decides before the first evaluation whether there are workers. A server cannot withdraw answers that it has sent, so
@@ -411,9 +454,7 @@ impl PreparedEvaluator {
         }
         let verdict = match &self.evaluator.work {
             Work::Broken(verdict) => verdict.clone(),
-            Work::Metric { .. } | Work::Judge(_) | Work::Program(_) | Work::Linked { .. } => {
-                Verdict::Cancelled
-            }
+            _ => Verdict::Cancelled,
         };
         Evaluation::without_process(verdict, Duration::ZERO)
     }
@@ -433,9 +474,7 @@ impl PreparedEvaluator {
     pub(super) async fn close(self) -> Result<(), WorkerFault> {
         let patience = match &self.evaluator.work {
             Work::Program(program) => program.timeout,
-            Work::Metric { .. } | Work::Judge(_) | Work::Linked { .. } | Work::Broken(_) => {
-                SHUTDOWN_LIMIT
-            }
+            _ => SHUTDOWN_LIMIT,
         };
         self.end(patience).await
     }

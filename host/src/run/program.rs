@@ -105,7 +105,7 @@ fn prepared(
 ) -> Work {
     let inputs = runner.runtimes.inputs(entrypoint, &launch);
     let whose = (&*evaluator, &candidate);
-    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, runner, on_event);
+    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (config, runner), on_event);
     evaluator.fingerprint = fingerprint;
     let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
     let Candidate { code, executor, .. } = candidate;
@@ -193,6 +193,7 @@ fn ready(
             mismatch,
             context,
             snapshot: Arc::new(snapshot),
+            target: None,
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

@@ -11,7 +11,10 @@ use super::{
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
 };
-use crate::verdict::{Evaluation, Verdict};
+use crate::{
+    models::ProxyUsage,
+    verdict::{Evaluation, Verdict},
+};
 
 /// Pause before the first retry; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -29,8 +32,15 @@ pub(super) async fn evaluate(
     let retries = evaluator.retries();
     let mut last: Option<Evaluation> = None;
     let mut earlier_errors = Vec::new();
+    let mut asked: Option<ProxyUsage> = None;
     loop {
-        let evaluation = evaluator.evaluate(input, permits).await;
+        let mut evaluation = evaluator.evaluate(input, permits).await;
+        // The calls of all attempts count.
+        asked = match (asked.take(), evaluation.asked.take()) {
+            (Some(earlier), Some(asked)) => Some(earlier.and(asked)),
+            (earlier, asked) => asked.or(earlier),
+        };
+        evaluation.asked.clone_from(&asked);
         let evaluation = match last.take() {
             // The run stopped during the pause, so the last attempt counts.
             Some(before) if was_not_started(&evaluation) => before,

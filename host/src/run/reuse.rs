@@ -1,6 +1,7 @@
 //! Evaluations of one program that share work: forked from one interpreter, or with shared compiled code.
 
 use std::{
+    borrow::Cow,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -63,17 +64,18 @@ impl Shared {
         Some(Self { command: command.clone(), way, reason: Mutex::default() })
     }
 
-    /// Evaluates one document; `None` if its process has to start from scratch.
+    /// Evaluates one document with these variables; `None` if its process has to start from scratch.
     pub(super) async fn run(
         &self,
         input: &[u8],
+        variables: &[(String, String)],
         limits: &Limits,
         cancellation: &Cancellation,
     ) -> Option<Outcome> {
         match &self.way {
             Way::Fork(make, state) => loop {
                 let server = self.server(*make, state, cancellation).await?;
-                match server.run(input, limits, cancellation).await {
+                match server.run(input, variables, limits, cancellation).await {
                     Ok(outcome) => return Some(outcome),
                     Err(error) => self.failed(state, &server, &error).await,
                 }
@@ -94,7 +96,8 @@ impl Shared {
                 if is_missing() {
                     return None;
                 }
-                let outcome = process::run(command, input, limits, cancellation).await;
+                let command = with_variables(command, variables);
+                let outcome = process::run(&command, input, limits, cancellation).await;
                 // If it was deleted before it was read, the evaluator has not started.
                 let has_failed = matches!(outcome.ending, Ending::Exited(code) if code != 0);
                 if has_failed && is_missing() { None } else { Some(outcome) }
@@ -177,4 +180,16 @@ impl Shared {
     fn give_up(&self, reason: String) {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
     }
+}
+
+/// Returns the command with these variables.
+pub(super) fn with_variables<'c>(
+    command: &'c CommandSpec,
+    variables: &[(String, String)],
+) -> Cow<'c, CommandSpec> {
+    if variables.is_empty() {
+        return Cow::Borrowed(command);
+    }
+    let set = |command: CommandSpec, (name, value): &(String, String)| command.env(name, value);
+    Cow::Owned(variables.iter().fold(command.clone(), set))
 }

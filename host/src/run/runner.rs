@@ -181,13 +181,7 @@ impl Runner {
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Report {
         let config = &request.config;
-        let mut report = Report {
-            require_evaluated: config.require_evaluated,
-            require_all_cases: config.require_all_cases,
-            allow_unevaluated: config.allow_unevaluated,
-            max_error_rate: config.max_error_rate,
-            ..Report::default()
-        };
+        let mut report = with_policy(config);
         let Some(index) = self.load_traces(request, &mut report, on_event).await else {
             return report;
         };
@@ -230,11 +224,7 @@ impl Runner {
             judging::finish(&session, &mut report, on_event);
         }
         report.warnings.extend(warnings);
-        report.unreliable = unreliable.len();
-        for message in unreliable {
-            on_event(RunEvent::Unreliable { message: message.clone() });
-            report.errors.push(message);
-        }
+        note_unreliable(&mut report, unreliable, on_event);
         report.partial = writer.partial();
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
@@ -345,6 +335,30 @@ fn load_eval_set(
             bad_input(report, (&error.path, ExpectedContent::EvalSet), &error, on_event);
             None
         }
+    }
+}
+
+/// Returns an empty report with what a configuration requires.
+fn with_policy(config: &Config) -> Report {
+    Report {
+        require_evaluated: config.require_evaluated,
+        require_all_cases: config.require_all_cases,
+        allow_unevaluated: config.allow_unevaluated,
+        max_error_rate: config.max_error_rate,
+        ..Report::default()
+    }
+}
+
+/// Adds the evaluators whose results cannot be relied on.
+fn note_unreliable(
+    report: &mut Report,
+    unreliable: Vec<String>,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    report.unreliable = unreliable.len();
+    for message in unreliable {
+        on_event(RunEvent::Unreliable { message: message.clone() });
+        report.errors.push(message);
     }
 }
 

@@ -4,6 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use crate::{
     json::Object,
+    models::ProxyUsage,
     process::{Captured, Outcome},
 };
 
@@ -39,6 +40,8 @@ pub struct Evaluation {
     pub attempts: u32,
     /// Error types of earlier attempts, in order; empty unless it was retried. All other fields are those of the last attempt.
     pub earlier_errors: Vec<&'static str>,
+    /// What the program asked models through its proxy; `None` if it was offered none.
+    pub(crate) asked: Option<ProxyUsage>,
     /// Details of an evaluation without an answer, such as the calls of a judge.
     pub details: Option<Object>,
     /// Warnings of a judge.
@@ -67,6 +70,16 @@ impl Evaluation {
     /// Checks the record for a conversation with this number of turns, see [`Verdict::for_turns`].
     pub(crate) fn for_turns(self, turns: usize) -> Self {
         Self { verdict: self.verdict.for_turns(turns), ..self }
+    }
+
+    /// Sets what the program asked models.
+    pub(crate) fn asked(self, asked: Option<ProxyUsage>) -> Self {
+        Self { asked, ..self }
+    }
+
+    /// Returns true if calls to models failed. Another evaluation may have another result.
+    pub(crate) fn has_failed_calls(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.warning().is_some())
     }
 
     /// Keeps the text of an answer of a foreign contract.
@@ -105,6 +118,7 @@ impl Evaluation {
             stdout_tail,
             attempts: 1,
             earlier_errors: Vec::new(),
+            asked: None,
             details: None,
             warnings: Vec::new(),
             answer: Vec::new(),

@@ -62,7 +62,10 @@ const MAPPED: [(&str, &str); 11] = [
 /// Reads a `GenerateContentConfig`. Keys without an effect here are a warning.
 fn read_config(mut fields: Fields<'_>, settings: &mut JudgeSettings) {
     fields.null_is_absent();
-    let mut take = |index: usize| fields.take_either(MAPPED[index].0, MAPPED[index].1);
+    let mut take = |index: usize| match MAPPED[index] {
+        (key, alias) if key == alias => fields.take(key),
+        (key, alias) => fields.take_either(key, alias),
+    };
     let limit = |field: Field<'_>| field.at_least(1, "a whole number, at least 1", "4096");
     let stop = take(5).and_then(|field| field.items()).unwrap_or_default();
     settings.params = Params {

@@ -41,7 +41,7 @@ pub fn read(field: Field<'_>, paths: &dyn Paths) -> JudgeSettings {
     settings
 }
 
-fn read_model(fields: &mut Fields<'_>, settings: &mut JudgeSettings) {
+pub(super) fn read_model(fields: &mut Fields<'_>, settings: &mut JudgeSettings) {
     let model = fields.take("model");
     let models = fields.take("models");
     if let (Some(_), Some(models)) = (model, models) {
@@ -103,11 +103,17 @@ fn read_credentials(field: Field<'_>) -> BTreeMap<String, String> {
 
 fn read_calls(fields: &mut Fields<'_>, settings: &mut JudgeSettings) {
     settings.samples = fields.take("samples").and_then(|field| field.whole(1..=MOST_SAMPLES));
+    let text = fields.take("system_instruction").and_then(|field| field.sentence());
+    settings.system_instruction = text;
+    read_sending(fields, settings);
+    settings.reask = fields.take("reask").and_then(|field| field.whole(0..=10));
+}
+
+/// Takes the keys that decide how a request is sent, whatever it asks.
+pub(super) fn read_sending(fields: &mut Fields<'_>, settings: &mut JudgeSettings) {
     if let Some(field) = fields.take("params") {
         read_params(field, settings);
     }
-    let text = fields.take("system_instruction").and_then(|field| field.sentence());
-    settings.system_instruction = text;
     settings.timeout = fields.take("timeout").and_then(duration);
     if let Some(mut fields) = fields.take("retries").and_then(|it| it.fields("`retries`")) {
         settings.attempts = fields.take("attempts").and_then(|field| field.whole(1..=100));
@@ -125,11 +131,10 @@ fn read_calls(fields: &mut Fields<'_>, settings: &mut JudgeSettings) {
         settings.tokens_per_minute = fields.take("tokens_per_minute").and_then(positive);
         fields.finish();
     }
-    settings.reask = fields.take("reask").and_then(|field| field.whole(0..=10));
 }
 
 /// Returns a positive number of seconds.
-fn duration(field: Field<'_>) -> Option<Duration> {
+pub(super) fn duration(field: Field<'_>) -> Option<Duration> {
     let seconds = field.number().filter(|seconds| *seconds > 0.0 && *seconds <= LONGEST);
     let Some(seconds) = seconds else {
         let message = format!("`{}` must be a positive number of seconds", field.key);
@@ -190,7 +195,7 @@ pub(super) fn read_seed(field: Field<'_>) -> Option<i64> {
 }
 
 /// Reads `budget`.
-fn read_budget(field: Field<'_>) -> Option<BudgetLimits> {
+pub(super) fn read_budget(field: Field<'_>) -> Option<BudgetLimits> {
     let mut fields = field.fields("`budget`")?;
     fields.null_is_absent();
     let whole = |field: Field<'_>| field.at_least(0, "a whole number, at least 0", "2000");

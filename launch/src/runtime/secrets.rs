@@ -14,6 +14,7 @@
 //! | `.._URL` and `.._URI` of databases, brokers and webhooks | `DATABASE_URL`, `CELERY_BROKER_URL` |
 //! | all variables of two clouds, and sessions of password managers: `AWS_*`, `AZURE_*`, `OP_SESSION_*`, `BW_SESSION` | `AWS_ACCESS_KEY_ID` |
 //! | locations of keys and logins: `SSH_AUTH_SOCK`, `KUBECONFIG`, `NETRC`, `DOCKER_AUTH_CONFIG`, `PGPASSFILE` | |
+//! | addresses of models that another host offers: `AGENTV_TARGET_PROXY_URL`, `AGENTV_PROVIDER_PROXY_URL`, and their tokens | |
 //! | any name, if the value is or contains a URL with a password, or an `http` URL with a user name | `https_proxy=http://me:pw@proxy` |
 //!
 //! Never withheld by name: `PWD`, `OLDPWD`, `XDG_*` and `AWS_CA_BUNDLE`.
@@ -26,7 +27,9 @@ const PREFIXES: &str = "AWS_ AZURE_ OP_SESSION_";
 /// Prefixes of names that are not withheld. Certificates to trust are not secret.
 const OPEN_PREFIXES: &str = "XDG_ GIT_CONFIG_KEY_ AWS_CA_BUNDLE";
 
-const NAMES: &str = "BW_SESSION DOCKER_AUTH_CONFIG KUBECONFIG NETRC PGPASSFILE SSH_AUTH_SOCK";
+const NAMES: &str = "\
+    AGENTV_PROVIDER_PROXY_URL AGENTV_TARGET_PROXY_URL BW_SESSION DOCKER_AUTH_CONFIG KUBECONFIG NETRC PGPASSFILE \
+    SSH_AUTH_SOCK";
 
 /// Texts anywhere in a name.
 const PARTS: &str = "CONNECTION_STRING CONNECTIONSTRING CONN_STR CONNSTR CREDENTIAL PASSPHRASE PASSWD PASSWORD SECRET";

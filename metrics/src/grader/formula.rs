@@ -80,6 +80,12 @@ impl Formula {
         &self.text
     }
 
+    /// Returns true if the value depends on the score at this index.
+    #[must_use]
+    pub fn uses(&self, index: usize) -> bool {
+        self.root.uses(index)
+    }
+
     /// Calculates the value for scores in the order of the names.
     ///
     /// # Errors
@@ -91,6 +97,16 @@ impl Formula {
 }
 
 impl Expression {
+    fn uses(&self, index: usize) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Score(other) => *other == index,
+            Self::Negated(operand) => operand.uses(index),
+            Self::Operation(_, left, right) => left.uses(index) || right.uses(index),
+            Self::Function(_, arguments) => arguments.iter().any(|argument| argument.uses(index)),
+        }
+    }
+
     fn value(&self, scores: &[f64]) -> Result<f64, String> {
         let value = match self {
             Self::Number(number) => *number,

@@ -6,8 +6,8 @@ use evaluator_traces::{
     eval_set::ExpectedTurn,
 };
 
-use super::template::Reference;
-use crate::turns::object;
+use super::template::{NAMES, Reference};
+use crate::{Outcome, turns::object};
 
 /// A turn and its golden turn, if it has one.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +27,67 @@ pub(super) enum Gap {
     Missing(String),
 }
 
+impl Gap {
+    /// Names the grader of a multi grader that has the gap.
+    pub(super) fn of_part(self, name: Option<&str>) -> Self {
+        let named = |reason: String| match name {
+            Some(name) => format!("{name}: {reason}"),
+            None => reason,
+        };
+        match self {
+            Self::NotEvaluated(reason) => Self::NotEvaluated(named(reason)),
+            Self::Missing(reason) => Self::Missing(named(reason)),
+            Self::Unknown(reason) => Self::Unknown(reason),
+        }
+    }
+
+    /// Returns the reason why the turn at this index is not evaluated.
+    ///
+    /// # Errors
+    ///
+    /// The outcome of a conversation that is not evaluated, or cannot be.
+    pub(super) fn of_turn(self, index: usize) -> Result<String, Outcome> {
+        match self {
+            Self::NotEvaluated(reason) => Ok(reason),
+            Self::Unknown(reason) => Err(Outcome::not_evaluated(reason)),
+            Self::Missing(reason) => {
+                Err(Outcome::Failed { reason: format!("turn {}: {reason}", index + 1) })
+            }
+        }
+    }
+}
+
 impl Item<'_> {
     /// Returns the value that a reference begins with.
     pub(super) fn value(&self, reference: &Reference) -> Result<Value, Gap> {
-        match reference.name {
+        self.named(reference.name)
+    }
+
+    /// Returns the arguments of a Python function. Values that the turn does not have are left out, unless the source names
+    /// them.
+    pub(super) fn python_call(&self, source: &str) -> Result<Value, Gap> {
+        let mut arguments = Vec::new();
+        for (namespace, names) in NAMES {
+            let mut values = Vec::new();
+            for name in names.iter().copied() {
+                match self.named(name) {
+                    Ok(value) => values.push((name, value)),
+                    // A source that handles answers of both forms finds `None`, as in the API.
+                    Err(Gap::Missing(_)) if name == "output_json" => {
+                        values.push((name, Value::Null));
+                    }
+                    Err(gap) if source.contains(name) => return Err(gap),
+                    Err(_) => {}
+                }
+            }
+            arguments.push((namespace, object(values)));
+        }
+        Ok(object(arguments))
+    }
+
+    /// Returns the value of that name.
+    pub(super) fn named(&self, name: &str) -> Result<Value, Gap> {
+        match name {
             "expected_response" => match self.expected_response() {
                 Some(text) => Ok(Value::String(text)),
                 None => Err(Gap::NotEvaluated("it has no expected answer".to_owned())),

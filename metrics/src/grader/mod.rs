@@ -1,12 +1,23 @@
-//! Graders of OpenAI's API that need no model: checks of strings, measures of similarity, and formulas over both.
+//! Graders of OpenAI's API: checks of strings, measures of similarity, models, Python functions, and formulas over them.
+//!
+//! A [`Grader`] that needs nothing from outside is a [`LocalGrader`], a [`Metric`](crate::Metric). The others are graded in
+//! two steps: [`Grader::plan`] computes what can be computed and lists its [`Needs`], the caller asks models and runs Python, and
+//! [`Plan::finish`] combines the answers. So calls, retries, recordings and processes are the business of the caller alone.
 
 mod evaluate;
 mod formula;
+mod grade;
+mod hosted;
 mod item;
 mod model;
+mod plan;
+mod question;
 mod template;
 
 pub use evaluate::LocalGrader;
 pub use formula::{Formula, FormulaError};
-pub use model::{Grader, Operation};
+pub use hosted::{Hosted, HostedGrade, HostedPlan};
+pub use model::{Grader, LabelModel, Message, Operation, Part, SamplingParams, ScoreModel};
+pub use plan::{Calls, Needs, Plan, Reply, Supplies, Texts};
+pub use question::{Content, Prompt, Question};
 pub use template::{Template, TemplateError};

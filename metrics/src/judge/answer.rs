@@ -64,12 +64,12 @@ pub(super) struct Readings<T> {
 }
 
 impl<T> Readings<T> {
-    /// Reads answers with `read`. If `nothing_fails`, a missing reply counts as a failed call, else as an unreadable reply.
+    /// Reads answers with `read`, which says why it cannot read one, or nothing. If `nothing_fails`, a missing reply counts as a failed call, else as an unreadable reply.
     pub(super) fn new<'a>(
         answers: impl IntoIterator<Item = &'a Answer>,
         rules: &Rules,
         nothing_fails: bool,
-        read: impl Fn(&str) -> Option<T>,
+        read: impl Fn(&str) -> Result<T, String>,
     ) -> Self {
         let mut readings =
             Self { samples: 0, read: Vec::new(), unreadable: Vec::new(), failed: Vec::new() };
@@ -84,8 +84,15 @@ impl<T> Readings<T> {
                 Answer::Reply(reply) => match text(reply, rules) {
                     Err(reason) => readings.unreadable.push((sample, reason)),
                     Ok(text) => match read(&text) {
-                        Some(value) => readings.read.push((sample, value)),
-                        None => readings.unreadable.push((sample, excerpt(&text))),
+                        Ok(value) => readings.read.push((sample, value)),
+                        Err(reason) => {
+                            let excerpt = excerpt(&text);
+                            let reason = match reason.as_str() {
+                                "" => excerpt,
+                                reason => format!("{reason}: {excerpt}"),
+                            };
+                            readings.unreadable.push((sample, reason));
+                        }
                     },
                 },
             }

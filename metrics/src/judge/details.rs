@@ -2,7 +2,7 @@
 
 use evaluator_json::{Object, Value};
 
-use super::{Case, Conclusion, Judgement, Refusal, RubricScore, Votes};
+use super::{Case, Conclusion, Judgement, Panel, Refusal, RubricScore, Votes};
 use crate::{
     Outcome, Scored,
     turns::{count, object},
@@ -67,6 +67,9 @@ impl Judgement {
             ("errors", texts(troubles.collect())),
             ("close", self.close.into()),
         ];
+        if !self.missed.is_empty() {
+            members.push(("missed", texts(self.missed.clone())));
+        }
         if let Some((agreement, turn)) = self.agreement() {
             members.push(("agreement", agreement.into()));
             members.push(("agreement_turn", count(turn)));
@@ -86,6 +89,16 @@ fn scores(rubrics: &[RubricScore]) -> Value {
     Value::Array(scores.collect())
 }
 
+/// Returns the counts of one order.
+fn order((positive, negative): (usize, usize)) -> Value {
+    let agreement = Panel::Majority.agreement(positive, negative);
+    object([
+        ("positive", count(positive)),
+        ("negative", count(negative)),
+        ("agreement", agreement.map_or(Value::Null, Value::Float)),
+    ])
+}
+
 /// Returns the counts; `None` if nothing is counted, as for the labels of sentences.
 fn votes(votes: &Votes) -> Option<Value> {
     let Votes { positive, negative, no_score, unreadable, failed, .. } = *votes;
@@ -101,14 +114,18 @@ fn votes(votes: &Votes) -> Option<Value> {
         ("unreadable", count(unreadable)),
         ("failed", count(failed)),
     ]);
+    if let (None, Some(reason)) = (&votes.rubric, votes.reason()) {
+        members.push(("reason", reason.as_str().into()));
+    }
     if votes.scores.iter().any(|score| *score != 0.0 && *score != 1.0) {
         let scores = votes.scores.iter().map(|score| Value::Float(*score));
         members.push(("scores", Value::Array(scores.collect())));
     }
     if votes.swapped != (0, 0) {
         let (positive, negative) = votes.swapped;
-        let swapped = [("positive", count(positive)), ("negative", count(negative))];
-        members.push(("swapped", object(swapped)));
+        let plain = (votes.positive - positive, votes.negative - negative);
+        members.push(("plain", order(plain)));
+        members.push(("swapped", order(votes.swapped)));
     }
     if votes.swapped != (0, 0) || votes.depends_on_order() {
         members.push(("depends_on_order", votes.depends_on_order().into()));

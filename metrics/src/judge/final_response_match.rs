@@ -1,5 +1,7 @@
 //! `final_response_match_v2`: whether each answer says the same as the expected one.
 
+use evaluator_json::Value;
+
 use super::{
     Asked, Case, Judge, Order, Question, Refusal, Scores, Tally, TurnJudgement, Votes,
     answer::{Readings, check_all},
@@ -7,6 +9,7 @@ use super::{
     material::response,
     prompt::{MATCH, MATCH_SWAPPED},
     reply::{Label, match_label},
+    scheme::schema::{closed, one_of, typed},
 };
 
 /// The metric.
@@ -39,7 +42,8 @@ impl Judge for FinalResponseMatch {
                     ("golden_response", response(expected, criterion.include_intermediate)),
                 ];
                 let question = criterion.prompts.question(turn, prompt)?;
-                planned.push(Question { variables, samples, order, ..question });
+                let schema = Some(schema());
+                planned.push(Question { variables, schema, samples, order, ..question });
             }
         }
         Ok(planned)
@@ -57,8 +61,9 @@ impl Judge for FinalResponseMatch {
             let turn = group[0].question.turn;
             let orders: Vec<Order> = orders(group);
             let answers = group.iter().flat_map(|asked| &asked.answers);
-            let readings =
-                Readings::new(answers, rules, true, |text| match_label(text, rules.unknown_word));
+            let readings = Readings::new(answers, rules, true, |text| {
+                match_label(text, rules.unknown_word).ok_or_else(String::new)
+            });
             let mut votes = Votes::binary(turn);
             votes.unreadable = readings.unreadable.len();
             votes.failed = readings.failed.len();
@@ -77,6 +82,12 @@ impl Judge for FinalResponseMatch {
         let score = mean(values.iter().copied().flatten());
         Scores { score, turns: turns.collect(), ..Scores::default() }
     }
+}
+
+/// Returns the schema of a reply.
+fn schema() -> Value {
+    let label = one_of(["valid", "invalid"].into_iter());
+    closed([("reasoning", typed("string")), ("is_the_agent_response_valid", label)])
 }
 
 /// Returns the order of each sample of a turn.

@@ -32,7 +32,7 @@ fn responses(case: &Case<'_>, turn: &JudgedTurn) -> Vec<(String, usize)> {
 /// Returns the sentences that the judge found.
 fn segments(case: &Case<'_>, asked: &Asked) -> Readings<Vec<String>> {
     Readings::new(&asked.answers, &case.criterion.rules, true, |text| {
-        Some(sentences(text)).filter(|sentences| !sentences.is_empty())
+        Some(sentences(text)).filter(|sentences| !sentences.is_empty()).ok_or_else(String::new)
     })
 }
 
@@ -100,7 +100,9 @@ impl Judge for Hallucinations {
                 continue;
             }
             let readings = Readings::new(&asked.answers, &case.criterion.rules, true, |text| {
-                Some(sentence_labels(text)).filter(|labels| !labels.is_empty())
+                Some(sentence_labels(text))
+                    .filter(|labels| !labels.is_empty())
+                    .ok_or_else(String::new)
             });
             tally.note(turn, &readings, case.criterion);
             let Some((_, labels)) = readings.read.first() else { continue };

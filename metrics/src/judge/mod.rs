@@ -32,6 +32,7 @@ mod details;
 mod final_response_match;
 mod hallucinations;
 mod judgement;
+pub mod llm_judge;
 mod material;
 mod message;
 mod metric;
@@ -42,6 +43,7 @@ mod rubric_final_response;
 mod rubric_multi_turn;
 mod rubric_tool_use;
 mod rubrics;
+pub mod scheme;
 mod tally;
 mod template;
 mod user_simulator;
@@ -49,6 +51,7 @@ mod votes;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use evaluator_json::Value;
 use evaluator_traces::conversation::TurnPart;
 
 pub use answer::{Answer, Asked, Reply};
@@ -218,6 +221,8 @@ pub struct Question {
     pub wording: Wording,
     /// Variables of the prompt; none if the messages are complete.
     pub variables: Variables,
+    /// JSON Schema of a reply, for servers that can be held to one; `None` if the reply is not JSON.
+    pub schema: Option<Value>,
     /// Number of times that it is asked.
     pub samples: usize,
     /// Order of the things that the judge compares.
@@ -246,6 +251,7 @@ impl Question {
             prompt: prompt.into(),
             wording,
             variables: Vec::new(),
+            schema: None,
             samples: 1,
             order: Order::Plain,
         }

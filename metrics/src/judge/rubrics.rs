@@ -130,7 +130,7 @@ fn tally_turn(tally: &mut Tally, case: &Case<'_>, group: &[Asked], rubrics: &[Ru
     let orders = orders(group);
     let answers = group.iter().flat_map(|asked| &asked.answers);
     let readings = Readings::new(answers, &case.criterion.rules, true, |text| {
-        Some(rubric_blocks(text)).filter(|blocks| !blocks.is_empty())
+        Some(rubric_blocks(text)).filter(|blocks| !blocks.is_empty()).ok_or_else(String::new)
     });
     tally.note(turn, &readings, case.criterion);
     let lookup = Lookup::new(rubrics);
@@ -194,7 +194,7 @@ pub(super) fn score(
 }
 
 /// Returns the mean score of each rubric in the order of their first appearance; `None` if there are no turns.
-fn overall(turns: &[TurnJudgement]) -> Option<Vec<RubricScore>> {
+pub(super) fn overall(turns: &[TurnJudgement]) -> Option<Vec<RubricScore>> {
     let judged = || turns.iter().filter_map(|turn| turn.rubrics.as_ref()).flatten();
     if turns.is_empty() {
         return None;

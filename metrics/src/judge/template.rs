@@ -63,28 +63,74 @@ impl Template {
     ///
     /// A variable is not known or not closed.
     pub fn parse(text: &str, known: &[&str]) -> Result<Self, TemplateError> {
+        Self::parse_with(text, known, &[])
+    }
+
+    /// Parses a template that may use the variables `known`, and names of `constants`, whose values become part of it.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not known or not closed.
+    pub fn parse_with(
+        text: &str,
+        known: &[&str],
+        constants: &[(String, String)],
+    ) -> Result<Self, TemplateError> {
+        let pieces = |text: &str, line| pieces(text, known, constants, line);
         let mut offset = 0;
         for line in text.split_inclusive('\n') {
             if line.trim_end() == SEPARATOR {
                 let behind = offset + line.len();
                 let first = text[..behind].matches('\n').count() + 1;
                 return Ok(Self {
-                    system: pieces(text[..offset].trim(), known, 1)?,
-                    user: pieces(text[behind..].trim_end(), known, first)?,
+                    system: pieces(text[..offset].trim(), 1)?,
+                    user: pieces(text[behind..].trim_end(), first)?,
                 });
             }
             offset += line.len();
         }
-        Ok(Self { system: Vec::new(), user: pieces(text.trim_end(), known, 1)? })
+        Ok(Self { system: Vec::new(), user: pieces(text.trim_end(), 1)? })
+    }
+
+    /// Parses a template in which text in braces that is not a name of `known` stays as it is. Returns the template and the
+    /// names that are not known, each with its line. All of it is the message of the user.
+    #[must_use]
+    pub fn parse_known(text: &str, known: &[&str]) -> (Self, Vec<(usize, String)>) {
+        let (mut user, mut unknown) = (Vec::new(), Vec::new());
+        let (mut kept, mut position) = (0, 0);
+        while let Some(start) = text[position..].find("{{").map(|offset| position + offset) {
+            position = start + 1;
+            let Some(length) = text[start..].find("}}") else { break };
+            let name = text[start + 2..start + length].trim();
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(is_name) {
+                continue;
+            }
+            if known.contains(&name) {
+                user.push(Piece::Text(text[kept..start].to_owned()));
+                user.push(Piece::Variable(name.to_owned()));
+                kept = start + length + 2;
+            } else {
+                unknown.push((text[..start].matches('\n').count() + 1, name.to_owned()));
+            }
+            position = start + length + 2;
+        }
+        user.push(Piece::Text(text[kept..].to_owned()));
+        (Self { system: Vec::new(), user }, unknown)
+    }
+
+    /// Returns the names of the variables of the template, in order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.system.iter().chain(&self.user).filter_map(|piece| match piece {
+            Piece::Variable(name) => Some(name.as_str()),
+            Piece::Text(_) => None,
+        })
     }
 
     /// Returns known variables that the template should use and does not.
     #[must_use]
     pub fn unused<'k>(&self, known: &[&'k str]) -> Vec<&'k str> {
-        let used = |name: &str| {
-            let mut pieces = self.system.iter().chain(&self.user);
-            pieces.any(|piece| matches!(piece, Piece::Variable(used) if used == name))
-        };
+        let used = |name: &str| self.variables().any(|used| used == name);
         known.iter().copied().filter(|name| EXPECTED.contains(name) && !used(name)).collect()
     }
 
@@ -96,42 +142,69 @@ impl Template {
     /// A variable has no value.
     pub fn render(&self, variables: &[(&str, String)]) -> Result<Vec<Message>, TemplateError> {
         let mark = delimiter(variables);
-        let fill = |pieces: &[Piece]| {
-            pieces.iter().try_fold(String::new(), |text, piece| match piece {
-                Piece::Text(piece) => Ok(text + piece),
-                Piece::Variable(name) => {
-                    let value = variables.iter().find(|(variable, _)| variable == name);
-                    let (_, value) =
-                        value.ok_or_else(|| TemplateError::Missing { name: name.clone() })?;
-                    Ok(text + &format!("<<<{name} {mark}\n{value}\n{mark}>>>"))
-                }
-            })
-        };
-        let system = (!self.system.is_empty()).then(|| fill(&self.system)).transpose()?;
-        let system = system.map(Message::system);
-        Ok(system.into_iter().chain([Message::user(fill(&self.user)?)]).collect())
+        let fence = |name: &str, value: &str| format!("<<<{name} {mark}\n{value}\n{mark}>>>");
+        let system = (!self.system.is_empty()).then(|| fill(&self.system, variables, fence));
+        let system = system.transpose()?.map(Message::system);
+        let user = Message::user(fill(&self.user, variables, fence)?);
+        Ok(system.into_iter().chain([user]).collect())
+    }
+
+    /// Returns the text of the user with the values as they are, as systems do that know no delimiters. Texts of an agent
+    /// can pass for the prompt then.
+    ///
+    /// # Errors
+    ///
+    /// A variable has no value.
+    pub fn render_bare(&self, variables: &[(&str, String)]) -> Result<String, TemplateError> {
+        fill(&self.user, variables, |_, value| value.to_owned())
     }
 }
 
-fn pieces(text: &str, known: &[&str], first_line: usize) -> Result<Vec<Piece>, TemplateError> {
+fn fill(
+    pieces: &[Piece],
+    variables: &[(&str, String)],
+    show: impl Fn(&str, &str) -> String,
+) -> Result<String, TemplateError> {
+    pieces.iter().try_fold(String::new(), |text, piece| match piece {
+        Piece::Text(piece) => Ok(text + piece),
+        Piece::Variable(name) => {
+            let value = variables.iter().find(|(variable, _)| variable == name);
+            let missing = || TemplateError::Missing { name: name.clone() };
+            let (_, value) = value.ok_or_else(missing)?;
+            Ok(text + &show(name, value))
+        }
+    })
+}
+
+fn pieces(
+    text: &str,
+    known: &[&str],
+    constants: &[(String, String)],
+    first_line: usize,
+) -> Result<Vec<Piece>, TemplateError> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let line = first_line + text[..text.len() - rest.len() + start].matches('\n').count();
         let length = rest[start..].find("}}").ok_or(TemplateError::Unclosed { line })?;
         let name = rest[start + 2..start + length].trim();
-        if !known.contains(&name) {
-            return Err(unknown(name, known, line));
+        let constant = constants.iter().find(|(constant, _)| constant == name);
+        if constant.is_none() && !known.contains(&name) {
+            let constants = constants.iter().map(|(name, _)| name.as_str());
+            return Err(unknown(name, known.iter().copied().chain(constants).collect(), line));
         }
         pieces.push(Piece::Text(rest[..start].to_owned()));
-        pieces.push(Piece::Variable(name.to_owned()));
+        pieces.push(match constant {
+            Some((_, value)) => Piece::Text(value.clone()),
+            None => Piece::Variable(name.to_owned()),
+        });
         rest = &rest[start + length + 2..];
     }
     pieces.push(Piece::Text(rest.to_owned()));
     Ok(pieces)
 }
 
-fn unknown(name: &str, known: &[&str], line: usize) -> TemplateError {
+fn unknown(name: &str, known: Vec<&str>, line: usize) -> TemplateError {
     let similar = known
         .iter()
         .map(|known| (strsim::jaro_winkler(name, known), known))

@@ -1,6 +1,6 @@
 //! `per_turn_user_simulator_quality_v1`: whether a simulated user keeps to its plan.
 
-use evaluator_json::strip;
+use evaluator_json::{Value, strip};
 
 use super::{
     Asked, Case, Judge, JudgedTurn, Order, Question, Refusal, Scenario, Scores, Status, Tally,
@@ -8,6 +8,7 @@ use super::{
     answer::{Readings, check_all},
     prompt::USER,
     reply::{Label, user_label},
+    scheme::schema::{closed, list, typed},
 };
 
 /// The metric. It asks about each message of the user but the first, then about a stop signal as the next message.
@@ -61,6 +62,13 @@ fn overall(rows: &[Option<f64>], threshold: f64) -> Option<f64> {
     (!rows.is_empty()).then(|| passed.sum::<f64>() / rows.len() as f64)
 }
 
+/// Returns the schema of a reply.
+fn schema() -> Value {
+    let text = || typed("string");
+    let criterion = closed([("name", text()), ("reasoning", text()), ("passes", typed("boolean"))]);
+    closed([("criteria", list(criterion)), ("is_valid", typed("boolean"))])
+}
+
 impl Judge for UserSimulator {
     fn name(&self) -> &str {
         USER
@@ -85,6 +93,7 @@ impl Judge for UserSimulator {
                     ("stop_signal", case.criterion.stop_signal.clone()),
                     ("persona", scenario.persona.clone()),
                 ],
+                schema: Some(schema()),
                 samples: case.criterion.samples,
                 ..case.criterion.prompts.question(last.min(index + 1), USER)?
             })
@@ -101,7 +110,9 @@ impl Judge for UserSimulator {
         let mut tally = Tally::default();
         for asked in asked {
             let turn = asked.question.turn;
-            let readings = Readings::new(&asked.answers, &case.criterion.rules, false, user_label);
+            let readings = Readings::new(&asked.answers, &case.criterion.rules, false, |text| {
+                user_label(text).ok_or_else(String::new)
+            });
             if let Some((sample, reason)) = readings.failed.first() {
                 let (turn, sample) = (turn + 1, sample + 1);
                 return Err(Refusal::Failed(format!("turn {turn}, sample {sample}: {reason}")));

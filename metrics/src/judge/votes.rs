@@ -58,6 +58,13 @@ impl Panel {
         };
         (positive + negative > 0).then_some(verdict)
     }
+
+    /// Returns the share of the winning side; `None` if there are no votes.
+    #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 votes")]
+    pub(super) fn agreement(self, positive: usize, negative: usize) -> Option<f64> {
+        let winning = if self.verdict(positive, negative)? { positive } else { negative };
+        Some(winning as f64 / (positive + negative) as f64)
+    }
 }
 
 /// Votes about a turn, or about a rubric of a turn: of the samples of one model, or of the models of a panel.
@@ -200,12 +207,8 @@ impl Votes {
 
     /// Returns the share of the winning side among the votes; `None` if there is no vote.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 votes")]
     pub fn agreement(&self) -> Option<f64> {
-        let votes = self.positive + self.negative;
-        let positive = self.rule.verdict(self.positive, self.negative)?;
-        let winning = if positive { self.positive } else { self.negative };
-        Some(winning as f64 / votes as f64)
+        self.rule.agreement(self.positive, self.negative)
     }
 
     /// Returns the verdicts of the majorities in plain and in swapped order.

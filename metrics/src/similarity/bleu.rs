@@ -1,8 +1,8 @@
 //! `bleu`: precision of n-grams of one to four tokens, `sentence_bleu` of nltk, and its relatives.
 
 use super::{
-    ngrams::{Pair, ratio},
-    tokens::{is_space, tokens_13a},
+    ngrams::{NGrams, Pair, ratio},
+    tokens::{is_space, spaced, split},
 };
 
 /// Longest n-gram.
@@ -20,8 +20,8 @@ pub(super) enum Smoothing {
 /// Returns the score of the tokens.
 pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
     let length = pair.candidate.len();
-    let first = pair.ngrams(1);
-    if first.shared == 0 {
+    let ngrams = pair.ngrams_up_to(ORDERS);
+    if ngrams.count(1).shared == 0 {
         return 0.0;
     }
     let orders = match smoothing {
@@ -31,10 +31,10 @@ pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
     let mut halved = 1.0;
     let mut logarithms = 0.0;
     for n in 1..=ORDERS {
-        let ngrams = pair.ngrams(n);
-        let total = ngrams.candidate.max(1);
-        let mut precision = ratio(ngrams.shared, total);
-        if ngrams.shared == 0 && length > 1 {
+        let NGrams { shared, candidate, .. } = ngrams.count(n);
+        let total = candidate.max(1);
+        let mut precision = ratio(shared, total);
+        if shared == 0 && length > 1 {
             halved *= 2.0;
             precision = ratio(length, 1).ln() / (halved * 5.0 * ratio(total, 1));
         }
@@ -47,11 +47,13 @@ pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
 
 /// Returns the score of sacrebleu: exponential smoothing, and orders up to the length of the text.
 pub(super) fn sacrebleu(candidate: &str, reference: &str) -> f64 {
-    let tokens = |text: &str| tokens_13a(text.trim_end_matches(is_space));
-    let pair = Pair::new(&tokens(candidate), &tokens(reference));
+    let spaced = |text: &str| spaced(text.trim_end_matches(is_space));
+    let (candidate, reference) = (spaced(candidate), spaced(reference));
+    let pair = Pair::new(split(&candidate), split(&reference));
+    let sorted = pair.ngrams_up_to(ORDERS);
     let (mut halved, mut logarithms, mut orders, mut any) = (1.0, 0.0, 0, false);
     for n in 1..=ORDERS {
-        let ngrams = pair.ngrams(n);
+        let ngrams = sorted.count(n);
         if ngrams.candidate == 0 {
             break;
         }

@@ -77,10 +77,9 @@ impl Units {
         match self {
             Self::Tokens => {
                 let (candidate, reference) = (spaced(candidate), spaced(reference));
-                let tokens = |text| split(text).collect::<Vec<&str>>();
-                Pair::new(&tokens(&candidate), &tokens(&reference))
+                Pair::new(split(&candidate), split(&reference))
             }
-            Self::Characters => Pair::new(&characters(candidate), &characters(reference)),
+            Self::Characters => Pair::new(characters(candidate), characters(reference)),
         }
     }
 }
@@ -118,6 +117,14 @@ impl Measure {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns text that identifies the measure and the files that decide its scores; `None` if they cannot be read.
+    pub(super) fn identity(&self) -> Option<String> {
+        Some(match &self.method {
+            Method::Meteor(synonyms) => format!("{} {}", self.name, synonyms.identity()?),
+            _ => self.name.to_owned(),
+        })
     }
 
     /// Returns the similarity of a text to a reference, from 0 to 1.

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use super::{
     ngrams::ratio,
     tokens::{spaced, split},
-    wordnet::{WordNet, WordNetError},
+    wordnet::{WordNet, WordNetError, identity},
 };
 use crate::stem::stem;
 
@@ -27,6 +27,11 @@ impl Synonyms {
     /// Takes synonyms from a directory, which is read when the first texts are compared.
     pub(super) fn of(directory: PathBuf) -> Self {
         Self { directory: Some(directory), loaded: OnceLock::new() }
+    }
+
+    /// Returns text that identifies the content of the directory; `None` if it cannot be read.
+    pub(super) fn identity(&self) -> Option<String> {
+        self.directory.as_deref().map_or_else(|| Some(String::new()), |it| identity(it).ok())
     }
 
     pub(super) fn load(&self) -> Result<Option<&WordNet>, WordNetError> {

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use evaluator_document::{Field, Fields};
@@ -64,7 +64,8 @@ pub struct Similarity {
     description: &'static str,
     /// `None` for `meteor` without WordNet.
     measure: Option<Measure>,
-    revision: String,
+    /// Determined when it is asked for, since files are read.
+    revision: OnceLock<Option<String>>,
 }
 
 impl Similarity {
@@ -79,8 +80,7 @@ impl Similarity {
     }
 
     fn new(name: &'static str, description: &'static str, measure: Option<Measure>) -> Self {
-        let of = measure.as_ref().map_or(name, Measure::name);
-        Self { name, description, measure, revision: format!("{} {of}", crate::REVISION) }
+        Self { name, description, measure, revision: OnceLock::new() }
     }
 }
 
@@ -129,7 +129,11 @@ impl Metric for Similarity {
     }
 
     fn revision(&self) -> Option<&str> {
-        Some(&self.revision)
+        let revision = || {
+            let identity = self.measure.as_ref()?.identity()?;
+            Some(format!("{} {identity}", crate::REVISION))
+        };
+        self.revision.get_or_init(revision).as_deref()
     }
 
     fn unavailable(&self) -> Option<&str> {
@@ -241,6 +245,31 @@ mod tests {
     fn no_answer_where_one_is_expected_scores_nothing() {
         let outcome = scored(evaluate("bleu", "{}", &[(None, Some("Rome"))]));
         assert_eq!((outcome.score, outcome.passed), (0.0, Some(false)));
+    }
+
+    #[test]
+    fn the_revision_of_meteor_is_that_of_the_content_of_wordnet() {
+        let directory = |noun: &str| {
+            let directory = tempfile::tempdir().unwrap();
+            for name in ["noun", "verb", "adj", "adv"] {
+                for file in [format!("index.{name}"), format!("data.{name}"), format!("{name}.exc")]
+                {
+                    let content = if file == "data.noun" { noun } else { "WordNet 3.0 Copyright" };
+                    std::fs::write(directory.path().join(file), content).unwrap();
+                }
+            }
+            directory
+        };
+        let revision = |directory: &tempfile::TempDir| {
+            let measure = Measure::named("meteor", Some(directory.path().to_owned()));
+            Similarity::new("meteor", "", measure).revision().map(str::to_owned)
+        };
+        let (one, same, other) = (directory("a"), directory("a"), directory("b"));
+        assert!(revision(&one).is_some_and(|it| it.contains("meteor")));
+        assert_eq!(revision(&one), revision(&same));
+        assert_ne!(revision(&one), revision(&other));
+        std::fs::remove_file(one.path().join("noun.exc")).unwrap();
+        assert_eq!(revision(&one), None, "changes would not be noticed");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod meteor;
 mod metric;
 mod ngrams;
 mod rouge;
+mod subsequence;
 mod tokens;
 mod wordnet;
 

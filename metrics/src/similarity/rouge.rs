@@ -35,10 +35,7 @@ impl Rouge {
         match self {
             Self::N(n) => ngram_f_measure(&candidate, &reference, n),
             Self::L => {
-                let pair = Pair::new(&candidate, &reference);
-                let (candidate, reference) = (&pair.candidate, &pair.reference);
-                let shared =
-                    rapidfuzz::distance::lcs_seq::similarity(candidate.iter(), reference.iter());
+                let shared = Pair::new(candidate.iter(), reference.iter()).common_subsequence();
                 f_measure(shared, candidate.len(), reference.len())
             }
         }
@@ -49,7 +46,7 @@ impl Words {
     /// Returns the tokens of a text in lower case.
     pub(super) fn tokens(self, text: &str) -> Vec<Cow<'_, str>> {
         if self == Self::Characters {
-            return characters(text).into_iter().map(Cow::Owned).collect();
+            return characters(text).map(|it| Cow::Owned(it.to_string())).collect();
         }
         text.split(|character: char| !character.is_ascii_alphanumeric())
             .filter(|word| !word.is_empty())

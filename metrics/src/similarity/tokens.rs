@@ -26,26 +26,66 @@ pub(super) fn spaced(text: &str) -> String {
             line = line.replace(entity, character);
         }
     }
+    // White space at both ends and around symbols: the rules below are about pairs of characters.
     let mut spaced = String::with_capacity(line.len() + line.len() / 4 + 2);
     spaced.push(' ');
-    for character in line.chars() {
-        if is_symbol(character) {
-            spaced.extend([' ', character, ' ']);
-        } else {
-            spaced.push(character);
+    let mut done = 0;
+    for at in positions(&line, is_symbol) {
+        spaced.extend([&line[done..at], " ", &line[at..=at], " "]);
+        done = at + 1;
+    }
+    spaced.extend([&line[done..], " "]);
+    behind_hyphens(&before_others(&behind_others(&spaced)))
+}
+
+/// Puts white space around a full stop or comma that follows anything but a digit.
+fn behind_others(text: &str) -> String {
+    let (mut spaced, mut done) = (String::with_capacity(text.len() + 8), 0);
+    for at in positions(text, is_stop) {
+        // The character before it may belong to the pair before.
+        if at > done && !text.as_bytes()[at - 1].is_ascii_digit() {
+            spaced.extend([&text[done..at], " ", &text[at..=at], " "]);
+            done = at + 1;
         }
     }
-    spaced.push(' ');
-    let is_stop = |character: char| matches!(character, '.' | ',');
-    let is_digit = |character: char| character.is_ascii_digit();
-    let rest = pairs(&spaced, |x, y| (!is_digit(x) && is_stop(y)).then_some([x, ' ', y, ' ']));
-    let rest = pairs(&rest, |x, y| (is_stop(x) && !is_digit(y)).then_some([' ', x, ' ', y]));
-    pairs(&rest, |x, y| (is_digit(x) && y == '-').then_some([x, ' ', y, ' ']))
+    spaced + &text[done..]
+}
+
+/// Puts white space around a full stop or comma that anything but a digit follows.
+fn before_others(text: &str) -> String {
+    let (mut spaced, mut done) = (String::with_capacity(text.len() + 8), 0);
+    for at in positions(text, is_stop).filter(|at| *at + 1 < text.len()) {
+        if at >= done && !text.as_bytes()[at + 1].is_ascii_digit() {
+            spaced.extend([&text[done..at], " ", &text[at..=at], " "]);
+            // The next character belongs to this pair, so it is not the first one of another.
+            let next = text[at + 1..].chars().next().map_or(0, char::len_utf8);
+            spaced.push_str(&text[at + 1..at + 1 + next]);
+            done = at + 1 + next;
+        }
+    }
+    spaced + &text[done..]
+}
+
+/// Puts white space around a hyphen that follows a digit.
+fn behind_hyphens(text: &str) -> String {
+    let (mut spaced, mut done) = (String::with_capacity(text.len() + 8), 0);
+    for at in positions(text, |byte| byte == b'-') {
+        if at > done && text.as_bytes()[at - 1].is_ascii_digit() {
+            spaced.extend([&text[done..at], " - "]);
+            done = at + 1;
+        }
+    }
+    spaced + &text[done..]
+}
+
+/// Returns the positions of these ASCII characters.
+fn positions(text: &str, is_wanted: impl Fn(u8) -> bool) -> impl Iterator<Item = usize> {
+    text.bytes().enumerate().filter(move |(_, byte)| is_wanted(*byte)).map(|(at, _)| at)
 }
 
 /// Returns the characters that are not white space, each as a token.
-pub(super) fn characters(text: &str) -> Vec<String> {
-    text.chars().filter(|character| !is_space(*character)).map(String::from).collect()
+pub(super) fn characters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|character| !is_space(*character))
 }
 
 /// Returns true for the characters at which Python splits text.
@@ -54,22 +94,48 @@ pub(super) fn is_space(character: char) -> bool {
 }
 
 /// ASCII punctuation that is a token wherever it stands: all but `'`, `,`, `-` and `.`.
-fn is_symbol(character: char) -> bool {
-    matches!(character, ' '..='&' | '('..='+' | '/' | ':'..='@' | '['..='`' | '{'..='~')
+fn is_symbol(byte: u8) -> bool {
+    matches!(byte, b'!'..=b'&' | b'('..=b'+' | b'/' | b':'..=b'@' | b'['..=b'`' | b'{'..=b'~')
 }
 
-/// Replaces pairs of neighbours from left to right. Pairs do not overlap.
-fn pairs(text: &str, replace: impl Fn(char, char) -> Option<[char; 4]>) -> String {
-    let mut replaced = String::with_capacity(text.len() + text.len() / 8);
-    let mut characters = text.chars().peekable();
-    while let Some(first) = characters.next() {
-        match characters.peek().and_then(|second| replace(first, *second)) {
-            Some(by) => {
-                replaced.extend(by);
-                characters.next();
-            }
-            None => replaced.push(first),
+fn is_stop(byte: u8) -> bool {
+    matches!(byte, b'.' | b',')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use regex_lite::Regex;
+
+    use super::*;
+
+    /// The rules as mteval-v13a has them.
+    fn by_rules(text: &str) -> Vec<String> {
+        const RULES: [(&str, &str); 4] = [
+            (r"([\{-~\[-` -&\(-\+:-@/])", " $1 "),
+            (r"([^0-9])([\.,])", "$1 $2 "),
+            (r"([\.,])([^0-9])", " $1 $2"),
+            (r"([0-9])(-)", "$1 $2 "),
+        ];
+        let line = format!(" {} ", text.replace("-\n", "").replace('\n', " "));
+        let spaced = RULES.into_iter().fold(line, |line, (rule, by)| {
+            Regex::new(rule).unwrap().replace_all(&line, by).into_owned()
+        });
+        spaced.split(is_space).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_are_those_of_the_rules(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    ".", ",", "-", "'", " ", "\n", "1", "22", "a", "Zz", "\u{e9}", "\u{65e5}", "!", "/", "~", "\u{a0}",
+                ]),
+                0..20,
+            ),
+        ) {
+            let text = parts.concat();
+            prop_assert_eq!(tokens_13a(&text), by_rules(&text));
         }
     }
-    replaced
 }

@@ -3,18 +3,22 @@
 use std::{
     collections::{BTreeSet, HashMap},
     env, fs,
-    io::Read as _,
+    io::{self, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use foldhash::fast::RandomState;
+use sha2::{Digest as _, Sha256};
 
 /// Where systems install WordNet.
 const INSTALLED: &str = "/usr/share/wordnet";
 
 /// Version that the measures are defined with.
 const VERSION: &str = "WordNet 3.0";
+
+/// Bytes of the beginning and of the end of a file that identify it, with its length.
+const SAMPLE: u64 = 16 << 10;
 
 /// Most words whose synonyms are remembered.
 const MAX_KNOWN: usize = 200_000;
@@ -107,6 +111,35 @@ pub fn find_wordnet(chosen: Option<&Path>) -> Result<(PathBuf, Option<String>), 
     Ok((directory, (version != VERSION).then_some(version)))
 }
 
+/// Returns text that identifies the content of a WordNet: a digest of the lengths, beginnings and ends of its files. The
+/// directory does not count.
+///
+/// # Errors
+///
+/// A file cannot be read.
+pub(super) fn identity(directory: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    for (name, _) in PARTS_OF_SPEECH {
+        for file in files(name) {
+            let mut file = fs::File::open(directory.join(file))?;
+            let length = file.metadata()?.len();
+            digest.update(length.to_le_bytes());
+            for start in [0, length.saturating_sub(SAMPLE)] {
+                let mut sample = Vec::new();
+                file.seek(SeekFrom::Start(start))?;
+                (&file).take(SAMPLE).read_to_end(&mut sample)?;
+                digest.update(&sample);
+            }
+        }
+    }
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Names of the index, the data and the exceptions of a part of speech.
+fn files(name: &str) -> [String; 3] {
+    [format!("index.{name}"), format!("data.{name}"), format!("{name}.exc")]
+}
+
 /// Synonyms of WordNet.
 pub struct WordNet {
     parts_of_speech: Vec<PartOfSpeech>,
@@ -187,9 +220,10 @@ impl PartOfSpeech {
                 Err(error) => Err(WordNetError::Unreadable { path, reason: error.to_string() }),
             }
         };
-        let (path, index) = read(format!("index.{name}"))?;
-        let (_, data) = read(format!("data.{name}"))?;
-        let (_, exceptions) = read(format!("{name}.exc"))?;
+        let [(path, index), (_, data), (_, exceptions)] = {
+            let [index, data, exceptions] = files(name);
+            [read(index)?, read(data)?, read(exceptions)?]
+        };
         let is_synset = |offset: &str| {
             let position = offset.parse().ok()?;
             data.get(position..)?.starts_with(offset).then_some(position)

@@ -8,6 +8,9 @@ use super::{
 };
 use crate::{ErrorKind, Message, ModelError, request::sha};
 
+/// Records that are compared: a run of a changed prompt has a miss for every request.
+const COMPARED: usize = 300;
+
 /// Differences that are shown.
 const MOST: usize = 3;
 
@@ -32,7 +35,15 @@ pub(super) fn miss(
         let (differences, common) = differences(record, identity);
         (!of_metric(record), differences.len(), std::cmp::Reverse(common), record.sample)
     };
-    match records.values().min_by_key(rank) {
+    // Another sample of a request is no nearer than the same one.
+    let same_sample = |record: &&Record| record.sample == request.sample;
+    let similar = records.values().filter(same_sample).take(COMPARED);
+    let first = (identity.key.clone(), 0)..=(identity.key.clone(), u32::MAX);
+    let same = records.range(first).next().map(|(_, record)| record);
+    let nearest = same
+        .or_else(|| similar.min_by_key(rank))
+        .or_else(|| records.values().take(COMPARED).min_by_key(rank));
+    match nearest {
         None => message.push_str("; the cassette is empty"),
         Some(nearest) => {
             let (mut differences, _) = differences(nearest, identity);
@@ -89,6 +100,29 @@ fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize)
     (found, common)
 }
 
+/// Characters that are shown before a difference and behind it.
+const BEFORE: usize = 20;
+const BEHIND: usize = 20;
+
+/// Digits of a delimiter that is derived from a digest.
+const DELIMITER: usize = 32;
+
+/// Replaces every word of as many hexadecimal digits as a delimiter has by zeros.
+fn mask(text: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    let mut masked = String::with_capacity(text.len());
+    for word in text.split_inclusive(|c: char| !is_digit(c)) {
+        let digits = word.trim_end_matches(|c: char| !is_digit(c));
+        if digits.len() == DELIMITER {
+            masked.push_str(&"0".repeat(DELIMITER));
+            masked.push_str(&word[DELIMITER..]);
+        } else {
+            masked.push_str(word);
+        }
+    }
+    masked
+}
+
 /// Returns the number of equal bytes, or that and the first difference.
 fn difference(old: &StoredMessage, new: &Message) -> Result<usize, (usize, String)> {
     let Some(text) = &old.content else {
@@ -106,14 +140,26 @@ fn difference(old: &StoredMessage, new: &Message) -> Result<usize, (usize, Strin
     if *text == new.content {
         return Ok(text.len());
     }
-    let mut equal = text.chars().zip(new.content.chars()).take_while(|(a, b)| a == b);
+    // A delimiter that depends on the text differs before the text itself does.
+    let (masked, new_masked) = (mask(text), mask(&new.content));
+    let (left, right) =
+        if masked == new_masked { (text, &new.content) } else { (&masked, &new_masked) };
+    let mut equal = left.chars().zip(right.chars()).take_while(|(a, b)| a == b);
     let (mut line, mut column, mut bytes) = (1_usize, 1_usize, 0_usize);
     for (c, _) in equal.by_ref() {
         bytes += c.len_utf8();
         (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
     }
-    let excerpt =
-        |text: &str| text.get(bytes..).unwrap_or_default().chars().take(20).collect::<String>();
+    // What is before the difference on its line says what differs.
+    let before = text.get(..bytes).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let context = before[line_start..].char_indices().rev().nth(BEFORE - 1);
+    let start = context.map_or(line_start, |(index, _)| line_start + index);
+    let cut = if start > line_start { ".." } else { "" };
+    let excerpt = |text: &str| {
+        let shown = text.get(start..).unwrap_or_default().chars();
+        cut.chars().chain(shown.take(BEFORE + BEHIND)).collect::<String>()
+    };
     let (before, after) = (excerpt(text), excerpt(&new.content));
     Err((bytes, format!("differs at {line}:{column} ({before:?} -> {after:?})")))
 }

@@ -63,6 +63,7 @@ impl Endpoint for Messages {
         for (name, is_set) in [
             ("seed", params.seed.is_some()),
             ("reasoning_effort", params.reasoning_effort.is_some()),
+            ("json_object", params.is_json_object),
         ] {
             if is_set {
                 let text = format!("`params.{name}` does not exist in Anthropic's API; remove it");
@@ -91,6 +92,7 @@ impl Endpoint for Messages {
         parameters: &Map<String, Value>,
         limit: Duration,
     ) -> Result<Reply, ModelError> {
+        request.check_text()?;
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(self.model));
         body.extend(request.system().map(|system| ("system".to_owned(), json!(system))));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::http::excerpt;
+use super::http::{excerpt, page};
 use crate::{ErrorKind, ModelError, Redactor, Secret};
 
 /// An answer that is not a reply.
@@ -71,7 +71,7 @@ pub(super) fn classify(
     let words = words(error);
     let raw = match error.get("message").or(Some(error)).and_then(Value::as_str) {
         Some(message) => message.to_owned(),
-        None => String::from_utf8_lossy(answered.body).into_owned(),
+        None => page(&String::from_utf8_lossy(answered.body)).to_owned(),
     };
     let kind = kind(status, &words, &raw);
     let retry_after = wait(&answered.headers).or_else(|| retry_info(error));

@@ -12,6 +12,15 @@ use crate::{ErrorKind, Finish, ModelError, Params, Redactor, Reply, Request, Usa
 
 /// Starts programs. This crate starts none, so the rules of the host's processes apply to them.
 pub trait CommandRunner: Send + Sync + fmt::Debug {
+    /// Checks that the program exists. Nothing is checked by default: a program that does not exist fails when it is run.
+    ///
+    /// # Errors
+    ///
+    /// It does not exist.
+    fn check(&self, _name: &str) -> Result<(), CommandError> {
+        Ok(())
+    }
+
     /// Runs the program of this name with one JSON document on standard input, and returns its standard output.
     ///
     /// # Errors
@@ -50,8 +59,14 @@ impl Provider for Command {
             let text = format!("model `{model}`: programs cannot be started here");
             return Err(ModelError::new(ErrorKind::Config, text));
         }
+        let name = model.strip_prefix(PREFIX).unwrap_or(model);
+        if let Some(runner) = settings.runner.as_ref().filter(|_| !settings.is_offline)
+            && let Err(CommandError::Failed(reason)) = runner.check(name)
+        {
+            return Err(ModelError::new(ErrorKind::Config, format!("model `{model}`: {reason}")));
+        }
         Ok(Arc::new(Program {
-            name: model.strip_prefix(PREFIX).unwrap_or(model).to_owned(),
+            name: name.to_owned(),
             runner: settings.runner.clone(),
             redactor: settings.redactor.clone(),
         }))

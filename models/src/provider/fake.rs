@@ -19,6 +19,8 @@ type Script = Box<dyn FnMut(&Request) -> FakeReply + Send>;
 /// A model whose replies are scripted.
 pub struct Fake {
     name: String,
+    /// Whether the replies belong to the calls by their order.
+    is_ordered: bool,
     script: Mutex<Script>,
 }
 
@@ -40,16 +42,18 @@ impl Fake {
     /// Creates a model that gives these answers in the order of the calls. Further calls are errors.
     pub fn replies(replies: impl IntoIterator<Item = FakeReply>) -> Self {
         let mut replies = replies.into_iter().collect::<Vec<_>>().into_iter();
-        Self::answering(move |_| {
+        let in_order = Self::answering(move |_| {
             replies.next().unwrap_or_else(|| {
                 Err(ModelError::new(ErrorKind::Config, "there are no scripted replies left"))
             })
-        })
+        });
+        Self { is_ordered: true, ..in_order }
     }
 
     /// Creates a model that answers by a function.
     pub fn answering(script: impl FnMut(&Request) -> FakeReply + Send + 'static) -> Self {
-        Self { name: "script".to_owned(), script: Mutex::new(Box::new(script)) }
+        let script = Mutex::new(Box::new(script) as Script);
+        Self { name: "script".to_owned(), is_ordered: false, script }
     }
 
     /// Reads a file of replies, one JSON value per line:
@@ -150,7 +154,7 @@ impl Endpoint for Fake {
     }
 
     fn is_ordered(&self) -> bool {
-        true
+        self.is_ordered
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {

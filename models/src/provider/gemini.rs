@@ -68,6 +68,7 @@ impl Endpoint for GenerateContent {
             return Err(ModelError::new(ErrorKind::Config, text));
         }
         let schema = params.json_schema.as_ref();
+        let is_json = schema.is_some() || params.is_json_object;
         let thinking = params.thinking_budget.map(|budget| json!({"thinkingBudget": budget}));
         Ok(parameters_set([
             ("temperature", params.temperature.map(Value::from)),
@@ -77,7 +78,7 @@ impl Endpoint for GenerateContent {
             ("seed", params.seed.map(Value::from)),
             ("stopSequences", (!params.stop.is_empty()).then(|| json!(params.stop))),
             ("thinkingConfig", thinking),
-            ("responseMimeType", schema.map(|_| json!("application/json"))),
+            ("responseMimeType", is_json.then(|| json!("application/json"))),
             ("responseJsonSchema", schema.map(|it| it.schema.clone())),
         ]))
     }
@@ -88,6 +89,7 @@ impl Endpoint for GenerateContent {
         parameters: &Map<String, Value>,
         limit: Duration,
     ) -> Result<Reply, ModelError> {
+        request.check_text()?;
         let contents = request.dialogue().map(|message| {
             let role = if message.role == Role::Assistant { "model" } else { "user" };
             json!({"role": role, "parts": [{"text": message.content}]})

@@ -4,8 +4,8 @@ use std::{fs, io, net::IpAddr, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use ureq::{
-    Agent,
-    http::Uri,
+    Agent, AsSendBody, Body,
+    http::{Method, Uri},
     tls::{PemItem, RootCerts, TlsConfig},
 };
 
@@ -18,14 +18,16 @@ use crate::{ErrorKind, ModelError, Redactor, Secret, request::sha};
 /// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
 const CERTIFICATES: &str = "SSL_CERT_FILE";
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Connections that are kept open for later calls.
+const MOST_IDLE: usize = 1000;
 /// Largest answer.
 const MOST: u64 = 16 << 20;
 /// Characters of a server's text in an error.
 const EXCERPT: usize = 500;
 
-/// One server with its key.
+/// One server with its key. The key is sent to the base URL and nowhere else.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
+pub struct Server {
     agent: Agent,
     base: String,
     key: Option<Secret>,
@@ -48,6 +50,9 @@ impl Server {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT_LIMIT))
+            // The queue limits connections. More idle ones than these are closed, and each call then opens its own.
+            .max_idle_connections(MOST_IDLE)
+            .max_idle_connections_per_host(MOST_IDLE)
             .user_agent(concat!("evaluator/", env!("CARGO_PKG_VERSION")));
         if is_local {
             config = config.proxy(None);
@@ -66,11 +71,17 @@ impl Server {
         format!("{provider} {} {}", self.base, key.unwrap_or_default())
     }
 
-    /// Posts JSON and returns the JSON of an answer with status 200.
+    /// Returns the base URL.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Posts JSON and returns the JSON of an answer, which must not have an error in it.
     ///
     /// # Errors
     ///
-    /// The request was not answered, or with another status, or not with JSON.
+    /// As [`request`](Self::request), or the answer has an `error`.
     pub(super) fn post(
         &self,
         path: &str,
@@ -78,19 +89,46 @@ impl Server {
         body: &Map<String, Value>,
         limit: Duration,
     ) -> Result<Value, ModelError> {
+        let answer = self.request((Method::POST, path), headers, Some(body), limit)?;
+        without_error(answer, &self.redactor)
+    }
+
+    /// Sends a request without or with JSON, once, and returns the JSON of an answer with a status from 200 to 299. The path
+    /// is added to the base URL.
+    ///
+    /// # Errors
+    ///
+    /// The request was not answered, or with another status, or not with a JSON object.
+    pub fn request(
+        &self,
+        (method, path): (Method, &str),
+        headers: &[(&str, &str)],
+        body: Option<&Map<String, Value>>,
+        limit: Duration,
+    ) -> Result<Value, ModelError> {
         let url = format!("{}{path}", self.base);
-        let mut request = self.agent.post(&url).header("content-type", "application/json");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
+        let mut request = ureq::http::Request::builder().method(method).uri(&url);
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
         }
-        if let Some(key) = &self.key {
+        let key = self.key.as_ref().map(|key| {
             let (name, scheme) = self.header;
-            request = request.header(name, format!("{scheme}{}", key.expose()));
+            (name, format!("{scheme}{}", key.expose()))
+        });
+        let key = key.as_ref().map(|(name, value)| (*name, value.as_str()));
+        for (name, value) in headers.iter().copied().chain(key) {
+            request = request.header(name, value);
         }
-        let text = serde_json::to_vec(body)
-            .map_err(|error| ModelError::new(ErrorKind::InvalidRequest, error.to_string()))?;
-        let request = request.config().timeout_global(Some(limit)).build();
-        let mut response = request.send(&text[..]).map_err(|error| self.explain(&error, limit))?;
+        let invalid = |text: String| ModelError::new(ErrorKind::InvalidRequest, text);
+        let text = body.map(serde_json::to_vec).transpose();
+        let text = text.map_err(|error| invalid(error.to_string()))?;
+        let sent = match text {
+            Some(text) => request.body(text).map(|request| self.run(request, limit)),
+            None => request.body(()).map(|request| self.run(request, limit)),
+        };
+        // A header may be impossible; the message does not show it.
+        let sent = sent.map_err(|_| invalid(format!("no request can be sent to {url}")))?;
+        let mut response = sent.map_err(|error| self.explain(&error, limit))?;
         let status = response.status().as_u16();
         let mut headers = Vec::new();
         for (name, value) in response.headers() {
@@ -98,11 +136,20 @@ impl Server {
         }
         let body = response.body_mut().with_config().limit(MOST).read_to_vec();
         let body = body.map_err(|error| self.explain(&error, limit))?;
-        if status == 200 {
-            return json(status, &body, &self.redactor);
+        if (200..300).contains(&status) {
+            return object(status, &body, &self.redactor);
         }
         let answered = Answered { status, headers, body: &body };
         Err(classify(&answered, self.key.as_ref(), &self.redactor))
+    }
+
+    fn run(
+        &self,
+        request: ureq::http::Request<impl AsSendBody>,
+        limit: Duration,
+    ) -> Result<ureq::http::Response<Body>, ureq::Error> {
+        let configured = self.agent.configure_request(request);
+        self.agent.run(configured.timeout_global(Some(limit)).build())
     }
 
     fn explain(&self, error: &ureq::Error, limit: Duration) -> ModelError {
@@ -180,7 +227,27 @@ fn check(base: &str, allow_http: bool) -> Result<bool, ModelError> {
 
 /// Reads an answer as a JSON object without an error in it.
 pub(super) fn json(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelError> {
-    let shown = || excerpt(&redactor.redact(&String::from_utf8_lossy(body)));
+    without_error(object(status, body, redactor)?, redactor)
+}
+
+/// Returns an answer of status 200 that has no `error`.
+fn without_error(answer: Value, redactor: &Redactor) -> Result<Value, ModelError> {
+    if answer.get("error").is_none_or(Value::is_null) {
+        return Ok(answer);
+    }
+    let body = answer.to_string();
+    let answered = Answered { status: 200, headers: Vec::new(), body: body.as_bytes() };
+    Err(classify(&answered, None, redactor))
+}
+
+/// Returns a body that is not JSON as messages show it. Pages of proxies and logins say nothing about the request.
+pub(super) fn page(body: &str) -> &str {
+    if body.trim_start().starts_with('<') { "an HTML page" } else { body }
+}
+
+/// Reads an answer as a JSON object.
+fn object(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelError> {
+    let shown = || excerpt(&redactor.redact(page(&String::from_utf8_lossy(body))));
     let bad = |text: String| {
         let mut error = ModelError::new(ErrorKind::BadAnswer, text);
         error.status = Some(status);
@@ -188,10 +255,6 @@ pub(super) fn json(status: u16, body: &[u8], redactor: &Redactor) -> Result<Valu
     };
     let value: Value = serde_json::from_slice(body)
         .map_err(|_| bad(format!("the answer is not JSON: {}", shown())))?;
-    if value.get("error").is_some_and(|error| !error.is_null()) {
-        let answered = Answered { status, headers: Vec::new(), body };
-        return Err(classify(&answered, None, redactor));
-    }
     if !value.is_object() {
         return Err(bad(format!("the answer is not an object: {}", shown())));
     }

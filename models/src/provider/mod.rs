@@ -13,6 +13,7 @@ mod replay;
 
 pub use command::{CommandError, CommandRunner};
 pub use fake::{Fake, FakeReply};
+pub use http::Server;
 pub use registry::{Endpoint, Provider, Providers, Settings, Variables};
 
 /// Reads the reply of a provider from JSON, for fuzzing. `shape` is `openai`, `anthropic` or `gemini`.

@@ -109,6 +109,24 @@ impl OpenAi {
     }
 }
 
+impl Server {
+    /// Prepares requests to a server with OpenAI's API, at the configured base URL, that of the variables, or OpenAI's own.
+    /// Sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// There is no key, unless it is not needed, or the base URL cannot be used.
+    pub fn openai(settings: &Settings, needs_key: bool) -> Result<Self, ModelError> {
+        let [openai, ..] = SERVERS;
+        let base = openai.base("", settings)?;
+        let key = match needs_key {
+            true => settings.key_for("OpenAI's API", openai.keys)?,
+            false => None,
+        };
+        Self::new(&base, key, ("authorization", "Bearer "), settings)
+    }
+}
+
 /// Returns true for names that OpenAI has itself: `gpt-*`, `o<digits>*`.
 fn is_bare(model: &str) -> bool {
     model.starts_with("gpt-")
@@ -178,6 +196,7 @@ impl Endpoint for Chat {
             let schema = json!({"name": it.name, "strict": true, "schema": it.schema});
             json!({"type": "json_schema", "json_schema": schema})
         });
+        let object = params.is_json_object.then(|| json!({"type": "json_object"}));
         Ok(parameters_set([
             ("temperature", params.temperature.map(Value::from)),
             ("top_p", params.top_p.map(Value::from)),
@@ -186,7 +205,7 @@ impl Endpoint for Chat {
             ("seed", params.seed.map(Value::from)),
             ("stop", (!params.stop.is_empty()).then(|| json!(params.stop))),
             ("reasoning_effort", params.reasoning_effort.clone().map(Value::from)),
-            ("response_format", schema),
+            ("response_format", schema.or(object)),
         ]))
     }
 

@@ -60,12 +60,21 @@ impl Settings {
     ///
     /// There is none, and the connection is used, or it cannot be in a header.
     pub(super) fn key(&self, model: &str, names: &[&str]) -> Result<Option<Secret>, ModelError> {
+        self.key_for(&format!("model `{model}`"), names)
+    }
+
+    /// As [`key`](Self::key), for a subject that is not a model.
+    pub(super) fn key_for(
+        &self,
+        subject: &str,
+        names: &[&str],
+    ) -> Result<Option<Secret>, ModelError> {
         let variable = || self.variable(names).map(|(name, value)| Secret::new(name, &value));
         let key = self.key.clone().or_else(variable);
         let bad = |text: String| Err(ModelError::new(ErrorKind::Config, text));
         match &key {
             _ if self.is_offline => Ok(None),
-            None => bad(format!("model `{model}` needs a key: set {}", names.join(" or "))),
+            None => bad(format!("{subject} needs a key: set {}", names.join(" or "))),
             Some(key) if !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) => {
                 bad(format!("{} contains white space or non-ASCII characters", key.name()))
             }
@@ -117,6 +126,11 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Returns the longest wait before the first repetition of a call; 1 s by default. It doubles with each further one.
+    fn first_wait(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+
     /// Returns the parameters as they are sent.
     ///
     /// # Errors
@@ -161,6 +175,12 @@ impl Providers {
     /// Registers a provider. Of two that take a name, the later one is asked.
     pub fn register(&mut self, provider: impl Provider + 'static) {
         self.0.push(Arc::new(provider));
+    }
+
+    /// Returns true if a provider takes the name of this model.
+    #[must_use]
+    pub fn accept(&self, model: &str) -> bool {
+        self.0.iter().any(|provider| provider.accepts(model.trim()))
     }
 
     /// Prepares calls to a model. The name decides which provider is asked, unless there is a base URL: then the server is

@@ -63,6 +63,24 @@ fn five_samples_stay_five() {
 }
 
 #[test]
+fn a_miss_shows_the_text_that_changed_and_not_the_delimiter_that_depends_on_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let ask = |broker: &Broker, text: &str| {
+        let request = Request::new(vec![evaluator_models::Message::user(text)]);
+        broker.ask(&Call::new(&echo("a"), &request))
+    };
+    let fenced = |mark: &str, text: &str| format!("<<<{mark}\n{text}\n{mark}>>>");
+    let broker = open(&path, Mode::Record);
+    ask(&broker, &fenced("0123456789abcdef0123456789abcdef", "Is polite.")).unwrap();
+    broker.cassette().unwrap().save().unwrap();
+    let broker = open(&path, Mode::Replay);
+    let error =
+        ask(&broker, &fenced("ffffffffffffffff0123456789abcdef", "Is polite!")).unwrap_err();
+    assert!(error.message.contains(r#"differs at 2:10 ("Is polite.\n0123"#), "{error}");
+}
+
+#[test]
 fn equal_runs_write_equal_bytes_in_any_order() {
     let directory = tempfile::tempdir().unwrap();
     let (one, many) = (directory.path().join("one"), directory.path().join("many"));
@@ -116,7 +134,7 @@ fn a_miss_shows_the_nearest_record() {
         (
             (|request| request.messages[1].content = "Is it Paris?\nAnswer: Pariz".to_owned())
                 as fn(&mut Request),
-            r#"messages[1] differs at 2:13 ("s" -> "z")"#,
+            r#"messages[1] differs at 2:13 ("Answer: Paris" -> "Answer: Pariz")"#,
         ),
         (|request| request.params.temperature = Some(0.5), "params.temperature absent -> 0.5"),
         (|request| drop(request.messages.pop()), "2 messages -> 1"),

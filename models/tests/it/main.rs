@@ -7,5 +7,6 @@ mod damaged;
 mod exchanges;
 mod failures;
 mod limits;
+mod proxy;
 mod server;
 mod wire;

@@ -179,6 +179,9 @@ pub(super) fn version(choice: Choice<'_>) -> String {
 pub(super) fn describe(choice: Choice<'_>) -> serde_json::Result<String> {
     let mut description = Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
     description.capabilities = vec![Capability::Stream, Capability::Numbered];
+    if cfg!(feature = "target") {
+        description.capabilities.push(Capability::Target);
+    }
     description.evaluators = choice.all().iter().map(describe_one).collect();
     description.to_line()
 }

@@ -109,10 +109,16 @@ fn answer_line(choice: Choice<'_>, line: &[u8], out: &mut impl Write) -> Result<
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
+    #[cfg(feature = "target")]
+    if crate::offered::offer(line) {
+        return Ok(());
+    }
     let Some((number, document)) = Number::split(line) else {
         return out.write_all(&answer_text(choice, line)).map_err(Broken::Answer);
     };
     say(&number.mark());
+    #[cfg(feature = "target")]
+    let _offered = crate::offered::of_document(number);
     let judged = answer_document(choice, document).map_err(|failed| {
         let mut body = failed.failure.to_body();
         body.exit_code = Some(failed.tell());

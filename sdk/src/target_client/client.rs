@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use evaluator_protocol::{
-    JsonObject,
+    JsonObject, TargetAccess,
     agentv::{Message, TokenUsage},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -15,7 +15,9 @@ use super::{
     http::{self, Call},
     proxy::{NOT_CONFIGURED, Proxy},
 };
-use crate::{context::Context, contract::Contract, extract::FromInput, failure::Rejection};
+use crate::{
+    context::Context, contract::Contract, extract::FromInput, failure::Rejection, offered,
+};
 
 /// Default time limit of a call: somewhat less than the 120 s after which AgentV kills an evaluator.
 const TIMEOUT: Duration = Duration::from_secs(100);
@@ -72,11 +74,19 @@ impl TargetClient {
     ///
     /// If both are set, the newer ones count. An empty variable counts as not set.
     ///
+    /// A host that sends several documents to a process offers a proxy for each of them on the stream. While such a document
+    /// is evaluated, its proxy counts, and not the environment.
+    ///
     /// # Errors
     ///
     /// [`TargetError::Settings`]: there is an address without a token, or one of them cannot be used, as in
     /// [`TargetClient::new`].
     pub fn from_env() -> Result<Option<Self>, TargetError> {
+        if let Some(TargetAccess { url, token }) = offered::current() {
+            let proxy =
+                Proxy::new(("target of the document", &url), ("token of the document", &token))?;
+            return Ok(Some(Self::of_proxy(proxy)));
+        }
         Ok(Proxy::from_variables(|name| std::env::var_os(name))?.map(Self::of_proxy))
     }
 
@@ -205,7 +215,7 @@ impl TargetClient {
     }
 }
 
-/// Reads the environment; the document is not used.
+/// Reads the environment, or what the host sent with the document; the document itself is not used.
 #[diagnostic::do_not_recommend]
 impl<C: Contract> FromInput<'_, C> for TargetClient {
     fn from_input(context: &Context<C>) -> Result<Self, Rejection> {

@@ -88,7 +88,8 @@ impl TargetError {
             429 => Self::BudgetExhausted { limit: limit(&message), message },
             400 => Self::of_message(&message).unwrap_or(Self::InvalidRequest { message }),
             // A proxy also answers so to a request that is not JSON, which ours always is.
-            500 => Self::ProviderFailed { message },
+            500 | 504 => Self::ProviderFailed { message },
+            408 | 413 => Self::InvalidRequest { message },
             503 => Self::ShuttingDown,
             404 => Self::protocol(format!("it does not know the path ({message})")),
             other => Self::protocol(format!("status {other}: {message}")),

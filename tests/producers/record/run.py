@@ -11,7 +11,7 @@ import json
 import os
 import pathlib
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 from export import Recorded, conversations, neutral, otlp
 from scenarios import SCENARIOS, SYSTEM, Tools
@@ -87,18 +87,23 @@ class Context:
             logging.getLogger().setLevel(logging.INFO)
 
     def session(self):
-        """OpenInference's way to name a session."""
+        """OpenInference's way to name a session; nothing with any other instrumentation."""
+        if not self.settings.get("package", "").startswith("openinference-"):
+            return nullcontext()
         from openinference.instrumentation import using_session
 
         return using_session(self.conversation)
 
-    def request_span(self):
-        """The span of an application around a turn."""
+    @contextmanager
+    def request(self):
+        """The span of an application around a turn, and the session in it."""
         from opentelemetry import trace
 
         attributes = {"http.request.method": "POST", "http.route": "/chat"}
         tracer = trace.get_tracer("weather_app")
-        return tracer.start_as_current_span("POST /chat", kind=trace.SpanKind.SERVER, attributes=attributes)
+        kind = trace.SpanKind.SERVER
+        with tracer.start_as_current_span("POST /chat", kind=kind, attributes=attributes), self.session():
+            yield
 
 
 async def converse(producer, context: Context) -> tuple[list[dict], list[set[str]]]:

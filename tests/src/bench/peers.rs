@@ -27,6 +27,9 @@ const AGENTA: &str = "agenta==0.125.1";
 
 const AGENTV: &str = "agentv@4.42.4";
 
+/// AgentV's package for evaluators, with the client of its target proxy.
+const AGENTV_CLIENT: &str = "@agentv/eval@4.42.4";
+
 /// A Python interpreter that has the SDK of Python evaluators: the one that `EVALUATOR_SDK_PYTHON` names, or one of ours.
 ///
 /// `None` where it cannot be installed, which is reported on standard error.
@@ -64,15 +67,26 @@ pub fn agenta() -> Option<PathBuf> {
 /// `None` where it cannot be installed, which is reported on standard error.
 #[must_use]
 pub fn agentv() -> Option<PathBuf> {
-    named("AGENTV").or_else(|| {
-        let directory = installed(AGENTV, |directory| {
-            run(Command::new("npm")
-                .args(["install", "--no-audit", "--no-fund", "--prefix"])
-                .arg(directory)
-                .arg(AGENTV))
-        })?;
-        Some(directory.join("node_modules/.bin/agentv"))
-    })
+    named("AGENTV").or_else(|| Some(from_npm(AGENTV)?.join(".bin/agentv")))
+}
+
+/// Directory of AgentV's package for evaluators.
+///
+/// `None` where it cannot be installed, which is reported on standard error.
+#[must_use]
+pub fn agentv_client() -> Option<PathBuf> {
+    Some(from_npm(AGENTV_CLIENT)?.join("@agentv/eval"))
+}
+
+/// Directory of the packages of an installation of this one.
+fn from_npm(package: &str) -> Option<PathBuf> {
+    let directory = installed(package, |directory| {
+        run(Command::new("npm")
+            .args(["install", "--no-audit", "--no-fund", "--prefix"])
+            .arg(directory)
+            .arg(package))
+    })?;
+    Some(directory.join("node_modules"))
 }
 
 fn named(variable: &str) -> Option<PathBuf> {
@@ -93,7 +107,7 @@ fn from_pypi(requirements: &[&str]) -> Option<PathBuf> {
 fn installed(release: &str, install: impl FnOnce(&Path) -> Result<(), String>) -> Option<PathBuf> {
     let cache = cache();
     // Paths that need no quotes anywhere.
-    let name = release.replace(['[', ']'], "-").replace("==", "-").replace('@', "-");
+    let name = release.replace(['[', ']', '/'], "-").replace("==", "-").replace('@', "-");
     let directory = cache.join(&name);
     let marker = cache.join(format!("{name}.installed"));
     let try_it = || -> Result<(), String> {

@@ -34,12 +34,27 @@ fn every_command_sees_what_is_registered() {
     directory.file("adk.json", ADK);
     directory.file("own.check", "cat >/dev/null; echo '{\"score\": 1}'\n");
     let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/booking.json");
+    let goldens = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/eval_set.json");
     for (args, code, expected) in [
         (&["check", "c.yaml"][..], 0, &["own.check (Shell: sh)", "built-in metric", "kept"][..]),
         (&["check", "adk.json"], 0, &["content"]),
         (&["run", traces, "-c", "c.yaml"], 0, &["content", "own", "kept", "PASSED"]),
         (&["run", traces, "-c", "adk.json"], 0, &["content", "PASSED"]),
         (&["run", traces, "-m", "content"], 0, &["PASSED"]),
+        (
+            &[
+                "run",
+                traces,
+                "--eval-set",
+                goldens,
+                "-m",
+                "final_response_match_v2",
+                "-j",
+                "friend/f",
+            ],
+            0,
+            &["PASSED", "15 calls"],
+        ),
         (&["update", "c.yaml"], 0, &["drawer", "kept/kept.check"]),
         (&["runtimes"], 0, &["Shell", ".check"]),
         (&["list"], 0, &["content", "Is content with everything.", "drawer", "kept/kept.check"]),

@@ -323,13 +323,19 @@ pub(crate) fn complete_from_parts(
     let Matched { taken_by, by_id } = matched(&spans, &parts);
     for (part, index) in taken_by.iter().enumerate() {
         let Some(index) = *index else { continue };
+        let has_id = |call: &ToolCall| call.call_id.as_ref().is_some_and(|id| !id.is_empty());
+        let ids = [&spans[index], &parts[part]].map(has_id);
         let filled = fill(&mut spans[index], &parts[part]);
         if !by_id[part] && !filled.is_empty() {
-            warnings.push(format!(
-                "tool {} {} joined from message parts by name (call ids differ)",
-                spans[index].name,
-                filled.join(" and ")
-            ));
+            let reason = match ids {
+                [true, true] => "call ids differ",
+                [true, false] => "the message has no call id",
+                [false, true] => "the span has no call id",
+                [false, false] => "neither has a call id",
+            };
+            let (name, filled) = (&spans[index].name, filled.join(" and "));
+            warnings
+                .push(format!("tool {name} {filled} joined from message parts by name ({reason})"));
         }
     }
     insert_open(spans, parts, &taken_by, warnings)

@@ -560,7 +560,7 @@ mod tests {
             turn.warnings,
             [
                 "tool elsewhere result joined by order (response id 'odd' matches no call)",
-                "tool t arguments and result joined from message parts by name (call ids differ)",
+                "tool t arguments and result joined from message parts by name (the span has no call id)",
                 "tool elsewhere appears only in message parts, without a tool span",
                 "tool elsewhere appears only in message parts, without a tool span",
             ]

@@ -9,7 +9,7 @@ use super::{
     index::Indexer,
     model::{Event, Scope, Span, SpanStatus},
     otlp::{
-        add_span, items_or_kind, no_list, no_repeated, none_repeated, part_items, take, take_ids,
+        add_span, ids, items_or_kind, no_list, no_repeated, none_repeated, part_items, take,
         take_repeated, take_text,
     },
     unusable::{self, Part, wrong_kind},
@@ -155,7 +155,8 @@ pub(super) fn span(
     out: &mut Decoded,
 ) {
     let repeated = take_repeated(&mut object, out);
-    let Some((trace_id, span_id)) = take_ids(&mut object, ["traceID", "spanID"], out) else {
+    let recorded = [take(&mut object, "traceID"), take(&mut object, "spanID")];
+    let Some((trace_id, span_id)) = ids(["traceID", "spanID"], recorded.each_ref(), out) else {
         return;
     };
     let mut problems = Vec::new();

@@ -291,6 +291,7 @@ fn set(cases: &[(&str, &[&str])]) -> EvalSet {
     let case = |(id, said): &(&str, &[&str])| EvalCase {
         id: (*id).to_owned(),
         turns: said.iter().map(turn).collect(),
+        ..EvalCase::default()
     };
     EvalSet { id: "s".to_owned(), cases: cases.iter().map(case).collect() }
 }

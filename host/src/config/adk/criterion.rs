@@ -56,7 +56,7 @@ pub(super) fn read(
         field.problems.note(field.node.span, message);
     }
     fields.finish();
-    Some(BuiltinConfig { threshold: threshold?, settings, judge })
+    Some(BuiltinConfig { threshold: threshold?, settings, judge: Box::new(judge) })
 }
 
 /// Reads a criterion that is only a threshold; `has_budget` if the metric has a setting `max`.

@@ -184,9 +184,6 @@ fn find_metric(
         let message = format!("`{name}` is neither in `custom_metrics` nor a built-in metric");
         return field.add(message).hint(hint).none();
     };
-    if let Some(reason) = metric.unsuitable() {
-        return field.add(format!("`{name}` cannot be used here: {reason}")).none();
-    }
     Some(metric)
 }
 

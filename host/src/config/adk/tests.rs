@@ -243,7 +243,7 @@ fn every_problem_is_reported_with_its_place() {
     "d": {"threshold": 0.5, "command": "x"},
     "e": 0.5, "f": 0.5, "g": 0.5, "h": 0.5,
     "tool_call_count_v1": 5,
-    "per_turn_user_simulator_quality_v1": 0.5,
+    "hallucinations_v1": {"threshold": 0.5, "judge_model_options": {"num_sample": 3}},
     "response_match_score": {"threshold": 0.5, "ignore_args": true, "treshold": 1},
     "respnse_match_score": null,
     "": 0.5,
@@ -271,8 +271,7 @@ fn every_problem_is_reported_with_its_place() {
          c.json:6:40: `command` and `code_config` both say what to run (keep one of them; `code_config` names `x.py`)\n\
          c.json:8:27: the threshold of `tool_call_count_v1` must be in 0..=1, not 5 (a budget is `max`, for example \
          {\"threshold\": 1, \"max\": 5})\n\
-         c.json:9:5: `per_turn_user_simulator_quality_v1` cannot be used here: it judges a simulated user, and a \
-         recording has none\n\
+         c.json:9:69: unknown key `num_sample` in `judge_model_options` (did you mean `num_samples`?)\n\
          c.json:10:48: `response_match_score` has no setting `ignore_args` (it belongs to tool_trajectory_avg_score)\n\
          c.json:10:69: unknown key `treshold` in this criterion (did you mean `threshold`?)\n\
          c.json:11:5: `respnse_match_score` is neither in `custom_metrics` nor a built-in metric (did you mean \

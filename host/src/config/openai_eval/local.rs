@@ -1,13 +1,19 @@
-//! Graders that need no model.
+//! Graders that compare texts, call a function, or calculate.
 
 use evaluator_document::{Field, Fields};
 
-use super::{Grader, read_grader, template};
+use super::{read_grader, template};
 use crate::metric::{
     Measure, NO_WORDNET, SIMILARITIES, find_wordnet,
-    grader::{self, Formula, Operation, Template},
+    grader::{Formula, Grader, Operation, Template},
     read_wordnet,
 };
+
+/// Model of embeddings unless the grader names another one.
+const EMBEDDING_MODEL: &str = "text-embedding-3-large";
+
+/// Most bytes of a Python source, as in the API.
+const MAX_SOURCE: usize = 256_000;
 
 /// What graders compare without `input` and `reference`.
 const DEFAULTS: [&str; 2] = ["{{ item.actual_response }}", "{{ item.expected_response }}"];
@@ -16,10 +22,19 @@ pub(super) fn read_text_similarity(fields: &mut Fields<'_>) -> Option<Grader> {
     let texts = read_texts(fields);
     let metric = fields.require("evaluation_metric");
     let wordnet = fields.take("wordnet").map(|field| (field, read_wordnet(field)));
+    let embedding = fields.take("embedding_model");
     let field = metric?;
     let name = field.choice(&SIMILARITIES.map(|name| (name, name)))?;
     if name == "cosine" {
-        return Some(Grader::Cosine);
+        let model = match embedding {
+            Some(field) => field.text()?,
+            None => EMBEDDING_MODEL,
+        };
+        let (input, reference) = texts?;
+        return Some(Grader::Cosine { input, reference, model: model.to_owned() });
+    }
+    if let Some(field) = embedding {
+        return field.add("`embedding_model` belongs to `evaluation_metric: cosine`").none();
     }
     if let Some((field, _)) = &wordnet
         && name != "meteor"
@@ -35,7 +50,7 @@ pub(super) fn read_text_similarity(fields: &mut Fields<'_>) -> Option<Grader> {
         return field.add(format!("`{name}` {NO_WORDNET}")).none();
     };
     let (input, reference) = texts?;
-    Some(Grader::Local(grader::Grader::TextSimilarity { input, reference, measure }))
+    Some(Grader::TextSimilarity { input, reference, measure })
 }
 
 pub(super) fn read_string_check(fields: &mut Fields<'_>) -> Option<Grader> {
@@ -55,7 +70,7 @@ pub(super) fn read_string_check(fields: &mut Fields<'_>) -> Option<Grader> {
         return problems.add(node.span, message).none();
     }
     let (input, reference) = texts?;
-    Some(Grader::Local(grader::Grader::StringCheck { input, reference, operation }))
+    Some(Grader::StringCheck { input, reference, operation })
 }
 
 /// Reads the two texts that are compared.
@@ -97,14 +112,23 @@ pub(super) fn read_multi(fields: &mut Fields<'_>) -> Option<Grader> {
             return field.add(message).hint(error.hint).none();
         }
     };
-    let mut local = Vec::new();
-    for (name, grader) in names.into_iter().zip(graders) {
-        match grader? {
-            Grader::Local(grader) => local.push((name.to_owned(), grader)),
-            _ => return Some(Grader::Multi),
-        }
+    let graders = names.into_iter().zip(graders);
+    let graders = graders.map(|(name, grader)| Some((name.to_owned(), grader?)));
+    Some(Grader::Multi { graders: graders.collect::<Option<_>>()?, formula })
+}
+
+pub(super) fn read_python(fields: &mut Fields<'_>) -> Option<Grader> {
+    fields.take("image_tag").and_then(|field| field.text());
+    let field = fields.require("source")?;
+    let source = field.text()?;
+    if source.len() > MAX_SOURCE {
+        return field.add(format!("`source` has more than {MAX_SOURCE} bytes")).none();
     }
-    Some(Grader::Local(grader::Grader::Multi { graders: local, formula }))
+    if !source.contains("grade") {
+        let hint = "for example def grade(sample, item): return 1.0";
+        return field.add("`source` does not define `grade`").hint(hint).none();
+    }
+    Some(Grader::Python { source: source.to_owned() })
 }
 
 /// Reads a grader of a multi grader.

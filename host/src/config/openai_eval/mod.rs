@@ -1,4 +1,4 @@
-//! `type: openai_eval`: graders of OpenAI's API. Those that need no model are computed here.
+//! `type: openai_eval`: graders of OpenAI's API.
 
 mod local;
 mod model;
@@ -6,12 +6,13 @@ mod model;
 use std::time::Duration;
 
 use evaluator_document::{Field, Fields};
+use evaluator_graders::Endpoint;
+use evaluator_judges::JudgeSettings;
 
-pub use model::{LabelModel, Message, ScoreModel};
-
+use super::read::Reader;
 use crate::{
     json::Object,
-    metric::grader::{self, Template},
+    metric::grader::{Grader, Hosted, Template},
 };
 
 /// Default time limit.
@@ -20,17 +21,43 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Types of graders.
 const TYPES: &str = "one of string_check, text_similarity, multi, label_model, score_model, python";
 
+/// Keys of all types of graders. A key of another type is a mistake; any other key is ignored, as by agentevals.
+const KEYS: [&str; 18] = [
+    "input",
+    "reference",
+    "operation",
+    "evaluation_metric",
+    "embedding_model",
+    "wordnet",
+    "pass_threshold",
+    "graders",
+    "calculate_output",
+    "model",
+    "labels",
+    "passing_labels",
+    "range",
+    "sampling_params",
+    "source",
+    "image_tag",
+    "type",
+    "name",
+];
+
 /// A grader of OpenAI's API.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenAiEvalConfig {
-    /// Lowest score with which a turn passes; 0.5 by default. A [`Grader::LabelModel`] passes by its labels, and a string
-    /// check by its result.
+    /// Lowest score with which a turn passes; 0.5 by default. A label model passes by its labels, and a string check by its
+    /// result.
     pub threshold: f64,
     /// Time limit for all turns of a conversation; 120 s by default.
     pub timeout: Duration,
     /// Where answers are graded.
     pub execution: Execution,
+    /// Server of models, or of the Evals API.
+    pub server: ServerConfig,
+    /// Models that are asked, and how; `None` if the grader is computed without models here.
+    pub judge: Option<JudgeSettings>,
     /// Method.
     pub grader: Grader,
     /// The entry as JSON, which identifies its results.
@@ -47,74 +74,38 @@ pub enum Execution {
     Api,
 }
 
-/// Method of grading.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Grader {
-    /// Needs no model.
-    Local(grader::Grader),
-    /// A model that labels answers.
-    LabelModel(LabelModel),
-    /// A model that gives answers a number.
-    ScoreModel(ScoreModel),
-    /// Comparison with the expected answer by embeddings of a model.
-    Cosine,
-    /// Source of a Python function.
-    Python(String),
-    /// A formula over graders, one of which cannot be computed here.
-    Multi,
+/// A server that graders ask.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Base URL; `OPENAI_BASE_URL` or OpenAI's own if `None`.
+    pub base_url: Option<String>,
+    /// Variable with the key: `OPENAI_API_KEY` if `None`, no key if empty.
+    pub api_key_env: Option<String>,
 }
 
 impl OpenAiEvalConfig {
-    /// Returns true if the grader compares with expected answers, so that it needs an eval set.
-    pub(super) fn compares(&self) -> bool {
-        match &self.grader {
-            Grader::Local(grader) => grader.compares(),
-            Grader::Cosine => true,
-            _ => false,
-        }
-    }
-
-    /// Returns the reason why this version cannot run the grader, to be read after its name, and what to do instead.
-    pub(crate) fn refusal(&self) -> Option<(&'static str, &'static str)> {
-        const CODE: &str = "write a `type: code` evaluator that asks the model";
-        if self.execution == Execution::Api {
-            return Some((
-                "has `execution: api`, and no server can be asked by this version",
-                "write `execution: local`; OpenAI's Evals API ends on 2026-11-30",
-            ));
-        }
-        match &self.grader {
-            Grader::Local(_) => None,
-            Grader::LabelModel(_) => {
-                Some(("is a label_model, and no model can be asked by this version", CODE))
-            }
-            Grader::ScoreModel(_) => {
-                Some(("is a score_model, and no model can be asked by this version", CODE))
-            }
-            Grader::Cosine => Some((
-                "compares embeddings (`cosine`), and no model can be asked by this version",
-                "`cosine:tf` compares counts of words, and `fuzzy_match` characters",
-            )),
-            Grader::Python(_) => Some((
-                "is a python grader, which this version does not run",
-                "write its function to a file and run it as a `type: code` evaluator",
-            )),
-            Grader::Multi => Some((
-                "is a multi grader with a part that this version cannot run",
-                "use string_check and text_similarity in it",
-            )),
-        }
+    /// Returns the settings of the grader.
+    pub(crate) fn grader_settings(&self) -> Object {
+        let grader = self.settings.get("grader").and_then(|grader| grader.as_object());
+        grader.cloned().unwrap_or_default()
     }
 }
 
 /// Takes the settings from an entry; `None` after a problem.
-pub(super) fn read(fields: &mut Fields<'_>) -> Option<OpenAiEvalConfig> {
+pub(super) fn read(
+    name: Option<&str>,
+    fields: &mut Fields<'_>,
+    reader: &Reader<'_>,
+) -> Option<OpenAiEvalConfig> {
     let start = fields.position();
     let executions = [("local", Execution::Local), ("api", Execution::Api)];
-    let execution = fields.take("execution").and_then(|field| field.choice(&executions));
+    let execution_field = fields.take("execution");
+    let execution = execution_field.and_then(|field| field.choice(&executions));
     let threshold = fields.take("threshold");
     let timeout = fields.take("timeout").and_then(|field| field.seconds()).unwrap_or(TIMEOUT);
+    let server = read_server(fields);
+    let judge_field = fields.take("judge");
+    let judge = judge_field.map(|field| evaluator_judges::read(field, &reader.paths));
     let score = threshold.and_then(|field| field.fraction());
     let Some(field) = fields.take("grader") else {
         return fields.missing("grader").hint(TYPES).none();
@@ -130,25 +121,94 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<OpenAiEvalConfig> {
         }
     }
     let pass_threshold = pass_threshold.and_then(|field| field.fraction());
-    Some(OpenAiEvalConfig {
+    let server = server?;
+    let execution = execution.unwrap_or(Execution::Local);
+    let asks = execution == Execution::Local && !grader.models().is_empty();
+    if let Some(field) = judge_field {
+        check_judge(field, judge.as_ref(), asks);
+    }
+    let endpoint = Endpoint {
+        base_url: server.base_url.as_deref(),
+        api_key_env: server.api_key_env.as_deref(),
+    };
+    let judge =
+        asks.then(|| evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()));
+    let config = OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,
-        execution: execution.unwrap_or(Execution::Local),
+        execution,
+        server,
+        judge,
         grader,
         settings,
-    })
+    };
+    if let (Execution::Api, Some(field)) = (config.execution, execution_field) {
+        check_hosted(field, name.unwrap_or_default(), &config)?;
+    }
+    Some(config)
+}
+
+/// Checks that a server can be given the grader.
+fn check_hosted(field: Field<'_>, name: &str, config: &OpenAiEvalConfig) -> Option<()> {
+    let settings = config.grader_settings();
+    match Hosted::new(name, &config.grader, &settings, config.threshold) {
+        Ok(_) => Some(()),
+        Err(reason) => {
+            let hint = "write `execution: local`";
+            field.add(format!("`execution: api`: {reason}")).hint(hint).none()
+        }
+    }
+}
+
+/// Checks that `judge` has an effect.
+fn check_judge(field: Field<'_>, judge: Option<&JudgeSettings>, asks: bool) {
+    if !asks {
+        let message = "`judge` has no effect: this grader asks no model";
+        field.problems.warn(field.node.span, message).hint("leave it out");
+    } else if judge.is_some_and(|judge| !judge.models.is_empty()) {
+        let message = "`judge` names a model, and the grader names its own";
+        field.add(message).hint("leave `model` out of `judge`");
+    }
+}
+
+/// Takes the keys of a server.
+fn read_server(fields: &mut Fields<'_>) -> Option<ServerConfig> {
+    let base_url = match fields.take("base_url") {
+        Some(field) => Some(field.text()?.to_owned()),
+        None => None,
+    };
+    let api_key_env = match fields.take("api_key_env") {
+        Some(field) => Some(read_variable(field)?),
+        None => None,
+    };
+    Some(ServerConfig { base_url, api_key_env })
+}
+
+/// Reads the name of a variable, or the empty text. A key must not be in a file, and is not repeated in the message.
+fn read_variable(field: Field<'_>) -> Option<String> {
+    let Some(name) = field.node.as_str() else {
+        return field.expected("the name of a variable").none();
+    };
+    let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    if name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        return Some(name.to_owned());
+    }
+    let message =
+        format!("`{}` is the name of a variable of the environment, not a key", field.key);
+    field.add(message).hint("for example OPENAI_API_KEY").none()
 }
 
 /// Warns about a threshold that decides nothing.
 fn warn_unused(threshold: Field<'_>, grader: &Grader) {
-    let (kind, hint) = match grader {
-        Grader::LabelModel(_) => ("label_model", "leave it out; a turn passes by its label"),
-        Grader::Local(grader::Grader::StringCheck { .. }) => {
-            ("string_check", "leave it out; a turn passes if the check holds")
+    let hint = match grader {
+        Grader::LabelModel(_) => "leave it out; a turn passes by its label",
+        Grader::StringCheck { .. } => "leave it out; a turn passes if the check holds",
+        Grader::ScoreModel(model) if model.pass_threshold.is_some() => {
+            "leave it out; the grader has a `pass_threshold`"
         }
         _ => return,
     };
-    let message = format!("`threshold` has no effect with a {kind}");
+    let message = format!("`threshold` has no effect with this {}", grader.kind());
     threshold.problems.warn(threshold.node.span, message).hint(hint);
 }
 
@@ -165,7 +225,7 @@ fn read_grader(field: Field<'_>, inside: bool) -> Option<(Grader, Option<Field<'
         ("multi", local::read_multi),
         ("label_model", |fields| model::read_label_model(fields).map(Grader::LabelModel)),
         ("score_model", |fields| model::read_score_model(fields).map(Grader::ScoreModel)),
-        ("python", read_python),
+        ("python", local::read_python),
     ];
     let read = kind.choice(&types)?;
     if inside && kind.text() == Some("multi") {
@@ -177,14 +237,8 @@ fn read_grader(field: Field<'_>, inside: bool) -> Option<(Grader, Option<Field<'
     let has_own = matches!(kind.text(), Some("string_check" | "label_model" | "score_model"));
     let pass_threshold = if inside || has_own { None } else { fields.take("pass_threshold") };
     let grader = read(&mut fields);
-    fields.finish();
+    fields.finish_leniently(&KEYS);
     Some((grader?, pass_threshold))
-}
-
-fn read_python(fields: &mut Fields<'_>) -> Option<Grader> {
-    fields.take("image_tag").and_then(|field| field.text());
-    let source = fields.require("source")?.text()?;
-    Some(Grader::Python(source.to_owned()))
 }
 
 /// Reads a template. A reference to what a turn does not have is a problem.

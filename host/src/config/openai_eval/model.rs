@@ -1,53 +1,19 @@
-//! Graders that ask a model. They are read and checked, but no model can be asked yet.
+//! Graders that ask a model.
 
-use evaluator_document::{Field, Fields};
+use std::ops::RangeInclusive;
 
-use crate::json::Object;
+use evaluator_document::{Field, Fields, NodeKind};
+
+use crate::json::Value;
+use crate::metric::grader::{LabelModel, Message, Part, SamplingParams, ScoreModel};
 
 const EXAMPLE: &str = "for example {{ item.actual_response }}";
 
 /// Senders of messages, by their names in the API.
 const ROLES: [&str; 4] = ["user", "assistant", "system", "developer"];
 
-/// A model that labels every answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LabelModel {
-    /// Name of the model.
-    pub model: String,
-    /// Prompt; at least one message refers to the item.
-    pub input: Vec<Message>,
-    /// Possible labels, unique; at least one.
-    pub labels: Vec<String>,
-    /// Labels with which a turn passes; at least one.
-    pub passing_labels: Vec<String>,
-}
-
-/// A message to a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Message {
-    /// Role of the sender: `user`, `assistant`, `system` or `developer`.
-    pub role: &'static str,
-    /// Text with references such as `{{ item.actual_response }}`.
-    pub content: String,
-}
-
-/// A model that gives every answer a number.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ScoreModel {
-    /// Name of the model.
-    pub model: String,
-    /// Prompt; at least one message refers to the item.
-    pub input: Vec<Message>,
-    /// Least and greatest number; 0 and 1 by default.
-    pub range: (f64, f64),
-    /// Least number of the range with which a turn passes; the threshold of the entry decides if `None`.
-    pub pass_threshold: Option<f64>,
-    /// Parameters of the request.
-    pub sampling_params: Object,
-}
+/// Efforts of reasoning models.
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 pub(super) fn read_label_model(fields: &mut Fields<'_>) -> Option<LabelModel> {
     let message = "`pass_threshold` cannot be set in this grader";
@@ -79,17 +45,17 @@ pub(super) fn read_label_model(fields: &mut Fields<'_>) -> Option<LabelModel> {
 
 fn read_input(field: Field<'_>) -> Option<Vec<Message>> {
     let before = field.problems.count();
-    let read: Vec<(Message, usize)> =
-        non_empty(field)?.into_iter().filter_map(read_message).collect();
-    let count: usize = read.iter().map(|(_, references)| references).sum();
-    if count == 0 && field.problems.count() == before {
-        field.add("no message of `input` refers to the item").hint(EXAMPLE);
+    let messages: Vec<Message> = non_empty(field)?.into_iter().filter_map(read_message).collect();
+    if field.problems.count() > before {
+        return None;
     }
-    Some(read.into_iter().map(|(message, _)| message).collect())
+    if !messages.iter().flat_map(Message::templates).any(|template| template.has_references()) {
+        return field.add("no message of `input` refers to the item").hint(EXAMPLE).none();
+    }
+    Some(messages)
 }
 
-/// Reads a message, and 1 if it refers to the turn.
-fn read_message(field: Field<'_>) -> Option<(Message, usize)> {
+fn read_message(field: Field<'_>) -> Option<Message> {
     if !field.is_mapping() {
         let noun = field.noun();
         let message =
@@ -101,27 +67,60 @@ fn read_message(field: Field<'_>) -> Option<(Message, usize)> {
     fields.take("type").and_then(|field| field.choice(&[("message", ())]));
     let role =
         fields.require("role").and_then(|field| field.choice(&ROLES.map(|name| (name, name))));
-    let content = fields.require("content").and_then(read_content);
+    let content = fields.require("content").map(|field| match field.node.kind {
+        NodeKind::Sequence(_) => non_empty(field)?.into_iter().map(read_part).collect(),
+        _ => read_part(field).map(|part| vec![part]),
+    });
     fields.finish();
-    let content = content?;
-    let text = content.text()?;
-    let template = super::template(content)?;
-    let count = usize::from(template.has_references());
-    Some((Message { role: role?, content: text.to_owned() }, count))
+    Some(Message { role: role?, parts: content?? })
 }
 
-/// Reads text, or a mapping with text.
-fn read_content(field: Field<'_>) -> Option<Field<'_>> {
+/// Reads a part of a message: text, or a mapping with text, an image or audio.
+fn read_part(field: Field<'_>) -> Option<Part> {
     if !field.is_mapping() {
-        return Some(field);
+        field.text()?;
+        return super::template(field).map(Part::Text);
     }
     let mut fields = field.fields("this content")?;
-    if let Some(kind) = fields.require("type") {
-        kind.choice(&[("input_text", ()), ("output_text", ())]);
-    }
-    let text = fields.require("text");
+    type Read = fn(&mut Fields<'_>) -> Option<Part>;
+    let types: [(&str, Read); 4] = [
+        ("input_text", read_text),
+        ("output_text", read_text),
+        ("input_image", read_image),
+        ("input_audio", read_audio),
+    ];
+    let read = fields.require("type")?.choice(&types)?;
+    let part = read(&mut fields);
     fields.finish();
-    text
+    part
+}
+
+fn read_text(fields: &mut Fields<'_>) -> Option<Part> {
+    let field = fields.require("text")?;
+    field.text()?;
+    super::template(field).map(Part::Text)
+}
+
+fn read_image(fields: &mut Fields<'_>) -> Option<Part> {
+    let url = fields.require("image_url");
+    let details = ["auto", "low", "high"].map(|name| (name, name));
+    let detail = match fields.take("detail") {
+        Some(field) => Some(field.choice(&details)?),
+        None => None,
+    };
+    let url = url?;
+    url.text()?;
+    Some(Part::Image { url: super::template(url)?, detail })
+}
+
+fn read_audio(fields: &mut Fields<'_>) -> Option<Part> {
+    let audio = fields.require("input_audio")?;
+    let mut fields = audio.fields("`input_audio`")?;
+    let data = fields.require("data").and_then(|field| field.text());
+    let formats = ["mp3", "wav"].map(|name| (name, name));
+    let format = fields.require("format").and_then(|field| field.choice(&formats));
+    fields.finish();
+    Some(Part::Audio { data: data?.to_owned(), format: format? })
 }
 
 /// Reads unique texts.
@@ -151,24 +150,64 @@ pub(super) fn read_score_model(fields: &mut Fields<'_>) -> Option<ScoreModel> {
     let model = fields.require("model").and_then(|field| field.text());
     let input = fields.require("input").and_then(read_input);
     let range = fields.take("range").map(|field| (field, read_range(field)));
-    let pass_threshold = fields.take("pass_threshold").and_then(|field| match field.number() {
-        Some(number) => Some(number),
-        None => field.expected("a number").none(),
+    let pass_threshold = fields.take("pass_threshold").and_then(|field| {
+        let number = field.number().filter(|number| number.is_finite());
+        if number.is_none() {
+            field.expected("a number");
+        }
+        number
     });
-    let sampling_params = fields.take("sampling_params").and_then(|field| field.object());
+    let params = match fields.take("sampling_params") {
+        Some(field) => read_params(field),
+        None => Some(SamplingParams::default()),
+    };
+    let range = range.map_or(Some((0.0, 1.0)), |(_, range)| range);
     Some(ScoreModel {
         model: model?.to_owned(),
         input: input?,
-        range: range.map_or(Some((0.0, 1.0)), |(_, range)| range)?,
+        range: range?,
         pass_threshold,
-        sampling_params: sampling_params.unwrap_or_default(),
+        params: params?,
     })
 }
 
+/// Reads the parameters of requests, which have the names of the API.
+fn read_params(field: Field<'_>) -> Option<SamplingParams> {
+    let before = field.problems.count();
+    let mut fields = field.fields("`sampling_params`")?;
+    let mut number = |key, range: RangeInclusive<f64>| {
+        let field: Field<'_> = fields.take(key)?;
+        let number = field.number().filter(|number| range.contains(number));
+        if number.is_none() {
+            let (least, greatest) = (range.start(), range.end());
+            field.expected(&format!("a number in {least}..={greatest}"));
+        }
+        number
+    };
+    let (temperature, top_p) = (number("temperature", 0.0..=2.0), number("top_p", 0.0..=1.0));
+    let seed = fields.take("seed").and_then(|field| match field.node.kind {
+        NodeKind::Scalar(Value::Int(seed)) => Some(seed),
+        _ => field.expected("a whole number").none(),
+    });
+    let most = "a whole number of tokens, at least 1";
+    // The name of the API has this plural.
+    let max_tokens = fields.take("max_completions_tokens");
+    let max_tokens = max_tokens.and_then(|field| field.at_least(1, most, "1024"));
+    let effort = fields.take("reasoning_effort");
+    let reasoning_effort = effort.and_then(|field| field.choice(&EFFORTS.map(|name| (name, name))));
+    fields.finish_leniently(&[]);
+    let params = SamplingParams { seed, temperature, top_p, max_tokens, reasoning_effort };
+    (field.problems.count() == before).then_some(params)
+}
+
 fn read_range(field: Field<'_>) -> Option<(f64, f64)> {
-    let limits: Vec<f64> = field.items()?.iter().filter_map(|item| item.number()).collect();
+    let limits: Vec<Option<f64>> = field.items()?.iter().map(|item| item.number()).collect();
     match limits[..] {
-        [least, greatest] if least < greatest => Some((least, greatest)),
+        [Some(least), Some(greatest)]
+            if least < greatest && least.is_finite() && greatest.is_finite() =>
+        {
+            Some((least, greatest))
+        }
         _ => field
             .add("`range` must be two numbers, the lesser one first")
             .hint("e.g. [0, 10]")

@@ -1,6 +1,10 @@
 //! Graders of OpenAI, which are read and checked.
 
 use super::*;
+use crate::{
+    config::Execution,
+    metric::grader::{Grader, Part},
+};
 
 #[test]
 fn graders_of_openai_read() {
@@ -13,21 +17,14 @@ fn graders_of_openai_read() {
     let config = parse(text);
     let EvaluatorKind::OpenAiEval(similar) = &config.evaluators[0].kind else { panic!() };
     assert_eq!((similar.threshold, similar.timeout), (0.8, Duration::from_secs(120)));
-    let Grader::Local(grader) = &similar.grader else { panic!() };
-    assert_eq!(grader.kind(), "text_similarity");
+    assert_eq!((similar.grader.kind(), similar.execution), ("text_similarity", Execution::Local));
     let EvaluatorKind::OpenAiEval(labels) = &config.evaluators[1].kind else { panic!() };
     assert_eq!((labels.threshold, labels.timeout), (0.5, Duration::from_secs(60)));
     let Grader::LabelModel(model) = &labels.grader else { panic!() };
-    assert_eq!(model.input[1].content, "Is {{ item.actual_response }} kind?");
+    let [Part::Text(text)] = &model.input[1].parts[..] else { panic!() };
+    assert!(text.has_references());
     assert_eq!(model.input[0].role, "developer");
     assert_eq!(config.warnings, []);
-
-    let error = config.ensure_runnable().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "eval_config.yaml:5:9: `kind` is a label_model, and no model can be asked by this version (write a `type: code` \
-         evaluator that asks the model)"
-    );
     let mut config = Config { eval_set: None, ..config };
     let error = config.ensure_runnable().unwrap_err().to_string();
     assert!(
@@ -55,8 +52,8 @@ fn graders_of_openai_are_checked() {
     for problem in [
         "c.yaml:4:14: `threshold` must be in 0..=1, not 2",
         "c.yaml:5:12: `timeout` must be a whole number of seconds, at least 1 (for example 30)",
-        "c.yaml:6:3: unknown key `path` in this evaluator (known keys: name, type, execution, threshold, timeout, grader, \
-         missing_turns)",
+        "c.yaml:6:3: unknown key `path` in this evaluator (known keys: name, type, execution, threshold, timeout, base_url, \
+         api_key_env, judge, grader, missing_turns)",
         "c.yaml:9:24: `evaluation_metric` must be one of fuzzy_match, bleu, ",
         "not `rouge_6` (did you mean `rouge_1`?)",
         "c.yaml:10:16: `reference` refers to `{{ item.exp }}`, but `item` has no `exp` (it has actual_response, \
@@ -87,7 +84,7 @@ fn graders_of_openai_are_checked() {
         warned(&format!("threshold: 0.5, {grader}, passing_labels: [a]}}")),
         [
             "every label passes, so that no turn can fail",
-            "`threshold` has no effect with a label_model"
+            "`threshold` has no effect with this label_model"
         ]
     );
     let silent = "evaluators: [{name: a, type: openai_eval, grader: {type: label_model, model: m, labels: [a, b], \
@@ -146,7 +143,10 @@ fn mistakes_of_graders_without_a_model_are_found() {
             "{type: string_check, operation: eq, pass_threshold: 1}",
             "a turn passes if the check holds",
         ),
-        ("{type: string_check, operation: eq, labels: [a]}", "unknown key `labels`"),
+        (
+            "{type: string_check, operation: eq, labels: [a]}",
+            "`labels` does not belong to this grader",
+        ),
         (
             "{type: string_check, operation: eq, reference: '{{ item.x'}",
             "has a `{{` without its `}}`",
@@ -179,30 +179,91 @@ fn mistakes_of_graders_without_a_model_are_found() {
 }
 
 #[test]
-fn what_needs_a_model_or_a_server_is_refused() {
-    let input = "model: m, input: [{role: user, content: '{{ item.actual_response }}'}]";
-    for (grader, reason) in [
+fn unknown_keys_of_graders_are_warnings() {
+    let config = parse(&entry("{type: string_check, operation: eq, colour: red, oparation: ne}"));
+    let warnings: Vec<String> = config.warnings.iter().map(|it| format!("{it:?}")).collect();
+    assert!(warnings[0].contains("unknown key `colour` in this grader is ignored"), "{warnings:?}");
+    assert!(warnings[1].contains("did you mean `operation`?"), "{warnings:?}");
+}
+
+#[test]
+fn graders_that_ask_models_are_checked() {
+    let with = |more: &str| format!("{{type: score_model, model: m, {more}}}");
+    let input = "input: [{role: user, content: '{{ item.actual_response }}'}]";
+    for (more, problem) in [
+        ("range: [0, 1]".to_owned(), "the key `input` is missing"),
+        (format!("range: [1, 0], {input}"), "`range` must be two numbers"),
+        (format!("range: [0, x], {input}"), "`range` must be two numbers"),
+        (format!("range: [0, .inf], {input}"), "`range` must be two numbers"),
+        (format!("sampling_params: {{temperature: 3}}, {input}"), "a number in 0..=2"),
+        (format!("sampling_params: {{seed: x}}, {input}"), "a whole number"),
+        (format!("sampling_params: {{max_completions_tokens: 0}}, {input}"), "at least 1"),
+        (format!("sampling_params: {{reasoning_effort: hig}}, {input}"), "did you mean `high`?"),
         (
-            "{type: text_similarity, evaluation_metric: cosine}".to_owned(),
-            "`cosine:tf` compares counts of words",
+            "input: [{role: user, content: [{type: input_image}, '{{ item.user_content }}']}]"
+                .to_owned(),
+            "`image_url` is missing",
         ),
-        (format!("{{type: score_model, range: [0, 5], {input}}}"), "no model can be asked"),
-        ("{type: python, source: 'def grade(sample, item): return 1'}".to_owned(), "`type: code`"),
         (
-            format!(
-                "{{type: multi, calculate_output: x, graders: {{x: {{type: score_model, {input}}}}}}}"
-            ),
-            "is a multi grader with a part",
+            "input: [{role: user, content: {type: input_vidio, text: x}}]".to_owned(),
+            "must be one of input_text",
+        ),
+        ("input: [{role: user, content: []}]".to_owned(), "`content` is empty"),
+        (format!("labels: [a], {input}"), "`labels` does not belong to this grader"),
+    ] {
+        let found = problems(&entry(&with(&more)));
+        assert!(found.contains(problem), "{more}\n{found}");
+    }
+    let config = parse(&entry(&with(&format!(
+        "sampling_params: {{colour: 1, max_completion_tokens: 5}}, {input}"
+    ))));
+    let warnings = format!("{:?}", config.warnings);
+    assert!(warnings.contains("did you mean `max_completions_tokens`?"), "{warnings}");
+    for (source, problem) in
+        [("''", "`source`"), ("'def score(): pass'", "does not define `grade`")]
+    {
+        let found = problems(&entry(&format!("{{type: python, source: {source}}}")));
+        assert!(found.contains(problem), "{source}\n{found}");
+    }
+}
+
+#[test]
+fn servers_cannot_be_given_every_grader() {
+    let api = |grader: &str| entry(grader).replace("grader:", "execution: api, grader:");
+    for (grader, problem) in [
+        (
+            "{type: text_similarity, evaluation_metric: 'rouge_1:char'}",
+            "is a variant of this program",
+        ),
+        (
+            "{type: string_check, operation: eq, input: '{{ sample.output_tools }}'}",
+            "has no sample",
+        ),
+        (
+            "{type: string_check, operation: eq, input: '{{ item.tool_calls[0].name }}'}",
+            "refers to a part of",
+        ),
+        (
+            "{type: multi, graders: {x: {type: string_check, operation: eq}}, calculate_output: x}",
+            "a multi grader cannot",
+        ),
+        (
+            "{type: python, source: 'def grade(sample, item): return sample[\"output_text\"]'}",
+            "names `output_text`",
         ),
     ] {
-        let error = parse(&entry(&grader)).ensure_runnable().unwrap_err().to_string();
-        assert!(error.contains(reason), "{error}");
+        let found = problems(&api(grader));
+        assert!(
+            found.contains(problem) && found.contains("`execution: local`"),
+            "{grader}\n{found}"
+        );
     }
-    let api =
-        entry("{type: string_check, operation: eq}").replace("grader:", "execution: api, grader:");
-    let error = parse(&api).ensure_runnable().unwrap_err().to_string();
+    parse(&api("{type: text_similarity, evaluation_metric: cosine}"));
+    let key = entry("{type: string_check, operation: eq}")
+        .replace("grader:", "api_key_env: 'sk-123456', grader:");
+    let found = problems(&key);
     assert!(
-        error.contains("`a` has `execution: api`") && error.contains("`execution: local`"),
-        "{error}"
+        found.contains("is the name of a variable of the environment") && !found.contains("sk-1"),
+        "{found}"
     );
 }

@@ -99,12 +99,3 @@ fn settings_of_single_metrics_are_checked() {
         "c.yaml:1:14: the key `name` is missing in this evaluator"
     );
 }
-
-#[test]
-fn a_metric_that_no_recording_can_be_judged_by_is_refused() {
-    assert_eq!(
-        problems("evaluators: [{name: per_turn_user_simulator_quality_v1, type: builtin}]"),
-        "c.yaml:1:63: `per_turn_user_simulator_quality_v1` cannot be used here: it judges a simulated user, and a \
-         recording has none"
-    );
-}

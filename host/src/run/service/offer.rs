@@ -153,7 +153,7 @@ impl Service {
                 let contract = program.contract;
                 (program, contract)
             }
-            Work::Metric { .. } | Work::Judge(_) => {
+            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) => {
                 self.passed_over.push(format!(
                     "{name} is a built-in metric, which is computed from recordings; it is not offered"
                 ));
@@ -212,7 +212,7 @@ impl Service {
         let is_foreign = described.contract != Contract::Agentevals.name();
         // The number of documents is not known.
         let mut ready = PreparedEvaluator::new(planned, runner, usize::MAX);
-        let may_stay = description.is_some_and(Description::numbers);
+        let may_stay = description.is_some_and(|it| it.numbers() && ready.may_stream(it));
         let expected = if is_foreign { Expected::Anything } else { Expected::Result };
         ready.keep_warm(may_stay, expected, &self.permits);
         let offered = Offered { threshold: defaults.threshold, ..described.clone() };

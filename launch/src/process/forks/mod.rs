@@ -11,7 +11,7 @@
 //! | host | the greeting | what the server has to know |
 //! | server | `ready` | it waits for requests, and has closed its standard output and error |
 //! | server | `unusual REASON` | it cannot serve, and exits |
-//! | host | one byte, no line end | a request, with four descriptors: the standard streams, and a socket for the following lines |
+//! | host | one byte, no line end | a request, with five descriptors: the standard streams, a socket for the following lines, and a pipe with the variables of this process, each as `NAME=VALUE` and a NUL character |
 //!
 //! Lines on the socket of a request:
 //!

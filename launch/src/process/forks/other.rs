@@ -24,7 +24,13 @@ impl ForkServer {
     /// # Errors
     ///
     /// None.
-    pub async fn run(&self, _: &[u8], _: &Limits, _: &Cancellation) -> Result<Outcome, ForkError> {
+    pub async fn run(
+        &self,
+        _: &[u8],
+        _: &[(String, String)],
+        _: &Limits,
+        _: &Cancellation,
+    ) -> Result<Outcome, ForkError> {
         match *self {}
     }
 

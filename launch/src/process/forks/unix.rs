@@ -1,7 +1,7 @@
 //! The fork server and its forked processes on Unix.
 
 use std::{
-    io::{self, ErrorKind, IoSlice, pipe},
+    io::{self, ErrorKind, IoSlice, Write as _, pipe},
     mem::{self, MaybeUninit},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     process::Stdio,
@@ -30,6 +30,9 @@ use crate::process::{
 
 /// Time limit for a fork. It takes some milliseconds, unless the machine is very busy.
 const FORK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Maximum length of the variables of a process, which a pipe on every system has room for.
+const VARIABLES: usize = 4 << 10;
 
 /// Bytes kept of what a server printed before it was ready, for messages.
 const PRINTED: usize = 1 << 10;
@@ -97,8 +100,8 @@ impl ForkServer {
         Err(ForkError::Unusual { reason })
     }
 
-    /// Forks a process, writes `input` to its standard input, reads its outputs, and supervises it to its end, as
-    /// [`run`](crate::process::run) does.
+    /// Forks a process with these variables in addition to those of the server, writes `input` to its standard input, reads
+    /// its outputs, and supervises it to its end, as [`run`](crate::process::run) does.
     ///
     /// # Errors
     ///
@@ -107,6 +110,7 @@ impl ForkServer {
     pub async fn run(
         &self,
         input: &[u8],
+        variables: &[(String, String)],
         limits: &Limits,
         cancellation: &Cancellation,
     ) -> Result<Outcome, ForkError> {
@@ -117,7 +121,7 @@ impl ForkServer {
         let forked = tokio::select! {
             biased;
             () = cancellation.cancelled() => return Ok(nothing(start_time, Ending::Cancelled)),
-            forked = timeout(FORK_PATIENCE, self.fork()) => {
+            forked = timeout(FORK_PATIENCE, self.fork(variables)) => {
                 forked.unwrap_or_else(|_| Err(died("it does not answer")))?
             }
         };
@@ -136,10 +140,11 @@ impl ForkServer {
         let _ = self.started.reap();
     }
 
-    async fn fork(&self) -> Result<(Started, Pipes), ForkError> {
+    async fn fork(&self, variables: &[(String, String)]) -> Result<(Started, Pipes), ForkError> {
         let (their_stdin, stdin) = pipe().map_err(no_descriptors)?;
         let (stdout, their_stdout) = pipe().map_err(no_descriptors)?;
         let (stderr, their_stderr) = pipe().map_err(no_descriptors)?;
+        let variables = pipe_with(variables).map_err(no_descriptors)?;
         let (mut status, theirs) = UnixStream::pair().map_err(no_descriptors)?;
         let theirs = theirs.into_std().map_err(no_descriptors)?;
         // The server expects a blocking socket.
@@ -149,11 +154,12 @@ impl ForkServer {
             their_stdout.as_fd(),
             their_stderr.as_fd(),
             theirs.as_fd(),
+            variables.as_fd(),
         ])
         .await
         .map_err(|error| died(&error.to_string()))?;
         // Our copies would keep the pipes open after the process has closed its own.
-        drop((their_stdin, their_stdout, their_stderr, theirs));
+        drop((their_stdin, their_stdout, their_stderr, theirs, variables));
 
         let mut received = Vec::new();
         let said = line(&mut status, &mut received).await.ok_or_else(|| died("it is gone"))?;
@@ -185,9 +191,9 @@ impl ForkServer {
     }
 
     /// Sends a request with its descriptors.
-    async fn request(&self, descriptors: [BorrowedFd<'_>; 4]) -> io::Result<()> {
+    async fn request(&self, descriptors: [BorrowedFd<'_>; 5]) -> io::Result<()> {
         let send = || {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
             let mut ancillary = SendAncillaryBuffer::new(&mut space);
             if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
                 return Err(io::Error::other("no room for descriptors"));
@@ -207,6 +213,17 @@ fn pipes(stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<Pipes> 
         stdout: Some(ChildStdout::from_std(stdout.into())?),
         stderr: Some(ChildStderr::from_std(stderr.into())?),
     })
+}
+
+/// Returns a pipe that contains the variables. They fit into the buffer of a pipe, and are few.
+fn pipe_with(variables: &[(String, String)]) -> io::Result<OwnedFd> {
+    let (reader, mut writer) = pipe()?;
+    let text: String = variables.iter().map(|(name, value)| format!("{name}={value}\0")).collect();
+    if text.len() > VARIABLES {
+        return Err(io::Error::other("too many variables for a forked process"));
+    }
+    writer.write_all(text.as_bytes())?;
+    Ok(reader.into())
 }
 
 fn died(how: &str) -> ForkError {

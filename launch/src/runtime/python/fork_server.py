@@ -11,7 +11,8 @@ Standard input is a socket to the host, which started this interpreter:
     host    pythonpath =<hex> | -              the variable as the evaluator is to see it, or that it is not set
     server  ready                              the imports are done; standard output and error are closed
     server  unusual <reason>                   nothing can be forked here; the server exits
-    host    f                                  a request, sent with four descriptors: the standard streams, and a socket
+    host    f                                  a request, sent with five descriptors: the standard streams, a socket,
+                                               and a pipe with variables of the process, NAME=VALUE and a NUL each
 
 On the socket of a request:
 
@@ -302,7 +303,7 @@ class Server:
         """Reads requests of the host; returns true in a fork."""
         socket = self.socket
         try:
-            data, ancillary, _, _ = self.control.recvmsg(64, socket.CMSG_SPACE(4 * 253))
+            data, ancillary, _, _ = self.control.recvmsg(64, socket.CMSG_SPACE(4 * 250))
         except InterruptedError:
             return False
         except OSError:
@@ -314,12 +315,12 @@ class Server:
         if not data:
             self.end()
         for _ in data:
-            descriptors, self.received = self.received[:4], self.received[4:]
-            if len(descriptors) == 4 and self.fork(*descriptors):
+            descriptors, self.received = self.received[:5], self.received[5:]
+            if len(descriptors) == 5 and self.fork(*descriptors):
                 return True
         return False
 
-    def fork(self, stdin, stdout, stderr, status):
+    def fork(self, stdin, stdout, stderr, status, variables):
         """Forks a process; returns true in that process."""
         status = self.socket.socket(fileno=status)
         try:
@@ -334,9 +335,9 @@ class Server:
             pid = None
         if pid == 0:
             os.close(opener)
-            self.become(gate, stdin, stdout, stderr, status)
+            self.become(gate, stdin, stdout, stderr, status, variables)
             return True
-        for descriptor in (stdin, stdout, stderr):
+        for descriptor in (stdin, stdout, stderr, variables):
             os.close(descriptor)
         if pid is not None:
             try:
@@ -350,7 +351,7 @@ class Server:
             self.say(status, "started %d" % pid)
         return False
 
-    def become(self, gate, stdin, stdout, stderr, status):
+    def become(self, gate, stdin, stdout, stderr, status, variables):
         """Restores in this fork the state of the interpreter before it became a server."""
         os.setpgid(0, 0)
         status.close()
@@ -363,6 +364,7 @@ class Server:
         if not os.read(gate, 1):
             os._exit(1)
         os.close(gate)
+        self.set_variables(variables)
         self.signal.set_wakeup_fd(-1)
         self.signal.signal(self.signal.SIGCHLD, self.signal.SIG_DFL)
         self.signal.pthread_sigmask(self.signal.SIG_SETMASK, self.blocked)
@@ -377,6 +379,19 @@ class Server:
         main.__dict__.clear()
         main.__dict__.update(sys.modules["__main__"].__dict__)
         sys.modules["__main__"] = main
+
+    def set_variables(self, pipe):
+        """Sets the variables of this process, which the host has written before it sent the request."""
+        text = b""
+        while True:
+            part = os.read(pipe, 65536)
+            if not part:
+                break
+            text += part
+        os.close(pipe)
+        for variable in text.split(b"\0")[:-1]:
+            name, _, value = variable.partition(b"=")
+            os.environb[name] = value
 
     def look_for_the_dead(self):
         """Reports dead processes to the host, and leaves them unreaped until it has answered."""

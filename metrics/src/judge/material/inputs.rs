@@ -143,6 +143,16 @@ pub(in crate::judge) fn steps(turn: &JudgedTurn) -> String {
     to_indented(&object([("tool_calls_and_response", Value::Array(steps.collect()))]))
 }
 
+/// Returns the tool calls, a line each.
+pub(in crate::judge) fn tool_calls(turn: &JudgedTurn) -> String {
+    let contents = turn.steps.events().iter().filter_map(|event| event.content.as_ref());
+    let lines = contents.flat_map(Content::calls).map(|call| {
+        format!("- {}({})", call.name.as_deref().unwrap_or("None"), members(&call.args))
+    });
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() { NO_STEPS.to_owned() } else { lines.join("\n") }
+}
+
 /// Returns the sources that models searched as JSON.
 pub(in crate::judge) fn grounding(events: &[Event]) -> String {
     let searched = events.iter().enumerate().filter_map(|(step, event)| {

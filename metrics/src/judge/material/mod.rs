@@ -10,7 +10,7 @@ use evaluator_json::Value;
 pub(super) use inputs::{NO_GROUNDING, NO_STEPS, NO_TOOLS};
 pub(super) use inputs::{
     agent_definitions, agent_instructions, context, developer_instructions, dialogue, grounding,
-    response, steps, tool_declarations,
+    response, steps, tool_calls, tool_declarations,
 };
 #[cfg(test)]
 pub(super) use recorded::ordered;

@@ -1,12 +1,9 @@
 //! Verdicts about rubrics: one block of labelled lines per rubric.
 
-use std::{ops::Range, sync::LazyLock};
+use std::ops::Range;
 
 use evaluator_json::{is_space, strip};
-use regex_lite::Regex;
 use unicode_normalization::UnicodeNormalization;
-
-use super::pattern;
 
 /// What a judge says about one rubric.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,29 +18,32 @@ pub struct RubricBlock {
     pub score: Option<f64>,
 }
 
-static ID: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[~]*ID: (.*)"));
-static PROPERTY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[~]*Property: (.*)"));
-static RATIONALE: LazyLock<Regex> = LazyLock::new(|| pattern(r"Rationale: (.*)"));
-static VERDICT: LazyLock<Regex> = LazyLock::new(|| pattern(r"Verdict: (.*)"));
-
-/// Returns the position of each line that matches and its text without blanks around it.
-fn lines<'t>(pattern: &Regex, reply: &'t str) -> Vec<(Range<usize>, &'t str)> {
-    let captures = pattern.captures_iter(reply);
-    captures
-        .filter_map(|captures| Some((captures.get(0)?.range(), strip(captures.get(1)?.as_str()))))
-        .collect()
+/// Returns the place of each line with the label and the text behind it, without blanks around it. Only blanks may stand before
+/// the label, unless it may be `anywhere`.
+fn lines<'t>(reply: &'t str, label: &str, anywhere: bool) -> Vec<(Range<usize>, &'t str)> {
+    let mut end = 0;
+    let lines = reply.split('\n').map(|line| {
+        let start = end;
+        end += line.len() + 1;
+        (start..start + line.len(), line)
+    });
+    let behind = |line: &'t str| match anywhere {
+        true => line.split_once(label).map(|(_, text)| text),
+        false => line.trim_start_matches(is_space).strip_prefix(label),
+    };
+    lines.filter_map(|(place, line)| Some((place, strip(behind(line)?)))).collect()
 }
 
 /// Returns the blocks of a reply; none if the reply cannot be read.
 #[must_use]
 pub fn rubric_blocks(reply: &str) -> Vec<RubricBlock> {
-    let properties = lines(&PROPERTY, reply);
-    let rationales = lines(&RATIONALE, reply);
-    let verdicts = lines(&VERDICT, reply);
+    let properties = lines(reply, "Property: ", false);
+    let rationales = lines(reply, "Rationale: ", true);
+    let verdicts = lines(reply, "Verdict: ", true);
     if properties.len() != rationales.len() || properties.len() != verdicts.len() {
         return Vec::new();
     }
-    let ids = lines(&ID, reply);
+    let ids = lines(reply, "ID: ", false);
     let mut previous = 0;
     let mut blocks = Vec::with_capacity(properties.len());
     for (((line, property), (_, rationale)), (_, verdict)) in

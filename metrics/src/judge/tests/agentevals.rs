@@ -54,7 +54,6 @@ fn is_refused(evaluator: &Value) -> bool {
         .map(|(key, value)| (key.clone(), value.clone()));
     let settings = settings.collect();
     metrics.configured(name, &settings).is_err()
-        || metrics.get(name).is_ok_and(|metric| metric.unsuitable().is_some())
 }
 
 fn compare(

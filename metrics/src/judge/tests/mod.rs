@@ -1,12 +1,14 @@
 //! Vectors of judge metrics: results of the original software with a scripted judge.
 
 mod agentevals;
+mod llm_judge;
 mod material;
 mod metrics;
 mod outcome;
 mod parsers;
 mod prompts;
 mod rules;
+mod schemes;
 
 use std::{env, fs, path::PathBuf};
 

@@ -7,12 +7,22 @@ use std::{
     process::{Command, Stdio},
 };
 
+use evaluator_protocol::{Number, TargetAccess};
 use serde_json::Value;
 
 use super::proxy::{Proxy, TOKEN, response};
 
 /// What a program prints and says on standard error, given a document and the variables of a host.
 fn program(fixture: &str, document: &str, variables: &[(&str, &str)]) -> (String, String) {
+    run(fixture, &[], document, variables)
+}
+
+fn run(
+    fixture: &str,
+    arguments: &[&str],
+    input: &str,
+    variables: &[(&str, &str)],
+) -> (String, String) {
     const NAMES: [&str; 4] = [
         "AGENTV_PROVIDER_PROXY_URL",
         "AGENTV_PROVIDER_PROXY_TOKEN",
@@ -31,6 +41,7 @@ fn program(fixture: &str, document: &str, variables: &[(&str, &str)]) -> (String
         command.env_remove(name);
     });
     let mut child = command
+        .args(arguments)
         .env("FIXTURE", fixture)
         .envs(variables.iter().copied())
         // Which would lead elsewhere.
@@ -41,7 +52,7 @@ fn program(fixture: &str, document: &str, variables: &[(&str, &str)]) -> (String
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(document.as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let (mut stdout, mut stderr) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
@@ -109,4 +120,41 @@ fn a_proxy_that_cannot_be_used_is_an_error_also_where_none_is_needed() {
         assert_eq!(stdout, "", "{url}");
         assert!(stderr.contains(message) && !stderr.contains(TOKEN), "{url}: {stderr}");
     }
+}
+
+#[test]
+fn a_document_of_a_stream_has_a_proxy_of_its_own() {
+    let describe = run("optional", &["--describe"], "", &[]).0;
+    assert!(describe.contains(r#""capabilities":["stream","numbered","target"]"#), "{describe}");
+    let said = |text: &str| {
+        let body = serde_json::json!({"output": [], "rawText": text}).to_string();
+        Proxy::replying(response("200 OK", &body), 100)
+    };
+    let (yes, no, environment) = (said("yes"), said("no"), said("yes"));
+    let tokens = ["a", "b"].map(|digit| digit.repeat(64));
+    let document = PROGRAMS[0].1;
+    let input = format!(
+        "{}0 {document}\n{}1 {document}\n2 {document}\n{}4 {document}\n",
+        TargetAccess::new(yes.url(), &tokens[0]).to_line(Number(0)),
+        TargetAccess::new(no.url(), &tokens[1]).to_line(Number(1)),
+        // Of a document that does not follow.
+        TargetAccess::new("http://127.0.0.1:9", "x").to_line(Number(3)),
+    );
+    let variables =
+        [("AGENTV_TARGET_PROXY_URL", &*environment.url()), ("AGENTV_TARGET_PROXY_TOKEN", TOKEN)];
+    let (stdout, stderr) = run("optional", &["--stream"], &input, &variables);
+    let scores: Vec<_> = stdout.lines().map(|line| score(&line[2..])).collect();
+    // The environment is asked once and answers one connection, so the last document has an error.
+    assert_eq!(scores, [Some(1.0), Some(0.0), Some(1.0), None], "{stdout}{stderr}");
+    for (proxy, token) in [(yes, &*tokens[0]), (no, &tokens[1]), (environment, TOKEN)] {
+        let expected = format!("Bearer {token}");
+        assert_eq!(proxy.received().header("authorization"), Some(&*expected));
+    }
+    assert!(!format!("{stdout}{stderr}").contains(&tokens[0]));
+}
+
+#[test]
+fn a_line_that_only_looks_like_an_access_is_answered() {
+    let (stdout, _) = run("optional", &["--stream"], "\u{1e}{}\n\u{1e}7 {}\n", &[]);
+    assert_eq!(stdout.matches(r#""kind":"input""#).count(), 2, "{stdout}");
 }

@@ -1,7 +1,5 @@
 """Anthropic's client library. Its releases write spans of their own, without content, next to an instrumentation's."""
 
-from contextlib import contextmanager
-
 FRAMEWORK = "anthropic"
 PACKAGES = ["anthropic"]
 OPENINFERENCE = "openinference-instrumentation-anthropic"
@@ -26,11 +24,5 @@ def agent(context):
     return Messages(Anthropic(), context.system, context.tools.run).say
 
 
-@contextmanager
 def around_turn(context):
-    with context.request_span():
-        if context.name == "anthropic-openinference":
-            with context.session():
-                yield
-        else:
-            yield
+    return context.request()

@@ -1,7 +1,5 @@
 """AutoGen's AgentChat, which traces itself without any content; OpenInference adds it."""
 
-from contextlib import nullcontext
-
 FRAMEWORK = "autogen-agentchat"
 PACKAGES = ["autogen-agentchat", "autogen-ext[openai]"]
 OPENINFERENCE = "openinference-instrumentation-autogen-agentchat"
@@ -12,7 +10,7 @@ PRODUCERS = {
 
 
 def around_turn(context):
-    return context.session() if context.name == "autogen-openinference" else nullcontext()
+    return context.session()
 
 
 def agent(context):

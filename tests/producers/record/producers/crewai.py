@@ -1,7 +1,5 @@
 """CrewAI: a crew of one agent with one task per turn."""
 
-from contextlib import nullcontext
-
 FRAMEWORK = "crewai"
 OPENINFERENCE = "openinference-instrumentation-crewai"
 TRACELOOP = "opentelemetry-instrumentation-crewai"
@@ -18,7 +16,7 @@ PRODUCERS = {
 
 
 def around_turn(context):
-    return context.session() if context.name == "crewai-openinference" else nullcontext()
+    return context.session()
 
 
 def agent(context):

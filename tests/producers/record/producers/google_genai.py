@@ -1,7 +1,5 @@
 """Google's Gen AI client library in a loop of tool calls."""
 
-from contextlib import contextmanager
-
 FRAMEWORK = "google-genai"
 PACKAGES = ["google-genai"]
 OPENINFERENCE = "openinference-instrumentation-google-genai"
@@ -36,11 +34,5 @@ def agent(context):
     return Contents(client, context.system, context.tools.run).say
 
 
-@contextmanager
 def around_turn(context):
-    with context.request_span():
-        if context.name == "google-genai-openinference":
-            with context.session():
-                yield
-        else:
-            yield
+    return context.request()

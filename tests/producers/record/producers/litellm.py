@@ -38,12 +38,9 @@ def agent(context):
 
 @contextmanager
 def around_turn(context):
-    with context.request_span():
-        if context.name == "litellm-openinference":
-            with context.session():
-                yield
-        else:
-            yield
+    with context.request():
+        yield
+        if context.name == "litellm":
             # The callback runs on a thread of its own.
             import time
 

@@ -1,7 +1,5 @@
 """LlamaIndex's FunctionAgent."""
 
-from contextlib import nullcontext
-
 FRAMEWORK = "llama-index"
 DISTRIBUTION = "llama-index-core"
 OPENINFERENCE = "openinference-instrumentation-llama-index"
@@ -14,7 +12,7 @@ PRODUCERS = {
 
 
 def around_turn(context):
-    return context.session() if context.name == "llama-index-openinference" else nullcontext()
+    return context.session()
 
 
 def agent(context):

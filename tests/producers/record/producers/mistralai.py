@@ -1,6 +1,5 @@
 """Mistral's client library in a loop of tool calls."""
 
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 FRAMEWORK = "mistralai"
@@ -33,11 +32,5 @@ def agent(context):
     return Chat(SimpleNamespace(chat=SimpleNamespace(completions=completions)), context.system, context.tools.run).say
 
 
-@contextmanager
 def around_turn(context):
-    with context.request_span():
-        if context.name == "mistralai-openinference":
-            with context.session():
-                yield
-        else:
-            yield
+    return context.request()

@@ -1,7 +1,5 @@
 """OpenAI's client library in a loop of tool calls: chat completions, the same streamed, and responses."""
 
-from contextlib import contextmanager
-
 FRAMEWORK = "openai"
 PACKAGES = ["openai"]
 OPENINFERENCE = "openinference-instrumentation-openai"
@@ -83,17 +81,9 @@ def instrumentor(package: str):
     return OpenAIInstrumentor()
 
 
-@contextmanager
 def around_turn(context):
     if context.settings["package"] == "logfire":
         import logfire
 
-        with logfire.span("POST /chat"):
-            yield
-        return
-    with context.request_span():
-        if context.settings["package"] == OPENINFERENCE:
-            with context.session():
-                yield
-        else:
-            yield
+        return logfire.span("POST /chat")
+    return context.request()

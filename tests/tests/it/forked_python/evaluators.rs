@@ -69,7 +69,8 @@ async fn a_file_that_changes_is_run_as_it_is() {
         assert_eq!((second.ending, second.stdout.head()), (Ending::Exited(2), &b"new\n"[..]));
         // A module that was imported ahead must not hide one that the evaluator would find.
         project.directory.file("here/json.py", "");
-        let error = server.run(input, &Limits::default(), &Cancellation::new()).await.unwrap_err();
+        let error =
+            server.run(input, &[], &Limits::default(), &Cancellation::new()).await.unwrap_err();
         assert_eq!(error.to_string(), "json.py is next to the evaluator");
     }
 }
@@ -148,5 +149,31 @@ async fn chance_is_not_shared() {
         drawn.sort();
         drawn.dedup();
         assert_eq!(drawn.len(), 15, "{drawn:?}");
+    }
+}
+
+#[tokio::test]
+async fn each_process_has_its_own_variables() {
+    const PRINT: &str = "import os, sys\nsys.stdin.read()\n\
+        print(os.environ.get('A'), os.popen('echo $A').read().strip(), os.environ['B'])\n";
+    for python in interpreters().await {
+        let mut project = Project::new(&python, SDK, PRINT);
+        project.command = project.command.clone().env("B", "outer");
+        let server = server(&project.command).await.unwrap();
+        for (variables, expected) in [
+            (vec![("A", "1=2"), ("B", "inner")], "1=2 1=2 inner\n"),
+            (vec![("A", "two words")], "two words two words outer\n"),
+            (vec![], "None  outer\n"),
+        ] {
+            let variables: Vec<_> = variables
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect();
+            let (limits, never) = (Limits::default(), Cancellation::new());
+            let outcome = server.run(b"{}", &variables, &limits, &never).await.unwrap();
+            let printed = String::from_utf8_lossy(outcome.stdout.head()).into_owned();
+            assert_eq!(printed, expected, "{}", outcome.stderr.text());
+        }
+        server.end(BOUNDED).await;
     }
 }

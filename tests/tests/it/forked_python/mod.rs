@@ -56,7 +56,7 @@ async fn server(command: &CommandSpec) -> Result<ForkServer, ForkError> {
 }
 
 async fn forked(server: &ForkServer, input: &[u8], limits: &Limits) -> Outcome {
-    server.run(input, limits, &Cancellation::new()).await.unwrap()
+    server.run(input, &[], limits, &Cancellation::new()).await.unwrap()
 }
 
 async fn started(command: &CommandSpec, input: &[u8], limits: &Limits) -> Outcome {

@@ -66,12 +66,12 @@ async fn a_fork_that_is_cancelled_or_dropped_is_ended() {
             tokio::time::sleep(Duration::from_millis(500)).await;
             cancellation.cancel();
         };
-        let (outcome, ()) = tokio::join!(server.run(b"", &limits, &cancellation), cancel);
+        let (outcome, ()) = tokio::join!(server.run(b"", &[], &limits, &cancellation), cancel);
         assert_eq!(outcome.unwrap().ending, Ending::Cancelled);
         assert_left(&directory, 1);
 
         let never = Cancellation::new();
-        let running = server.run(b"", &limits, &never);
+        let running = server.run(b"", &[], &limits, &never);
         assert!(tokio::time::timeout(Duration::from_millis(500), running).await.is_err());
         assert_left(&directory, 1);
     }
@@ -150,11 +150,11 @@ async fn a_server_that_dies_takes_its_forks_with_it_and_says_so() {
             }
             kill(number_in(&directory, "server"));
         };
-        let (outcome, ()) = tokio::join!(server.run(b"", &limits, &never), murder);
+        let (outcome, ()) = tokio::join!(server.run(b"", &[], &limits, &never), murder);
         let Ending::Lost { reason } = outcome.unwrap().ending else { panic!("not lost") };
         assert_eq!(reason, "the interpreter that it was forked from has died");
         assert_left(&directory, if cfg!(target_os = "linux") { 0 } else { 2 });
-        let error = server.run(b"", &limits, &never).await.unwrap_err();
+        let error = server.run(b"", &[], &limits, &never).await.unwrap_err();
         assert!(matches!(error, ForkError::Died { .. }), "{error}");
     }
 }
@@ -167,7 +167,7 @@ async fn forks_end_with_the_one_they_are_forked_for() {
         let server = std::sync::Arc::new(server);
         let running = std::sync::Arc::clone(&server);
         let task = tokio::spawn(async move {
-            running.run(b"", &Limits::with_timeout(BOUNDED), &Cancellation::new()).await
+            running.run(b"", &[], &Limits::with_timeout(BOUNDED), &Cancellation::new()).await
         });
         while living_in(&directory).len() < 3 && cfg!(target_os = "linux") {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -7,6 +7,7 @@
 //! `INTEROP=all` that is a failure.
 
 mod case;
+mod client;
 mod conversation;
 mod evaluators;
 mod expected;

@@ -4,6 +4,7 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
+    mem,
     ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
@@ -33,6 +34,8 @@ use crate::{
 
 /// Maximum number of bytes between two locations that are read in one piece, which is faster than to read twice.
 const GAP: u64 = 4096;
+/// Bytes that are read at a time if traces are read in the order of the file.
+const WINDOW: u64 = 64 << 10;
 /// Not the number of a trace.
 const NONE: u32 = u32::MAX;
 
@@ -82,6 +85,57 @@ pub(super) struct FileOnDisk {
     pub(super) format: &'static dyn Scan,
     /// Warnings of every trace.
     pub(super) warnings: Box<[String]>,
+}
+
+/// A file that is open, and the part of it that was read last.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    file: File,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl OpenFile {
+    fn new(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::open(path)?, start: 0, bytes: Vec::new() })
+    }
+
+    /// Returns true if the byte at this offset was read last, or follows what was read last.
+    pub(super) fn is_at(&self, offset: u64) -> bool {
+        !self.bytes.is_empty()
+            && (self.start..=self.start + self.bytes.len() as u64 + GAP).contains(&offset)
+    }
+
+    /// Reads bytes into the buffer unless they are in it, and with them those that follow if the order of reading is that
+    /// of the file.
+    fn fill(&mut self, (start, end): (u64, u64)) -> io::Result<()> {
+        if start >= self.start && end <= self.start + self.bytes.len() as u64 {
+            return Ok(());
+        }
+        let length = if self.is_at(start) { WINDOW } else { end - start };
+        // Nothing of it may be used if reading fails in the middle.
+        let mut bytes = mem::take(&mut self.bytes);
+        bytes.clear();
+        self.file.seek(SeekFrom::Start(start))?;
+        (&self.file).take(length).read_to_end(&mut bytes)?;
+        (self.start, self.bytes) = (start, bytes);
+        Ok(())
+    }
+
+    /// Returns bytes that are in the buffer.
+    fn part(&self, (start, end): (u64, u64)) -> Result<&[u8], Problem> {
+        let range = (start - self.start) as usize..(end - self.start) as usize;
+        self.bytes.get(range).ok_or(Problem::Changed)
+    }
+
+    /// Returns bytes of the file without the buffer.
+    fn read(&self, (start, end): (u64, u64)) -> Result<Vec<u8>, Problem> {
+        let length = usize::try_from(end - start).map_err(|_| Problem::Changed)?;
+        let mut bytes = Vec::with_capacity(length);
+        (&self.file).seek(SeekFrom::Start(start))?;
+        (&self.file).take(end - start).read_to_end(&mut bytes)?;
+        if bytes.len() < length { Err(Problem::Changed) } else { Ok(bytes) }
+    }
 }
 
 impl Catalog {
@@ -181,6 +235,11 @@ impl Catalog {
         (file, content, trace - *first as usize)
     }
 
+    /// Returns the offset of the first span of a trace.
+    pub(super) fn offset(&self, trace: usize) -> u64 {
+        self.ranges(trace).first().map_or(0, |range| range.location().offset)
+    }
+
     /// Returns the spans of a trace and then its logs.
     pub(super) fn ranges(&self, trace: usize) -> &[RecordRange] {
         of_trace(&self.ranges, trace, |range| range.trace)
@@ -198,7 +257,7 @@ impl Catalog {
     pub(super) fn read(
         &self,
         trace: usize,
-        open: &mut Option<File>,
+        open: &mut Option<OpenFile>,
     ) -> Result<Arc<Trace>, ReadError> {
         match self.file(trace) {
             (_, Content::InMemory(traces), number) => Ok(Arc::clone(&traces[number])),
@@ -219,20 +278,34 @@ impl Catalog {
         &self,
         trace: usize,
         file: &FileOnDisk,
-        open: &mut Option<File>,
+        open: &mut Option<OpenFile>,
     ) -> Result<Decoded, Problem> {
         let ranges = self.ranges(trace);
         let (spans, logs) = ranges.split_at(ranges.partition_point(|range| !range.are_logs()));
+        // A file that has changed is not kept open.
         let mut opened = match open.take() {
             Some(opened) => opened,
-            None => File::open(file.copy.as_deref().unwrap_or(&file.path))?,
+            None => OpenFile::new(file.copy.as_deref().unwrap_or(&file.path))?,
         };
-        let reader = Reader { catalog: self, pieces: self.pieces(&mut opened, ranges)? };
+        let extents = self.extents(ranges);
+        let mut unbuffered = Vec::new();
+        match extents.as_slice() {
+            [extent] if extent.1 - extent.0 <= WINDOW => opened.fill(*extent)?,
+            _ => {
+                unbuffered = extents.iter().map(|it| opened.read(*it)).collect::<Result<_, _>>()?;
+            }
+        }
         // After reading, so that it is about the bytes that were read.
-        if FileStamp::of(&opened.metadata()?) != file.stamp {
+        if FileStamp::of(&opened.file.metadata()?) != file.stamp {
             return Err(Problem::Changed);
         }
-        *open = Some(opened);
+        let piece = |(number, extent): (usize, &(u64, u64))| {
+            let buffered = || opened.part(*extent);
+            Ok((extent.0, unbuffered.get(number).map_or_else(buffered, |bytes| Ok(bytes))?))
+        };
+        let pieces: Result<Vec<(u64, &[u8])>, Problem> =
+            extents.iter().enumerate().map(piece).collect();
+        let reader = Reader { catalog: self, pieces: pieces? };
 
         let mut out = Decoded::new(&file.path);
         file.format.spans(&reader, spans, &mut out)?;
@@ -249,15 +322,15 @@ impl Catalog {
             && out.logs.len() == count(logs)
             && out.spans.iter().all(|span| span.trace_id == id)
             && out.logs.iter().all(|log| log.trace_id == id);
-        if is_same { Ok(out) } else { Err(Problem::Changed) }
+        if !is_same {
+            return Err(Problem::Changed);
+        }
+        *open = Some(opened);
+        Ok(out)
     }
 
-    /// Reads the text of ranges and of their resources: the offset of each piece, and its bytes.
-    fn pieces(
-        &self,
-        file: &mut File,
-        ranges: &[RecordRange],
-    ) -> Result<Vec<(u64, Vec<u8>)>, Problem> {
+    /// Returns the parts of the file that contain the text of ranges and of their resources.
+    fn extents(&self, ranges: &[RecordRange]) -> Vec<(u64, u64)> {
         let resources = ranges.iter().filter_map(|range| self.origin(range)?.resource());
         let mut locations: Vec<Location> =
             ranges.iter().map(RecordRange::location).chain(resources).collect();
@@ -269,14 +342,7 @@ impl Catalog {
                 _ => extents.push((location.offset, location.end())),
             }
         }
-        let read = |(start, end): (u64, u64)| {
-            let length = usize::try_from(end - start).map_err(|_| Problem::Changed)?;
-            let mut bytes = Vec::with_capacity(length);
-            file.seek(SeekFrom::Start(start))?;
-            file.take(end - start).read_to_end(&mut bytes)?;
-            if bytes.len() < length { Err(Problem::Changed) } else { Ok((start, bytes)) }
-        };
-        extents.into_iter().map(read).collect()
+        extents
     }
 
     fn origin(&self, range: &RecordRange) -> Option<&Origin> {
@@ -323,7 +389,7 @@ fn forget_repeated_spans(
 pub(super) struct Reader<'a> {
     catalog: &'a Catalog,
     /// Offset and bytes, sorted by offset.
-    pieces: Vec<(u64, Vec<u8>)>,
+    pieces: Vec<(u64, &'a [u8])>,
 }
 
 impl Reader<'_> {

@@ -17,7 +17,6 @@ mod tests;
 
 use std::{
     fmt,
-    fs::File,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -27,7 +26,7 @@ pub use tracked::TrackedAttributes;
 pub(crate) use tracked::TrackedNames;
 
 use self::{
-    catalog::{Catalog, Reader},
+    catalog::{Catalog, OpenFile, Reader},
     file::{Input, index_file},
     records::{FileRecords, RecordRange, Walk},
 };
@@ -129,7 +128,7 @@ pub struct TraceIndex {
     pub errors: Vec<LoadError>,
     /// Whether the scan was stopped before the last file.
     pub stopped: bool,
-    open: Mutex<Vec<(usize, File)>>,
+    open: Mutex<Vec<(usize, OpenFile)>>,
 }
 
 impl TraceIndex {
@@ -243,7 +242,10 @@ impl TraceIndex {
         let mut file = None;
         {
             let mut open = lock();
-            if let Some(at) = open.iter().position(|(known, _)| *known == number) {
+            let offset = self.catalog.offset(trace);
+            let any = || open.iter().position(|(known, _)| *known == number);
+            let best = open.iter().position(|(known, it)| *known == number && it.is_at(offset));
+            if let Some(at) = best.or_else(any) {
                 file = Some(open.swap_remove(at).1);
             }
         }

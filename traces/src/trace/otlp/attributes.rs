@@ -10,6 +10,17 @@ pub(in crate::trace) fn take(object: &mut Object, key: &str) -> Value {
     object.swap_remove(key).unwrap_or_default()
 }
 
+/// Takes these members out of an object; `null` where one is absent. Faster than to take one after the other.
+pub(in crate::trace) fn take_all<const N: usize>(object: Object, keys: [&str; N]) -> [Value; N] {
+    let mut values = [const { Value::Null }; N];
+    for (key, value) in object {
+        if let Some(at) = keys.iter().position(|wanted| *wanted == key) {
+            values[at] = value;
+        }
+    }
+    values
+}
+
 /// Takes the first of two members that is truthy.
 pub(in crate::trace) fn take_either(object: &mut Object, key: &str, other: &str) -> Value {
     let value = take(object, key);
@@ -18,15 +29,20 @@ pub(in crate::trace) fn take_either(object: &mut Object, key: &str, other: &str)
 
 /// Takes a string, empty when it is not one.
 pub(in crate::trace) fn take_text(object: &mut Object, key: &str) -> String {
-    match take(object, key) {
+    text_or_empty(take(object, key))
+}
+
+/// Returns a string, empty when the value is not one.
+pub(super) fn text_or_empty(value: Value) -> String {
+    match value {
         Value::String(text) => text,
         _ => String::new(),
     }
 }
 
-/// Takes an object, empty when it is not one.
-pub(super) fn take_object(object: &mut Object, key: &str) -> Object {
-    match take(object, key) {
+/// Returns an object, empty when the value is not one.
+pub(super) fn object_or_empty(value: Value) -> Object {
+    match value {
         Value::Object(object) => object,
         _ => Object::default(),
     }
@@ -70,9 +86,8 @@ pub(in crate::trace) fn attributes(value: Value, problems: &mut Vec<String>) -> 
         Value::Array(items) => {
             out.reserve(items.len());
             for item in items {
-                let Value::Object(mut item) = item else { continue };
-                let (Value::String(key), Value::Object(value)) =
-                    (take(&mut item, "key"), take(&mut item, "value"))
+                let Value::Object(item) = item else { continue };
+                let [Value::String(key), Value::Object(value)] = take_all(item, ["key", "value"])
                 else {
                     continue;
                 };
@@ -95,6 +110,12 @@ pub(super) fn any_value(object: Object, problems: &mut Vec<String>) -> Option<Va
 fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) -> Option<Value> {
     if depth > MAX_DEPTH {
         return Some(Value::Null);
+    }
+    // What most values are, without a search.
+    if let (1, Some((key, Value::String(text)))) = (object.len(), object.get_index_mut(0))
+        && key == "stringValue"
+    {
+        return Some(Value::String(mem::take(text)));
     }
     camel_keys(&mut object);
     if let Some(value) = object.swap_remove("stringValue") {
@@ -124,7 +145,7 @@ fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) ->
         return Some(text.map_or(Value::Null, Value::String));
     }
     if object.contains_key("arrayValue") {
-        let values = take(&mut take_object(&mut object, "arrayValue"), "values");
+        let values = take(&mut object_or_empty(take(&mut object, "arrayValue")), "values");
         let mut out = Vec::new();
         for item in part_items(values, "arrayValue.values", problems) {
             if let Value::Object(item) = item {
@@ -134,12 +155,12 @@ fn any_value_at(mut object: Object, depth: usize, problems: &mut Vec<String>) ->
         return Some(Value::Array(out));
     }
     if object.contains_key("kvlistValue") {
-        let values = take(&mut take_object(&mut object, "kvlistValue"), "values");
+        let values = take(&mut object_or_empty(take(&mut object, "kvlistValue")), "values");
         let mut out = Object::default();
         for item in part_items(values, "kvlistValue.values", problems) {
-            let Value::Object(mut item) = item else { continue };
-            let Value::String(key) = take(&mut item, "key") else { continue };
-            let value = match take(&mut item, "value") {
+            let Value::Object(item) = item else { continue };
+            let [Value::String(key), value] = take_all(item, ["key", "value"]) else { continue };
+            let value = match value {
                 Value::Object(value) => {
                     any_value_at(value, depth + 1, problems).unwrap_or_default()
                 }

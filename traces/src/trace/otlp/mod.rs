@@ -18,5 +18,5 @@ pub(in crate::trace) use document::{
     read_line,
 };
 pub(in crate::trace) use record::{
-    add_span, log_record, odd_trace_id, scope, span, take_ids, take_repeated,
+    add_span, ids, log_record, odd_trace_id, scope, span, take_repeated,
 };

@@ -9,7 +9,10 @@ use super::{
         unusable::{Part, missing_id, wrong_kind},
         values::{self, SPAN_ID, TRACE_ID, normalize},
     },
-    attributes::{any_value, attributes, camel_keys, part_items, take, take_object, take_text},
+    attributes::{
+        any_value, attributes, camel_keys, object_or_empty, part_items, take, take_all, take_text,
+        text_or_empty,
+    },
 };
 use crate::json::{Object, REPEATED_KEY, Value, take_repeated_key};
 
@@ -31,36 +34,60 @@ pub(in crate::trace) fn span(
 ) {
     camel_keys(&mut object);
     let repeated = take_repeated(&mut object, out);
-    let Some((trace_id, span_id)) = take_ids(&mut object, ["traceId", "spanId"], out) else {
+    let [
+        trace_id,
+        span_id,
+        parent_span_id,
+        name,
+        start,
+        end,
+        recorded_status,
+        recorded_attributes,
+        recorded_events,
+    ] = take_all(
+        object,
+        [
+            "traceId",
+            "spanId",
+            "parentSpanId",
+            "name",
+            "startTimeUnixNano",
+            "endTimeUnixNano",
+            "status",
+            "attributes",
+            "events",
+        ],
+    );
+    let Some((trace_id, span_id)) = ids(["traceId", "spanId"], [&trace_id, &span_id], out) else {
         return;
     };
     let mut problems = Vec::new();
-    let mut recorded_status = take_object(&mut object, "status");
+    let mut recorded_status = object_or_empty(recorded_status);
     let span = Span {
         trace_id,
         span_id,
-        parent_span_id: normalize(&take(&mut object, "parentSpanId"), SPAN_ID),
-        name: take_text(&mut object, "name"),
-        start_ns: time(&mut object, "startTimeUnixNano", &mut problems),
-        end_ns: time(&mut object, "endTimeUnixNano", &mut problems),
+        parent_span_id: normalize(&parent_span_id, SPAN_ID),
+        name: text_or_empty(name),
+        start_ns: time(&start, "startTimeUnixNano", &mut problems),
+        end_ns: time(&end, "endTimeUnixNano", &mut problems),
         status: status(&take(&mut recorded_status, "code")),
         status_message: take_text(&mut recorded_status, "message"),
-        attributes: attributes(take(&mut object, "attributes"), &mut problems),
-        events: events(take(&mut object, "events"), &mut problems),
+        attributes: attributes(recorded_attributes, &mut problems),
+        events: events(recorded_events, &mut problems),
         scope: Arc::clone(scope),
         resource: Arc::clone(resource),
     };
     add_span(span, problems, repeated, out);
 }
 
-/// Takes the ids of a span, of which the first is that of its trace. Without them, the span is skipped.
-pub(in crate::trace) fn take_ids(
-    object: &mut Object,
+/// Returns the ids of a span, of which the first is that of its trace. Without them, the span is skipped.
+pub(in crate::trace) fn ids(
     keys: [&str; 2],
+    recorded: [&Value; 2],
     out: &mut Decoded,
 ) -> Option<(Arc<str>, String)> {
-    let trace_id = normalize(&take(object, keys[0]), TRACE_ID);
-    let span_id = normalize(&take(object, keys[1]), SPAN_ID);
+    let trace_id = normalize(recorded[0], TRACE_ID);
+    let span_id = normalize(recorded[1], SPAN_ID);
     if let Some(reason) = missing_id(keys, [trace_id.is_some(), span_id.is_some()]) {
         out.skip(Side::Spans, Part::Span, &reason);
     }
@@ -74,11 +101,13 @@ pub(in crate::trace) fn add_span(
     repeated: Option<String>,
     out: &mut Decoded,
 ) {
-    let name = format!("span {}", span.span_id);
     if let Some(key) = repeated {
-        out.add_error(&span.trace_id, format!("{name}: the key `{key}` is repeated"));
+        let error = format!("span {}: the key `{key}` is repeated", span.span_id);
+        out.add_error(&span.trace_id, error);
     }
-    out.warn(&span.trace_id, &name, problems);
+    if !problems.is_empty() {
+        out.warn(&span.trace_id, &format!("span {}", span.span_id), problems);
+    }
     out.add_span(span);
 }
 
@@ -112,7 +141,8 @@ pub(in crate::trace) fn log_record(mut object: Object, out: &mut Decoded) {
             event_name = attributes.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         }
     }
-    let mut recorded = |key| Some(time(&mut object, key, &mut problems)).filter(|&time| time != 0);
+    let mut recorded =
+        |key| Some(time(&take(&mut object, key), key, &mut problems)).filter(|&time| time != 0);
     let record = LogRecord {
         time_ns: recorded("timeUnixNano"),
         observed_time_ns: recorded("observedTimeUnixNano"),
@@ -139,18 +169,20 @@ fn events(value: Value, problems: &mut Vec<String>) -> Vec<Event> {
     for item in part_items(value, "events", problems) {
         if let Value::Object(mut event) = item {
             camel_keys(&mut event);
+            let [name, recorded_time, recorded_attributes] =
+                take_all(event, ["name", "timeUnixNano", "attributes"]);
             events.push(Event {
-                name: take_text(&mut event, "name"),
-                time_ns: time(&mut event, "timeUnixNano", problems),
-                attributes: attributes(take(&mut event, "attributes"), problems),
+                name: text_or_empty(name),
+                time_ns: time(&recorded_time, "timeUnixNano", problems),
+                attributes: attributes(recorded_attributes, problems),
             });
         }
     }
     events
 }
 
-fn time(object: &mut Object, key: &str, problems: &mut Vec<String>) -> i128 {
-    values::time(&take(object, key), 1).unwrap_or_else(|problem| {
+fn time(recorded: &Value, key: &str, problems: &mut Vec<String>) -> i128 {
+    values::time(recorded, 1).unwrap_or_else(|problem| {
         problems.push(format!("{key} {problem}"));
         0
     })

@@ -324,6 +324,29 @@ fn traces_of_several_files_are_grouped_as_those_of_one() {
 }
 
 #[test]
+fn the_order_of_reading_does_not_matter() {
+    // Some fit the buffer together, one does not fit it alone, and one is in two distant parts.
+    let size = |trace: usize| if trace == 40 { 100_000 } else { 900 };
+    let span = |trace: usize, id: &str| {
+        let name = "x".repeat(size(trace));
+        format!("{{\"traceId\": \"t{trace}\", \"spanId\": \"{id}\", \"name\": \"{name}\"}}\n")
+    };
+    let spans: String = (0..200).map(|trace| span(trace, "a")).collect();
+    let file = file((spans + &span(3, "b")).as_bytes());
+    let (whole, errors) = load(&[file.to_path_buf()], &TraceFormats::default());
+    assert!(errors.is_empty() && whole.len() == 200);
+    let expected = texts(&whole);
+    let orders: [&dyn Fn(usize) -> usize; 3] = [&|at| at, &|at| 199 - at, &|at| at * 77 % 200];
+    for (number, order) in orders.into_iter().enumerate() {
+        let index = indexed(&file, &TraceFormats::default(), super::CHUNK);
+        for trace in (0..200).map(order) {
+            let read = index.read(trace).unwrap();
+            assert_eq!(texts([read.as_ref()]), expected[trace..=trace], "order {number}");
+        }
+    }
+}
+
+#[test]
 fn a_file_that_changes_is_an_error_of_its_traces() {
     let span = |trace: &str| format!("{{\"traceId\": \"{trace}\", \"spanId\": \"a\"}}\n");
     let file = file((span("t1") + &span("t2")).as_bytes());

@@ -1,0 +1,74 @@
+//! Arguments about eval files.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+use super::{existing, run::RunArgs};
+
+/// Options of `evaluator run` with an eval file.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Eval files")]
+pub(crate) struct EvalFileFlags {
+    /// Targets of an AgentV eval file, or the directory with targets.yaml (default: targets.yaml or .agentv/targets.yaml of its
+    /// directory, a parent up to the repository, or the working directory)
+    #[arg(long, value_name = "FILE", value_parser = existing)]
+    pub(crate) targets: Option<PathBuf>,
+    /// Recorded outputs to grade instead of those of a target: a directory of ID.json or ID.txt, or a JSONL file
+    #[arg(long, value_name = "FILE|DIR", value_parser = existing)]
+    pub(crate) outputs: Option<PathBuf>,
+    /// Run only tests whose id matches this glob; repeatable
+    #[arg(long = "test-id", visible_alias = "eval-id", value_name = "GLOB")]
+    pub(crate) test_ids: Vec<String>,
+    /// Target that is tested (default: that of the test or of the eval file, else `default`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) target: Option<String>,
+    /// Target that judges (default: `grader_target` or `judge_target` of the tested target)
+    #[arg(long, visible_alias = "judge-target", value_name = "NAME")]
+    pub(crate) grader_target: Option<String>,
+    /// Repeat commands of targets that took too long, up to N times (default: 2)
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
+    pub(crate) max_retries: Option<u32>,
+}
+
+impl EvalFileFlags {
+    /// Returns the name of the first option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.targets.is_some(), "--targets"),
+            (self.outputs.is_some(), "--outputs"),
+            (!self.test_ids.is_empty(), "--test-id"),
+            (self.target.is_some(), "--target"),
+            (self.grader_target.is_some(), "--grader-target"),
+            (self.max_retries.is_some(), "--max-retries"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+}
+
+/// Returns the name of the first option that is given and has no meaning for eval files.
+pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
+    let given = [
+        (args.config.is_some(), "--config"),
+        (args.no_config, "--no-config"),
+        (args.eval_set.is_some(), "--eval-set"),
+        (!args.metrics.is_empty(), "--metric"),
+        (args.format.is_some(), "--format"),
+        (args.judge.judge_model.is_some(), "--judge-model"),
+        (args.judge.judge_samples.is_some(), "--judge-samples"),
+        (args.trajectory_match_type.is_some(), "--trajectory-match-type"),
+        (args.group_by.is_some(), "--group-by"),
+        (args.emit_otel, "--emit-otel"),
+        (args.require_evaluated, "--require-evaluated"),
+        (args.require_all_cases, "--require-all-cases"),
+        (args.allow_unevaluated, "--allow-unevaluated"),
+        (args.strict_matching, "--strict-matching"),
+        (args.max_error_rate.is_some(), "--max-error-rate"),
+        (args.fail_fast, "--fail-fast"),
+        (args.retries.is_some(), "--retries"),
+        (args.locked, "--locked"),
+        (args.save_run.is_some(), "--save-run"),
+        (args.resume, "--resume"),
+    ];
+    given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+}

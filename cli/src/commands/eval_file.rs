@@ -1,0 +1,272 @@
+//! Eval files: `evaluator run EVAL.yaml`, `evaluator check EVAL.yaml`.
+
+use std::{
+    env, fs,
+    io::{self, Read as _},
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use evaluator_evals::{
+    model::Suite,
+    output::Recordings,
+    read::{self, Surroundings},
+    report::{Report, Status, warning},
+    run::{self as evals, Options, Plan, Resources, plan},
+    targets::{self, Starter, Targets},
+};
+use evaluator_host::{
+    config::{ConfigError, OutputFormat},
+    files::{WriteOptions, atomic_write},
+    json::{ParseOptions, parse, to_pretty},
+    models::{Budget, Cassette, Mode, Prices, Redactor},
+    process::Cancellation,
+    run::Runner,
+};
+
+use super::{broken, print, print_document, report::append_job_summary, unusable, watched};
+use crate::{
+    args::{ReportOutput, RunArgs, eval_file::of_traces, outputs},
+    exit, render, signals, streams,
+};
+
+/// Beginning of a file that is looked at; whole eval files are hardly ever longer, traces often are.
+const BEGINNING: u64 = 4 << 20;
+
+/// Repetitions of commands that took too long.
+const MAX_RETRIES: u32 = 2;
+
+/// Returns the eval file that the arguments name, if they do.
+///
+/// # Errors
+///
+/// An eval file is mixed with other files, or with options that belong to traces; or options of eval files are given with
+/// traces.
+pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, String> {
+    let Some(file) =
+        args.traces.iter().find(|file| is_eval_file(file) || is_other_yaml(file, runner))
+    else {
+        if let Some(file) = args.traces.iter().find(|file| is_configuration(file)) {
+            return Err(format!(
+                "{} is a configuration; name it with -c, and a trace file",
+                file.display()
+            ));
+        }
+        return match args.eval_file.given() {
+            Some(option) => Err(format!(
+                "{option} belongs to AgentV eval files, and {} is not one (it has no `tests`)",
+                args.traces.first().map(|file| file.display().to_string()).unwrap_or_default()
+            )),
+            None => Ok(None),
+        };
+    };
+    if args.traces.len() > 1 {
+        return Err(format!(
+            "{} is an eval file; run it alone, without other files",
+            file.display()
+        ));
+    }
+    match of_traces(args) {
+        Some(option) => {
+            Err(format!("{option} belongs to trace files, and {} is an eval file", file.display()))
+        }
+        None => Ok(Some(file.clone())),
+    }
+}
+
+/// Returns true if a file is an eval file. Only its beginning is read.
+pub(super) fn is_eval_file(file: &Path) -> bool {
+    beginning(file, &["yaml", "yml", "json", "jsonl"])
+        .is_some_and(|text| read::is_eval_file(file, &text))
+}
+
+/// Returns true if a YAML file has the evaluators of a configuration.
+fn is_configuration(file: &Path) -> bool {
+    beginning(file, &["yaml", "yml"])
+        .is_some_and(|text| text.lines().any(|line| line.starts_with("evaluators:")))
+}
+
+/// Returns true if a file is YAML that is neither a configuration nor a trace: an eval file without tests, or with an error.
+fn is_other_yaml(file: &Path, runner: &Runner) -> bool {
+    beginning(file, &["yaml", "yml"]).is_some_and(|text| {
+        let parsed = parse(&text, &ParseOptions::default());
+        let is_trace = runner.trace_formats.iter().any(|format| format.detect(&text, &parsed));
+        !is_trace && !is_configuration(file)
+    })
+}
+
+/// Returns the beginning of a file with one of these extensions.
+fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
+    let extension = file.extension()?.to_string_lossy().to_ascii_lowercase();
+    if !extensions.contains(&&*extension) || !file.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(file).ok()?.take(BEGINNING).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Runs the tests of an eval file, and writes the report.
+pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
+    let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
+    let suite = load(file)?;
+    let options = options(&args.eval_file, args.threshold);
+    let cancellation = runner.cancellation.clone();
+    let judge = args.judge.settings();
+    let (plan, cassette) = prepare(
+        suite,
+        args.eval_file.targets.as_deref(),
+        args.eval_file.outputs.as_deref(),
+        options,
+        (judge.cassette.as_deref(), judge.mode()),
+        &cancellation,
+    )?;
+    let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let mut resources = Resources::new(args.jobs.unwrap_or(processors), cancellation.clone());
+    resources.cassette = cassette;
+    let mode = judge.mode();
+    let budget = Budget::new("the run", judge.budget, Prices::default());
+    if mode != Mode::Replay {
+        budget.check(plan.models()).map_err(unusable)?;
+    }
+    resources.budgets = vec![budget];
+    signals::watch(cancellation);
+    let count = plan.len();
+    let report = watched(verbose, async |_| {
+        let mut done = 0_usize;
+        evals::run(plan, resources, &mut |result| {
+            done += 1;
+            if verbose > 0 {
+                let id = render::one_line(&result.id);
+                render::note(&format!("{done} of {count}: {id} {}", result.status.name()));
+            }
+        })
+        .await
+    })?;
+    let code = show(&report, &outputs, verbose > 0);
+    render::eval_outcome(&report);
+    Ok(code)
+}
+
+/// Checks an eval file, its targets, and everything that they name. Runs nothing.
+pub(super) fn check(file: &Path) -> Result<u8, u8> {
+    let suite = load(file)?;
+    let count = suite.tests.len();
+    let file = suite.file.clone();
+    let directory = suite.directory.clone();
+    let has_targets = targets::find(&directory, &working_directory()?).is_some();
+    if has_targets {
+        let cancellation = Cancellation::new();
+        let options = options(&crate::args::eval_file::EvalFileFlags::default(), None);
+        prepare(suite, None, None, options, (None, Mode::Off), &cancellation)?;
+    }
+    let targets =
+        if has_targets { "" } else { "; there is no targets.yaml, so targets were not checked" };
+    let tests = render::counted(u64::try_from(count).unwrap_or(u64::MAX), "test");
+    let text = format!("{}: {tests}, no problems{targets}\n", file.display());
+    Ok(print(&render::painted(&text), exit::OK))
+}
+
+fn options(flags: &crate::args::eval_file::EvalFileFlags, threshold: Option<f64>) -> Options {
+    let mut options = Options::default();
+    options.threshold = threshold;
+    options.test_ids.clone_from(&flags.test_ids);
+    options.target.clone_from(&flags.target);
+    options.grader_target.clone_from(&flags.grader_target);
+    options.max_retries = flags.max_retries.unwrap_or(MAX_RETRIES);
+    options
+}
+
+fn working_directory() -> Result<PathBuf, u8> {
+    env::current_dir()
+        .map_err(|error| broken(format!("cannot find the working directory: {error}")))
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Reads an eval file, and shows its problems or its warnings.
+fn load(file: &Path) -> Result<Suite, u8> {
+    let surroundings = Surroundings::new(working_directory()?, variable);
+    let suite = read::read(file, &surroundings).map_err(problems)?;
+    suite.warnings.iter().for_each(|it| render::warning(&warning(it)));
+    Ok(suite)
+}
+
+fn problems(errors: Vec<ConfigError>) -> u8 {
+    errors.iter().for_each(render::config_error);
+    exit::USAGE
+}
+
+/// Finds the targets and recordings of a suite, and plans its run.
+fn prepare(
+    suite: Suite,
+    targets: Option<&Path>,
+    outputs: Option<&Path>,
+    options: Options,
+    (cassette, mode): (Option<&Path>, Mode),
+    cancellation: &Cancellation,
+) -> Result<(Plan, Option<Cassette>), u8> {
+    let found = targets.map(Path::to_owned);
+    let directory = working_directory()?;
+    let found = found.or_else(|| targets::find(&suite.directory, &directory));
+    let targets = match found {
+        Some(file) => targets::read(&file).map_err(problems)?,
+        None => Targets::default(),
+    };
+    targets.warnings.iter().for_each(|it| render::warning(&warning(it)));
+    let recordings = outputs.map(Recordings::read).transpose().map_err(unusable)?;
+    let mut starter =
+        Starter::new(std::sync::Arc::new(variable), suite.directory.clone(), cancellation.clone());
+    starter.is_offline = mode == Mode::Replay;
+    if cassette.is_none() && matches!(mode, Mode::Replay | Mode::Record) {
+        return Err(unusable("--judge-mode needs a file; name one with --judge-cassette"));
+    }
+    let redactor = Redactor::new(starter.secrets(&targets));
+    let open = |file: &Path| Cassette::open(file, mode, redactor);
+    let cassette = cassette.map(open).transpose().map_err(unusable)?;
+    let plan = plan(suite, &targets, starter, options, recordings.as_ref()).map_err(unusable)?;
+    Ok((plan, cassette))
+}
+
+/// Writes the report in all requested forms. Returns the exit code.
+fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
+    let code = match report.status() {
+        Status::Passed => exit::OK,
+        Status::Failed => exit::FAILED,
+        Status::Error => exit::ERRORED,
+    };
+    let show = |output: &ReportOutput| {
+        let file = output.file.as_deref();
+        let width = if file.is_none() { streams::stdout_width() } else { None };
+        let write = |out: &mut dyn io::Write| match output.form {
+            OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json(verbose))),
+            OutputFormat::Junit => render::eval_junit(report, out),
+            form => {
+                let text = match form {
+                    OutputFormat::Markdown => render::eval_markdown(report),
+                    OutputFormat::Github => render::eval_github(report),
+                    OutputFormat::Summary => render::eval_table(report, false, width),
+                    _ => render::eval_table(report, true, width),
+                };
+                out.write_all(render::printable(&text).as_bytes())
+            }
+        };
+        let Some(file) = file else { return print_document(write, code) };
+        match atomic_write(file, WriteOptions::default(), write) {
+            Ok(()) => code,
+            Err(error) => {
+                code.max(broken(format!("cannot write the report to {}: {error}", file.display())))
+            }
+        }
+    };
+    let code = outputs.iter().map(show).max().unwrap_or(code);
+    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
+        append_job_summary(outputs, |out| {
+            out.write_all(render::printable(&render::eval_markdown(report)).as_bytes())
+        });
+    }
+    code
+}

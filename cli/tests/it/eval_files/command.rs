@@ -1,0 +1,391 @@
+//! What the command line does with eval files.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use std::fs;
+
+use evaluator_test_support::finish;
+use serde_json::{Value, json};
+
+use super::judge_server;
+use crate::support::{Directory, processes, trace};
+
+const TWO_TESTS: &str = "\
+name: capitals
+tests:
+  - {id: one, criteria: x, input: q, assertions: [{type: contains, value: Paris}]}
+  - {id: two, criteria: x, input: q, assertions: [{type: contains, value: \"<b>Rome\"}]}
+";
+
+/// Returns a directory with the eval file of two tests, and recorded outputs of both.
+fn two_tests() -> Directory {
+    let directory = Directory::new();
+    directory.file("capitals.yaml", TWO_TESTS);
+    directory.file("out/one.json", r#"{"text": "Paris"}"#);
+    directory.file("out/two.txt", "Rome & co");
+    directory
+}
+
+fn report(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Returns id, status and score of each test.
+fn results(report: &Value) -> Vec<(String, String, Value)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let results = report["results"].as_array().unwrap();
+    results.iter().map(|it| (text(&it["id"]), text(&it["status"]), it["score"].clone())).collect()
+}
+
+#[test]
+fn recorded_outputs_are_graded_in_every_form() {
+    let directory = two_tests();
+    directory.file("more/three.json", "{}");
+    let expected = [
+        ("one".to_owned(), "passed".to_owned(), json!(1.0)),
+        ("two".to_owned(), "failed".to_owned(), json!(0.0)),
+    ];
+    let fixture = |id: &str, answer: &str| {
+        let message = json!({"role": "assistant", "content": answer});
+        let schema = "agentv.replay_fixture.v1";
+        let row = json!({"schema_version": schema, "test_id": id, "source_target": "t", "output": [message]});
+        format!("{row}\n")
+    };
+    directory.file("fixtures.jsonl", &(fixture("one", "Paris") + &fixture("two", "Rome")));
+    let old = |id: &str, answer: &str| {
+        format!("{}\n", json!({"eval_id": id, "candidate_answer": answer}))
+    };
+    directory.file("old.jsonl", &(old("one", "Paris") + &old("two", "Rome")));
+    let row = |id: &str, index: u32, role: &str, content: &str| {
+        let schema = "agentv.transcript.v1";
+        let row = json!({"schema_version": schema, "test_id": id, "message_index": index, "role": role, "content": content});
+        format!("{row}\n")
+    };
+    // The order of the file does not count.
+    let rows = [
+        row("one", 1, "assistant", "Paris"),
+        row("two", 0, "assistant", "Rome"),
+        row("one", 0, "assistant", "Rome"),
+    ];
+    directory.file("transcripts.jsonl", rows.concat());
+    let index = |id: &str, path: &str| {
+        format!("{}\n", json!({"test_id": id, "suite": "capitals", "answer_path": path}))
+    };
+    directory.file("new/index.jsonl", &(index("one", "a/answer.md") + &index("two", "?")));
+    directory.file("new/a/answer.md", "Paris");
+    directory.file(
+        "new/capitals/two/outputs/transcript.jsonl",
+        "{\"role\": \"assistant\", \"content\": \"Rome\"}\n",
+    );
+    for outputs in ["out", "fixtures.jsonl", "old.jsonl", "transcripts.jsonl", "new"] {
+        let ran = directory.run(&["capitals.yaml", "--outputs", outputs, "-o", "json"]);
+        assert_eq!(ran.code, Some(1), "{outputs}: {}", ran.stderr);
+        assert_eq!(results(&report(&ran.stdout)), expected, "{outputs}");
+    }
+}
+
+#[test]
+fn conversations_of_traces_are_graded_by_their_ids() {
+    let directory = Directory::new();
+    let booking = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/booking.json");
+    directory.file(
+        "booking.yaml",
+        "tests:
+  - id: f19a546076f78c377ed84db73490bb8e
+    criteria: x
+    input: q
+    assertions:
+      - {name: answer, type: contains, value: IC 141}
+      - {name: first, type: tool-trajectory, mode: in_order, args_match: [from], expected: [{tool: search_trains, args: {from: Utrecht}}]}
+      - {name: limits, type: execution-metrics, max_llm_calls: 2, max_tool_calls: 9, max_duration_ms: 1000000}
+",
+    );
+    let ran = directory.run(&["booking.yaml", "--outputs", booking, "-o", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stderr.contains("no test has the id of the recording"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_target_may_be_held_to_the_form_of_the_reply() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "execution: {target: t}
+tests: [{id: one, criteria: x, input: q, assertions: [{type: rubrics, criteria: [Is short]}]}]
+",
+    );
+    let reply = r#"{"checks": [{"id": "rubric-1", "reasoning": "r", "satisfied": true}], "overall_reasoning": "o"}"#;
+    for (key, expected) in [("", Value::Null), (", structured: true", json!("json_schema"))] {
+        let server = judge_server::start(Some(json!({"default": [{"text": reply}]})));
+        directory.file(
+            "targets.yaml",
+            format!(
+                "targets:
+  - {{name: t, provider: mock, response: Paris, grader_target: g}}
+  - {{name: g, provider: openai, base_url: '{}/v1', model: m{key}}}
+",
+                server.url()
+            ),
+        );
+        let ran = directory.run(&["e.yaml", "-o", "json"]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let requests = server.requests();
+        let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+        assert_eq!(body["response_format"]["type"], expected);
+        // A server on this machine needs no key.
+        assert!(!requests[0].headers.contains_key("authorization"));
+    }
+}
+
+#[test]
+fn a_budget_ends_the_questions_and_money_needs_prices() {
+    let directory = Directory::new();
+    let test = |id: &str| {
+        format!(
+            "  - {{id: {id}, criteria: x, input: q, assertions: [{{type: llm-grader, prompt: '{id} {{{{output}}}}'}}]}}\n"
+        )
+    };
+    directory.file(
+        "e.yaml",
+        format!("execution: {{target: t}}\ntests:\n{}{}", test("one"), test("two")),
+    );
+    directory.file(
+        "targets.yaml",
+        "targets:
+  - {name: t, provider: mock, response: Paris, grader_target: g}
+  - {name: g, provider: mock, response: '{\"score\": 1}'}
+",
+    );
+    let ran = directory.run(&["e.yaml", "-o", "json", "--judge-budget", "calls=1"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    let report = report(&ran.stdout);
+    assert_eq!(
+        (&report["summary"]["passed"], &report["summary"]["errors"]),
+        (&json!(1), &json!(1))
+    );
+    let ran = directory.run(&["e.yaml", "--judge-budget", "money=1"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
+}
+
+#[test]
+fn a_test_without_a_recording_is_an_error_and_the_other_way_round_a_warning() {
+    let directory = two_tests();
+    fs::rename(directory.join("out/two.txt"), directory.join("out/three.txt")).unwrap();
+    let ran = directory.run(&["capitals.yaml", "--outputs", "out", "-o", "json"]);
+    assert_eq!(ran.code, Some(3));
+    let report = report(&ran.stdout);
+    assert_eq!(report["results"][1]["status"], "error");
+    assert_eq!(report["results"][1]["score"], Value::Null);
+    assert_eq!(report["warnings"], json!(["no test has the id of the recording `three`"]));
+}
+
+#[test]
+fn forms_of_the_report() {
+    let directory = two_tests();
+    let args = [
+        "capitals.yaml",
+        "--outputs",
+        "out",
+        "-o",
+        "junit",
+        "-o",
+        "table=t.txt",
+        "-o",
+        "summary=s.txt",
+    ];
+    let ran = directory.run(&args);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stdout.contains(r#"<testsuite name="capitals" tests="2" failures="1" errors="0">"#),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("contains-&lt;b&gt;Rome fail"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("FAILED: 2 tests: 1 passed, 1 failed, 0 with errors"),
+        "{}",
+        ran.stderr
+    );
+    let table = directory.read("t.txt");
+    assert!(
+        table.contains("contains-Paris") && table.contains("below the threshold 0.8"),
+        "{table}"
+    );
+    let summary = directory.read("s.txt");
+    assert!(!summary.contains("contains-Paris") && summary.contains("[FAIL]"), "{summary}");
+    let args = ["run", "capitals.yaml", "--outputs", "out", "-o", "markdown", "-o", "github=g.txt"];
+    let mut command = directory.command(&args);
+    command.env("GITHUB_STEP_SUMMARY", directory.join("job.md"));
+    let ran = finish(command.spawn().unwrap());
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.starts_with("### FAILED: 2 tests: 1 passed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("| failed | two | 0.0000 |"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("&lt;b>Rome"), "{}", ran.stdout);
+    let annotations = directory.read("g.txt");
+    assert!(annotations.starts_with("::error title=two::score 0 is below"), "{annotations}");
+    assert_eq!(directory.read("job.md").trim(), ran.stdout.trim());
+}
+
+#[test]
+fn all_problems_of_a_file_are_reported_with_their_positions_before_anything_runs() {
+    let directory = Directory::new();
+    directory.file(
+        "bad.yaml",
+        "execution: {target: t, treshold: 0.5}
+tests:
+  - id: one
+    criteria: x
+    input: q
+    assertions:
+      - {type: contains}
+      - {type: containz, value: a}
+      - {type: regex, value: \"(\"}
+      - {type: cost, budget: -1}
+      - {include: none}
+  - {id: one, criteria: x, input: q, turns: []}
+",
+    );
+    directory.file("targets.yaml", "targets: [{name: t, provider: cli, command: 'touch ran'}]");
+    for command in ["run", "check"] {
+        let ran = directory.evaluator(&[command, "bad.yaml"]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
+        for part in [
+            "bad.yaml:1:24",
+            "did you mean `threshold`?",
+            "bad.yaml:7:9",
+            "did you mean `contains`?",
+            "not a regular expression of JavaScript",
+            "`budget` must be a number that is at least 0, not -1",
+            "the template `none` does not exist",
+            "the id `one` is given twice, first at bad.yaml:3:9",
+            "conversation mode is not supported",
+        ] {
+            assert!(ran.stderr.contains(part), "{command}: {part} is not in {}", ran.stderr);
+        }
+    }
+    assert!(!directory.join("ran").exists());
+}
+
+#[test]
+fn options_of_traces_and_of_eval_files_are_not_mixed() {
+    let directory = two_tests();
+    directory
+        .file("config.yaml", "evaluators: [{name: tool_trajectory_avg_score, type: builtin}]\n");
+    let jaeger = trace("a01_otlp_basic_parts");
+    directory.file("empty.yaml", "");
+    directory.file("other.yaml", "description: nothing\n");
+    for (args, message) in [
+        (&["empty.yaml"][..], "the eval file is empty"),
+        (&["other.yaml"], "the key `tests` is missing"),
+        (&["capitals.yaml", "-m", "x"], "--metric belongs to trace files"),
+        (&["capitals.yaml", "--save-run", "r.evalrun"], "--save-run belongs to trace files"),
+        (&["capitals.yaml", &jaeger], "run it alone"),
+        (&[&jaeger, "--outputs", "out"], "--outputs belongs to AgentV eval files"),
+        (&["config.yaml"], "name it with -c"),
+        (&["capitals.yaml", "--outputs", "out", "--test-id", "x*"], "no test has an id like x*"),
+        (&["capitals.yaml"], "there is no target `default`: no targets.yaml was found"),
+    ] {
+        let ran = directory.run(args);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn check_says_what_was_not_checked() {
+    let directory = two_tests();
+    let ran = directory.evaluator(&["check", "capitals.yaml"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("2 tests, no problems; there is no targets.yaml"),
+        "{}",
+        ran.stdout
+    );
+    directory.file("targets.yaml", "targets: [{name: other, provider: mock, response: x}]");
+    let ran = directory.evaluator(&["check", "capitals.yaml"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("there is no target `default`"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_recorded_judge_needs_no_key_and_no_server_and_keys_stay_here() {
+    const KEY: &str = "sk-decoy-0123456789abcdef";
+    let directory = Directory::new();
+    directory.file(
+        "judged.yaml",
+        "execution: {target: t}
+tests:
+  - id: one
+    criteria: x
+    input: q
+    assertions:
+      - {name: j, type: llm-grader, prompt: 'G {{output}}'}
+      - {name: env, type: code-grader, command: 'if env | grep -q sk-decoy; then echo no; else echo ''{\"score\": 1}''; fi'}
+",
+    );
+    directory.file(
+        "targets.yaml",
+        "targets:
+  - {name: t, provider: mock, response: Paris, grader_target: g}
+  - {name: g, provider: openai, base_url: '${{ JUDGE_URL }}', api_key: '${{ DECOY_API_KEY }}', model: m}
+",
+    );
+    let server = judge_server::start(Some(json!({"default": [{"text": "{\"score\": 0.9}"}]})));
+    let args = ["run", "judged.yaml", "-o", "json", "-vv", "--judge-cassette", "c.jsonl"];
+    let mut command = directory.command(&args);
+    command.env("JUDGE_URL", format!("{}/v1", server.url())).env("DECOY_API_KEY", KEY);
+    let recorded = finish(command.spawn().unwrap());
+    assert_eq!(recorded.code, Some(0), "{} {}", recorded.stdout, recorded.stderr);
+    let cassette = directory.read("c.jsonl");
+    for text in [&recorded.stdout, &recorded.stderr, &cassette] {
+        assert!(!text.contains(KEY), "{text}");
+    }
+    let replayed = directory.evaluator(&[&args[..], &["--judge-mode", "replay"]].concat());
+    assert_eq!(replayed.code, Some(0), "{}", replayed.stderr);
+    let (recorded, replayed) = (report(&recorded.stdout), report(&replayed.stdout));
+    assert_eq!(results(&recorded), results(&replayed));
+    let judge = |report: &Value| report["results"][0]["evaluators"][0]["judge"].clone();
+    assert_eq!(
+        (&judge(&recorded)["requests"], &judge(&replayed)["requests"]),
+        (&json!(1), &json!(0))
+    );
+    assert_eq!(judge(&replayed)["replayed"], 1);
+    assert_eq!(server.requests().len(), 1);
+    fs::write(directory.join("c.jsonl"), "").unwrap();
+    let missed = directory.evaluator(&[&args[..], &["--judge-mode", "replay"]].concat());
+    assert_eq!(missed.code, Some(3), "{}", missed.stdout);
+}
+
+#[test]
+fn a_pattern_that_takes_exponential_time_is_an_error() {
+    let directory = Directory::new();
+    directory.file(
+        "slow.yaml",
+        "tests: [{id: one, criteria: x, input: q, assertions: [{type: regex, value: '^(a+)+$'}]}]",
+    );
+    directory.file("out/one.txt", format!("{}b", "a".repeat(64)));
+    let ran = directory.run(&["slow.yaml", "--outputs", "out", "-o", "json"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    let reason = report(&ran.stdout)["results"][0]["evaluators"][0]["reason"].clone();
+    assert!(reason.as_str().unwrap().contains("exponentially"), "{reason}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stopped_run_reports_what_is_missing() {
+    let directory = Directory::new();
+    directory.file(
+        "slow.yaml",
+        "tests: [{id: one, criteria: x, input: q, assertions: [{type: is-json}]}]",
+    );
+    directory.file(
+        "targets.yaml",
+        "targets: [{name: default, provider: cli, command: 'touch started; sleep 60'}]",
+    );
+    let child = directory.command(&["run", "slow.yaml", "-o", "json"]).spawn().unwrap();
+    processes::wait_until("the command has started", || directory.join("started").exists());
+    processes::signal("INT", &child.id().to_string());
+    let ran = finish(child);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert_eq!(report(&ran.stdout)["results"][0]["error"], "the run was stopped");
+}

@@ -1,0 +1,5 @@
+//! Eval files of AgentV: whole cases, and what the command line does with them.
+
+mod cases;
+mod command;
+mod judge_server;

@@ -1,0 +1,54 @@
+//! Grades outputs without a model or a program.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `text` | the text of the answer |
+//! | `trajectory` | tool calls |
+//! | `fields`, `dates` | fields of an answer that is JSON |
+//! | `limits` | time, money, tokens, numbers of calls |
+
+mod dates;
+mod fields;
+mod limits;
+mod text;
+mod trajectory;
+
+pub use fields::grade as fields;
+pub use limits::grade as limits;
+pub use text::{grade as text, needs_search};
+pub use trajectory::grade as trajectory;
+
+/// What was observed about one part of what is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The observation.
+    pub text: String,
+    /// Whether it speaks for the answer.
+    pub passed: bool,
+    /// What it rests on.
+    pub evidence: Option<String>,
+}
+
+impl Row {
+    /// Creates a row.
+    pub fn new(text: impl Into<String>, passed: bool) -> Self {
+        Self { text: text.into(), passed, evidence: None }
+    }
+}
+
+/// A score with its reasons.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Score {
+    /// From 0 to 1.
+    pub score: f64,
+    /// Observations.
+    pub rows: Vec<Row>,
+    /// Reason of the whole.
+    pub reason: Option<String>,
+}
+
+/// Returns the share of `part` in `whole`.
+#[expect(clippy::cast_precision_loss, reason = "outputs have fewer than 2^53 parts")]
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}

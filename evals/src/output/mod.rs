@@ -1,0 +1,17 @@
+//! Outputs of agents.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `form` | the forms in which a `cli` target writes its output |
+//! | `fixtures` | recordings of AgentV's `replay` provider |
+//! | `recordings` | outputs that were recorded earlier, by the ids of their tests |
+//! | `traces` | outputs in trace files |
+
+mod fixtures;
+mod form;
+mod recordings;
+mod traces;
+
+pub use fixtures::{Fixture, Wanted, fixture, fixtures};
+pub use form::{Output, TokenUsage, ToolCall};
+pub use recordings::Recordings;

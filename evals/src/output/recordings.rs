@@ -1,0 +1,264 @@
+//! Outputs that were recorded earlier, by the ids of their tests.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+};
+
+use evaluator_document::{Problems, Syntax, read_json};
+use evaluator_json::{Object, Value, parse_python};
+
+use super::{
+    Output,
+    fixtures::{SCHEMA, fixture},
+    traces,
+};
+
+/// Name of the format of transcripts.
+const TRANSCRIPT: &str = "agentv.transcript.v1";
+
+/// Extensions of files with one output each.
+const EXTENSIONS: [&str; 4] = ["json", "txt", "md", "text"];
+
+/// Recorded outputs.
+#[derive(Debug, Default)]
+pub struct Recordings {
+    outputs: BTreeMap<String, Result<Output, String>>,
+}
+
+impl Recordings {
+    /// Reads recordings:
+    ///
+    /// | given | form |
+    /// |---|---|
+    /// | a directory | `ID.json`, `ID.txt`, as a `cli` target writes them; or an `index.jsonl` |
+    /// | a JSONL file | fixtures of `replay`, results of AgentV 2, `index.jsonl` of AgentV 4, transcripts |
+    /// | another file | traces |
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or has another form.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        if !path.is_dir() {
+            return if holds_rows(path) { lines(path) } else { of_traces(path) };
+        }
+        let index = path.join("index.jsonl");
+        if index.is_file() {
+            return lines(&index);
+        }
+        let mut recordings = Self::default();
+        let unreadable = |error| format!("cannot read {}: {error}", path.display());
+        let mut files: Vec<PathBuf> = fs::read_dir(path)
+            .map_err(unreadable)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()
+            .map_err(unreadable)?;
+        files.sort();
+        for file in files {
+            let extension = file.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+            let is_output = extension.is_some_and(|it| EXTENSIONS.contains(&&*it));
+            let Some(id) = file.file_stem().filter(|_| is_output && file.is_file()) else {
+                continue;
+            };
+            let output = Output::read(&text_of(&file)?);
+            recordings.add(&id.to_string_lossy(), Ok(output));
+        }
+        if recordings.outputs.is_empty() {
+            return Err(format!(
+                "{} has no recorded outputs: neither ID.json, ID.txt nor index.jsonl",
+                path.display()
+            ));
+        }
+        Ok(recordings)
+    }
+
+    /// Returns the recording of a test; the error is the reason why it cannot be used.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Result<Output, String>> {
+        self.outputs.get(id)
+    }
+
+    /// Returns the ids of the recordings.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.outputs.keys().map(String::as_str)
+    }
+
+    /// Adds a recording. Two of one test are an error of that test.
+    fn add(&mut self, id: &str, output: Result<Output, String>) {
+        let repeated = || Err(format!("there is more than one recording of the test `{id}`"));
+        let output = if self.outputs.contains_key(id) { repeated() } else { output };
+        self.outputs.insert(id.to_owned(), output);
+    }
+}
+
+/// Returns true if a file holds a recording per line: its first line has a key that no trace has.
+fn holds_rows(file: &Path) -> bool {
+    const KEYS: [&str; 3] = ["schema_version", "test_id", "eval_id"];
+    if !file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl")) {
+        return false;
+    }
+    let Ok(opened) = fs::File::open(file) else { return true };
+    let mut lines = BufReader::new(opened).lines();
+    let first = lines.find(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()));
+    let Some(Ok(first)) = first else { return true };
+    let row = parse_python(&first);
+    row.is_none_or(|row| KEYS.iter().any(|key| row.get(key).is_some()))
+}
+
+/// Reads the conversations of a trace file.
+fn of_traces(file: &Path) -> Result<Recordings, String> {
+    let mut recordings = Recordings::default();
+    for (id, output) in traces::read(file)? {
+        recordings.add(&id, output);
+    }
+    Ok(recordings)
+}
+
+fn text_of(file: &Path) -> Result<String, String> {
+    let bytes =
+        fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Reads a file with a recording per line, or the messages of transcripts.
+fn lines(file: &Path) -> Result<Recordings, String> {
+    let text = text_of(file)?;
+    let directory = file.parent().unwrap_or(file);
+    let mut recordings = Recordings::default();
+    let mut transcripts: BTreeMap<String, Vec<(i64, Value)>> = BTreeMap::new();
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let wrong = |reason: String| format!("{}:{number}: {reason}", file.display());
+        let object = match parse_python(line) {
+            Some(Value::Object(object)) => object,
+            _ => return Err(wrong("a recording must be a JSON object on one line".to_owned())),
+        };
+        let schema = object.get("schema_version").and_then(Value::as_str);
+        match schema {
+            Some(SCHEMA) => {
+                let (id, output) = of_fixture(line).map_err(wrong)?;
+                recordings.add(&id, Ok(output));
+            }
+            Some(TRANSCRIPT) => {
+                let (id, index, message) = of_transcript(&object).map_err(wrong)?;
+                transcripts.entry(id).or_default().push((index, message));
+            }
+            Some(other) => {
+                return Err(wrong(format!("`{other}` is not a known form of recordings")));
+            }
+            None => {
+                let (id, output) = of_result(&object, directory).map_err(wrong)?;
+                recordings.add(&id, output);
+            }
+        }
+    }
+    for (id, mut messages) in transcripts {
+        messages.sort_by_key(|(index, _)| *index);
+        let messages = messages.into_iter().map(|(_, message)| message).collect();
+        recordings.add(&id, Ok(Output { messages, ..Output::default() }));
+    }
+    if recordings.outputs.is_empty() {
+        return Err(format!("{} has no recordings", file.display()));
+    }
+    Ok(recordings)
+}
+
+fn of_fixture(line: &str) -> Result<(String, Output), String> {
+    let document = read_json(line).map_err(|error| error.to_string())?;
+    let problems = Problems::new(line, Syntax::Json);
+    let fixture = fixture(&document.root, &problems);
+    match (fixture, problems.error(Path::new(""))) {
+        (Some(fixture), None) => Ok((fixture.test_id, fixture.output)),
+        (_, error) => {
+            let messages = error.map(|error| error.problems).unwrap_or_default();
+            let messages: Vec<String> =
+                messages.into_iter().map(|problem| problem.message).collect();
+            Err(messages.join("; "))
+        }
+    }
+}
+
+fn of_transcript(row: &Object) -> Result<(String, i64, Value), String> {
+    let text = |key: &str| row.get(key).and_then(Value::as_str);
+    let id = text("test_id").ok_or("a transcript needs `test_id`")?;
+    text("role").ok_or("a transcript needs `role`")?;
+    let index = match row.get("message_index") {
+        Some(Value::Int(index)) => *index,
+        _ => return Err("a transcript needs `message_index`".to_owned()),
+    };
+    let kept = ["role", "content", "tool_calls", "name", "metadata"];
+    let members = kept.iter().filter_map(|key| Some(((*key).to_owned(), row.get(*key)?.clone())));
+    Ok((id.to_owned(), index, Value::Object(members.collect())))
+}
+
+/// Reads a row of results: of AgentV 2, which holds the answer, or of AgentV 4, which names its files.
+fn of_result(row: &Object, directory: &Path) -> Result<(String, Result<Output, String>), String> {
+    let text = |key: &str| row.get(key).and_then(Value::as_str);
+    let id = text("test_id").or_else(|| text("eval_id"));
+    let id = id.ok_or("a recording needs `eval_id` or `test_id`")?.to_owned();
+    if let Some(error) = text("error") {
+        let is_failure = text("candidate_answer").is_none_or(|answer| answer.trim().is_empty());
+        if is_failure || text("execution_status") == Some("execution_error") {
+            return Ok((id, Err(format!("the recorded run failed: {error}"))));
+        }
+    }
+    if let Some(answer) = text("candidate_answer") {
+        let summary = row.get("trace_summary").and_then(Value::as_object);
+        let messages = row.get("output_messages").map(|messages| {
+            Output::of_object(&Object::from_iter([("output".to_owned(), messages.clone())]))
+        });
+        let output = messages.flatten().unwrap_or_else(|| Output::of_text(answer));
+        return Ok((id, Ok(output.measured(summary.unwrap_or(row)))));
+    }
+    if row.contains_key("output") || row.contains_key("output_messages") || row.contains_key("text")
+    {
+        let output = Output::of_object(row).ok_or("the recording has no messages in `output`")?;
+        return Ok((id, Ok(output)));
+    }
+    let output = of_files(row, &id, directory);
+    Ok((id, output.map(|output| output.measured(row))))
+}
+
+/// Reads the transcript or the answer that a row of `index.jsonl` names.
+fn of_files(row: &Object, id: &str, directory: &Path) -> Result<Output, String> {
+    let mut paths = Vec::new();
+    texts(&Value::Object(row.clone()), &mut paths);
+    let named = |name: &str| {
+        let given =
+            paths.iter().filter(|path| path.ends_with(name)).map(|path| directory.join(path));
+        let suite = row.get("suite").and_then(Value::as_str).unwrap_or_default();
+        let usual = [directory.join(suite).join(id), directory.join(id)];
+        let usual = usual.into_iter().map(|base| base.join("outputs").join(name));
+        given.chain(usual).find(|file| file.is_file())
+    };
+    if let Some(file) = named("transcript.jsonl") {
+        let text = text_of(&file)?;
+        let messages: Vec<Value> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(|line| {
+                parse_python(line).ok_or_else(|| format!("{} is not JSON lines", file.display()))
+            })
+            .collect::<Result<_, _>>()?;
+        let object = Object::from_iter([("output".to_owned(), Value::Array(messages))]);
+        if let Some(output) = Output::of_object(&object) {
+            return Ok(output);
+        }
+    }
+    let answer = ["answer.md", "response.md"].iter().find_map(|name| named(name));
+    let file = answer.ok_or_else(|| {
+        format!("the recording of the test `{id}` names no transcript and no answer")
+    })?;
+    Ok(Output::of_text(&text_of(&file)?))
+}
+
+/// Collects the texts in a value.
+fn texts(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Object(object) => object.values().for_each(|item| texts(item, found)),
+        _ => {}
+    }
+}

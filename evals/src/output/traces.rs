@@ -1,0 +1,103 @@
+//! Outputs in trace files.
+
+use std::path::Path;
+
+use evaluator_json::Value;
+use evaluator_traces::{
+    conversation::{Conversation, GroupBy, ToolCall, Turn, TurnPart, extract},
+    trace::{TraceFormats, load_file},
+};
+
+use super::{Output, TokenUsage};
+use crate::json_text::{list, members, text};
+
+/// Nanoseconds of a millisecond.
+const MILLISECOND: f64 = 1e6;
+
+/// Id of a conversation, and what the agent did, or why that is not known.
+type Named = (String, Result<Output, String>);
+
+/// Reads the conversations of a trace file. Their ids are those of golden cases, where the trace names one, else those of their
+/// traces.
+///
+/// # Errors
+///
+/// The file is not a trace file, or parts of it cannot be used.
+pub(super) fn read(file: &Path) -> Result<Vec<Named>, String> {
+    let traces = load_file(file, &TraceFormats::default()).map_err(|error| error.to_string())?;
+    if !traces.unusable.is_empty() {
+        return Err(format!("{}: {} cannot be used", file.display(), traces.unusable.counted()));
+    }
+    let conversations = extract(&traces.traces, GroupBy::Auto, false);
+    let named = |conversation: &Conversation| {
+        let id = conversation.case_id.clone();
+        (id.unwrap_or_else(|| conversation.trace_id.to_string()), output(conversation))
+    };
+    Ok(conversations.iter().map(named).collect())
+}
+
+/// Returns what the agent did. What was not recorded is an error, not an empty answer.
+fn output(conversation: &Conversation) -> Result<Output, String> {
+    if let Some(error) = conversation.errors.first() {
+        return Err(error.clone());
+    }
+    let unrecorded = conversation.turns.iter().find_map(|turn| turn.unrecorded(TurnPart::Answer));
+    if let Some(unrecorded) = unrecorded {
+        return Err(unrecorded.to_string());
+    }
+    let calls = || conversation.turns.iter().flat_map(|turn| &turn.llm_calls);
+    let usages: Vec<_> = calls().filter_map(|call| call.usage).collect();
+    #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 tokens")]
+    let sum = |number: &dyn Fn(usize) -> i64| {
+        (0..usages.len()).map(number).fold(0, i64::saturating_add).max(0) as f64
+    };
+    let usage = TokenUsage {
+        input: sum(&|index| usages.get(index).map_or(0, |usage| usage.input_tokens)),
+        output: sum(&|index| usages.get(index).map_or(0, |usage| usage.output_tokens)),
+        cached: None,
+    };
+    let took =
+        conversation.turns.iter().map(|turn| turn.end_ns.saturating_sub(turn.start_ns).max(0));
+    Ok(Output {
+        messages: conversation.turns.iter().enumerate().flat_map(messages).collect(),
+        usage: (!usages.is_empty()).then_some(usage),
+        duration_ms: Some(milliseconds(took.fold(0, i128::saturating_add))),
+        model_calls: Some(calls().count()),
+        ..Output::default()
+    })
+}
+
+/// Returns the messages of a turn: that of the user, unless it is the first, the tool calls, and the answer.
+fn messages((index, turn): (usize, &Turn)) -> Vec<Value> {
+    let message =
+        |role: &str, content: &str| members([("role", text(role)), ("content", text(content))]);
+    let mut messages = Vec::new();
+    if let Some(user) = turn.user_text.as_ref().filter(|_| index > 0) {
+        messages.push(message("user", user));
+    }
+    if !turn.tool_calls.is_empty() {
+        let calls = list(turn.tool_calls.iter().map(call));
+        messages.push(members([("role", text("assistant")), ("tool_calls", calls)]));
+    }
+    messages.extend(turn.final_text.as_ref().map(|answer| message("assistant", answer)));
+    messages
+}
+
+fn call(call: &ToolCall) -> Value {
+    let mut keys = vec![
+        ("tool", text(&call.name)),
+        ("input", call.arguments.clone()),
+        ("output", call.result.value().clone()),
+    ];
+    keys.extend(call.call_id.as_ref().map(|id| ("id", text(id))));
+    keys.extend(call.span.map(|(start, end)| {
+        ("duration_ms", Value::Float(milliseconds(end.saturating_sub(start).max(0))))
+    }));
+    keys.extend(call.is_error.then(|| ("status", text("error"))));
+    members(keys)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "durations are floats in these documents")]
+fn milliseconds(nanoseconds: i128) -> f64 {
+    nanoseconds as f64 / MILLISECOND
+}

@@ -1,0 +1,123 @@
+//! Keys of `composite`.
+
+use evaluator_document::{Field, Fields};
+
+use super::{
+    Reader, judge,
+    list::{self, Place},
+    program,
+    values::{first, fraction, non_negative},
+};
+use crate::model::{Aggregator, Composite, Judge, Program, Prompt};
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Weighted,
+    Threshold,
+    Program,
+    Judge,
+}
+
+const KINDS: [(&str, Kind); 8] = [
+    ("weighted_average", Kind::Weighted),
+    ("threshold", Kind::Threshold),
+    ("code-grader", Kind::Program),
+    ("code_grader", Kind::Program),
+    ("code_judge", Kind::Program),
+    ("llm-grader", Kind::Judge),
+    ("llm_grader", Kind::Judge),
+    ("llm_judge", Kind::Judge),
+];
+
+pub(super) fn read(
+    reader: &Reader<'_>,
+    mut fields: Fields<'_>,
+    place: Place<'_>,
+) -> Option<Composite> {
+    let list = first(&mut fields, &["assertions", "assert", "evaluators"]);
+    let list = list.or_else(|| fields.missing("assertions").none());
+    let aggregator = fields.require("aggregator");
+    fields.finish();
+    let members = list.and_then(|list| {
+        let is_old_key = list.key == "evaluators";
+        let members = list::read(reader, &list, Place { is_member: true, is_old_key, ..place })?;
+        if members.is_empty() {
+            return list.add(format!("`{}` is empty", list.key)).none();
+        }
+        let repeated = members.iter().enumerate().find(|(index, member)| {
+            members.iter().take(*index).any(|earlier| earlier.name == member.name)
+        });
+        if let Some((_, member)) = repeated {
+            return list.add(format!("two members have the name `{}`", member.name)).none();
+        }
+        Some(members)
+    });
+    let aggregator = aggregator.and_then(|aggregator| self::aggregator(reader, &aggregator));
+    let (members, aggregator) = (members?, aggregator?);
+    if let Aggregator::Weighted(weights) = &aggregator {
+        for (name, _) in weights {
+            if !members.iter().any(|member| member.name == *name) {
+                let known = members.iter().map(|member| member.name.as_str());
+                let hint = evaluator_document::did_you_mean(name, known);
+                let message = format!("no member has the name `{name}`; its weight has no effect");
+                let span = list.map(|list| list.node.span.start()).unwrap_or_default();
+                place.opened.problems.warn(span, message).maybe_hint(hint);
+            }
+        }
+    }
+    Some(Composite { aggregator, members })
+}
+
+fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
+    let mut fields = field.fields("this aggregator")?;
+    let kind = fields.require("type").and_then(|kind| kind.choice(&KINDS));
+    let aggregator = match kind? {
+        Kind::Weighted => {
+            let weights = fields.take("weights").map_or(Some(Vec::new()), |field| weights(&field));
+            weights.map(Aggregator::Weighted)
+        }
+        Kind::Threshold => fields
+            .require("threshold")
+            .and_then(|field| fraction(&field))
+            .map(Aggregator::Threshold),
+        Kind::Program => {
+            let path = first(&mut fields, &["path", "command", "script"]);
+            let directory = reader.directory.to_owned();
+            let path = path.or_else(|| fields.missing("path").none());
+            path.and_then(|path| program::of_field(&path)).map(|command| {
+                Aggregator::Program(Program { command, directory, config: None, max_calls: None })
+            })
+        }
+        Kind::Judge => judging(reader, &mut fields).map(Aggregator::Judge),
+    };
+    fields.finish();
+    aggregator
+}
+
+fn judging(reader: &Reader<'_>, fields: &mut Fields<'_>) -> Option<Judge> {
+    let prompt = fields.take("prompt");
+    let prompt = prompt.map_or(Some(Prompt::Default), |prompt| judge::aggregating(reader, &prompt));
+    let target = fields.take("target").map(|target| target.sentence());
+    let model = fields.take("model").map(|model| model.sentence());
+    Some(Judge {
+        prompt: prompt?,
+        scheme: Judge::NUMBER,
+        target: match target {
+            Some(target) => Some(target?),
+            None => None,
+        },
+        temperature: None,
+        model: match model {
+            Some(model) => Some(model?),
+            None => None,
+        },
+    })
+}
+
+fn weights(field: &Field<'_>) -> Option<Vec<(String, f64)>> {
+    field.entries()?;
+    let weights = field.named().into_iter().map(|(name, node)| {
+        Some((name.to_owned(), non_negative(&node.field(name, field.problems))?))
+    });
+    weights.collect()
+}

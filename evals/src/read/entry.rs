@@ -1,0 +1,180 @@
+//! An entry of a list of evaluators: its type, and the keys that every type has.
+
+use evaluator_document::{Field, Fields, Node, did_you_mean};
+
+use super::{
+    Reader, composite, fields as field_accuracy, judge,
+    list::Place,
+    program, simple, trajectory,
+    values::{first, flag, fraction, non_negative},
+};
+use crate::model::{Check, Evaluator, Gate, TextCheck};
+
+/// Types in the spelling of AgentV 4, each with other names of it.
+const TYPES: [(&str, &[&str]); 21] = [
+    ("contains", &[]),
+    ("icontains", &[]),
+    ("contains-any", &[]),
+    ("contains-all", &[]),
+    ("icontains-any", &[]),
+    ("icontains-all", &[]),
+    ("starts-with", &[]),
+    ("ends-with", &[]),
+    ("equals", &[]),
+    ("regex", &[]),
+    ("is-json", &[]),
+    ("latency", &[]),
+    ("cost", &[]),
+    ("token-usage", &[]),
+    ("execution-metrics", &[]),
+    ("tool-trajectory", &[]),
+    ("field-accuracy", &[]),
+    ("llm-grader", &["llm-judge", "rubric", "llm-rubric"]),
+    ("rubrics", &[]),
+    ("code-grader", &["code-judge", "script"]),
+    ("composite", &[]),
+];
+
+/// Types that need a running agent or code of AgentV.
+const OUT_OF_SCOPE: [(&str, &str); 3] = [
+    ("skill-trigger", "it needs the events of a coding agent"),
+    ("agent-judge", "it starts a coding agent"),
+    ("agentic", "it starts a coding agent"),
+];
+
+/// Reads an entry. `None` after a problem.
+pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<Evaluator> {
+    let mut fields = field.fields("this evaluator")?;
+    let kind_field = fields.require("type")?;
+    let written = kind_field.text()?;
+    let kind = kind(&kind_field, written)?;
+    let name = name(reader, &mut fields, place);
+    let common = common(&mut fields, place);
+    if kind != "code-grader" && kind != "composite" {
+        fields.refuse(
+            "preprocessors",
+            "`preprocessors` are not supported",
+            "remove it, or use a program",
+        );
+    }
+    let check = match kind {
+        "tool-trajectory" => {
+            trajectory::read(reader, fields, written, place).map(Check::Trajectory)
+        }
+        "field-accuracy" => field_accuracy::read(fields).map(Check::Fields),
+        "llm-grader" | "rubrics" => judge::read(reader, fields, kind).map(Check::Judge),
+        "code-grader" => program::read(reader, fields).map(Check::Program),
+        "composite" => composite::read(reader, fields, place).map(Check::Composite),
+        _ => simple::read(fields, kind),
+    };
+    let (check, name, (weight, gate, negate)) = (check?, name?, common?);
+    Some(Evaluator {
+        name: name.unwrap_or_else(|| derived_name(kind, &check)),
+        kind: kind.to_owned(),
+        position: place.opened.position(field.node),
+        weight,
+        gate,
+        negate,
+        check,
+    })
+}
+
+/// Returns the type in the spelling of AgentV 4.
+fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
+    let normal = written.replace('_', "-");
+    let is_meant =
+        |(name, others): &&(&str, &[&str])| *name == normal || others.contains(&&*normal);
+    if let Some((name, _)) = TYPES.iter().find(is_meant) {
+        return Some(name);
+    }
+    if let Some((name, reason)) = OUT_OF_SCOPE.iter().find(|(name, _)| *name == normal) {
+        return field
+            .add(format!("evaluators of type `{name}` are not supported: {reason}"))
+            .none();
+    }
+    let known =
+        TYPES.iter().flat_map(|(name, others)| [*name].into_iter().chain(others.iter().copied()));
+    let hint = did_you_mean(&normal, known)
+        .unwrap_or_else(|| format!("known types: {}", TYPES.map(|(name, _)| name).join(", ")));
+    field.add(format!("there is no type `{written}`")).hint(hint).none()
+}
+
+/// Reads the name. `Some(None)`: it follows from the type.
+fn name(reader: &Reader<'_>, fields: &mut Fields<'_>, place: Place<'_>) -> Option<Option<String>> {
+    match fields.take("name") {
+        Some(name) => name.sentence().map(Some),
+        None if place.is_member => {
+            fields.missing("name").hint("the aggregator names the members of a composite");
+            None
+        }
+        None if reader.is_v2() => {
+            fields.missing("name").hint("AgentV 2 leaves out evaluators without a name");
+            None
+        }
+        None => Some(None),
+    }
+}
+
+fn common(fields: &mut Fields<'_>, place: Place<'_>) -> Option<(f64, Gate, bool)> {
+    if place.is_member {
+        for key in ["weight", "required", "min_score", "negate"] {
+            let message = format!("`{key}` has no effect on a member of a composite");
+            let hint =
+                if key == "weight" { "use `weights` of the aggregator" } else { "remove it" };
+            fields.refuse(key, message, hint);
+        }
+        return Some((1.0, Gate::Open, false));
+    }
+    let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
+    let negate = fields.take("negate").map_or(Some(false), |field| flag(&field));
+    let required = fields.take("required").map(|field| required(&field));
+    let min_score =
+        first(fields, &["min_score", "minScore"]).map(|field| (fraction(&field), field.node));
+    let gate = match (required, min_score) {
+        (None | Some(Some(Gate::Open)), Some((_, node))) => {
+            unused(fields, node, "`min_score` has no effect without `required: true`");
+            Some(Gate::Open)
+        }
+        (Some(Some(_)), Some((minimum, _))) => minimum.map(Gate::Minimum),
+        (Some(gate), None) => gate,
+        (Some(None), Some(_)) => None,
+        (None, None) => Some(Gate::Open),
+    };
+    Some((weight?, gate?, negate?))
+}
+
+fn unused(fields: &Fields<'_>, node: &Node, message: &str) {
+    fields.problems().warn(node.span, message);
+}
+
+/// Reads `required`: a boolean, or the minimum as a number.
+fn required(field: &Field<'_>) -> Option<Gate> {
+    use evaluator_document::NodeKind::Scalar;
+    use evaluator_json::Value::{Bool, Float, Int};
+    match &field.node.kind {
+        Scalar(Bool(true)) => Some(Gate::Threshold),
+        Scalar(Bool(false)) => Some(Gate::Open),
+        Scalar(Int(_) | Float(_)) => fraction(field).map(Gate::Minimum),
+        _ => field.expected("true, false or a number from 0 to 1").none(),
+    }
+}
+
+/// Returns the name of an entry without one.
+fn derived_name(kind: &str, check: &Check) -> String {
+    match check {
+        Check::Text(TextCheck::Contains { values, .. }) => match kind {
+            "contains" | "icontains" => format!("{kind}-{}", values.concat()),
+            _ => format!("{kind}-{}", values.len()),
+        },
+        Check::Text(
+            TextCheck::StartsWith(text) | TextCheck::EndsWith(text) | TextCheck::Equals(text),
+        ) => {
+            format!("{kind}-{text}")
+        }
+        Check::Text(TextCheck::Matches(pattern)) => {
+            let start: String = pattern.source().chars().take(30).collect();
+            format!("{kind}-{start}")
+        }
+        _ => kind.to_owned(),
+    }
+}

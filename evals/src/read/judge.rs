@@ -1,0 +1,321 @@
+//! Keys of judgements by a model: prompts and rubrics.
+
+use std::path::Path;
+
+use evaluator_document::{Field, Fields, NodeKind};
+use evaluator_json::{Object, Value};
+use evaluator_metrics::judge::scheme::{Item, Operator, Scheme, ScoreRange};
+
+use super::{
+    Reader, program,
+    values::{any_text, first, flag, fraction, json, non_negative, number_in, whole},
+};
+use crate::{
+    model::{Judge, Prompt},
+    template::Template,
+};
+
+const PROMPT_FILE: &str = "file://";
+
+pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>, kind: &str) -> Option<Judge> {
+    let scheme = match kind {
+        "rubrics" => {
+            let list = first(&mut fields, &["criteria", "rubrics"]);
+            list.or_else(|| fields.missing("criteria").none())
+                .and_then(|list| rubrics_of(&list))
+                .map(Scheme::Rubrics)
+        }
+        _ => match fields.take("rubrics") {
+            Some(list) => rubrics_of(&list).map(Scheme::Rubrics),
+            None => Some(Judge::NUMBER),
+        },
+    };
+    // The option of the program that the guide of AgentV 2 shows, and the key of AgentV 5.
+    let full = first(&mut fields, &["evaluatorTemplate", "evaluator_template"]);
+    let value = fields.take("value");
+    let config = fields.take("config").map(|config| config.object());
+    let prompt = match (first(&mut fields, &["prompt"]), full) {
+        (Some(prompt), None) => self::prompt(reader, &prompt),
+        (None, Some(full)) => any_text(&full).map(|text| Prompt::Template(template(&full, &text))),
+        (Some(_), Some(full)) => full.add("`prompt` and a full template exclude each other").none(),
+        (None, None) => Some(Prompt::Default),
+    };
+    let prompt = match value {
+        Some(value) if matches!(prompt, Some(Prompt::Default)) => {
+            value.sentence().map(Prompt::Criteria)
+        }
+        Some(value) => value.add("`value` and `prompt` exclude each other").none(),
+        None => prompt,
+    };
+    let target = target(&mut fields);
+    let temperature = fields.take("temperature").map(|field| number_in(&field, 0.0..=2.0));
+    let model = fields.take("model").map(|field| field.sentence());
+    if let Some(steps) = first(&mut fields, &["max_steps", "maxSteps"]) {
+        whole(&steps, 1..=u32::MAX)?;
+        steps
+            .problems
+            .warn(steps.node.span, "`max_steps` has no effect: a judge is a model, not an agent");
+    }
+    let prompt = with_config(fields, prompt, config);
+    Some(Judge {
+        prompt: prompt?,
+        scheme: scheme?,
+        target: target?,
+        temperature: transposed(temperature)?,
+        model: transposed(model)?,
+    })
+}
+
+#[expect(clippy::option_option, reason = "absent, wrong, or read")]
+fn transposed<T>(read: Option<Option<T>>) -> Option<Option<T>> {
+    match read {
+        Some(Some(value)) => Some(Some(value)),
+        Some(None) => None,
+        None => Some(None),
+    }
+}
+
+/// Hands `config` and the remaining keys to the program that writes the prompt. Without one they are unknown keys.
+fn with_config(
+    fields: Fields<'_>,
+    prompt: Option<Prompt>,
+    config: Option<Option<Object>>,
+) -> Option<Prompt> {
+    let Some(Prompt::Program(mut program)) = prompt else {
+        fields.finish();
+        return prompt;
+    };
+    let mut all = program::remaining(&fields)?;
+    if let Some(config) = config {
+        all.extend(config?);
+    }
+    // The `config` next to the command is the one that programs know.
+    if let Some(own) = program.config.take() {
+        all.extend(own);
+    }
+    program.config = (!all.is_empty()).then_some(all);
+    Some(Prompt::Program(program))
+}
+
+/// Reads the name of the target that judges.
+#[expect(clippy::option_option, reason = "absent, wrong, or read")]
+fn target(fields: &mut Fields<'_>) -> Option<Option<String>> {
+    match fields.take("target") {
+        None => Some(None),
+        Some(field) if field.is_mapping() => {
+            let message = "`target` of a judge names a target; access to models is for programs";
+            field.add(message).hint("give the name of a target").none()
+        }
+        Some(field) => field.sentence().map(Some),
+    }
+}
+
+fn prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
+    if field.is_mapping() {
+        return program::of_prompt(reader, field).map(Prompt::Program);
+    }
+    let text = field.sentence()?;
+    if let Some(path) = text.trim().strip_prefix(PROMPT_FILE) {
+        let Some(file) = reader.places.find(path).filter(|file| file.is_file()) else {
+            return field.add(format!("the prompt `{path}` does not exist")).none();
+        };
+        return of_file(field, &file);
+    }
+    if !text.contains('\n')
+        && let Some(file) = reader.places.find(text.trim()).filter(|file| file.is_file())
+    {
+        if reader.is_v2() {
+            return of_file(field, &file);
+        }
+        let message = format!("`prompt` is this text, not the file {}", file.display());
+        field.problems.warn(field.node.span, message).hint("write `file://` in front of a path");
+    }
+    let template = template(field, &text);
+    if template.has_variables() || reader.is_v2() {
+        if !template.shows_answer() {
+            field
+                .problems
+                .warn(field.node.span, "the prompt does not show the answer to the judge");
+        }
+        return Some(Prompt::Template(template));
+    }
+    Some(Prompt::Criteria(text))
+}
+
+/// Reads the prompt of an aggregator, which is a template in any case.
+pub(super) fn aggregating(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
+    let text = field.sentence()?;
+    let Some(path) = text.trim().strip_prefix(PROMPT_FILE) else {
+        return Some(Prompt::Template(template(field, &text)));
+    };
+    let file = reader.places.find(path).filter(|file| file.is_file());
+    match file.map(std::fs::read_to_string) {
+        Some(Ok(text)) => Some(Prompt::Template(template(field, &text))),
+        Some(Err(error)) => field.add(format!("cannot read the prompt `{path}`: {error}")).none(),
+        None => field.add(format!("the prompt `{path}` does not exist")).none(),
+    }
+}
+
+fn of_file(field: &Field<'_>, file: &Path) -> Option<Prompt> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => return field.add(format!("cannot read {}: {error}", file.display())).none(),
+    };
+    let template = template(field, &text);
+    if !template.shows_answer() {
+        let message = format!("the prompt {} does not show the answer", file.display());
+        return field
+            .add(message)
+            .hint("put `{{ output }}` or `{{ candidate_answer }}` into it")
+            .none();
+    }
+    Some(Prompt::Template(template))
+}
+
+/// Reads a template. Unknown names are text, as in AgentV, with a warning.
+fn template(field: &Field<'_>, text: &str) -> Template {
+    let template = Template::new(text);
+    for name in template.unknown() {
+        let message = format!("prompts have no variable `{name}`; it stays as it is");
+        field.problems.warn(field.node.span, message).maybe_hint(Template::similar(&name));
+    }
+    template
+}
+
+/// Returns the id of a rubric without one.
+pub(super) fn id_of(number: usize) -> String {
+    format!("rubric-{number}")
+}
+
+/// Reads a list of rubrics.
+pub(super) fn rubrics_of(field: &Field<'_>) -> Option<Vec<Item>> {
+    let items = field.items()?;
+    if items.is_empty() {
+        return field.add(format!("`{}` is empty", field.key)).none();
+    }
+    let read: Vec<_> = (1..).zip(&items).map(|(number, item)| rubric(number, item)).collect();
+    let read: Vec<Item> = read.into_iter().collect::<Option<_>>()?;
+    let repeated = read
+        .iter()
+        .enumerate()
+        .find(|(index, rubric)| read.iter().take(*index).any(|earlier| earlier.id == rubric.id));
+    if let Some((index, rubric)) = repeated {
+        let place = items.get(index).map_or(field.node.span, |item| item.node.span);
+        return field.problems.add(place, format!("the id `{}` is given twice", rubric.id)).none();
+    }
+    Some(read)
+}
+
+fn rubric(number: usize, item: &Field<'_>) -> Option<Item> {
+    if !item.is_mapping() {
+        return item.sentence().map(|text| Item::new(id_of(number), text));
+    }
+    let mut fields = item.fields("this rubric")?;
+    let id = fields.take("id").map_or(Some(id_of(number)), |id| id.sentence());
+    let text = first(&mut fields, &["outcome", "criteria", "expected_outcome", "description"]);
+    let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
+    let required = fields.take("required").map(|field| flag(&field));
+    let operator = fields.take("operator").map(|field| {
+        let names =
+            [("correctness", Operator::Correctness), ("contradiction", Operator::Contradiction)];
+        field.choice(&names)
+    });
+    let ranges = first(&mut fields, &["score_ranges", "scoreRanges"]);
+    let ranges = ranges.map_or(Some(Vec::new()), |field| self::ranges(&field));
+    let minimum = minimum(&mut fields);
+    let is_empty = text.is_none() && ranges.as_ref().is_some_and(Vec::is_empty);
+    if is_empty {
+        fields.missing("outcome");
+    }
+    fields.finish();
+    if is_empty {
+        return None;
+    }
+    let text = text.map_or(Some(String::new()), |text| text.sentence())?;
+    let ranges = ranges?;
+    Some(Item {
+        id: id?,
+        text,
+        weight: weight?,
+        // A criterion with ranges has a gate only if it says so.
+        required: transposed(required)?.unwrap_or(ranges.is_empty()),
+        min_score: minimum?,
+        operator: transposed(operator)?,
+        ranges,
+    })
+}
+
+/// Reads the gate, as a share of 1.
+#[expect(clippy::option_option, reason = "absent, wrong, or read")]
+fn minimum(fields: &mut Fields<'_>) -> Option<Option<f64>> {
+    let of_ten = first(fields, &["required_min_score", "requiredMinScore"]);
+    let of_one = first(fields, &["min_score", "minScore"]);
+    match (of_ten, of_one) {
+        (Some(_), Some(field)) => field
+            .add("`min_score` and `required_min_score` are the same gate")
+            .hint("keep one")
+            .none(),
+        (Some(field), None) => whole(&field, 0..=10).map(|minimum| Some(f64::from(minimum) / 10.0)),
+        (None, Some(field)) => fraction(&field).map(Some),
+        (None, None) => Some(None),
+    }
+}
+
+/// Reads ranges of scores, which cover 0 to 10 without overlap.
+fn ranges(field: &Field<'_>) -> Option<Vec<ScoreRange>> {
+    let ranges = match &field.node.kind {
+        NodeKind::Mapping(entries) => {
+            let bounds = entries.iter().map(|(key, text)| {
+                let text = text.field("score_ranges", field.problems).sentence();
+                Some((bound(&key.field("score_ranges", field.problems))?, text?))
+            });
+            ScoreRange::from_lower_bounds(bounds.collect::<Option<Vec<_>>>()?)
+        }
+        _ => {
+            let ranges: Vec<_> = field.items()?.iter().map(range).collect();
+            ranges.into_iter().collect::<Option<Vec<_>>>()?
+        }
+    };
+    let item = Item { ranges, ..Item::new("it", "it") };
+    match Scheme::rubrics(vec![item.clone()]) {
+        Ok(_) if item.ranges.is_empty() => field.add("`score_ranges` is empty").none(),
+        Ok(_) => Some(item.ranges),
+        Err(error) => {
+            let reason = error.message.replace("the score ranges of `it`", "`score_ranges`");
+            field.add(reason).hint("they must cover 0 to 10, each score once").none()
+        }
+    }
+}
+
+/// Reads a score, also as the text that a key of JSON is.
+fn bound(field: &Field<'_>) -> Option<u8> {
+    match field.node.as_str().map(str::parse) {
+        Some(Ok(bound)) if bound <= 10_u8 => Some(bound),
+        Some(_) => field.add("a score must be a whole number from 0 to 10").none(),
+        None => whole(field, 0..=10).and_then(|bound| u8::try_from(bound).ok()),
+    }
+}
+
+fn range(item: &Field<'_>) -> Option<ScoreRange> {
+    let mut fields = item.fields("this range")?;
+    let bounds = first(&mut fields, &["score_range", "scoreRange"]);
+    let bounds = bounds.or_else(|| fields.missing("score_range").none());
+    let text = first(&mut fields, &["outcome", "expected_outcome"]);
+    let text = text.or_else(|| fields.missing("outcome").none());
+    fields.finish();
+    let bounds = bounds?;
+    let numbers: Vec<_> = bounds.items()?.iter().map(bound).collect();
+    let numbers: Vec<u8> = numbers.into_iter().collect::<Option<_>>()?;
+    let [from, to] = numbers[..] else {
+        return bounds
+            .add("`score_range` must be two whole numbers, the lowest and the highest")
+            .none();
+    };
+    Some(ScoreRange { from, to, outcome: text?.sentence()? })
+}
+
+/// Returns a value of a test for prompts.
+pub(super) fn metadata(field: &Field<'_>) -> Option<Value> {
+    field.object()?;
+    json(field)
+}

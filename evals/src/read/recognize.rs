@@ -1,0 +1,70 @@
+//! Whether a file is an eval file.
+
+use std::path::Path;
+
+use evaluator_document::{Node, NodeKind, read_json, read_yaml};
+
+use super::suite::TESTS;
+
+/// Keys that a row of a JSONL eval file has, and no line of a trace file.
+const ROW_KEYS: [&str; 10] = [
+    "input",
+    "input_messages",
+    "criteria",
+    "expected_outcome",
+    "outcome",
+    "expected_output",
+    "expected_messages",
+    "assertions",
+    "assert",
+    "rubrics",
+];
+
+/// Keys of traces.
+const TRACE_KEYS: [&str; 5] =
+    ["resourceSpans", "resourceLogs", "resourceMetrics", "traceID", "spans"];
+
+/// Keys that only an eval file has beside its tests; they identify one whose tests were forgotten.
+const SUITE_KEYS: [&str; 4] = ["execution", "assertions", "assert", "dataset"];
+
+/// Returns true if a file is an eval file, by its extension and its keys.
+///
+/// YAML and JSON files have `tests`, `evalcases` or `eval_cases` at the top, or at least another key of a suite and no
+/// `evaluators`. Lines of JSONL files are objects with a key of a test and none of a trace.
+#[must_use]
+pub fn is_eval_file(file: &Path, text: &str) -> bool {
+    let extension = file.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("yaml" | "yml") => {
+            if file.to_string_lossy().to_ascii_lowercase().contains(".eval.y") {
+                return true;
+            }
+            match read_yaml(text) {
+                Ok(root) => root.is_some_and(|root| is_suite(&root)),
+                // It has no keys. The words are enough to report its error as one of an eval file.
+                Err(_) => TESTS
+                    .iter()
+                    .any(|key| text.lines().any(|line| line.starts_with(&format!("{key}:")))),
+            }
+        }
+        Some("json") => read_json(text).is_ok_and(|document| has_any(&document.root, &TESTS)),
+        Some("jsonl") => {
+            let mut rows = text.lines().filter(|line| !line.trim().is_empty());
+            let first = rows.find_map(|line| read_json(line).ok());
+            first.is_some_and(|row| {
+                has_any(&row.root, &ROW_KEYS) && !has_any(&row.root, &TRACE_KEYS)
+            })
+        }
+        _ => false,
+    }
+}
+
+fn is_suite(root: &Node) -> bool {
+    has_any(root, &TESTS)
+        || (has_any(root, &SUITE_KEYS) && !has_any(root, &["evaluators", "metrics"]))
+}
+
+fn has_any(node: &Node, keys: &[&str]) -> bool {
+    let NodeKind::Mapping(entries) = &node.kind else { return false };
+    entries.iter().any(|(key, _)| key.as_str().is_some_and(|key| keys.contains(&key)))
+}

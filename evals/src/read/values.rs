@@ -1,0 +1,115 @@
+//! Conversions of values that are stricter than those of configurations: AgentV coerces nothing.
+
+use std::ops::RangeInclusive;
+
+use evaluator_document::{Field, Fields, Node, NodeKind};
+use evaluator_json::Value;
+
+/// Takes the first of several keys that mean the same. The others have no effect, which is a warning.
+pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Option<Field<'n>> {
+    let mut found: Option<Field<'n>> = None;
+    for key in keys {
+        let Some(field) = fields.take(key).filter(|field| !field.node.is_null()) else { continue };
+        match &found {
+            None => found = Some(field),
+            Some(first) => {
+                let message = format!("`{key}` has no effect next to `{}`", first.key);
+                field.problems.warn(field.node.span, message);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the number of a value that is written as one.
+fn number_of(node: &Node) -> Option<f64> {
+    match &node.kind {
+        NodeKind::Scalar(value @ (Value::Int(_) | Value::BigInt(_) | Value::Float(_))) => {
+            evaluator_hosts::number(value).filter(|number| number.is_finite())
+        }
+        _ => None,
+    }
+}
+
+/// Returns a finite number in a range.
+pub(super) fn number_in(field: &Field<'_>, range: RangeInclusive<f64>) -> Option<f64> {
+    let found = number_of(field.node).filter(|number| range.contains(number));
+    if found.is_none() {
+        let (low, high) = (range.start(), range.end());
+        let what = match high.is_finite() {
+            true => format!("a number from {low} to {high}"),
+            false => format!("a number that is at least {low}"),
+        };
+        match number_of(field.node) {
+            Some(number) => {
+                field.add(format!("`{}` must be {what}, not {number}", field.key));
+            }
+            None => {
+                field.expected(&what);
+            }
+        }
+    }
+    found
+}
+
+/// Returns a finite number that is at least 0.
+pub(super) fn non_negative(field: &Field<'_>) -> Option<f64> {
+    number_in(field, 0.0..=f64::INFINITY)
+}
+
+/// Returns a number from 0 to 1.
+pub(super) fn fraction(field: &Field<'_>) -> Option<f64> {
+    number_in(field, 0.0..=1.0)
+}
+
+/// Returns a whole number in a range.
+pub(super) fn whole(field: &Field<'_>, range: RangeInclusive<u32>) -> Option<u32> {
+    let number = number_in(field, f64::from(*range.start())..=f64::from(*range.end()))?;
+    if number.fract() != 0.0 {
+        return field.add(format!("`{}` must be a whole number, not {number}", field.key)).none();
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is in the range"
+    )]
+    Some(number as u32)
+}
+
+/// Returns `true` or `false`.
+pub(super) fn flag(field: &Field<'_>) -> Option<bool> {
+    match &field.node.kind {
+        NodeKind::Scalar(Value::Bool(flag)) => Some(*flag),
+        _ => field.expected("true or false").none(),
+    }
+}
+
+/// Returns text, which may be empty.
+pub(super) fn any_text(field: &Field<'_>) -> Option<String> {
+    match field.node.as_str() {
+        Some(text) => Some(text.to_owned()),
+        None => field.expected("text").none(),
+    }
+}
+
+/// Returns a list of texts that are not empty; at least one.
+pub(super) fn texts(field: &Field<'_>) -> Option<Vec<String>> {
+    let items = field.items()?;
+    if items.is_empty() {
+        return field.add(format!("`{}` is empty", field.key)).none();
+    }
+    let texts: Vec<_> = items.iter().map(|item| item.text().map(str::to_owned)).collect();
+    texts.into_iter().collect()
+}
+
+/// Returns a value as JSON.
+pub(super) fn json(field: &Field<'_>) -> Option<Value> {
+    field
+        .node
+        .to_json()
+        .map_err(|span| {
+            let message = format!("keys in `{}` must be text, as in JSON", field.key);
+            field.problems.add(span, message).hint("put it in quotes");
+        })
+        .ok()
+}

@@ -1,0 +1,232 @@
+//! Programs that judge, write prompts or combine results.
+
+use std::{ffi::OsString, path::Path, sync::Arc, time::Duration};
+
+use evaluator_hosts::{foreign_contract, parse_strict_document};
+use evaluator_json::{Object, Value};
+use evaluator_launch::{
+    process::{self, CommandSpec, Ending, Limits},
+    runtime::secrets::looks_secret,
+};
+use evaluator_models::{
+    BrokeredModel, Offer, PROXY_VARIABLES, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
+};
+use evaluator_protocol::Contract;
+
+use super::{
+    Shared,
+    payload::payload,
+    plan::{Proxied, Unusable},
+};
+use crate::{
+    grade::Row,
+    json_text::pretty,
+    model::{Program, Test},
+    output::Output,
+    report::ProxyUse,
+    targets::kill_text,
+};
+
+/// Time limit of a program.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Time limit of a program that asks models.
+const ASKING_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What a program answered.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) score: f64,
+    pub(super) rows: Vec<Row>,
+    pub(super) reason: Option<String>,
+    /// `verdict` of a program that combines results.
+    pub(super) verdict: Option<String>,
+}
+
+/// Runs a program that judges. `name` is that of its entry, `judge` that of the target that answers it by default.
+pub(super) async fn judge(
+    shared: &Arc<Shared>,
+    program: &Program,
+    name: &str,
+    judge: Option<&str>,
+    test: &Test,
+    output: &Output,
+) -> (Result<Answered, String>, Option<ProxyUse>) {
+    let document = pretty(&payload(test, output, program));
+    let proxy = match program.max_calls.map(|calls| open(shared, name, judge, calls)) {
+        None => None,
+        Some(Ok(proxy)) => Some(proxy),
+        Some(Err(reason)) => return (Err(reason), None),
+    };
+    let printed = run(shared, program, document.as_bytes(), proxy.as_ref()).await;
+    let used = proxy.map(|proxy| usage(&proxy.close()));
+    (printed.and_then(|printed| read(&printed)), used)
+}
+
+/// Runs a program that combines results.
+pub(super) async fn combine(
+    shared: &Arc<Shared>,
+    program: &Program,
+    results: Value,
+) -> Result<Answered, String> {
+    let document = pretty(&crate::json_text::members([("results", results)]));
+    read(&run(shared, program, document.as_bytes(), None).await?)
+}
+
+/// Runs a program that writes a prompt.
+pub(super) async fn prompt(
+    shared: &Arc<Shared>,
+    program: &Program,
+    test: &Test,
+    output: &Output,
+) -> Result<String, String> {
+    let document = pretty(&payload(test, output, program));
+    let printed = run(shared, program, document.as_bytes(), None).await;
+    let printed =
+        printed.map_err(|reason| format!("the program that writes the prompt: {reason}"))?;
+    let text = String::from_utf8_lossy(&printed).trim().to_owned();
+    if text.is_empty() {
+        return Err("the program that writes the prompt printed nothing".to_owned());
+    }
+    Ok(text)
+}
+
+/// Returns the standard output of a program that ended well.
+async fn run(
+    shared: &Shared,
+    program: &Program,
+    input: &[u8],
+    proxy: Option<&Proxy>,
+) -> Result<Vec<u8>, String> {
+    let place = shared.places.acquire().await;
+    let spec = spec(program, proxy);
+    let limits = Limits::with_timeout(if proxy.is_some() { ASKING_TIMEOUT } else { TIMEOUT });
+    let outcome = process::run(&spec, input, &limits, &shared.cancellation).await;
+    drop(place);
+    if outcome.ending != Ending::Exited(0) {
+        return Err(format!("the program {}", kill_text(&outcome)));
+    }
+    if outcome.leaked_pipe() {
+        return Err("the program ended, but another process still has its output open".to_owned());
+    }
+    if outcome.stdout.overflowed() {
+        return Err(format!("the program printed more than {} bytes", limits.stdout_cap));
+    }
+    Ok(outcome.stdout.head().to_vec())
+}
+
+/// Returns the command. Variables that look like secrets are withheld: keys belong to this process alone.
+fn spec(program: &Program, proxy: Option<&Proxy>) -> CommandSpec {
+    let (first, rest) =
+        program.command.split_first().map_or(("", &[][..]), |(first, rest)| (&**first, rest));
+    let is_relative = first.contains('/') && !Path::new(first).is_absolute();
+    let executable: OsString = match is_relative {
+        true => program.directory.join(first).into_os_string(),
+        false => first.into(),
+    };
+    let mut spec = CommandSpec::new(executable).args(rest);
+    spec.cwd = Some(program.directory.clone());
+    for (name, value) in std::env::vars_os() {
+        if looks_secret(&name.to_string_lossy(), &value.to_string_lossy()) {
+            spec = spec.env_remove(name);
+        }
+    }
+    // Not those of a program that started this one.
+    for (url, token) in PROXY_VARIABLES {
+        spec = spec.env_remove(url).env_remove(token);
+    }
+    match proxy {
+        Some(proxy) => proxy.variables().fold(spec, |spec, (name, value)| spec.env(name, value)),
+        None => spec,
+    }
+}
+
+/// Reads what a program printed: one JSON object with a score.
+fn read(printed: &[u8]) -> Result<Answered, String> {
+    let printed = printed.strip_prefix(b"\xef\xbb\xbf").unwrap_or(printed);
+    let document = parse_strict_document(printed).map_err(|error| error.to_string())?;
+    let contract = foreign_contract(Contract::AgentV).ok_or("AgentV is not known")?;
+    let answer = (contract.answer)(document, 1).map_err(|error| error.to_string())?;
+    let details = answer.details.unwrap_or_default();
+    let text =
+        |key: &str| details.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    Ok(Answered {
+        score: answer.score.ok_or("the program gave no score")?,
+        rows: rows(&details),
+        reason: text("reasoning").or_else(|| text("reason")).map(str::to_owned),
+        verdict: text("verdict").map(str::to_owned),
+    })
+}
+
+/// Returns the rows of an answer: `assertions`, else `checks`, else `hits` and `misses`, which are the forms of the
+/// generations for the same thing.
+fn rows(details: &Object) -> Vec<Row> {
+    let list = |key: &str| details.get(key).and_then(Value::as_array).unwrap_or_default();
+    let of = |items: &[Value], flag: &str| -> Vec<Row> {
+        let row = |item: &Value| {
+            let evidence = item.get("evidence").or_else(|| item.get("reason"));
+            Some(Row {
+                text: item.get("text")?.as_str()?.to_owned(),
+                passed: item.get(flag).and_then(Value::as_bool).unwrap_or(false),
+                evidence: evidence.and_then(Value::as_str).map(str::to_owned),
+            })
+        };
+        items.iter().filter_map(row).collect()
+    };
+    let assertions = of(list("assertions"), "passed");
+    if !assertions.is_empty() {
+        return assertions;
+    }
+    let checks = of(list("checks"), "pass");
+    if !checks.is_empty() {
+        return checks;
+    }
+    let texts = |key: &'static str, passed: bool| {
+        let texts =
+            list(key).iter().filter_map(Value::as_str).filter(|text| !text.trim().is_empty());
+        texts.map(move |text| Row::new(text, passed)).collect::<Vec<_>>()
+    };
+    [texts("hits", true), texts("misses", false)].concat()
+}
+
+/// Opens the access of a program to models.
+fn open(shared: &Shared, name: &str, judge: Option<&str>, calls: u32) -> Result<Proxy, String> {
+    let server =
+        shared.proxies.get_or_init(|| ProxyServer::start().map_err(|error| error.to_string()));
+    let server =
+        server.as_ref().map_err(|error| format!("cannot serve models to programs: {error}"))?;
+    let judge = judge.unwrap_or_default();
+    let mut models: Vec<(String, Arc<dyn ProxiedModel>)> = Vec::new();
+    // The first one answers requests that name none.
+    let (first, others): (Vec<_>, Vec<_>) =
+        shared.plan.proxied.iter().partition(|(name, _)| name == judge);
+    for (name, target) in first.into_iter().chain(others) {
+        let model: Arc<dyn ProxiedModel> = match target {
+            Proxied::Target(target) => Arc::new(BrokeredModel {
+                params: target.params.clone(),
+                budgets: shared.budgets.clone(),
+                ..BrokeredModel::new(Arc::clone(&shared.broker), Arc::clone(&target.endpoint))
+            }),
+            Proxied::Unusable(reason) => {
+                Arc::new(Unusable { name: name.clone(), reason: reason.clone() })
+            }
+        };
+        models.push((name.clone(), model));
+    }
+    let offer = Offer { max_calls: calls.into(), ..Offer::new(name, models) };
+    server
+        .open(Arc::new(offer))
+        .map_err(|error| format!("cannot serve models to programs: {error}"))
+}
+
+fn usage(usage: &ProxyUsage) -> ProxyUse {
+    ProxyUse {
+        calls: usage.calls,
+        max_calls: usage.max_calls,
+        failed: usage.failed,
+        input_tokens: usage.tokens.input,
+        output_tokens: usage.tokens.output,
+        models: usage.models.clone(),
+        warning: usage.warning(),
+    }
+}

@@ -1,0 +1,158 @@
+//! A test: its output, its evaluators, its score.
+
+use std::{path::PathBuf, sync::Arc};
+
+use evaluator_models::{Message, Request};
+use futures_util::future::join_all;
+
+use super::{
+    Shared,
+    evaluate::{Subject, evaluate},
+    judge::send,
+    payload,
+    plan::{Source, is_v2},
+    wording,
+};
+use crate::{
+    model::Test,
+    output::Output,
+    report::{EvaluatorResult, Status, TestResult},
+    targets::{Invocation, Ran},
+};
+
+/// Runs the test of an index of the plan.
+pub(super) async fn run(shared: Arc<Shared>, index: usize) -> TestResult {
+    let plan = &shared.plan;
+    let (planned, test) =
+        match plan.tests.get(index).and_then(|planned| Some((planned, plan.test(planned)?))) {
+            Some(found) => found,
+            None => {
+                return failed("?", 0.0, "internal error: the plan has no such test".to_owned());
+            }
+        };
+    let threshold = planned.threshold;
+    if shared.cancellation.is_cancelled() {
+        return failed(&test.id, threshold, "the run was stopped before this test".to_owned());
+    }
+    let output = match output(&shared, test, &planned.source).await {
+        Ok(output) => output,
+        Err(reason) => return failed(&test.id, threshold, reason),
+    };
+    let judge = planned.judge.as_deref();
+    let subject = Subject { test, output: &output, threshold, judge };
+    let running =
+        test.evaluators.iter().map(|evaluator| evaluate(&shared, evaluator, subject, false));
+    finished(test, threshold, join_all(running).await)
+}
+
+/// Returns the result of a test without an output.
+fn failed(id: &str, threshold: f64, reason: String) -> TestResult {
+    TestResult {
+        id: id.to_owned(),
+        status: Status::Error,
+        score: None,
+        threshold,
+        error: Some(reason),
+        warnings: Vec::new(),
+        evaluators: Vec::new(),
+    }
+}
+
+/// Scores a test. An error of an evaluator is an error of the test.
+fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> TestResult {
+    let mut warnings = Vec::new();
+    let is_broken = evaluators.iter().any(|evaluator| evaluator.status == Status::Error);
+    let score = (!is_broken).then(|| {
+        let weight = |evaluator: &EvaluatorResult| evaluator.weight.unwrap_or(1.0);
+        let total: f64 = evaluators.iter().map(weight).sum();
+        let sum: f64 = evaluators.iter().map(|it| weight(it) * it.score.unwrap_or_default()).sum();
+        let is_gated = evaluators
+            .iter()
+            .any(|it| it.required.is_some_and(|least| it.score.is_some_and(|score| score < least)));
+        if total <= 0.0 {
+            warnings.push("all weights are 0, so the score is 0".to_owned());
+        }
+        if is_gated || total <= 0.0 { 0.0 } else { sum / total }
+    });
+    let status = match score {
+        None => Status::Error,
+        Some(score) if score >= threshold => Status::Passed,
+        Some(_) => Status::Failed,
+    };
+    if status == Status::Passed {
+        let missed = evaluators.iter().filter(|evaluator| !evaluator.missed.is_empty());
+        warnings.extend(missed.map(|it| {
+            format!(
+                "it passes by its score, though `{}` misses what is required: {}",
+                it.name,
+                it.missed.join(", ")
+            )
+        }));
+    }
+    let proxies =
+        evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
+    warnings.extend(proxies.map(|(it, warning)| format!("`{}`: {warning}", it.name)));
+    TestResult { id: test.id.clone(), status, score, threshold, error: None, warnings, evaluators }
+}
+
+/// Returns the output that is graded.
+async fn output(shared: &Arc<Shared>, test: &Test, source: &Source) -> Result<Output, String> {
+    match source {
+        Source::Recorded(output) => Ok(Output::clone(output)),
+        Source::Missing(reason) => Err(reason.clone()),
+        Source::Model(target) => {
+            let request = Request {
+                params: target.params.clone(),
+                location: format!("test {}, target {}", test.id, target.name),
+                ..Request::new(vec![Message::user(wording::question(test))])
+            };
+            let answer = send(shared, target, request).await.map_err(|error| error.to_string())?;
+            Ok(Output::of_text(&answer.reply.text))
+        }
+        Source::Command(command, places) => {
+            let prompt = wording::prompt(test, is_v2(&shared.plan.suite));
+            let files: Vec<PathBuf> = payload::files(test).map(PathBuf::from).collect();
+            let directory = &shared.plan.suite.directory;
+            let mut invocation = Invocation::new(command, directory, &prompt, &test.id);
+            invocation.files = &files;
+            let worker = match places {
+                // It is never closed.
+                Some(places) => places.acquire().await.ok(),
+                None => None,
+            };
+            let output = run_command(shared, invocation).await;
+            drop(worker);
+            output
+        }
+    }
+}
+
+/// Runs a command, again if it took too long.
+async fn run_command(shared: &Shared, invocation: Invocation<'_>) -> Result<Output, String> {
+    let retries = shared.plan.options.max_retries;
+    let mut attempt = 0;
+    loop {
+        let invocation = Invocation { attempt, ..invocation };
+        let place = shared.places.acquire().await;
+        let ran = invocation.run(&shared.starter.variables, &shared.cancellation).await;
+        drop(place);
+        match ran {
+            Ran::Output { text, duration } => {
+                let mut output = Output::read(&text);
+                // The time of the command stands in for one that is not recorded.
+                output.duration_ms.get_or_insert(duration.as_secs_f64() * 1000.0);
+                return Ok(output);
+            }
+            Ran::TimedOut(_) if attempt < retries => attempt = attempt.saturating_add(1),
+            Ran::TimedOut(limit) => {
+                let count = attempt.saturating_add(1);
+                return Err(format!(
+                    "the command of the target took longer than {} s ({count} of {count} attempts)",
+                    limit.as_secs_f64()
+                ));
+            }
+            Ran::Cancelled => return Err("the run was stopped".to_owned()),
+            Ran::Failed(reason) => return Err(reason),
+        }
+    }
+}

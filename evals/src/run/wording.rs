@@ -1,0 +1,101 @@
+//! Questions, answers and tool calls as text.
+
+use evaluator_json::Value;
+
+use crate::{
+    json_text::pretty,
+    model::{Message, Part, Test},
+    output::Output,
+};
+
+/// Returns the question for prompts of judges, with the contents of files.
+pub(super) fn question(test: &Test) -> String {
+    formatted(&test.input, |given, _, text| format!("<file path=\"{given}\">\n{text}\n</file>"))
+}
+
+/// Returns the question for agents, which read files themselves.
+pub(super) fn prompt(test: &Test, is_v2: bool) -> String {
+    formatted(&test.input, |given, path, _| match is_v2 {
+        true => format!("<file: path=\"{given}\">"),
+        false => format!("<file: path=\"{path}\">"),
+    })
+}
+
+/// Returns the question as programs get it: all text on one line.
+pub(super) fn plain_question(test: &Test) -> String {
+    let texts =
+        test.input.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+            Part::Text(text) => Some(text.trim()),
+            Part::File { .. } => None,
+        });
+    texts.collect::<Vec<_>>().join(" ").trim().to_owned()
+}
+
+fn formatted(messages: &[Message], file: impl Fn(&str, &str, &str) -> String) -> String {
+    let body = |message: &Message| {
+        let parts = message.parts.iter().map(|part| match part {
+            Part::Text(text) => text.trim().to_owned(),
+            Part::File { given, path, text } => file(given, &path.to_string_lossy(), text),
+        });
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    };
+    let bodies: Vec<(&str, String)> = messages
+        .iter()
+        .map(|message| (message.role(), body(message)))
+        .filter(|(_, body)| !body.is_empty())
+        .collect();
+    let has_turns = messages.iter().any(|message| matches!(message.role(), "assistant" | "tool"));
+    match &bodies[..] {
+        [(_, body)] if !has_turns => body.clone(),
+        _ => {
+            let turns =
+                bodies.iter().map(|(role, body)| format!("@[{}]:\n{body}", capitalized(role)));
+            turns.collect::<Vec<_>>().join("\n\n")
+        }
+    }
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// Returns the gold answer: the content of the last expected message, else its tool calls.
+pub(super) fn reference(test: &Test) -> String {
+    let Some(last) = test.expected.last() else { return String::new() };
+    match last.value.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => last.value.get("tool_calls").map(pretty).unwrap_or_default(),
+        Some(content) => pretty(content),
+    }
+}
+
+/// Returns the tool calls, a line each.
+pub(super) fn tool_calls(output: &Output) -> String {
+    let line = |call: crate::output::ToolCall<'_>| match call
+        .input
+        .and_then(|input| detail(call.tool, input))
+    {
+        Some(detail) => format!("- {}: {detail}", call.tool),
+        None => format!("- {}", call.tool),
+    };
+    output.tool_calls().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the argument that says what a call was for.
+fn detail<'v>(tool: &str, input: &'v Value) -> Option<&'v str> {
+    const LONGEST: usize = 120;
+    let key = match tool {
+        "Skill" => Some("skill"),
+        "Read" | "Write" | "Edit" => Some("file_path"),
+        "Bash" => Some("command"),
+        "Grep" | "Glob" => Some("pattern"),
+        _ => None,
+    };
+    if let Some(known) = key.and_then(|key| input.get(key)?.as_str()) {
+        return Some(known);
+    }
+    let texts = input.as_object()?.values().filter_map(Value::as_str);
+    texts.into_iter().find(|text| text.chars().count() <= LONGEST)
+}

@@ -1,0 +1,187 @@
+//! Starting the command of a `cli` target.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use evaluator_launch::{
+    process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome},
+    runtime::PrivateDirectory,
+};
+use evaluator_models::Variables;
+
+use super::CliTarget;
+
+/// Time limit of a command without one.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Greatest output that is read.
+const MAX_OUTPUT: u64 = 64 << 20;
+
+/// Number of bytes of the standard error in messages.
+const STDERR: usize = 2000;
+
+/// One run of a command.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Invocation<'i> {
+    /// Target.
+    pub target: &'i CliTarget,
+    /// Directory of the eval file.
+    pub directory: &'i Path,
+    /// Text for the agent.
+    pub prompt: &'i str,
+    /// Files that the prompt refers to.
+    pub files: &'i [PathBuf],
+    /// Id of the test.
+    pub id: &'i str,
+    /// Number of the attempt, from 0.
+    pub attempt: u32,
+}
+
+/// Result of a run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Ran {
+    /// The command wrote its output.
+    Output {
+        /// Text of the file.
+        text: String,
+        /// Time from start to end.
+        duration: Duration,
+    },
+    /// It took too long.
+    TimedOut(Duration),
+    /// The run was stopped.
+    Cancelled,
+    /// It failed.
+    Failed(String),
+}
+
+impl<'i> Invocation<'i> {
+    /// Creates the first run of a command.
+    #[must_use]
+    pub fn new(target: &'i CliTarget, directory: &'i Path, prompt: &'i str, id: &'i str) -> Self {
+        Self { target, directory, prompt, files: &[], id, attempt: 0 }
+    }
+
+    /// Runs the command.
+    pub async fn run(&self, variables: &Variables, cancellation: &Cancellation) -> Ran {
+        match self.start(variables, cancellation).await {
+            Ok(ran) => ran,
+            Err(reason) => Ran::Failed(reason),
+        }
+    }
+
+    async fn start(
+        &self,
+        variables: &Variables,
+        cancellation: &Cancellation,
+    ) -> Result<Ran, String> {
+        let private = PrivateDirectory::new("target")
+            .map_err(|error| format!("cannot create a directory for the output: {error}"))?;
+        let output = private.path().join("output.json");
+        let prompt = private
+            .write("prompt.md", self.prompt)
+            .map_err(|error| format!("cannot write the prompt: {error}"))?;
+        let command = self.command(&self.target.command.resolve(variables)?, &prompt, &output);
+        let directory = match &self.target.directory {
+            Some(directory) => self.directory.join(directory.resolve(variables)?),
+            None => self.directory.to_owned(),
+        };
+        let mut spec = CommandSpec::new("sh").args(["-c", &command]);
+        spec.cwd = Some(directory);
+        let limits = Limits::with_timeout(self.target.timeout.unwrap_or(TIMEOUT));
+        let outcome = process::run(&spec, b"", &limits, cancellation).await;
+        match outcome.ending {
+            Ending::Exited(0) => {
+                Ok(Ran::Output { text: read(&output)?, duration: outcome.duration })
+            }
+            Ending::TimedOut { limit } => Ok(Ran::TimedOut(limit)),
+            Ending::Cancelled => Ok(Ran::Cancelled),
+            _ => Err(format!("the command of the target {}", kill_text(&outcome))),
+        }
+    }
+
+    /// Replaces the placeholders by words that are quoted for the shell.
+    fn command(&self, template: &str, prompt_file: &Path, output: &Path) -> String {
+        let files: Vec<String> =
+            self.files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
+        let value = |name: &str| {
+            Some(match name {
+                "PROMPT" => quoted(self.prompt),
+                "PROMPT_FILE" => quoted(&prompt_file.to_string_lossy()),
+                "EVAL_ID" => quoted(self.id),
+                "ATTEMPT" => quoted(&self.attempt.to_string()),
+                "FILES" => files.join(" "),
+                "OUTPUT_FILE" => quoted(&output.to_string_lossy()),
+                "GUIDELINES" => quoted(""),
+                _ => return None,
+            })
+        };
+        let (mut command, mut rest) = (String::new(), template);
+        while let Some((before, behind)) = rest.split_once('{') {
+            command.push_str(before);
+            let found =
+                behind.split_once('}').and_then(|(name, after)| Some((value(name)?, after)));
+            match found {
+                Some((value, after)) => {
+                    command.push_str(&value);
+                    rest = after;
+                }
+                None => {
+                    command.push('{');
+                    rest = behind;
+                }
+            }
+        }
+        command.push_str(rest);
+        command
+    }
+}
+
+/// Quotes a word for a shell, unless it is a plain one: ids are parts of paths in commands such as `answers/{EVAL_ID}.json`.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Describes how a program ended that did not end well.
+pub(crate) fn kill_text(outcome: &Outcome) -> String {
+    let ending = match &outcome.ending {
+        Ending::Exited(code) => format!("exited with code {code}"),
+        Ending::Signalled(signal) => format!("was killed by signal {signal}"),
+        Ending::TimedOut { limit } => format!("took longer than {} s", limit.as_secs_f64()),
+        Ending::Cancelled => "was stopped with the run".to_owned(),
+        Ending::SpawnFailed(error) => format!("could not be started: {error}"),
+        Ending::Lost { reason } => format!("ended in an unknown way: {reason}"),
+    };
+    let stderr = outcome.stderr.text();
+    let stderr = stderr.trim();
+    let start = (stderr.len().saturating_sub(STDERR)..).find(|&at| stderr.is_char_boundary(at));
+    match stderr.get(start.unwrap_or_default()..).filter(|text| !text.is_empty()) {
+        Some(text) => format!("{ending}: {text}"),
+        None => ending,
+    }
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    let size = file.metadata().map(|metadata| metadata.len());
+    match size {
+        Err(_) => {
+            return Err("the command of the target wrote no output file ({OUTPUT_FILE})".to_owned());
+        }
+        Ok(size) if size > MAX_OUTPUT => {
+            return Err(format!(
+                "the output of the target has {size} bytes, more than {MAX_OUTPUT}"
+            ));
+        }
+        Ok(_) => {}
+    }
+    let bytes = std::fs::read(file).map_err(|error| format!("cannot read the output: {error}"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,1 @@
+print('{"score": 0.7, "hits": ["h"], "misses": []}')

@@ -1,0 +1,17 @@
+//! Templates and formulas of graders, valid or not.
+
+#![no_main]
+
+use evaluator_host::metric::grader::{Formula, Template};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Ok(template) = Template::parse(text) {
+        assert_eq!(template.has_references(), template.literal().is_none());
+    }
+    if let Ok(formula) = Formula::parse(text, &["a", "b"])
+        && let Ok(value) = formula.value(&[0.25, 1.0])
+    {
+        assert!(value.is_finite());
+    }
+});

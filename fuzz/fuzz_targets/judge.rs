@@ -1,0 +1,56 @@
+//! Replies of judges and templates of prompts: no reply has a score outside of its range, and no text leaves its block.
+
+#![no_main]
+
+use std::hint::black_box;
+
+use evaluator_host::metric::judge::{
+    Template,
+    llm_judge::LlmJudge,
+    reply::{UnknownWord, match_label, rubric_blocks, sentence_labels, sentences, user_label},
+    scheme::{Choice, Item, Scheme, ScoreRange},
+};
+use libfuzzer_sys::fuzz_target;
+
+fn schemes() -> [Scheme; 4] {
+    let ranges = ScoreRange::from_lower_bounds(vec![(0, "bad".to_owned()), (7, "good".to_owned())]);
+    let ranged = Item { ranges, ..Item::new("a", "A") };
+    let choice = |name: &str, score| Choice { name: name.to_owned(), score };
+    [
+        Scheme::Number(0.0, 1.0),
+        Scheme::rubrics(vec![Item::new("a", "A"), Item::new("b", "B")]).expect("two rubrics"),
+        Scheme::rubrics(vec![ranged]).expect("a rubric"),
+        Scheme::choices(vec![choice("good", 1.0), choice("bad", 0.0)]).expect("two choices"),
+    ]
+}
+
+fn read(reply: &str) {
+    for scheme in schemes() {
+        if let Ok(grade) = scheme.read(reply) {
+            let score = scheme.score(&grade);
+            assert!((0.0..=1.0).contains(&score), "{score}");
+        }
+    }
+    black_box((match_label(reply, UnknownWord::Unreadable), user_label(reply)));
+    black_box((rubric_blocks(reply), sentences(reply), sentence_labels(reply)));
+}
+
+fn render(template: &str, value: &str) {
+    let known = ["response", "rubrics"];
+    let values = known.map(|name| (name, value.to_owned()));
+    if let Ok(template) = Template::parse(template, &known) {
+        let used = template.variables().count();
+        let messages = template.render(&values).expect("all variables have values");
+        let shown = messages.iter().map(|message| message.text.matches(value).count());
+        assert!(value.is_empty() || shown.sum::<usize>() >= usize::from(used > 0));
+    }
+    let (lenient, _) = Template::parse_known(template, &known);
+    lenient.render_bare(&values).expect("all variables have values");
+    let _ = LlmJudge::new("fuzzed", Scheme::Number(0.0, 1.0)).prompt(template, &[]);
+}
+
+fuzz_target!(|text: &str| {
+    read(text);
+    let (template, value) = text.split_once('\0').unwrap_or((text, text));
+    render(template, value);
+});

@@ -1,0 +1,83 @@
+//! `type: llm_judge`: a judge with a prompt, rubrics or criteria of the user.
+
+mod prompt;
+mod scheme;
+
+use evaluator_document::Fields;
+
+use self::{prompt::Prompt, scheme::Verdict};
+use super::{JudgeSettings, evaluator::read_judge, read::Reader};
+use crate::{
+    json::Object,
+    metric::judge::llm_judge::{LlmJudge, Scope},
+};
+
+/// Values of `scope`.
+pub(super) const SCOPES: [(&str, Scope); 2] =
+    [("turn", Scope::Turn), ("conversation", Scope::Conversation)];
+
+/// A judge of a configuration.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LlmJudgeConfig {
+    /// Lowest score that passes; 0.5 by default.
+    pub threshold: f64,
+    /// Settings of the judge.
+    pub judge: JudgeSettings,
+    /// The judge.
+    pub judged_by: LlmJudge,
+    /// The entry as JSON with the text of its prompt, which identifies its results.
+    pub(crate) identity: Object,
+}
+
+/// Takes the settings from an entry; `None` after a problem.
+pub(super) fn read(
+    name: Option<&str>,
+    fields: &mut Fields<'_>,
+    reader: &Reader<'_>,
+) -> Option<LlmJudgeConfig> {
+    let threshold = fields.take("threshold").and_then(|field| field.fraction());
+    let judge = read_judge(fields, reader);
+    let start = fields.position();
+    let constants = fields.take("config").map(prompt::read_constants).unwrap_or_default();
+    let prompt_field = fields.take("prompt");
+    let system = fields.take("system");
+    let criteria = fields.take("criteria").and_then(|field| field.sentence());
+    let scope = fields.take("scope").and_then(|field| field.choice(&SCOPES));
+    let verdict = scheme::read(fields, threshold.unwrap_or(0.5));
+    let mut identity = fields.taken_since(start);
+    let prompt = prompt_field.map(|field| prompt::read(field, reader));
+    if let Some(Some(Prompt { text, .. })) = &prompt {
+        identity.insert("prompt".to_owned(), text.as_str().into());
+    }
+    let Verdict { scheme, rubrics } = verdict?;
+    if prompt_field.is_none() && criteria.is_none() && rubrics.is_none() {
+        let hint = "a prompt, or `criteria` or `rubrics` for the built-in one";
+        return fields.missing("prompt").hint(hint).none();
+    }
+    let mut judged_by = LlmJudge::new(name.unwrap_or_default(), scheme)
+        .criteria(criteria.clone().unwrap_or_default())
+        .scope(scope.unwrap_or_default());
+    if let Some(system) = system {
+        judged_by = judged_by.system(prompt::read_system(system, &constants)?);
+    }
+    if let Some(prompt) = prompt {
+        judged_by = prompt?.apply(judged_by, &constants)?;
+    }
+    let criteria_field = criteria.and(fields.peek("criteria"));
+    for (field, name) in
+        [(criteria_field, "criteria"), (rubrics.map(|field| field.node), "rubrics")]
+    {
+        if let (Some(node), false) = (field, judged_by.shows(name)) {
+            let message = format!("the prompt never shows `{{{{{name}}}}}`");
+            fields.problems().warn(node.span, message);
+        }
+    }
+    let settings = fields.peek("judge").filter(|_| judge.swap == Some(true));
+    if let (Some(node), false) = (settings, judged_by.can_swap()) {
+        let message =
+            "`swap` needs rubrics, choices, or a reference that the built-in prompt shows";
+        fields.problems().add(node.span, message);
+    }
+    Some(LlmJudgeConfig { threshold: threshold.unwrap_or(0.5), judge, judged_by, identity })
+}

@@ -1,0 +1,96 @@
+//! Programs that answer instead of a model: `command:NAME`.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::runtime::Handle;
+
+use super::Runner;
+use crate::{
+    models::{CommandError, CommandRunner},
+    process::{self, Cancellation, CommandSpec, Ending, Limits},
+    runtime::{Entrypoint, Environment, EnvironmentFilter, Inherit, Runtimes},
+};
+
+/// Starts the programs, with the runtimes and the environment of evaluators.
+#[derive(Debug)]
+pub(super) struct ModelPrograms {
+    /// Directory of the configuration.
+    directory: PathBuf,
+    runtimes: Runtimes,
+    cancellation: Cancellation,
+    prepared: Mutex<HashMap<String, Result<CommandSpec, String>>>,
+}
+
+impl ModelPrograms {
+    /// `config` is the file of the configuration.
+    pub(super) fn new(runner: &Runner, config: Option<&Path>) -> Self {
+        Self {
+            directory: config.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
+            runtimes: runner.runtimes.clone(),
+            cancellation: runner.cancellation.clone(),
+            prepared: Mutex::default(),
+        }
+    }
+
+    /// Returns the file next to the configuration, or the command on `PATH`.
+    fn find(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.directory.join(name);
+        if path.is_file() {
+            return Ok(path);
+        }
+        let command = Environment::inherited().find_program(Path::new(name));
+        command
+            .ok_or_else(|| format!("there is no file {} and no command `{name}`", path.display()))
+    }
+
+    /// Prepares a program, once.
+    fn prepare(&self, name: &str) -> Result<CommandSpec, String> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = prepared.entry(name.to_owned()).or_insert_with(|| {
+            let entrypoint = Entrypoint { path: self.find(name)?, fetched: false };
+            let launches = self.runtimes.prepare_all(&[entrypoint], &self.cancellation, &mut drop);
+            let launch = launches.into_iter().next().ok_or("it was not prepared")?;
+            let launch = launch.map_err(|error| error.to_string())?;
+            let inherited = Environment::inherited();
+            let environment = EnvironmentFilter::new(&inherited, Inherit::Open, &[]);
+            Ok(environment.give_to(launch.one_shot))
+        });
+        known.clone()
+    }
+}
+
+impl CommandRunner for ModelPrograms {
+    fn check(&self, name: &str) -> Result<(), CommandError> {
+        self.find(name).map(drop).map_err(CommandError::Failed)
+    }
+
+    fn run(&self, name: &str, input: &[u8], limit: Duration) -> Result<Vec<u8>, CommandError> {
+        let failed = |reason: String| CommandError::Failed(reason);
+        let spec = self.prepare(name).map_err(failed)?;
+        // Calls are made on threads of the runtime for blocking work.
+        let runtime = Handle::try_current().map_err(|error| failed(error.to_string()))?;
+        let limits = Limits::with_timeout(limit);
+        let outcome = runtime.block_on(process::run(&spec, input, &limits, &self.cancellation));
+        let stderr = outcome.stderr.text();
+        let said = stderr.trim().lines().last().map(|line| format!(": {line}")).unwrap_or_default();
+        match outcome.ending {
+            Ending::Exited(0) if outcome.leaked_pipe() => {
+                Err(failed("a process that it started kept its output open".to_owned()))
+            }
+            Ending::Exited(0) => Ok(outcome.stdout.head().to_vec()),
+            Ending::Exited(code) => Err(failed(format!("it exited with code {code}{said}"))),
+            Ending::Signalled(signal) => {
+                Err(failed(format!("it was killed by signal {signal}{said}")))
+            }
+            Ending::TimedOut { .. } => Err(CommandError::TimedOut),
+            Ending::Cancelled => Err(failed("the run was stopped".to_owned())),
+            Ending::SpawnFailed(error) => Err(failed(error.to_string())),
+            Ending::Lost { reason } => Err(failed(reason)),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Python functions of graders, each conversation in a process of its own.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::{RunEvent, Runner, context::ExecutionContext, program::not_ready};
+use crate::{
+    config::CodeConfig,
+    json::{NonFinite, ParseOptions, Value, parse, to_string},
+    metric::grader::Calls,
+    process::{self, Cancellation, CommandSpec},
+    runtime::{Entrypoint, Environment, PrivateDirectory},
+    verdict::from_ending,
+};
+
+const PROGRAM: &str = include_str!("grade.py");
+
+/// A Python interpreter with the program that calls functions.
+#[derive(Debug)]
+pub(super) struct PythonGrader {
+    command: CommandSpec,
+    context: ExecutionContext,
+    _directory: PrivateDirectory,
+}
+
+impl PythonGrader {
+    /// Finds an interpreter. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or the program cannot be written.
+    pub(super) fn new(runner: &Runner, on_event: &mut dyn FnMut(RunEvent)) -> Result<Self, String> {
+        let written = PrivateDirectory::new("grader")
+            .and_then(|directory| Ok((directory.write("grade.py", PROGRAM)?, directory)));
+        let (path, directory): (PathBuf, PrivateDirectory) =
+            written.map_err(|error| format!("cannot write the program that calls it: {error}"))?;
+        let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
+        let context = ExecutionContext::new(&code, &Environment::inherited())?;
+        let entrypoints = [Entrypoint { path, fetched: false }];
+        let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |it| {
+            on_event(RunEvent::Prepare(it));
+        });
+        let launch = launches.into_iter().next().ok_or("no runtime answered")?;
+        let launch = context.apply(launch.map_err(|error| not_ready(&error, &code))?);
+        Ok(Self { command: launch.one_shot, context, _directory: directory })
+    }
+
+    /// Calls the function of a source. The results are in the order of the calls.
+    ///
+    /// # Errors
+    ///
+    /// The source cannot be loaded, or the process did not answer.
+    pub(super) async fn call(
+        &self,
+        name: &str,
+        calls: &Calls,
+        timeout: Duration,
+        cancellation: &Cancellation,
+    ) -> Result<Vec<Result<f64, String>>, String> {
+        let members = [
+            ("source".to_owned(), Value::from(calls.source.as_str())),
+            ("calls".to_owned(), Value::Array(calls.arguments.clone())),
+        ];
+        let document = to_string(&Value::Object(members.into_iter().collect()), NonFinite::Literal);
+        let limits = self.context.limits(timeout);
+        let outcome = process::run(&self.command, document.as_bytes(), &limits, cancellation).await;
+        let stderr = outcome.stderr.text();
+        if let Some(verdict) = from_ending(&outcome.ending) {
+            let reason = verdict.explain(name, &stderr);
+            let hint = self.context.hint(&verdict, &[&stderr]);
+            let parts: Vec<String> = [reason, hint].into_iter().flatten().collect();
+            return Err(parts.join("; "));
+        }
+        if outcome.leaked_pipe() || outcome.stdout.overflowed() {
+            return Err("the answer of the Python process is incomplete".to_owned());
+        }
+        let text = String::from_utf8_lossy(outcome.stdout.head()).into_owned();
+        let results = parse(&text, &ParseOptions::default()).ok().map(|parsed| parsed.value);
+        let results = results.as_ref().and_then(Value::as_array);
+        let results = results.ok_or("the Python process exited without an answer")?;
+        if results.len() != calls.arguments.len() {
+            return Err("the Python process did not answer every call".to_owned());
+        }
+        Ok(results.iter().map(result).collect())
+    }
+}
+
+fn result(result: &Value) -> Result<f64, String> {
+    match (result.get("value"), result.get("error").and_then(Value::as_str)) {
+        (Some(Value::Float(value)), None) => Ok(*value),
+        (_, Some(error)) => Err(error.to_owned()),
+        _ => Err("the Python process gave no number".to_owned()),
+    }
+}

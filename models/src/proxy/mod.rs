@@ -1,0 +1,30 @@
+//! Models for programs: an HTTP server on the loopback interface, in the protocol of AgentV's target proxy.
+//!
+//! A [`ProxyServer`] is one thread for all evaluations of a run. [`ProxyServer::open`] gives an evaluation an address and a
+//! token of its own, so a program that floods its proxy delays no other program; closing the [`Proxy`] closes the address.
+//! What a program may ask is an [`Offer`]; the models are asked through [`ProxiedModel`], usually by a
+//! [`Broker`](crate::Broker), on threads for blocking work.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `OPTIONS` | 204 |
+//! | no token, or another one | 401 |
+//! | after the evaluation | 503, then no connection |
+//! | `GET /info` | names, `maxCalls`, `callCount` |
+//! | `POST /invoke` | `{"output", "outputMessages", "rawText", "tokenUsage"?}`; 429 if all calls are used |
+//! | `POST /invokeBatch` | `{"responses": [..]}`, one after the other; 429 if there are fewer calls left than requests |
+//! | any other path | 404 |
+//! | a body that is not JSON, without a question, or with an unknown name | 400 |
+//! | a body that is too long, too slow | 413, 408 |
+//! | a model that fails; has a spent budget; is too slow | 500; 429; 504 |
+//!
+//! Keys of both generations of AgentV are read and written. A reply that cannot be read as an answer is an error, too.
+
+mod access;
+mod model;
+mod routes;
+mod server;
+
+pub use access::{Offer, ProxyUsage};
+pub use model::{BrokeredModel, ProxiedModel};
+pub use server::{Proxy, ProxyServer, VARIABLES};

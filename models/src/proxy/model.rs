@@ -1,0 +1,54 @@
+//! Models behind a proxy.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::{Answer, Broker, Budget, Call, Endpoint, ModelError, Params, Request};
+
+/// A model that programs may ask.
+pub trait ProxiedModel: fmt::Debug + Send + Sync {
+    /// Returns provider and model, for reports.
+    fn label(&self) -> String;
+
+    /// Asks the model, which blocks. `limit` is the time that the program waits; a later answer is lost.
+    ///
+    /// # Errors
+    ///
+    /// There is no answer.
+    fn ask(&self, request: Request, limit: Duration) -> Result<Answer, ModelError>;
+}
+
+/// A model that is asked by a broker.
+#[derive(Clone, Debug)]
+pub struct BrokeredModel {
+    /// Broker, shared by the run.
+    pub broker: Arc<Broker>,
+    /// Model.
+    pub endpoint: Arc<dyn Endpoint>,
+    /// Parameters of every request.
+    pub params: Params,
+    /// Budgets that count every request.
+    pub budgets: Vec<Budget>,
+}
+
+impl BrokeredModel {
+    /// Creates a model without parameters and budgets.
+    #[must_use]
+    pub fn new(broker: Arc<Broker>, endpoint: Arc<dyn Endpoint>) -> Self {
+        Self { broker, endpoint, params: Params::default(), budgets: Vec::new() }
+    }
+}
+
+impl ProxiedModel for BrokeredModel {
+    fn label(&self) -> String {
+        format!("{}/{}", self.endpoint.provider(), self.endpoint.model())
+    }
+
+    fn ask(&self, request: Request, limit: Duration) -> Result<Answer, ModelError> {
+        let request = Request { params: self.params.clone(), ..request };
+        self.broker.ask(&Call {
+            budgets: &self.budgets,
+            time_limit: Some(limit),
+            ..Call::new(&*self.endpoint, &request)
+        })
+    }
+}

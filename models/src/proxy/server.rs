@@ -1,0 +1,191 @@
+//! Addresses, connections and their ends.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    runtime::{Builder, Handle},
+    sync::{Semaphore, oneshot},
+    task::{AbortHandle, JoinSet},
+    time::sleep,
+};
+use tokio_io_timeout::TimeoutWriter;
+
+use super::{
+    access::{Account, Offer, ProxyUsage},
+    routes::{self, Door},
+};
+
+/// Names of the variables with the address and the token, of both generations of AgentV.
+pub const VARIABLES: [(&str, &str); 2] = [
+    ("AGENTV_TARGET_PROXY_URL", "AGENTV_TARGET_PROXY_TOKEN"),
+    ("AGENTV_PROVIDER_PROXY_URL", "AGENTV_PROVIDER_PROXY_TOKEN"),
+];
+
+/// Maximum number of open connections of one evaluation. Further ones wait to be accepted.
+const CONNECTIONS: usize = 32;
+
+/// Maximum number of threads that wait for models, of all evaluations.
+const THREADS: usize = 512;
+
+/// Time limit for the head of a request, and for the client to take the next bytes of a response.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// Maximum size of the head of a request in bytes.
+const HEAD: usize = 64 << 10;
+
+/// Pause after the system could not accept a connection.
+const NO_ROOM: Duration = Duration::from_millis(100);
+
+/// The thread that serves the proxies of a run. Dropping it closes all of them.
+#[derive(Debug)]
+pub struct ProxyServer {
+    runtime: Handle,
+    /// Dropped to end the thread.
+    _running: oneshot::Sender<()>,
+}
+
+impl ProxyServer {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// The system has no thread or no descriptor left.
+    pub fn start() -> io::Result<Self> {
+        let (running, ended) = oneshot::channel::<()>();
+        let (started, runtime) = mpsc::sync_channel(1);
+        thread::Builder::new().name("target-proxy".to_owned()).spawn(move || {
+            match Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build() {
+                Ok(runtime) => {
+                    // The receiver waits for this message.
+                    let _ = started.send(Ok(runtime.handle().clone()));
+                    // Ends with an error, when the sender is dropped.
+                    let _ = runtime.block_on(ended);
+                    // Calls whose answers are not needed any more would take as long as their models.
+                    runtime.shutdown_background();
+                }
+                Err(error) => drop(started.send(Err(error))),
+            }
+        })?;
+        let runtime = runtime.recv().map_err(io::Error::other)??;
+        Ok(Self { runtime, _running: running })
+    }
+
+    /// Opens a proxy for one evaluation, with a port chosen by the system and a new token.
+    ///
+    /// # Errors
+    ///
+    /// The system has no port, no descriptor or no random bytes left.
+    pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let account = Arc::new(Account::new(offer.max_calls));
+        let door = Door { offer, token: token()?, account: Arc::clone(&account) };
+        let token = door.token.clone();
+        let accepting = self.runtime.spawn(accept(listener, Arc::new(door))).abort_handle();
+        Ok(Proxy { address, token, account, accepting })
+    }
+}
+
+/// Returns 32 random bytes as hexadecimal digits.
+fn token() -> io::Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The proxy of one evaluation. Dropping it closes its address and all of its connections.
+pub struct Proxy {
+    address: SocketAddr,
+    token: String,
+    account: Arc<Account>,
+    accepting: AbortHandle,
+}
+
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proxy").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Proxy {
+    /// Returns the URL that a client adds `/invoke` to.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Returns the token, 64 hexadecimal digits.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Returns the variables that tell a program address and token, for clients of both generations.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let values = VARIABLES.map(|(url, token)| [(url, self.url()), (token, self.token.clone())]);
+        values.into_iter().flatten()
+    }
+
+    /// Closes the proxy and returns what was asked. Later requests are not answered.
+    #[must_use]
+    pub fn close(self) -> ProxyUsage {
+        self.account.close()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        // From here on requests are refused; the address and the connections close a moment later.
+        self.account.close();
+        self.accepting.abort();
+    }
+}
+
+/// Accepts connections until the task is aborted, which ends them.
+async fn accept(listener: std::net::TcpListener, door: Arc<Door>) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        while connections.try_join_next().is_some() {}
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let door = Arc::clone(&door);
+                connections.spawn(async move {
+                    serve(stream, door).await;
+                    drop(permit);
+                });
+            }
+            // The client is gone, or the system has no descriptors left.
+            Err(_) => sleep(NO_ROOM).await,
+        }
+    }
+}
+
+/// Answers the request of a connection.
+async fn serve(stream: TcpStream, door: Arc<Door>) {
+    // Responses are short; waiting for more data would only delay them.
+    let _ = stream.set_nodelay(true);
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(STALLED));
+    let answer = service_fn(move |request| routes::answer(Arc::clone(&door), request));
+    // An error of a connection is a matter of its client.
+    let _ = http1::Builder::new()
+        .keep_alive(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(STALLED)
+        .max_buf_size(HEAD)
+        .serve_connection(TokioIo::new(Box::pin(stream)), answer)
+        .await;
+}
