@@ -67,7 +67,7 @@ async fn listen(
     consequence: &str,
 ) -> io::Result<()> {
     signals.wait_to_stop().await?;
-    render::warning(&format!("stopping; {consequence} (once more: stop at once)"));
+    render::warning(&format!("stopping; {consequence} (press Ctrl-C again to stop immediately)"));
     cancellation.cancel();
     signals.wait_to_stop().await?;
     // After the exit, nothing would stop or delete them.

@@ -35,7 +35,7 @@ pub use fields::{Field, Fields};
 pub use json::{JsonDocument, RepeatedKey, read_json};
 pub use node::{Node, NodeKind, Span};
 pub use problem::{ConfigError, Place, Problem, Problems, Report, Syntax, did_you_mean};
-pub use yaml::{YamlError, read_yaml};
+pub use yaml::{YamlError, read_yaml, read_yaml_core};
 
 /// Reads the text of a file; `noun` is what messages call the file, e.g. `configuration`.
 ///

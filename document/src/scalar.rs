@@ -1,4 +1,4 @@
-//! Plain scalars of YAML 1.1, resolved as PyYAML does. Dates and times stay text.
+//! Plain scalars: of YAML 1.1, resolved as PyYAML does, and of the core schema of YAML 1.2. Dates and times stay text.
 
 use evaluator_json::Value;
 
@@ -20,6 +20,54 @@ pub(crate) fn resolve(text: &str) -> Value {
     int(text)
         .or_else(|| float(text).map(Value::Float))
         .unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// Resolves a plain scalar by the core schema of YAML 1.2.
+pub(crate) fn resolve_core(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => return Value::Float(f64::NAN),
+        _ => {}
+    }
+    let radix = |digits: &str, radix| i128::from_str_radix(digits, radix).ok().map(Value::from);
+    let number = if let Some(octal) = text.strip_prefix("0o") {
+        all(octal, |b| matches!(b, b'0'..=b'7')).then(|| radix(octal, 8)).flatten()
+    } else if let Some(hex) = text.strip_prefix("0x") {
+        all(hex, |b| b.is_ascii_hexdigit()).then(|| radix(hex, 16)).flatten()
+    } else {
+        core_number(text)
+    };
+    number.unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// Reads a decimal number, or an infinity.
+fn core_number(text: &str) -> Option<Value> {
+    let (sign, digits) = split_sign(text);
+    if matches!(digits, ".inf" | ".Inf" | ".INF") {
+        let infinity = if sign.is_empty() { f64::INFINITY } else { f64::NEG_INFINITY };
+        return Some(Value::Float(infinity));
+    }
+    if all(digits, |b| b.is_ascii_digit()) {
+        return Value::from_digits(&format!("{sign}{digits}"));
+    }
+    let (mantissa, exponent) = match digits.find(['e', 'E']) {
+        Some(at) => (digits.get(..at)?, digits.get(at + 1..)?),
+        None => (digits, "0"),
+    };
+    let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let has_digits = !whole.is_empty() || (mantissa.starts_with('.') && !fraction.is_empty());
+    let is_number = has_digits
+        && is_digits(whole)
+        && is_digits(fraction)
+        && all(unsigned, |b| b.is_ascii_digit());
+    if !is_number {
+        return None;
+    }
+    format!("{sign}0{whole}.{fraction}0e{exponent}").parse().ok().map(Value::Float)
 }
 
 /// Splits off the sign, and drops it if it is `+`.
@@ -125,8 +173,8 @@ fn decimal(whole: &str, fraction: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> String {
-        match resolve(text) {
+    fn shown(value: Value) -> String {
+        match value {
             Value::Null => "null".to_owned(),
             Value::Bool(value) => format!("bool {value}"),
             Value::Int(value) => format!("int {value}"),
@@ -183,7 +231,42 @@ mod tests {
             ("2024-01-02", "text 2024-01-02"),
             ("2024-1-2 3:04:05.5 +1", "text 2024-1-2 3:04:05.5 +1"),
         ] {
-            assert_eq!(shown(text), expected, "{text:?}");
+            assert_eq!(shown(resolve(text)), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_core_schema_has_fewer_forms() {
+        for (text, expected) in [
+            ("", "null"),
+            ("Null", "null"),
+            ("yes", "text yes"),
+            ("off", "text off"),
+            ("True", "bool true"),
+            ("0755", "int 755"),
+            ("0o17", "int 15"),
+            ("0x1F", "int 31"),
+            ("-0x1F", "text -0x1F"),
+            ("0b101", "text 0b101"),
+            ("1_000", "text 1_000"),
+            ("+5", "int 5"),
+            ("-17", "int -17"),
+            ("1:30", "text 1:30"),
+            ("1e3", "float 1000"),
+            ("1.5E-1", "float 0.15"),
+            ("1.", "float 1"),
+            (".5", "float 0.5"),
+            ("-.5", "float -0.5"),
+            (".", "text ."),
+            ("-", "text -"),
+            ("e3", "text e3"),
+            ("1e", "text 1e"),
+            ("-.inf", "float -inf"),
+            (".NaN", "float NaN"),
+            ("1.2.3", "text 1.2.3"),
+            ("2024-01-02", "text 2024-01-02"),
+        ] {
+            assert_eq!(shown(resolve_core(text)), expected, "{text:?}");
         }
     }
 }

@@ -37,7 +37,22 @@ impl YamlError {
 ///
 /// The text is not YAML, has more than one document, a repeated key, a tag without a meaning, or is nested too deeply.
 pub fn read_yaml(text: &str) -> Result<Option<Node>, YamlError> {
+    read(text, scalar::resolve)
+}
+
+/// Reads the only document of `text` with the scalars of YAML 1.2, as tools written in JavaScript do: `yes` and `1:30` are text,
+/// `1e3` is a number.
+///
+/// # Errors
+///
+/// See [`read_yaml`].
+pub fn read_yaml_core(text: &str) -> Result<Option<Node>, YamlError> {
+    read(text, scalar::resolve_core)
+}
+
+fn read(text: &str, resolve: fn(&str) -> Value) -> Result<Option<Node>, YamlError> {
     let mut builder = Builder {
+        resolve,
         offsets: offsets(text),
         open: Vec::new(),
         anchors: HashMap::new(),
@@ -61,6 +76,8 @@ fn offsets(text: &str) -> Vec<usize> {
 }
 
 struct Builder {
+    /// Returns the value of a plain scalar.
+    resolve: fn(&str) -> Value,
     offsets: Vec<usize>,
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
@@ -93,7 +110,13 @@ impl Builder {
                 YamlError::new("a second YAML document; a configuration has only one", span)
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let kind = NodeKind::Scalar(scalar_value(&text, style, tag.as_deref(), span)?);
+                let kind = NodeKind::Scalar(scalar_value(
+                    &text,
+                    style,
+                    tag.as_deref(),
+                    span,
+                    self.resolve,
+                )?);
                 self.complete(Node { span, kind }, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
@@ -221,16 +244,17 @@ fn scalar_value(
     style: ScalarStyle,
     tag: Option<&Tag>,
     span: Span,
+    resolve: fn(&str) -> Value,
 ) -> Result<Value, YamlError> {
     let core = match tag {
-        None if style == ScalarStyle::Plain => return Ok(scalar::resolve(text)),
+        None if style == ScalarStyle::Plain => return Ok(resolve(text)),
         None => return Ok(Value::String(text.to_owned())),
         // `!` alone means "not plain".
         Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => "str",
         Some(tag) if tag.is_yaml_core_schema() => tag.suffix.as_str(),
         Some(tag) => return unknown_tag(tag, span),
     };
-    match (core, scalar::resolve(text)) {
+    match (core, resolve(text)) {
         ("str", _) => Ok(Value::String(text.to_owned())),
         ("float", Value::Int(number)) => Ok(Value::Float(number as f64)),
         ("null", value @ Value::Null)

@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_document::{
-    ConfigError, Node, Problem, Problems, Syntax, load, read_json, read_yaml,
+    ConfigError, Node, Problem, Problems, Syntax, load, read_json, read_yaml_core,
 };
 
 use crate::model::{Position, Warning};
@@ -62,7 +62,7 @@ impl Findings {
     ) -> Option<T> {
         let problems = Problems::new(text, syntax);
         let root = match syntax {
-            Syntax::Yaml => read_yaml(text).map_err(|error| {
+            Syntax::Yaml => read_yaml_core(text).map_err(|error| {
                 problems.add(error.span, error.message);
             }),
             Syntax::Json => parse_json(text, &problems),

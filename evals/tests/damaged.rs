@@ -1,5 +1,7 @@
 //! Damaged eval files: every problem has a place in its file, what is read is recognized, and nothing panics.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::{fs, path::Path};
 
 use evaluator_evals::read::{Surroundings, is_eval_file, parse};

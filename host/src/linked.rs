@@ -106,7 +106,7 @@ fn died(error: JoinError) -> Verdict {
             let message = format!("the evaluator panicked: {}", panic::message(panic.as_ref()));
             Verdict::Reported { kind: "panic".to_owned(), message }
         }
-        Err(_) => Verdict::Lost { reason: "its thread was given up".to_owned() },
+        Err(_) => Verdict::Lost { reason: "its thread was abandoned".to_owned() },
     }
 }
 

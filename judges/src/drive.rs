@@ -48,6 +48,8 @@ pub struct Judged {
     pub outcome: Outcome,
     /// Details of the judge, also if the outcome is a failure.
     pub details: Object,
+    /// Reason why the conversation fails although its score reaches the threshold; `None` if the score decides.
+    pub failure_reason: Option<String>,
     /// Warnings.
     pub warnings: Vec<String>,
     /// What the calls used.
@@ -150,7 +152,9 @@ impl Connection {
         };
         let mut warnings = judgement.warnings.clone();
         warnings.extend(details::warnings(chains));
-        Judged { outcome, details, warnings, usage }
+        let failure_reason = judgement.failure_reason(case.criterion);
+        let failure_reason = failure_reason.filter(|_| matches!(outcome, Outcome::Scored(_)));
+        Judged { outcome, details, failure_reason, warnings, usage }
     }
 
     /// Asks all models all questions. The result has a chain per model and planned question, in order.
@@ -222,9 +226,10 @@ impl Asking<'_> {
             });
             let mut planned: Vec<Planned> = all.collect();
             let reask = self.connection.settings.reask.unwrap_or_default();
-            for _ in 0..=reask {
-                self.calls(&chains, &mut asked, planned).await;
+            self.calls(&chains, &mut asked, planned).await;
+            for _ in 0..reask {
                 planned = self.unreadable(&asked);
+                self.calls(&chains, &mut asked, planned).await;
             }
             for (chain, asked) in chains.into_iter().zip(asked) {
                 let follow_up = self.judge.follow_up(self.case, &self.connection.answers(&asked));
@@ -379,7 +384,8 @@ fn refused(refusal: Refusal) -> Judged {
         Outcome::NotEvaluated { details } => details.clone(),
         _ => Object::default(),
     };
-    Judged { outcome, details, warnings: Vec::new(), usage: Usage::default() }
+    let (warnings, usage) = (Vec::new(), Usage::default());
+    Judged { outcome, details, failure_reason: None, warnings, usage }
 }
 
 /// Returns an answer as judges read it. Where failures are not errors, a reply that the server withheld is one without text.

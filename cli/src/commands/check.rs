@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use evaluator_host::run::Runner;
 
-use super::{
-    discovery, ensure_runnable, eval_file, load_config, show_table, unusable_config, watched,
-};
+use super::{discovery, eval_file, load_config, open_session, show_table, watched};
 use crate::{exit, render, render::Columns, signals};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
@@ -22,8 +20,7 @@ pub(super) fn check(
         return eval_file::check(&file);
     }
     let config = load_config(Some(&file), &runner)?;
-    let runnable = ensure_runnable(&config, verbose)
-        .and_then(|()| runner.judges(&config).map(drop).map_err(unusable_config));
+    let runnable = open_session(&config, verbose, &runner);
     let mut runner = runner;
     runner.locked = locked;
     let mut findings = runner.check(&config);

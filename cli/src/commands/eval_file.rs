@@ -25,7 +25,9 @@ use evaluator_host::{
     run::Runner,
 };
 
-use super::{broken, print, print_document, report::append_job_summary, unusable, watched};
+use super::{
+    broken, print, print_document, print_with, report::append_job_summary, unusable, watched,
+};
 use crate::{
     args::{ReportOutput, RunArgs, eval_file::of_traces, outputs},
     exit, render, signals, streams,
@@ -244,17 +246,23 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
         let write = |out: &mut dyn io::Write| match output.form {
             OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json(verbose))),
             OutputFormat::Junit => render::eval_junit(report, out),
+            // Its lines are meant as commands; text of others in them is escaped.
+            OutputFormat::Github => out.write_all(render::eval_github(report).as_bytes()),
             form => {
                 let text = match form {
                     OutputFormat::Markdown => render::eval_markdown(report),
-                    OutputFormat::Github => render::eval_github(report),
                     OutputFormat::Summary => render::eval_table(report, false, width),
                     _ => render::eval_table(report, true, width),
                 };
                 out.write_all(render::printable(&text).as_bytes())
             }
         };
-        let Some(file) = file else { return print_document(write, code) };
+        let is_for_people = matches!(output.form, OutputFormat::Table | OutputFormat::Summary);
+        let file = match file {
+            Some(file) => file,
+            None if is_for_people => return print_with(write, code),
+            None => return print_document(write, code),
+        };
         match atomic_write(file, WriteOptions::default(), write) {
             Ok(()) => code,
             Err(error) => {

@@ -32,6 +32,7 @@ use std::{
 
 use evaluator_host::{
     config::{Config, ConfigError},
+    judges::Session,
     run::Runner,
     trace::TraceFormat,
 };
@@ -107,6 +108,13 @@ fn load_config(file: Option<&Path>, runner: &Runner) -> Result<Config, u8> {
 fn ensure_runnable(config: &Config, verbose: u8) -> Result<(), u8> {
     render::config_remarks(config, verbose > 0);
     config.ensure_runnable().map_err(unusable_config)
+}
+
+/// Opens the session of a configuration with models, after it was checked that it can be run. Shows all problems of both.
+fn open_session(config: &Config, verbose: u8, runner: &Runner) -> Result<Session, u8> {
+    let runnable = ensure_runnable(config, verbose);
+    let session = runner.judges(config).map_err(unusable_config);
+    runnable.and(session)
 }
 
 /// Converts text of others to one line without control characters.

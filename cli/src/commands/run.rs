@@ -11,8 +11,7 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_runnable, eval_file, load_config, report::show, trace_format, unusable,
-    unusable_config, watched,
+    discovery, eval_file, load_config, open_session, report::show, trace_format, unusable, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -37,10 +36,8 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> 
              `eval_set` or --eval-set",
         ));
     }
-    ensure_runnable(&config, verbose)?;
-
     let mut runner = runner;
-    runner.session = Some(runner.judges(&config).map_err(unusable_config)?);
+    runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     runner.run_file = run_file(args.save_run, args.resume, &config).map_err(unusable)?;

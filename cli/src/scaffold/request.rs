@@ -80,7 +80,7 @@ fn agree(hints: &[(String, Language)]) -> Result<Option<Language>, ScaffoldError
     let Some((first, language)) = hints.first() else { return Ok(None) };
     match hints.iter().find(|(_, other)| other != language) {
         Some((second, other)) => Err(ScaffoldError(format!(
-            "{first} stands for {}, {second} for {}; remove one of them",
+            "{first} selects {}, and {second} selects {}; remove one of them",
             language.name(),
             other.name()
         ))),

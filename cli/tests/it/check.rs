@@ -45,8 +45,7 @@ fn a_configuration_that_cannot_be_run_is_reported_with_its_position_first() {
     let grader = "  - name: alike\n    type: openai_eval\n    grader: {type: text_similarity, evaluation_metric: cosine}\n";
     directory.file("c.yaml", format!("evaluators:\n{first}{grader}"));
     let place = "--> c.yaml:4:11\n  |\n4 |     type: openai_eval\n";
-    let message =
-        "`alike` compares embeddings (`cosine`), and no model can be asked by this version";
+    let message = "`alike`: model";
     let trace = support::trace("k01_traj_exact");
     for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
         let ran = directory.evaluator(args).exits(2).says(message);

@@ -219,7 +219,7 @@ fn a_second_interrupt_ends_at_once() {
     let ran = finish(child).exits(130).reports_nothing();
     stop.join().unwrap();
     ran.says(
-        "evaluator: stopping; finished evaluations will be reported (once more: stop at once)",
+        "evaluator: stopping; finished evaluations will be reported (press Ctrl-C again to stop immediately)",
     );
 }
 

@@ -21,7 +21,8 @@ fn run_in(directory: &Directory, entry: &str, replies: &[Value], more: &[&str]) 
     };
     let text = format!("evaluators:\n  - {{name: j, type: llm_judge, {entry}{judge}}}\n");
     directory.file("c.yaml", text);
-    directory.run(&[&[TRACE, "-c", "c.yaml", "-o", "json"], more].concat())
+    let json: &[&str] = if more.contains(&"-o") { &[] } else { &["-o", "json"] };
+    directory.run(&[&[TRACE, "-c", "c.yaml"], json, more].concat())
 }
 
 fn run(entry: &str, replies: &[Value]) -> Ran {
@@ -68,6 +69,7 @@ fn a_required_rubric_decides_and_its_reason_is_reported() {
         run(&format!("threshold: 0.7, {RUBRICS}"), &[checks(true, true), checks(false, true)]);
     let metric = metric(&ran.exits(1));
     assert_eq!((&metric["score"], &metric["outcome"]), (&json!(0.875), &json!("failed")));
+    assert_eq!(metric["failure_reason"], "turn 2: `a` is required and not fulfilled");
     let details = &metric["details"];
     assert_eq!(details["judge"]["missed"], json!(["turn 2: `a` is required and not fulfilled"]));
     assert_eq!(
@@ -77,6 +79,21 @@ fn a_required_rubric_decides_and_its_reason_is_reported() {
     assert_eq!(details["overall_rubric_scores"][0]["score"], 0.5);
     run(&format!("threshold: 0.7, {RUBRICS}"), &[checks(true, true), checks(true, false)]).exits(1);
     run(&format!("threshold: 0.6, {RUBRICS}"), &[checks(true, true), checks(true, false)]).exits(0);
+}
+
+#[test]
+fn every_format_names_the_reason_of_a_failure_that_the_score_does_not_show() {
+    let directory = Directory::new();
+    let judge = "judge: {model: 'fake:replies.jsonl', samples: 2, min_agreement: 0.9}";
+    let replies = [1.0, 0.9, 1.0, 0.0].map(score);
+    for form in ["table", "summary", "junit", "markdown", "json"] {
+        let entry = format!("criteria: c, threshold: 0, {judge}");
+        run_in(&directory, &entry, &replies, &["-o", form]).exits(0);
+        let entry = format!("criteria: c, threshold: 0.4, {judge}");
+        let ran = run_in(&directory, &entry, &replies, &["-o", form]).exits(1);
+        let reason = "turn 2: agreement 0.50 is below 0.9";
+        assert!(ran.stdout.contains(reason), "{form}: {}", ran.stdout);
+    }
 }
 
 #[test]

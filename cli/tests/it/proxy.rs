@@ -287,6 +287,11 @@ fn replies_are_recorded_and_replayed() {
             assert_eq!(one, other, "{key}");
         }
     }
+    // A tidy recording keeps what programs used.
+    run(&directory, &gone, &[MANY], &["--save-run", "run.evalrun"]).exits(0);
+    let tidy = ["judge", "tidy", "judge.cassette.jsonl", "--unused-since-run", "run.evalrun"];
+    directory.evaluator(&tidy).exits(0);
+    assert_eq!(directory.read("judge.cassette.jsonl"), cassette);
     // What was not recorded is an error, and nothing is sent.
     directory.file("asks.py", PYTHON.replace("Is it good?", "Is it bad?"));
     let ran = run(&directory, &gone, &[ONE], &[]).exits(3);

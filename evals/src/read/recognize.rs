@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evaluator_document::{Node, NodeKind, read_json, read_yaml};
+use evaluator_document::{Node, NodeKind, read_json, read_yaml_core};
 
 use super::suite::TESTS;
 
@@ -39,7 +39,7 @@ pub fn is_eval_file(file: &Path, text: &str) -> bool {
             if file.to_string_lossy().to_ascii_lowercase().contains(".eval.y") {
                 return true;
             }
-            match read_yaml(text) {
+            match read_yaml_core(text) {
                 Ok(root) => root.is_some_and(|root| is_suite(&root)),
                 // It has no keys. The words are enough to report its error as one of an eval file.
                 Err(_) => TESTS

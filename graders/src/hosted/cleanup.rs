@@ -10,7 +10,7 @@ use evaluator_models::{Cancel, Clock, Method};
 use serde_json::Value;
 
 use super::{
-    client::Endpoint,
+    client::EvalsServer,
     transport::{ATTEMPTS, Failure, History, Transport},
 };
 
@@ -33,7 +33,7 @@ pub fn open_evals() -> Vec<String> {
 /// An eval on a server. It is deleted when dropped, also by a panic.
 #[derive(Debug)]
 pub(super) struct OpenEval<'a> {
-    server: &'a Endpoint,
+    server: &'a EvalsServer,
     clock: &'a dyn Clock,
     pub(super) id: String,
     /// Run that may still be in progress.
@@ -42,7 +42,7 @@ pub(super) struct OpenEval<'a> {
 }
 
 impl<'a> OpenEval<'a> {
-    pub(super) fn new(server: &'a Endpoint, clock: &'a dyn Clock, id: String) -> Self {
+    pub(super) fn new(server: &'a EvalsServer, clock: &'a dyn Clock, id: String) -> Self {
         open().insert(id.clone());
         Self { server, clock, id, run: None, is_closed: false }
     }
@@ -103,7 +103,7 @@ fn cancel(transport: &Transport<'_>, eval: &str, run: &str) {
 
 /// Deletes evals with a mark that a request created although it failed, apart from one. Returns warnings.
 pub(super) fn delete_marked(
-    (server, clock): (&Endpoint, &dyn Clock),
+    (server, clock): (&EvalsServer, &dyn Clock),
     (key, mark): (&str, &str),
     keep: Option<&str>,
 ) -> Vec<String> {

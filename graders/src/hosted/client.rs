@@ -50,7 +50,7 @@ pub enum EvalsError {
 
 /// A server with the Evals API.
 #[derive(Clone, Debug)]
-pub struct Endpoint {
+pub struct EvalsServer {
     /// Address and key.
     pub server: Server,
     /// Further headers, such as the organisation.
@@ -60,14 +60,14 @@ pub struct Endpoint {
 /// Client of a server with the Evals API.
 #[derive(Debug)]
 pub struct EvalsClient<'a> {
-    server: &'a Endpoint,
+    server: &'a EvalsServer,
     clock: &'a dyn Clock,
     cancel: &'a Cancel,
 }
 
 impl<'a> EvalsClient<'a> {
     /// Creates a client. Sends nothing. `cancel` ends gradings early; evals are deleted all the same.
-    pub fn new(server: &'a Endpoint, clock: &'a dyn Clock, cancel: &'a Cancel) -> Self {
+    pub fn new(server: &'a EvalsServer, clock: &'a dyn Clock, cancel: &'a Cancel) -> Self {
         Self { server, clock, cancel }
     }
 

@@ -10,4 +10,4 @@ mod transport;
 
 pub use answers::{Graded, ItemGrade};
 pub use cleanup::open_evals;
-pub use client::{Endpoint, EvalsClient, EvalsError, Job};
+pub use client::{EvalsClient, EvalsError, EvalsServer, Job};

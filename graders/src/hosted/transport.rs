@@ -5,7 +5,7 @@ use std::time::Duration;
 use evaluator_models::{Cancel, Clock, ErrorKind, Method, ModelError};
 use serde_json::{Map, Value};
 
-use super::client::Endpoint;
+use super::client::EvalsServer;
 
 /// Requests of one call.
 pub(super) const ATTEMPTS: u32 = 3;
@@ -19,7 +19,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 /// Requests to a server until a deadline.
 #[derive(Debug)]
 pub(super) struct Transport<'a> {
-    pub(super) server: &'a Endpoint,
+    pub(super) server: &'a EvalsServer,
     pub(super) clock: &'a dyn Clock,
     pub(super) cancel: &'a Cancel,
     /// Time on the clock after which nothing is sent.
@@ -91,13 +91,13 @@ impl Transport<'_> {
                 None => true,
                 Some(status) => matches!(status, 408 | 409 | 500..),
             };
-            if attempt >= self.attempts || !is_transient(&error) {
-                // A request that used up the time that was left.
-                let is_late = error.kind == ErrorKind::Timeout && self.left().is_zero();
-                return Err(if is_late { Failure::TimedOut } else { Failure::Refused(error) });
-            }
+            // A request that used up the time that was left.
+            let is_late = error.kind == ErrorKind::Timeout && self.left().is_zero();
             let wait = self.pause(attempt, &error);
-            if wait >= self.left() {
+            if is_late {
+                return Err(Failure::TimedOut);
+            }
+            if attempt >= self.attempts || !is_transient(&error) || wait >= self.left() {
                 return Err(Failure::Refused(error));
             }
             history.warnings.push(format!(

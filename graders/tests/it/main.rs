@@ -7,7 +7,7 @@ mod recorded;
 
 use std::time::Duration;
 
-use evaluator_graders::hosted::{Endpoint, EvalsClient, EvalsError, Graded, Job};
+use evaluator_graders::hosted::{EvalsClient, EvalsError, EvalsServer, Graded, Job};
 use evaluator_models::{Cancel, Server, Settings, VirtualClock};
 use evaluator_test_support::server::{self, Request};
 use serde_json::{Value, json};
@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 /// A key that must not occur in any message.
 const DECOY: &str = "sk-decoy-0123456789";
 
-fn client_of(server: &server::Server) -> Endpoint {
+fn client_of(server: &server::Server) -> EvalsServer {
     let base = format!("{}/v1", server.url());
     let mut settings = Settings::new(|name| (name == "OPENAI_API_KEY").then(|| DECOY.to_owned()));
     settings.base_url = Some(base);
     let server = Server::openai(&settings, true).unwrap();
-    Endpoint { server, headers: vec![("OpenAI-Organization", "org-1".to_owned())] }
+    EvalsServer { server, headers: vec![("OpenAI-Organization", "org-1".to_owned())] }
 }
 
 fn job(items: &[&str], timeout: u64) -> Job<'static> {

@@ -151,7 +151,7 @@ impl EvaluatorConfig {
         match &self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&builtin.judge),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&llm_judge.judge),
-            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_ref(),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_deref(),
             _ => None,
         }
     }
@@ -161,7 +161,7 @@ impl EvaluatorConfig {
         match &mut self.kind {
             EvaluatorKind::Builtin(builtin) => Some(&mut builtin.judge),
             EvaluatorKind::LlmJudge(llm_judge) => Some(&mut llm_judge.judge),
-            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_mut(),
+            EvaluatorKind::OpenAiEval(openai) => openai.judge.as_deref_mut(),
             _ => None,
         }
     }

@@ -89,7 +89,7 @@ impl Pool {
         let (job, evaluation) = Job::new(document.into(), timeout);
         self.shared.submit(job);
         evaluation.await.unwrap_or_else(|_| {
-            let reason = "its worker was given up".to_owned();
+            let reason = "its worker was abandoned".to_owned();
             Evaluation::without_process(Verdict::Lost { reason }, started.elapsed())
         })
     }

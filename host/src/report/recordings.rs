@@ -15,6 +15,7 @@ impl Report {
         let mut found = BTreeSet::new();
         for conversation in &self.conversations {
             for evaluation in conversation?.evaluations {
+                found.extend(evaluation.target_proxy.into_iter().flat_map(|it| it.recordings));
                 for value in evaluation.details.iter().flat_map(|details| details.values()) {
                     collect(value, &mut found);
                 }

@@ -1,8 +1,10 @@
 //! What programs asked models.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::models::{ProxyUsage, Usage};
+use crate::models::{ProxyUsage, RecordId, Usage};
 
 /// What the program of an evaluation asked models through its proxy, over all attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +23,10 @@ pub struct TargetProxyReport {
     pub tokens: TargetTokens,
     /// Cost of the answers, if their models have prices.
     pub cost: Option<String>,
-    /// Models that were asked, as provider and model, in the order of their first answers.
+    /// Models that were asked, as provider and model, sorted.
     pub models: Vec<String>,
+    /// Keys and samples under which the answers are in a cassette, if one is used.
+    pub recordings: BTreeSet<RecordId>,
 }
 
 /// Tokens of answers.
@@ -51,6 +55,7 @@ impl From<ProxyUsage> for TargetProxyReport {
             tokens: TargetTokens { input, output, cached, reasoning },
             cost: usage.cost.map(|cost| cost.to_string()),
             models: usage.models,
+            recordings: usage.recordings,
         }
     }
 }

@@ -25,7 +25,8 @@ impl PreparedEvaluator {
         evaluation: Evaluation,
         recording: &Recording,
     ) -> EvaluationReport {
-        let failure_reason = self.failure_reason(&evaluation.verdict, recording);
+        let missing = self.failure_reason(&evaluation.verdict, recording);
+        let failure_reason = missing.or_else(|| evaluation.failure_reason.clone());
         let mut report = self.report(evaluation);
         let turns = recording.conversation.turns.len();
         report.warnings.extend(self.not_compared(&report, turns));
@@ -59,33 +60,16 @@ impl PreparedEvaluator {
 
     /// Returns the report of an evaluation, without what depends on its conversation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
-        let name = self.name();
-        let is_metric = self.evaluator.work.is_metric();
         let stderr = evaluation.end_of_stderr();
-        let error = match &evaluation.verdict {
-            verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
-                verdict.describe(name, "").map(|what| format!("{name} {what}"))
-            }
-            verdict => verdict.explain(name, &stderr),
-        };
-        let in_full =
-            |text: String| retry::with_attempts(self.with_hint(text, &evaluation), &evaluation);
-        let headline = evaluation
-            .verdict
-            .describe(name, &stderr)
-            .filter(|_| !is_metric && error.is_some())
-            .map(in_full);
-        let error = error.map(in_full);
+        let (error, headline) = self.errors(&evaluation, &stderr);
         let error_type = evaluation.verdict.error_type();
         let status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
-        let was_not_started = matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
-            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
-            || matches!(evaluation.verdict, Verdict::NotRun);
+        let was_not_started = self.was_not_started(&evaluation);
         let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
         let attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
-        let failed_calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
+        let failed_calls = failed_calls(&evaluation, error.is_some());
         let target_proxy = evaluation.asked.map(TargetProxyReport::from);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
@@ -94,15 +78,12 @@ impl PreparedEvaluator {
         let mut warnings = self.contradictions(&answer);
         warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
-        warnings.extend(failed_calls.map(|calls| match &error {
-            None => format!("it answered, although {calls}"),
-            Some(_) => calls,
-        }));
+        warnings.extend(failed_calls);
         if error.is_none() {
             warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
         EvaluationReport {
-            name: name.to_owned(),
+            name: self.name().to_owned(),
             score: answer.score,
             threshold: Some(self.evaluator.threshold),
             status,
@@ -118,6 +99,30 @@ impl PreparedEvaluator {
             details: answer.details,
             target_proxy,
         }
+    }
+
+    /// Returns true if the run ended before the evaluation.
+    fn was_not_started(&self, evaluation: &Evaluation) -> bool {
+        matches!(self.evaluator.work, Work::Broken(Verdict::Cancelled))
+            || matches!(evaluation.verdict, Verdict::Cancelled) && evaluation.attempts == 0
+            || matches!(evaluation.verdict, Verdict::NotRun)
+    }
+
+    /// Returns the error as a paragraph, and as a clause that follows the name of the evaluator where that differs.
+    fn errors(&self, evaluation: &Evaluation, stderr: &str) -> (Option<String>, Option<String>) {
+        let name = self.name();
+        let is_metric = self.evaluator.work.is_metric();
+        let error = match &evaluation.verdict {
+            verdict @ (Verdict::Cancelled | Verdict::NotRun) if is_metric => {
+                verdict.describe(name, "").map(|what| format!("{name} {what}"))
+            }
+            verdict => verdict.explain(name, stderr),
+        };
+        let in_full =
+            |text: String| retry::with_attempts(self.with_hint(text, evaluation), evaluation);
+        let headline = evaluation.verdict.describe(name, stderr);
+        let headline = headline.filter(|_| !is_metric && error.is_some()).map(in_full);
+        (error.map(in_full), headline)
     }
 
     /// Returns the reason why an evaluation fails regardless of its score. Golden turns that are not recorded have no
@@ -171,6 +176,12 @@ impl PreparedEvaluator {
         let details = details.map(|details| json::to_string(&details, NonFinite::Literal));
         program.context.variable_hint(&[stderr, details.as_deref().unwrap_or_default()])
     }
+}
+
+/// Returns the warning about calls of a program to models that failed.
+fn failed_calls(evaluation: &Evaluation, is_error: bool) -> Option<String> {
+    let calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning)?;
+    Some(if is_error { calls } else { format!("it answered, although {calls}") })
 }
 
 /// Returns a hint about a module that a Python program did not find.

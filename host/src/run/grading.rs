@@ -7,7 +7,7 @@ use std::{
 
 use evaluator_graders::{
     self as graders, Answers, Subject,
-    hosted::{Endpoint, EvalsClient, EvalsError, Graded, Job},
+    hosted::{EvalsClient, EvalsError, EvalsServer, Graded, Job},
 };
 use evaluator_judges::{Connection, Session};
 use tokio::{
@@ -61,7 +61,7 @@ enum By {
         python: Option<Box<PythonGrader>>,
     },
     /// A server with the Evals API.
-    Server { endpoint: Arc<Endpoint>, places: Arc<Semaphore> },
+    Server { endpoint: Arc<EvalsServer>, places: Arc<Semaphore> },
 }
 
 /// Returns the work of a grader.
@@ -118,7 +118,7 @@ fn by_program(
 pub(super) fn server(
     evaluator: &EvaluatorConfig,
     runner: &Runner,
-) -> Option<Result<Endpoint, ModelError>> {
+) -> Option<Result<EvalsServer, ModelError>> {
     match &evaluator.kind {
         EvaluatorKind::OpenAiEval(openai) if openai.execution == Execution::Api => {
             Some(endpoint(openai, runner))
@@ -138,7 +138,7 @@ pub(super) fn hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
     is_keyed.then_some("`api_key_env: \"\"` asks a server that needs no key")
 }
 
-fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<Endpoint, ModelError> {
+fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<EvalsServer, ModelError> {
     let environment = runner.environment();
     let variables = Arc::clone(&environment.variables);
     let value = |name: &str| variables(name).filter(|value| !value.trim().is_empty());
@@ -161,7 +161,7 @@ fn endpoint(openai: &OpenAiEvalConfig, runner: &Runner) -> Result<Endpoint, Mode
     settings.key = key;
     settings.redactor = crate::models::Redactor::new(environment.secrets);
     let needs_key = openai.server.api_key_env.as_deref() != Some("");
-    Ok(Endpoint { server: Server::openai(&settings, needs_key)?, headers })
+    Ok(EvalsServer { server: Server::openai(&settings, needs_key)?, headers })
 }
 
 impl GradedEvaluator {
@@ -274,7 +274,7 @@ impl GradedEvaluator {
     /// Has a server grade a conversation.
     async fn have_graded(
         &self,
-        endpoint: &Arc<Endpoint>,
+        endpoint: &Arc<EvalsServer>,
         input: &MetricInput<'_>,
         cancellation: &Cancellation,
     ) -> Evaluation {
@@ -323,7 +323,7 @@ impl GradedEvaluator {
     /// Sends items on a thread of its own, and waits for their grades. A cancelled run waits until the eval is deleted.
     async fn send(
         &self,
-        endpoint: &Arc<Endpoint>,
+        endpoint: &Arc<EvalsServer>,
         hosted: &Hosted<'_>,
         items: Vec<serde_json::Value>,
         cancellation: &Cancellation,

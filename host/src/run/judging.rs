@@ -79,16 +79,7 @@ impl Runner {
                 problems.push(problem(error, Some(evaluator)));
             }
             let connected = match (judge, evaluator.models()) {
-                (Some(settings), _) => {
-                    session.connect(&evaluator.name, settings).and_then(|connection| {
-                        let settings = connection.settings();
-                        let models = settings.models();
-                        let mut models = models.iter().filter(|_| settings.mode() != Mode::Replay);
-                        models
-                            .try_for_each(|model| programs.check(model))
-                            .map_err(|message| ModelError::new(ErrorKind::Config, message))
-                    })
-                }
+                (Some(settings), _) => session.connect(&evaluator.name, settings).map(drop),
                 (None, Some(models)) => session.offer(&evaluator.name, models).map(drop),
                 (None, None) => continue,
             };
@@ -209,6 +200,7 @@ fn evaluation(
     let mut evaluation = Evaluation::without_process(verdict, started.elapsed());
     evaluation.details = Some(judged.details).filter(|details| !details.is_empty());
     evaluation.warnings = judged.warnings;
+    evaluation.failure_reason = judged.failure_reason;
     evaluation
 }
 

@@ -46,6 +46,8 @@ pub struct Evaluation {
     pub details: Option<Object>,
     /// Warnings of a judge.
     pub warnings: Vec<String>,
+    /// Reason of a judge why the evaluation fails although its score reaches the threshold.
+    pub(crate) failure_reason: Option<String>,
     /// Text of an answer of a foreign contract; empty for others.
     pub(crate) answer: Vec<u8>,
     /// Whether the error is about the settings of its entry, which are the same for every conversation.
@@ -121,6 +123,7 @@ impl Evaluation {
             asked: None,
             details: None,
             warnings: Vec::new(),
+            failure_reason: None,
             answer: Vec::new(),
             blames_config: false,
         }

@@ -92,7 +92,7 @@ impl Expected {
             Self::Anything => match parse_strict_document(text) {
                 Ok(Value::Null) => Verdict::BadAnswer(BadAnswer::Invalid {
                     path: String::new(),
-                    reason: "it is null, which says nothing".to_owned(),
+                    reason: "it is null".to_owned(),
                 }),
                 Ok(_) => Verdict::Answer(Answer::default()),
                 Err(bad) => Verdict::BadAnswer(bad),

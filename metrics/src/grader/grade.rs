@@ -276,12 +276,12 @@ fn combine(
     Ok(Grade { notes, ..combined })
 }
 
-/// Returns what the report shows about a grade apart from its score.
+/// Returns what the report shows about a grade apart from its score. Turns are numbered from 0, as those of judges.
 fn show(turn: usize, name: Option<&str>, grade: &Grade) -> Option<Value> {
     if grade.details.is_empty() {
         return None;
     }
-    let mut shown = Object::from_iter([("turn".to_owned(), count(turn + 1))]);
+    let mut shown = Object::from_iter([("turn".to_owned(), count(turn))]);
     shown.extend(name.map(|name| ("grader".to_owned(), Value::from(name))));
     shown.extend(grade.details.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
     Some(Value::Object(shown))

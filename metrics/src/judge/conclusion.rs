@@ -48,6 +48,21 @@ impl Judgement {
         }
     }
 
+    /// Returns the reason why the conversation fails whatever its score is; `None` if the score decides.
+    #[must_use]
+    pub fn failure_reason(&self, criterion: &Criterion) -> Option<String> {
+        let missed = match &self.missed[..] {
+            [] => None,
+            [only] => Some(only.clone()),
+            [first, more @ ..] => Some(format!("{first} (and {} more)", more.len())),
+        };
+        let disagreement = self.disagreement(criterion);
+        let disagreement = disagreement.filter(|(_, then)| *then == OnDisagreement::Fail);
+        let reasons: Vec<String> =
+            missed.into_iter().chain(disagreement.map(|(reason, _)| reason)).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
     /// Returns what is done about votes that disagree, with the reason; `None` if they agree well enough.
     fn disagreement(&self, criterion: &Criterion) -> Option<(String, OnDisagreement)> {
         let (least, then) = criterion.rules.min_agreement?;

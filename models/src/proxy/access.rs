@@ -1,7 +1,7 @@
 //! What one evaluation may ask, and what it has asked.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -12,7 +12,7 @@ use std::{
 use rust_decimal::Decimal;
 
 use super::ProxiedModel;
-use crate::{Answer, Usage, clock::lock};
+use crate::{Answer, RecordId, Usage, clock::lock};
 
 /// Models that an evaluation may ask, and how often.
 #[derive(Clone, Debug)]
@@ -73,8 +73,10 @@ pub struct ProxyUsage {
     pub tokens: Usage,
     /// Cost of all answers, if their models have prices.
     pub cost: Option<Decimal>,
-    /// Models that were asked, as provider and model.
+    /// Models that were asked, as provider and model, sorted.
     pub models: Vec<String>,
+    /// Recordings of the answers, whether a cassette is used or not.
+    pub recordings: BTreeSet<RecordId>,
 }
 
 impl ProxyUsage {
@@ -92,6 +94,7 @@ impl ProxyUsage {
         for model in later.models {
             self.add_model(model);
         }
+        self.recordings.extend(later.recordings);
         self
     }
 
@@ -133,8 +136,9 @@ impl ProxyUsage {
     }
 
     fn add_model(&mut self, model: String) {
-        if !self.models.contains(&model) {
-            self.models.push(model);
+        // The order of answers may differ between runs.
+        if let Err(place) = self.models.binary_search(&model) {
+            self.models.insert(place, model);
         }
     }
 }
@@ -234,7 +238,7 @@ impl Account {
         &self,
         made: &Made,
         model: String,
-        answer: Option<&Answer>,
+        (answer, sample): (Option<&Answer>, u32),
         error: Option<&str>,
     ) {
         let mut state = lock(&self.0);
@@ -246,6 +250,7 @@ impl Account {
         if let Some(answer) = answer {
             usage.add_tokens(&answer.reply.usage.unwrap_or_default());
             usage.add_cost(answer.cost);
+            usage.recordings.insert((answer.key.clone(), sample));
         }
         made.end(usage, error);
     }

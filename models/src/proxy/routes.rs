@@ -302,7 +302,7 @@ fn call(offer: &Offer, account: &Account, made: &Made, question: Question) -> Re
         Err(error) => Err(failed(error)),
     };
     let error = answered.as_ref().err().map(|fault| fault.message.as_str());
-    account.finish(made, model_asked.label(), result.as_ref().ok(), error);
+    account.finish(made, model_asked.label(), (result.as_ref().ok(), sample), error);
     answered
 }
 

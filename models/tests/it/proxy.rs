@@ -670,5 +670,8 @@ fn a_broker_answers_under_its_limits() {
     let (status, answer) = running.invoke(&json!({"question": "q"}));
     assert_eq!(status, 500);
     assert!(answer["error"].as_str().unwrap().contains("no scripted replies left"), "{answer}");
-    assert_eq!(running.proxy.close().models, ["fake/script"]);
+    let usage = running.proxy.close();
+    assert_eq!(usage.models, ["fake/script"]);
+    let samples: Vec<u32> = usage.recordings.iter().map(|(_, sample)| *sample).collect();
+    assert_eq!(samples, [0, 1], "two answers to one question");
 }

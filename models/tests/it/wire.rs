@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evaluator_models::{
-    Call, CommandError, CommandRunner, ErrorKind, Params, Providers, Secret, Settings,
+    Call, CommandError, CommandRunner, ErrorKind, JsonSchema, Params, Providers, Secret, Settings,
 };
 use serde_json::{Value, json};
 
@@ -79,6 +79,24 @@ fn every_provider_has_its_shape() {
                 {"temperature": 0.0, "topP": 0.5, "maxOutputTokens": 100, "stopSequences": ["END"]},
         })
     );
+}
+
+#[test]
+fn a_schema_has_the_shape_of_each_provider() {
+    let schema = json!({"type": "object", "properties": {"score": {"type": "number"}}});
+    let body = |model: &str| {
+        let json_schema = JsonSchema { name: "verdict".to_owned(), schema: schema.clone() };
+        sent(model, Params { json_schema: Some(json_schema), ..Params::default() }, "").2
+    };
+    let of_openai = json!({"name": "verdict", "strict": true, "schema": schema});
+    let expected = json!({"type": "json_schema", "json_schema": of_openai});
+    assert_eq!(body("openai/gpt-4o-mini")["response_format"], expected);
+    // Without the header of the beta, whose key was `output_format`.
+    let expected = json!({"format": {"type": "json_schema", "schema": schema}});
+    assert_eq!(body("anthropic/claude-x")["output_config"], expected);
+    let of_gemini = &body("gemini/gemini-2.5-flash")["generationConfig"];
+    assert_eq!(of_gemini["responseMimeType"], "application/json");
+    assert_eq!(of_gemini["responseJsonSchema"], schema);
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn settings(entries: &[(Node, Node)], field: Field<'_>) -> Object {
         let Some(name) = key.as_str().filter(|name| !OWN_KEYS.contains(name)) else { continue };
         let near = |own: &&str| strsim::damerau_levenshtein(name, own) == 1;
         if let Some(own) = OWN_KEYS.into_iter().find(|own| near(own)) {
-            let message = format!("`{name}` is handed to the program as a setting");
+            let message = format!("`{name}` is passed to the program as a setting");
             field.problems.warn(key.span, message).hint(format!("did you mean `{own}`?"));
         }
         if let Ok(value) = value.to_json() {

@@ -342,7 +342,7 @@ fn descriptions_of_metrics_are_checked() {
 
     let slip = r#"{"criteria": {"m": {"threshold": 0.5, "tiemout": 3, "comment": "c"}}, "custom_metrics": {"m": {"code_config": {"name": "m.py"}}}}"#;
     assert_eq!(parse(slip).warnings.len(), 1);
-    assert_eq!(warned(slip), "`tiemout` is handed to the program as a setting");
+    assert_eq!(warned(slip), "`tiemout` is passed to the program as a setting");
 
     for (text, expected) in [
         (metric(r#""metric_info": {}"#), "the key `metric_name` is missing in `metric_info`"),

@@ -57,7 +57,7 @@ pub struct OpenAiEvalConfig {
     /// Server of models, or of the Evals API.
     pub server: ServerConfig,
     /// Models that are asked, and how; `None` if the grader is computed without models here.
-    pub judge: Option<JudgeSettings>,
+    pub judge: Option<Box<JudgeSettings>>,
     /// Method.
     pub grader: Grader,
     /// The entry as JSON, which identifies its results.
@@ -131,8 +131,9 @@ pub(super) fn read(
         base_url: server.base_url.as_deref(),
         api_key_env: server.api_key_env.as_deref(),
     };
-    let judge =
-        asks.then(|| evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()));
+    let judge = asks.then(|| {
+        Box::new(evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()))
+    });
     let config = OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,

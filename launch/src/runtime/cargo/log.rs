@@ -219,7 +219,8 @@ impl<'a> Log<'a> {
             return Err(failure(&others, &place));
         }
         let said = headline(&rendered);
-        let what = format!("was not built: {}", said.as_deref().unwrap_or("cargo says nothing"));
+        let what =
+            format!("was not built: {}", said.as_deref().unwrap_or("cargo printed no reason"));
         Err(Failure { what, rendered })
     }
 }
@@ -351,7 +352,7 @@ mod tests {
              local path: because"
         );
         let failure = results(&[], &[], &["a"]).remove(0).unwrap_err();
-        assert_eq!(failure.what, "was not built: cargo says nothing");
+        assert_eq!(failure.what, "was not built: cargo printed no reason");
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::{
     Outcome,
     judge::{
         Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, Member,
-        OnDisagreement, OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, judge,
+        OnDisagreement, OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, Scenario,
+        judge,
     },
     testing::{not_evaluated, scored, turn},
 };
@@ -425,4 +426,87 @@ fn panels_report_agreement_and_close_verdicts_of_models() {
     assert_eq!(models[2].get("model").unwrap().as_str(), Some("c"));
     let negative = models[2].get("votes").unwrap().get("negative").unwrap();
     assert_eq!(negative.as_i128(), Some(3));
+}
+
+/// Asks each model of a panel, whose answers come in the order of its questions.
+fn panel_of(metric: &str, case: &Case<'_>, models: &[Vec<Answer>]) -> Result<Judgement, Refusal> {
+    let metric = judge(metric).unwrap();
+    let asked = models.iter().map(|answers| {
+        let mut answers = answers.iter().cloned();
+        let mut asked = Vec::new();
+        for question in metric.plan(case).unwrap() {
+            let mut next = Some(question);
+            while let Some(question) = next {
+                let own = answers.by_ref().take(question.samples).collect();
+                let done = Asked::new(question, own);
+                next = metric.follow_up(case, &done);
+                asked.push(done);
+            }
+        }
+        asked
+    });
+    let asked: Vec<Vec<Asked>> = asked.collect();
+    let members = ["a", "b", "c"].into_iter().zip(&asked);
+    let members: Vec<Member<'_>> = members.map(|(model, asked)| Member { model, asked }).collect();
+    metric.aggregate_panel(case, &members)
+}
+
+#[test]
+fn a_panel_votes_on_each_rubric() {
+    let turns = [said("a", "b")];
+    let rubrics = vec![rubric("one", None), rubric("two", None)];
+    let criterion = Criterion { rubrics, ..samples(1, Rules::default()) };
+    let case = Case::new(&turns, &criterion);
+    let reply = |one, two| vec![Answer::text(&(block("one", one) + &block("two", two)))];
+    let models = [reply("yes", "no"), reply("yes", "yes"), reply("no", "no")];
+    let name = "rubric_based_tool_use_quality_v1";
+    let judgement = panel_of(name, &case, &models).unwrap();
+    let scores = judgement.turns[0].rubrics.as_ref().unwrap().iter().map(|it| it.score);
+    assert_eq!(scores.collect::<Vec<_>>(), [Some(1.0), Some(0.0)]);
+    assert_eq!(judgement.score, Some(0.5));
+    // A model that leaves a rubric out has no vote about it, and that is noted.
+    let models = [vec![Answer::text(&block("one", "yes"))], reply("yes", "yes")];
+    let judgement = panel_of(name, &case, &models).unwrap();
+    assert_eq!(judgement.score, Some(1.0));
+    assert_eq!(judgement.warnings, ["a: turn 1: no reply judges the rubric `two`"]);
+}
+
+#[test]
+fn a_panel_takes_the_lower_median_of_shares_of_sentences() {
+    let turns = [said("a", "One. Two.")];
+    let criterion = samples(1, Rules::default());
+    let case = Case::new(&turns, &criterion);
+    let label = |label: &str| {
+        format!(
+            "sentence: s\nlabel: {label}\nrationale: r\nsupporting_excerpt: null\ncontradicting_excerpt: null\n"
+        )
+    };
+    let model = |first: &str, second: &str| {
+        let sentences = "<sentence>One.</sentence><sentence>Two.</sentence>";
+        vec![Answer::text(sentences), Answer::text(&(label(first) + &label(second)))]
+    };
+    let (good, half) = (model("supported", "supported"), model("supported", "unsupported"));
+    let bad = model("unsupported", "unsupported");
+    let score = |models: &[Vec<Answer>]| panel_of("hallucinations_v1", &case, models).unwrap();
+    assert_eq!(score(&[good.clone(), half.clone(), bad]).score, Some(0.5));
+    let judgement = score(&[good, half]);
+    assert_eq!(judgement.score, Some(0.5));
+    assert_eq!((judgement.votes[0].positive, judgement.votes[0].negative), (2, 0));
+}
+
+#[test]
+fn a_model_that_cannot_judge_a_user_needs_a_quorum_of_others() {
+    let turns = [said("Hello", "Hi")];
+    let scenario = Scenario { starting_prompt: "Hello".to_owned(), ..Scenario::default() };
+    let conclude = |quorum| {
+        let criterion = Criterion { quorum, ..samples(1, Rules::default()) };
+        let case = Case::new(&turns, &criterion).with_scenario(&scenario);
+        let fine = vec![Answer::text(r#"{"is_valid": true}"#)];
+        let models = [fine.clone(), vec![failed()], fine];
+        panel_of("per_turn_user_simulator_quality_v1", &case, &models)
+    };
+    let reason = "b: turn 1, sample 1: openai/m: 429 rate_limited".to_owned();
+    assert_eq!(conclude(None).unwrap_err(), Refusal::Failed(reason.clone()));
+    let judgement = conclude(Some(2)).unwrap();
+    assert_eq!((judgement.score, judgement.warnings), (Some(1.0), vec![reason]));
 }
