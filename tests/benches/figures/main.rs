@@ -1,7 +1,7 @@
 //! Measures the figures that this project promises, and those of agentevals in the same run.
 //!
 //! `cargo bench -p evaluator-tests --bench figures` installs what it compares with (some 1 GB below cargo's target directory, once),
-//! builds, measures for about eight minutes, and prints one table. Five of them are runs that start an interpreter for each
+//! builds, measures for about nine minutes, and prints one table. Five of them are runs that start an interpreter for each
 //! of 1,000 evaluations, as agentevals does. After `--`:
 //!
 //! | argument | measures |
@@ -11,6 +11,7 @@
 //! | `rust` | the same by evaluators in Rust: as processes, as workers, linked |
 //! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
+//! | `judges` | answers that a model judges, which takes 50 ms for each, and judgements from a cassette |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
@@ -26,6 +27,7 @@
 
 mod bench;
 mod growth;
+mod judges;
 mod one;
 mod python;
 mod rust;
@@ -41,12 +43,13 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
     ("worker", saturation::measure),
     ("growth", growth::measure),
+    ("judges", judges::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.

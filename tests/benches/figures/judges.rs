@@ -1,0 +1,174 @@
+//! Answers that a model judges: a server on this machine that takes 50 ms for each.
+
+use std::{
+    io::{self, BufRead, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use evaluator_tests::bench::{measure::Usage, recording, scores};
+use serde_json::json;
+
+use crate::{
+    bench::Bench,
+    table::{Aim, Table, usage, verdict},
+};
+
+/// Votes on each answer; agentevals has no other number.
+const SAMPLES: usize = 5;
+
+const TRACES: usize = 200;
+
+/// Calls in flight at a time.
+const CONCURRENCY: usize = 50;
+
+/// Seconds that the model takes for a call.
+const CALL: f64 = 0.050;
+
+/// Milliseconds of processors that a call may take.
+const CPU_AIM: f64 = 0.2;
+
+const RUBRIC: &str = "The answer names a price.";
+
+pub(crate) fn measure(bench: &Bench, table: &mut Table) {
+    let slow = serve(Duration::from_secs_f64(CALL)).unwrap();
+    let traces = bench.directory.file("judged.json");
+    recording::write_offers(&traces, TRACES);
+    let calls = TRACES * SAMPLES;
+    let head = format!("judge: {{concurrency: {{max: {CONCURRENCY}}}}}\n");
+    let ours = asking(&slow, bench.evaluator(&arguments(&traces, &config(bench, "", &head))));
+    // Their configuration has no judge.
+    let config = config(bench, "-agentevals", "");
+    let theirs = bench
+        .agentevals(&arguments(&traces, &config))
+        .map(|command| bench.measure("judged-agentevals.json", 1, &asking(&slow, command)));
+    let judged = bench.measure_warm("judged.json.report", 5, &ours);
+    let ideal = calls as f64 / CONCURRENCY as f64 * CALL;
+    let aim = Aim { wall: Some(1.15 * ideal), peak: Some(60.0) };
+    let work = format!("{calls} judged answers, {:.0} ms each, {CONCURRENCY} at once", CALL * 1e3);
+    table.add(&work, theirs, aim, judged);
+    if theirs.is_some() {
+        let theirs = bench.directory.file("judged-agentevals.json");
+        scores::assert_same(&bench.directory.file("judged.json.report"), &theirs);
+    }
+    let each = judged.cpu() * 1e3 / calls as f64;
+    table.add_text([
+        "a call of these, with the traces and the report",
+        "-",
+        &format!("{CPU_AIM} ms of CPU"),
+        &format!("{each:.2} ms"),
+        "",
+        &verdict(each <= CPU_AIM),
+    ]);
+    replay(bench, table);
+}
+
+/// Measures judgements that a cassette has.
+fn replay(bench: &Bench, table: &mut Table) {
+    let fast = serve(Duration::ZERO).unwrap();
+    let (traces, cassette) =
+        (bench.directory.file("replayed.json"), bench.directory.file("judged.cassette.jsonl"));
+    let number = 10 * TRACES;
+    recording::write_offers(&traces, number);
+    let head = |mode: &str| {
+        format!(
+            "judge: {{cassette: {cassette:?}, mode: {mode}, concurrency: {{max: {CONCURRENCY}}}}}\n"
+        )
+    };
+    let record = config(bench, "-record", &head("record"));
+    let record = asking(&fast, bench.evaluator(&arguments(&traces, &record)));
+    let recorded: Usage = bench.measure("recorded.json", 1, &record);
+    let replay = config(bench, "-replay", &head("replay"));
+    let replayed = bench.measure_warm(
+        "replayed-report.json",
+        5,
+        &bench.evaluator(&arguments(&traces, &replay)),
+    );
+    let calls = number * SAMPLES;
+    let work = format!("{calls} judgements from a cassette");
+    table.add_text([&format!("{work}, recorded"), "-", "", &usage(recorded), "", ""]);
+    table.add(&work, None, Aim { wall: Some(0.5), peak: None }, replayed);
+    scores::assert_same(
+        &bench.directory.file("recorded.json"),
+        &bench.directory.file("replayed-report.json"),
+    );
+}
+
+fn arguments<'a>(traces: &'a Path, config: &'a Path) -> [&'a Path; 3] {
+    [traces, Path::new("-c"), config]
+}
+
+/// Writes a configuration with one metric that a model judges, below `head`.
+fn config(bench: &Bench, name: &str, head: &str) -> PathBuf {
+    let entry = format!(
+        "evaluators:\n  - {{name: rubric_based_final_response_quality_v1, type: builtin, judge_model: openai/judge, \
+         rubrics: [{RUBRIC:?}]}}\n"
+    );
+    bench.directory.write(&format!("judged{name}.yaml"), &format!("{head}{entry}"))
+}
+
+/// Lets a command ask the model at this address.
+fn asking(base: &str, mut command: Command) -> Command {
+    command
+        .env("OPENAI_BASE_URL", base)
+        .env("OPENAI_API_BASE", base)
+        .env("OPENAI_API_KEY", "unused");
+    command
+}
+
+/// Starts a model that takes this time for a call, and returns its base URL.
+fn serve(time: Duration) -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let text = format!(
+        "Property: {RUBRIC}\nID: rubric_0\nEvidence: the answer\nRationale: It does.\nVerdict: yes"
+    );
+    let body = json!({
+        "id": "1", "object": "chat.completion", "created": 1, "model": "judge",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 400, "completion_tokens": 40, "total_tokens": 440},
+    })
+    .to_string();
+    let response = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let response = response.clone();
+            // A client that is gone ends its connection.
+            thread::spawn(move || drop(answer(stream, &response, time)));
+        }
+    });
+    Ok(format!("http://{address}/v1"))
+}
+
+/// Answers the requests of one connection.
+fn answer(stream: TcpStream, response: &str, time: Duration) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut writer = stream.try_clone()?;
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    loop {
+        let mut length = 0;
+        loop {
+            line.clear();
+            if reader.read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            let Some((name, value)) = line.split_once(':') else {
+                if line.trim().is_empty() { break } else { continue }
+            };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().map_err(io::Error::other)?;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        thread::sleep(time);
+        writer.write_all(response.as_bytes())?;
+    }
+}
