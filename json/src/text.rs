@@ -275,6 +275,7 @@ mod tests {
             (0.00009999, "9.999e-05"),
             (9999999999999998.0, "9999999999999998.0"),
             (1e16, "1e+16"),
+            (936_518_328_931_408.25, "936518328931408.2"),
             (1.5e300, "1.5e+300"),
             (5e-324, "5e-324"),
             (f64::NAN, "nan"),
@@ -345,14 +346,17 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn floats_in_the_range_without_exponent_are_as_the_standard_library_writes_them(
+        fn floats_in_the_range_without_exponent_are_the_shortest_that_read_back(
             bits: u64, exponent in -13..53_i32,
         ) {
             let fraction = 1.0 + (bits >> 12) as f64 / (1_u64 << 52) as f64;
             let float = fraction * f64::from(exponent).exp2();
             for float in [float, -float, float.round(), f64::from_bits(bits)] {
                 if (1e-4..1e16).contains(&float.abs()) || float == 0.0 {
-                    proptest::prop_assert_eq!(float_repr(float), format!("{float:?}"));
+                    let text = float_repr(float);
+                    proptest::prop_assert_eq!(text.parse::<f64>(), Ok(float));
+                    // Of two texts that are equally short and near, Python takes the even digit, the standard library does not.
+                    proptest::prop_assert_eq!(text.len(), format!("{float:?}").len());
                 }
             }
         }

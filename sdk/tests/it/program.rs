@@ -301,7 +301,7 @@ mod arguments {
                 "sdk": "evaluator-sdk",
                 "sdk_version": version,
                 "protocol_version": "1.1",
-                "capabilities": ["stream", "numbered"],
+                "capabilities": ["stream", "numbered", "target"],
                 "evaluators": [
                     {
                         "name": "response_quality",
