@@ -14,8 +14,8 @@ use std::{
 };
 
 use evaluator_models::{
-    Answer, BrokeredModel, ErrorKind, Fake, Finish, ModelError, Offer, ProxiedModel, Proxy,
-    ProxyServer, Reply, Request, Usage,
+    Answer, BrokeredModel, Cassette, ErrorKind, Fake, Finish, Mode, ModelError, Offer,
+    ProxiedModel, Proxy, ProxyServer, Redactor, Reply, Request, Usage,
 };
 use serde_json::{Value, json};
 
@@ -661,7 +661,11 @@ fn equal_questions_are_samples_of_their_own() {
 
 #[test]
 fn a_broker_answers_under_its_limits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let cassette = Cassette::open(&path, Mode::Record, Redactor::default()).unwrap();
     let (broker, _) = broker();
+    let broker = broker.with_cassette(cassette);
     let fake = Fake::in_order(["one", "two"]);
     let model = BrokeredModel::new(Arc::new(broker), Arc::new(fake));
     let running = open(Offer::new("quality", vec![("judge".to_owned(), Arc::new(model))]));
