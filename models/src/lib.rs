@@ -35,9 +35,9 @@
 //! # Calls
 //!
 //! Calls block their thread, because the transport does; an asynchronous host calls [`Broker::ask`] on threads for blocking
-//! work. There is one queue per server and key. The number of calls in flight starts at 4, grows with good answers and is halved
-//! when the server is overloaded. A server's own `retry-after` holds the whole queue, so that waiting calls do not each
-//! find out for themselves. A wrong key or a spent quota stops the queue: every further call fails with the same error.
+//! work. There is one queue per server and key. The number of calls in flight starts at half of its maximum (at least 4), grows
+//! with good answers and is halved when the server is overloaded. A server's own `retry-after` holds the whole queue, so that
+//! waiting calls do not each meet the limit. A wrong key or a spent quota stops the queue: every further call fails with the same error.
 //!
 //! # Budgets
 //!

@@ -17,7 +17,7 @@ const FIRST_LIMIT: usize = 4;
 /// Returns the number of calls in flight at the beginning.
 fn first_limit(settings: &Concurrency) -> usize {
     let max = settings.max.max(1);
-    if settings.adaptive { FIRST_LIMIT.max(max / 4).min(max) } else { max }
+    if settings.adaptive { FIRST_LIMIT.max(max / 2).min(max) } else { max }
 }
 
 /// Number and rate of calls to one server.
@@ -25,7 +25,7 @@ fn first_limit(settings: &Concurrency) -> usize {
 pub struct Concurrency {
     /// Maximum number of calls in flight.
     pub max: usize,
-    /// Whether the limit starts at a quarter of the maximum (at least 4) and is halved if the server is overloaded. Until then
+    /// Whether the limit starts at half of the maximum (at least 4) and is halved if the server is overloaded. Until then
     /// it grows by one with each good answer, so that it doubles in the time of a call; afterwards by one with as many good
     /// answers as the limit.
     pub adaptive: bool,

@@ -125,7 +125,7 @@ pub(super) fn append(path: &Path, record: &Record, redactor: &Redactor) -> Resul
     }
     let append = || -> io::Result<()> {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
-        // A file that somebody edited may lack its last line feed. Empty lines are skipped.
+        // An edited file may lack its last line feed. Empty lines are skipped.
         let start = usize::from(file.metadata()?.len() == 0);
         file.write_all(&line[start..])
     };

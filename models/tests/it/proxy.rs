@@ -599,7 +599,7 @@ fn nothing_is_answered_after_the_end() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_still_counts() {
+fn an_answer_after_the_client_has_gone_still_counts() {
     let (started, has_started) = mpsc::channel();
     let (release, wait) = mpsc::channel::<()>();
     let (started, wait) = (Mutex::new(started), Mutex::new(wait));
