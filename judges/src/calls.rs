@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     connection::Connection,
-    details::{count, money, name, tokens},
+    details::{count, money, name, result, tokens},
     drive::{call, lost},
     usage::Usage,
 };
@@ -103,25 +103,6 @@ fn reply(call: &Asked, names: &[String]) -> Option<Value> {
     if let Some(model) = names.get(call.model).filter(|_| names.len() > 1) {
         set("model", model.as_str().into());
     }
-    match &call.result {
-        Ok(answer) => {
-            set("text", answer.reply.text.as_str().into());
-            set("finish", String::from(answer.reply.finish.clone()).into());
-            if let Some(usage) = &answer.reply.usage {
-                set("tokens", tokens(usage));
-            }
-            if let Some(reported) = &answer.reply.model_reported {
-                set("model_reported", reported.as_str().into());
-            }
-            if let Some(key) = &answer.key {
-                set("key", key.as_str().into());
-                set("recorded_sample", count(call.sample.into()));
-            }
-        }
-        Err(error) => {
-            set("error", error.to_string().into());
-            set("error_kind", error.kind.name().into());
-        }
-    }
+    reply.extend(result(&call.result, call.sample));
     Some(Value::Object(reply))
 }

@@ -2,7 +2,7 @@
 
 use evaluator_json::{Object, Value};
 use evaluator_metrics::judge::Order;
-use evaluator_models::{Decimal, Endpoint};
+use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
 
 use crate::{
     asked::{AskedQuestion, Chain, Sample},
@@ -110,7 +110,15 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
     if sample.is_replaced {
         set("asked_again", true.into());
     }
-    match &sample.result {
+    reply.extend(result(&sample.result, sample.number));
+    Value::Object(reply)
+}
+
+/// Returns what came of a call: the reply with its usage, or the error. `sample` is the number of its record in a cassette.
+pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object {
+    let mut members = Object::default();
+    let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
+    match result {
         Ok(answer) => {
             set("text", answer.reply.text.as_str().into());
             set("finish", String::from(answer.reply.finish.clone()).into());
@@ -122,7 +130,7 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
             }
             if let Some(key) = &answer.key {
                 set("key", key.as_str().into());
-                set("recorded_sample", count(sample.number.into()));
+                set("recorded_sample", count(sample.into()));
             }
         }
         Err(error) => {
@@ -130,7 +138,7 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
             set("error_kind", error.kind.name().into());
         }
     }
-    Value::Object(reply)
+    members
 }
 
 pub(crate) fn tokens(usage: &evaluator_models::Usage) -> Value {
