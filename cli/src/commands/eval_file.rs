@@ -36,7 +36,7 @@ use crate::{
 /// Beginning of a file that is looked at; whole eval files are hardly ever longer, traces often are.
 const BEGINNING: u64 = 4 << 20;
 
-/// Bytes that tell the common traces apart.
+/// Bytes by which the common traces are recognized.
 const FIRST_LOOK: u64 = 1024;
 
 /// Repetitions of commands that took too long.
@@ -170,8 +170,11 @@ pub(super) fn check(file: &Path) -> Result<u8, u8> {
         let options = options(&crate::args::eval_file::EvalFileFlags::default(), None);
         prepare(suite, None, None, options, (None, Mode::Off), &cancellation)?;
     }
-    let targets =
-        if has_targets { "" } else { "; there is no targets.yaml, so targets were not checked" };
+    let targets = if has_targets {
+        ""
+    } else {
+        "; targets were not checked, because no targets.yaml was found"
+    };
     let tests = render::counted(u64::try_from(count).unwrap_or(u64::MAX), "test");
     let text = format!("{}: {tests}, no problems{targets}\n", file.display());
     Ok(print(&render::painted(&text), exit::OK))

@@ -102,7 +102,7 @@ fn what_is_missing_is_a_problem_of_the_configuration() {
         ("{model: openai/gpt-4o-mini}", "needs a key: set OPENAI_API_KEY"),
         ("{model: hosted_vllm/q}", "needs a base URL"),
         ("{model: bedrock/x}", "Bedrock is not supported yet"),
-        ("{model: nobody/x}", "of no known provider; known are openai/MODEL"),
+        ("{model: unknown/x}", "of no known provider; known are openai/MODEL"),
         ("{model: openai/x, api_key_env: MY_KEY}", "the variable MY_KEY"),
         ("{model: openai/x, credential_ref: team}", "the credential `team` is not known"),
         ("{model: 'fake:gone.jsonl'}", "fake:gone.jsonl"),
@@ -122,7 +122,7 @@ fn what_is_missing_is_a_problem_of_the_configuration() {
         assert!(ran.stderr.contains(expected), "{judge}: {}", ran.stderr);
     }
     // The position is that of the entry.
-    assert!(config("{model: nobody/x}").stderr.contains("c.yaml:3:"));
+    assert!(config("{model: unknown/x}").stderr.contains("c.yaml:3:"));
     // `check` finds the same.
     evaluator(&directory, &["check", "c.yaml"]).exits(2).says("of no known provider");
 }

@@ -66,7 +66,7 @@ pub fn is_eval_file(file: &Path, text: &str) -> bool {
 }
 
 /// Returns true if a JSON text starts like the common traces: as an object with one of their keys first. Traces may be large,
-/// so they are told apart without being parsed.
+/// so they are recognized without being parsed.
 #[must_use]
 pub fn is_span_data(text: &str) -> bool {
     let first = text.trim_start().trim_start_matches(['{', '[', ' ', '\n']);

@@ -297,7 +297,7 @@ fn check_says_what_was_not_checked() {
     let ran = directory.evaluator(&["check", "capitals.yaml"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(
-        ran.stdout.contains("2 tests, no problems; there is no targets.yaml"),
+        ran.stdout.contains("2 tests, no problems; targets were not checked"),
         "{}",
         ran.stdout
     );
