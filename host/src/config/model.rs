@@ -10,7 +10,9 @@ use serde::Serialize;
 use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
+    executor::Containment,
     json::Object,
+    runtime::Entrypoint,
     source::{Reference, Wanted},
     trace::TraceFormat,
 };
@@ -223,6 +225,8 @@ pub struct CodeConfig {
     pub function: Option<String>,
     /// Name of the executor; default: `local`.
     pub executor: String,
+    /// What it may use in an executor that contains programs.
+    pub containment: Arc<Containment>,
     /// Limits and environment of the process.
     pub process: ProcessConfig,
     /// State that evaluations may share.
@@ -231,6 +235,15 @@ pub struct CodeConfig {
     pub models: Option<ProgramModels>,
     /// Whether the file was fetched from a source and is therefore trusted less; default: `false`.
     pub fetched: bool,
+}
+
+impl CodeConfig {
+    /// Returns what a runtime has to know to prepare the program at `path`. `contained` tells whether its executor contains
+    /// programs.
+    pub(crate) fn entrypoint(&self, path: PathBuf, contained: bool) -> Entrypoint {
+        let contained = contained.then(|| self.containment.clone());
+        Entrypoint { path, fetched: self.fetched, contained }
+    }
 }
 
 /// Settings of an evaluator that is linked into this program.
@@ -278,6 +291,7 @@ impl Default for CodeConfig {
             contract: None,
             function: None,
             executor: "local".to_owned(),
+            containment: Arc::default(),
             process: ProcessConfig::default(),
             isolation: Isolation::default(),
             models: None,

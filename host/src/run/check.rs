@@ -68,7 +68,7 @@ impl Runner {
     }
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
-        self.executors.get(&remote.program.executor)?;
+        self.executors.get(&remote.program.executor, &remote.program.containment)?;
         working_directory(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
@@ -87,7 +87,7 @@ impl Runner {
 
     /// Returns the runtime of an evaluator that was fetched before.
     fn inspect_cached(&self, path: PathBuf) -> Result<String, String> {
-        let entrypoint = Entrypoint { path, fetched: true };
+        let entrypoint = Entrypoint { fetched: true, ..Entrypoint::from(path) };
         let runtime = self.runtimes.for_path(&entrypoint.path);
         let inspected = runtime.and_then(|runtime| {
             Ok(format!("{}: {}", runtime.name(), runtime.inspect(&entrypoint)?))
@@ -96,10 +96,10 @@ impl Runner {
     }
 
     fn check_program(&self, code: &CodeConfig) -> Result<String, String> {
-        self.executors.get(&code.executor)?;
+        let executor = self.executors.get(&code.executor, &code.containment)?;
         working_directory(code.process.cwd.as_deref())?;
         let path = program_file(code);
-        let entrypoint = Entrypoint { path, fetched: code.fetched };
+        let entrypoint = code.entrypoint(path, executor.contains());
         let runtime =
             self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
         let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;

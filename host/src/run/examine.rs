@@ -41,7 +41,7 @@ impl Runner {
             .iter()
             .filter_map(|evaluator| match &evaluator.kind {
                 EvaluatorKind::Code(code) => {
-                    let entrypoint = Entrypoint { path: program_file(code), fetched: code.fetched };
+                    let entrypoint = code.entrypoint(program_file(code), false);
                     Some((evaluator.name.as_str(), code, entrypoint))
                 }
                 _ => None,

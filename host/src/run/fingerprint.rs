@@ -190,6 +190,7 @@ fn settings(code: &CodeConfig, judge: &JudgeSettings) -> Value {
         contract,
         function,
         executor,
+        containment: _,
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
         models,

@@ -52,7 +52,7 @@ impl ModelPrograms {
     fn prepare(&self, name: &str) -> Result<CommandSpec, String> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let known = prepared.entry(name.to_owned()).or_insert_with(|| {
-            let entrypoint = Entrypoint { path: self.find(name)?, fetched: false };
+            let entrypoint = Entrypoint::from(self.find(name)?);
             let launches = self.runtimes.prepare_all(&[entrypoint], &self.cancellation, &mut drop);
             let launch = launches.into_iter().next().ok_or("it was not prepared")?;
             let launch = launch.map_err(|error| error.to_string())?;

@@ -175,15 +175,24 @@ impl Plan {
             let work = match &entry.kind {
                 EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner, &session),
                 EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
-                EvaluatorKind::Code(code) => broken(match runner.executors.get(&code.executor) {
-                    Ok(executor) => {
-                        programs.push(Candidate { index, code: code.clone(), executor, pin: None });
-                        format!("no runtime answered for {}", code.path.display())
-                    }
-                    Err(error) => error,
-                }),
+                EvaluatorKind::Code(code) => {
+                    broken(match runner.executors.get(&code.executor, &code.containment) {
+                        Ok(executor) => {
+                            programs.push(Candidate {
+                                index,
+                                code: code.clone(),
+                                executor,
+                                pin: None,
+                            });
+                            format!("no runtime answered for {}", code.path.display())
+                        }
+                        Err(error) => error,
+                    })
+                }
                 EvaluatorKind::Remote(entry) => {
-                    broken(match runner.executors.get(&entry.program.executor) {
+                    let (executor, settings) =
+                        (&entry.program.executor, &entry.program.containment);
+                    broken(match runner.executors.get(executor, settings) {
                         Ok(executor) => {
                             remotes.push(Remote { index, entry, executor });
                             format!("no source answered for {}", entry.wanted)

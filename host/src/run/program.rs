@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Executor, Local},
+    executor::{Executor, Local, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -57,9 +57,9 @@ pub(super) fn prepare(
     report_withheld(evaluators, &located, on_event);
     let entrypoints: Vec<Entrypoint> = located
         .iter()
-        .map(|(Candidate { index, code, .. }, _)| Entrypoint {
-            path: locate(&evaluators[*index].name, code, runner, on_event),
-            fetched: code.fetched,
+        .map(|(Candidate { index, code, executor, .. }, _)| {
+            let path = locate(&evaluators[*index].name, code, runner, on_event);
+            code.entrypoint(path, executor.contains())
         })
         .collect();
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
@@ -170,8 +170,12 @@ fn ready(
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    // The limits hold for what the executor starts, and through it for the program.
-    let wrap = |command| executor.wrap(command).map(|wrapped| CommandSpec { resources, ..wrapped });
+    let scope = Scope { containment: &code.containment, visible: &launch.visible };
+    let wrap = |command| -> Result<CommandSpec, String> {
+        let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
+        // The limits hold for what any other executor starts, and through it for the program.
+        Ok(if executor.contains() { wrapped } else { CommandSpec { resources, ..wrapped } })
+    };
     let one_shot = launch.one_shot.args(&code.args);
     let may_describe = launch.worker.is_some();
     let may_stay = code.isolation != Isolation::Process;

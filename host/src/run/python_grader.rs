@@ -35,7 +35,7 @@ impl PythonGrader {
             written.map_err(|error| format!("cannot write the program that calls it: {error}"))?;
         let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
         let context = ExecutionContext::new(&code, &Environment::inherited())?;
-        let entrypoints = [Entrypoint { path, fetched: false }];
+        let entrypoints = [Entrypoint::from(path)];
         let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |it| {
             on_event(RunEvent::Prepare(it));
         });

@@ -11,7 +11,7 @@ use std::{
 
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
-    executor::Executor,
+    executor::{Containment, Executor, Scope},
     process::{Cancellation, CommandSpec},
     run::{Request, Runner},
     runtime::{
@@ -89,7 +89,7 @@ impl Fixture {
         fetched: bool,
     ) -> (Result<Launch, PrepareError>, Vec<PrepareEvent>) {
         let mut events = Vec::new();
-        let entrypoint = Entrypoint { path: self.path("check.py"), fetched };
+        let entrypoint = Entrypoint { fetched, ..Entrypoint::from(self.path("check.py")) };
         let mut results = python.prepare(&[entrypoint], &Cancellation::new(), &mut |event| {
             events.push(event);
         });
@@ -181,7 +181,7 @@ fn a_fetched_evaluator_cannot_choose_where_packages_come_from() {
         fixture.path("requirements.txt").display()
     );
     assert_eq!(fixture.prepare(&python, true).0.unwrap_err().to_string(), expected);
-    let entrypoint = Entrypoint { path: fixture.path("check.py"), fetched: true };
+    let entrypoint = Entrypoint { fetched: true, ..Entrypoint::from(fixture.path("check.py")) };
     assert_eq!(python.inspect(&entrypoint).unwrap_err().to_string(), expected);
     assert!(!fixture.path("home").exists(), "nothing was started");
     assert!(requirements::check_plain("a\n-i x").is_err());
@@ -237,10 +237,10 @@ impl Executor for Noting {
     fn name(&self) -> &str {
         "noting"
     }
-    fn check(&self) -> Result<(), String> {
-        Ok(())
+    fn check(&self, _: &Containment) -> Result<String, String> {
+        Ok(String::new())
     }
-    fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String> {
+    fn wrap(&self, command: CommandSpec, _: &Scope<'_>) -> Result<CommandSpec, String> {
         let script = format!("echo \"$0\" >'{}'; exec \"$0\" \"$@\"", self.note.display());
         let args = command.args.clone();
         let wrapped = CommandSpec::new("sh").args(["-c", &script]).arg(&command.program).args(args);

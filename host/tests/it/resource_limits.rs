@@ -5,7 +5,7 @@ use std::{fs, num::NonZeroUsize, os::unix::fs::PermissionsExt, path::PathBuf, ti
 
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
-    executor::Executor,
+    executor::{Containment, Executor, Scope},
     pool::Pool,
     process::{self, Cancellation, CommandSpec, Ending, Limits, Resources},
     report::Report,
@@ -61,10 +61,10 @@ impl Executor for Forgetful {
     fn name(&self) -> &str {
         "forgetful"
     }
-    fn check(&self) -> Result<(), String> {
-        Ok(())
+    fn check(&self, _: &Containment) -> Result<String, String> {
+        Ok(String::new())
     }
-    fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String> {
+    fn wrap(&self, command: CommandSpec, _: &Scope<'_>) -> Result<CommandSpec, String> {
         Ok(CommandSpec::new("/usr/bin/env").arg(command.program).args(command.args))
     }
 }

@@ -11,7 +11,10 @@ use std::{
 };
 
 use super::{EnvironmentFilter, Syntax, own_tests::OwnTests, paths};
-use crate::process::{Cancellation, CommandSpec, forks::ServerCommand};
+use crate::{
+    executor::{Containment, Visible},
+    process::{Cancellation, CommandSpec, forks::ServerCommand},
+};
 
 /// Maps files of one language to commands.
 ///
@@ -121,12 +124,14 @@ pub struct Entrypoint {
     /// True if it came from a source of evaluators and not from the user. Its preparation must neither trust its files nor
     /// expose secrets of this process to it.
     pub fetched: bool,
+    /// Settings of its executor, if that contains programs. Everything that its preparation runs is then contained, too.
+    pub contained: Option<Arc<Containment>>,
 }
 
 impl From<PathBuf> for Entrypoint {
-    /// An evaluator of the user.
+    /// An evaluator of the user, which is not contained.
     fn from(path: PathBuf) -> Self {
-        Self { path, fetched: false }
+        Self { path, fetched: false, contained: None }
     }
 }
 
@@ -167,6 +172,8 @@ pub struct Launch {
     pub worker: Option<CommandSpec>,
     /// How repeated evaluations of the one-shot form start faster.
     pub reuse: Reuse,
+    /// What both commands need to read.
+    pub visible: Visible,
 }
 
 /// How processes of one program share work that each would otherwise repeat.
@@ -227,7 +234,13 @@ impl Launch {
     /// A launch without a streaming form.
     #[must_use]
     pub fn new(one_shot: CommandSpec) -> Self {
-        Self { one_shot, worker: None, reuse: Reuse::None }
+        Self { one_shot, worker: None, reuse: Reuse::None, visible: Visible::default() }
+    }
+
+    /// Sets what both commands need to read.
+    #[must_use]
+    pub fn with_visible(self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { visible: Visible { paths: paths.into_iter().collect() }, ..self }
     }
 
     /// Adds the streaming form: the one-shot command with the argument `--stream`.

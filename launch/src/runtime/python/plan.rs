@@ -95,7 +95,7 @@ impl<'a> Planner<'a> {
     ) -> Vec<Result<Plan, PrepareError>> {
         let read: Vec<Result<(PathBuf, Option<Needs>), PrepareError>> = entrypoints
             .iter()
-            .map(|Entrypoint { path, fetched }| {
+            .map(|Entrypoint { path, fetched, .. }| {
                 let source = paths::resolve(path)?;
                 let needs = Needs::of(&source, *fetched)?;
                 Ok((source, needs))

@@ -155,7 +155,7 @@ impl Runtime for Python {
         let cancellation = Cancellation::new();
         let mut planner = Planner::new(&self.environment, &cancellation);
         planner.checks_imports = true;
-        let entrypoint = Entrypoint { path: source, fetched: entrypoint.fetched };
+        let entrypoint = Entrypoint { path: source, ..entrypoint.clone() };
         let mut plan = planner.plan(&python, &[entrypoint]).remove(0)?;
         if let Syntax::Broken { rendered } =
             syntax::python(&plan.interpreter, &plan.source, &cancellation)
@@ -255,7 +255,7 @@ impl Runtime for Python {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<OwnTests, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
-        let entrypoint = Entrypoint { path: source.clone(), fetched: entrypoint.fetched };
+        let entrypoint = Entrypoint { path: source.clone(), ..entrypoint.clone() };
         let launch = self.prepare(&[entrypoint], cancellation, on_event).remove(0)?;
         let files = TESTS.find(&source)?;
         let python = Path::new(&launch.one_shot.program);

@@ -1,30 +1,12 @@
 //! The [`Executor`] trait, the local executor and the table of known executors.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::process::CommandSpec;
 
-/// Turns the command of a runtime into the command that is started.
-///
-/// An executor does not start anything itself: supervision (time limits, output, process groups) is the same for all.
-pub trait Executor: Send + Sync + fmt::Debug {
-    /// Name in the key `executor:` of a configuration.
-    fn name(&self) -> &str;
+mod model;
 
-    /// Checks that the executor can be used on this machine.
-    ///
-    /// # Errors
-    ///
-    /// What is missing. An evaluator whose executor is not available is reported as broken, and never runs elsewhere.
-    fn check(&self) -> Result<(), String>;
-
-    /// Returns the command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
-    ///
-    /// # Errors
-    ///
-    /// Why the command cannot run in this executor.
-    fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String>;
-}
+pub use model::{Containment, Docker, Executor, Level, Scope, Visible};
 
 /// Runs commands as they are, on this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,11 +17,11 @@ impl Executor for Local {
         "local"
     }
 
-    fn check(&self) -> Result<(), String> {
-        Ok(())
+    fn check(&self, _containment: &Containment) -> Result<String, String> {
+        Ok("starts programs on this machine, with the rights of its user".to_owned())
     }
 
-    fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String> {
+    fn wrap(&self, command: CommandSpec, _scope: &Scope<'_>) -> Result<CommandSpec, String> {
         Ok(command)
     }
 }
@@ -69,18 +51,18 @@ impl Executors {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Returns the executor of that name, after checking that it is available.
+    /// Returns the executor of that name, after checking that it is available with these settings.
     ///
     /// # Errors
     ///
     /// The executor is unknown (the message lists the known ones) or not available.
-    pub fn get(&self, name: &str) -> Result<Arc<dyn Executor>, String> {
+    pub fn get(&self, name: &str, containment: &Containment) -> Result<Arc<dyn Executor>, String> {
         let executor = self.by_name.get(name).ok_or_else(|| {
             let available = self.names().collect::<Vec<_>>().join(", ");
             format!("unknown executor `{name}` (available: {available})")
         })?;
         executor
-            .check()
+            .check(containment)
             .map_err(|reason| format!("executor `{name}` is not available: {reason}"))?;
         Ok(Arc::clone(executor))
     }
@@ -92,7 +74,7 @@ mod tests {
 
     #[test]
     fn unknown_names_list_the_known_ones() {
-        let error = Executors::default().get("docker").unwrap_err();
+        let error = Executors::default().get("docker", &Containment::default()).unwrap_err();
         assert_eq!(error, "unknown executor `docker` (available: local)");
     }
 
@@ -104,10 +86,10 @@ mod tests {
             fn name(&self) -> &str {
                 "nice"
             }
-            fn check(&self) -> Result<(), String> {
-                Ok(())
+            fn check(&self, _containment: &Containment) -> Result<String, String> {
+                Ok("with low priority".to_owned())
             }
-            fn wrap(&self, command: CommandSpec) -> Result<CommandSpec, String> {
+            fn wrap(&self, command: CommandSpec, _: &Scope<'_>) -> Result<CommandSpec, String> {
                 Ok(CommandSpec {
                     program: "nice".into(),
                     args: vec![command.program.clone()],
@@ -117,7 +99,10 @@ mod tests {
         }
         let mut executors = Executors::default();
         executors.register_executor(Nice);
-        let wrapped = executors.get("nice").unwrap().wrap(CommandSpec::new("check")).unwrap();
+        let containment = Containment::default();
+        let nice = executors.get("nice", &containment).unwrap();
+        let scope = Scope { containment: &containment, visible: &Visible::default() };
+        let wrapped = nice.wrap(CommandSpec::new("check"), &scope).unwrap();
         assert_eq!((wrapped.program, wrapped.args), ("nice".into(), vec!["check".into()]));
     }
 }

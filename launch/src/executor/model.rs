@@ -1,0 +1,109 @@
+//! The [`Executor`] trait and the values that pass through it.
+
+use std::{collections::BTreeSet, fmt, path::PathBuf};
+
+use crate::process::CommandSpec;
+
+/// Turns the command of a runtime into the command that is started.
+///
+/// An executor does not start anything itself: supervision (time limits, output, process groups) is the same for all.
+pub trait Executor: Send + Sync + fmt::Debug {
+    /// Name in the key `executor:` of a configuration.
+    fn name(&self) -> &str;
+
+    /// Returns true if programs are kept from the files, the network and the processes of this machine, and if the executor
+    /// itself sets the resource limits of programs. Default: `false`.
+    fn contains(&self) -> bool {
+        false
+    }
+
+    /// Checks that the executor can be used on this machine with these settings. Returns a description of how programs are
+    /// contained, in one line.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, and one hint. An evaluator whose executor is not available is reported as broken, and never runs
+    /// elsewhere.
+    fn check(&self, containment: &Containment) -> Result<String, String>;
+
+    /// Returns the command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
+    ///
+    /// # Errors
+    ///
+    /// Why the command cannot run in this executor.
+    fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String>;
+}
+
+/// What one program may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// Settings of its entry.
+    pub containment: &'a Containment,
+    /// What its runtime needs.
+    pub visible: &'a Visible,
+}
+
+/// Files and directories that a program cannot run without, as its runtime found them: its source or the directory of its
+/// source, its interpreter, its packages. Absolute paths. Executors that contain programs show them, read-only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Visible {
+    /// Paths, each with everything below it.
+    pub paths: BTreeSet<PathBuf>,
+}
+
+/// What a contained program may reach and use: the keys `sandbox` and `docker` of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Containment {
+    /// How much is kept from it; default: [`Level::Full`].
+    pub level: Level,
+    /// Whether it may use IPv4 and IPv6; default: `false`.
+    pub network: bool,
+    /// Absolute paths that it may read besides those that its runtime needs; default: none.
+    pub read: Vec<PathBuf>,
+    /// Absolute paths of directories that it may change; default: none.
+    pub write: Vec<PathBuf>,
+    /// Bytes of its temporary directory; default: 64 MiB.
+    pub tmp: u64,
+    /// Maximum number of processes and threads; default: 64.
+    pub processes: u32,
+    /// Whether packages may be built from source distributions of the internet; default: `false`.
+    pub builds: bool,
+    /// Settings of a container engine.
+    pub docker: Docker,
+}
+
+impl Default for Containment {
+    fn default() -> Self {
+        Self {
+            level: Level::default(),
+            network: false,
+            read: Vec::new(),
+            write: Vec::new(),
+            tmp: 64 << 20,
+            processes: 64,
+            builds: false,
+            docker: Docker::default(),
+        }
+    }
+}
+
+/// How much is kept from a contained program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// A file system, processes, network and users of its own.
+    #[default]
+    Full,
+    /// The file system of this machine with restricted access. It can see names, sizes and times of hidden files.
+    Partial,
+}
+
+/// Settings of a container engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Docker {
+    /// Name, digest or id of the image. Required by the executor `docker`.
+    pub image: Option<String>,
+    /// Name of the engine's command; default: `docker` if it is on `PATH`, else `podman`.
+    pub engine: Option<String>,
+    /// Whether an image that is missing is downloaded, before any clock starts; default: `false`.
+    pub pull: bool,
+}
