@@ -21,6 +21,8 @@ mod command;
 pub mod filter;
 mod helper;
 mod order;
+#[cfg(target_os = "linux")]
+mod os;
 mod path_text;
 pub mod plan;
 mod policy;

@@ -1,6 +1,6 @@
 //! What the helper is asked to do: the one argument of JSON between host and helper.
 
-use std::process;
+use std::{fmt, io, process};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,5 +34,68 @@ impl Order {
     pub(crate) fn new(policy: &Policy, plan: Plan) -> Self {
         let policy = Policy { read: Vec::new(), write: Vec::new(), ..policy.clone() };
         Self { policy, plan, host: process::id(), is_check: false }
+    }
+}
+
+/// A part of the helper's work that may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// Read the order, find the host.
+    Order,
+    /// Start a process of its own.
+    Process,
+    /// Make namespaces.
+    Namespaces,
+    /// Map user and group.
+    Identity,
+    /// Make the directories that are visible.
+    Mounts,
+    /// Protect a mount.
+    Attributes,
+    /// Mount `/proc`.
+    Proc,
+    /// Set limits, drop capabilities.
+    Limits,
+    /// Restrict by Landlock.
+    Landlock,
+    /// Install the filter.
+    Filter,
+    /// Execute the program.
+    Program,
+}
+
+/// Why the helper failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    pub(crate) step: Step,
+    /// What was done, and on what.
+    pub(crate) action: String,
+    pub(crate) reason: String,
+    /// Number of the system's error.
+    pub(crate) errno: Option<i32>,
+}
+
+impl Failure {
+    pub(crate) fn new(step: Step, action: impl Into<String>, error: &io::Error) -> Self {
+        let (action, reason) = (action.into(), error.to_string());
+        Self { step, action, reason, errno: error.raw_os_error() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {}: {}", self.action, self.reason)
+    }
+}
+
+/// Names what is done, for errors.
+pub(crate) trait During<T> {
+    fn during(self, step: Step, action: impl FnOnce() -> String) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
+    fn during(self, step: Step, action: impl FnOnce() -> String) -> Result<T, Failure> {
+        self.map_err(|error| Failure::new(step, action(), &error.into()))
     }
 }
