@@ -60,6 +60,8 @@ pub(super) fn describe(
     parts.extend(list("reads", read.iter().map(AsRef::as_ref)));
     parts.extend(list("writes", write.iter().map(AsRef::as_ref)));
     let limits = format!("{processes} processes and {} of temporary files", size::shown(*tmp));
+    // The kernel permits no lower limit for root.
+    let limits = if *processes < 301 { limits + " (as root 301 processes)" } else { limits };
     parts.push(format!("{limits}; memory is limited for each process, not for all together"));
     Some(parts.join("; "))
 }
