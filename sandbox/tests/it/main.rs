@@ -1,38 +1,39 @@
-//! Contained programs: attacks and honest ones, at both levels.
+//! Contained programs: attacks and honest ones, at both levels, as this user and as one without privileges.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::disallowed_methods, reason = "tests start processes")]
 
-use std::ffi::OsString;
+mod behaviour;
+mod host_ends;
+mod paths;
+mod probes;
+mod refusals;
+mod world;
 
-use evaluator_sandbox::{Level, Policy, run_if_helper, support, wrap};
+use std::{env, os::unix::process::CommandExt, process::Command};
 
-/// Makes this executable its own helper, before the test harness reads the arguments.
-#[expect(unsafe_code, reason = "runs before `main`, which belongs to the test harness")]
+use evaluator_sandbox::{Policy, run_if_helper, wrap};
+
+/// Makes this executable its own helper, and a command that contains others, before the test harness reads the arguments.
+#[expect(unsafe_code, reason = "a test harness has its own `main`")]
 #[used]
 #[unsafe(link_section = ".init_array")]
-static HELPER: extern "C" fn() = {
-    extern "C" fn helper() {
+static BEFORE_MAIN: extern "C" fn() = {
+    extern "C" fn before_main() {
         run_if_helper();
+        let mut args = env::args_os().skip(1);
+        if args.next().is_some_and(|first| first == "contain") {
+            let policy: Policy = serde_json::from_str(args.next().unwrap().to_str().unwrap()).unwrap();
+            let reads = args.by_ref().take_while(|arg| arg != "--").map(Into::into);
+            let policy = Policy { read: policy.read.iter().cloned().chain(reads).collect(), ..policy };
+            let program = args.next().unwrap();
+            let args: Vec<_> = args.collect();
+            let cwd = env::current_dir().unwrap();
+            match wrap(&policy, program.as_ref(), &args, Some(&cwd)) {
+                Ok(wrapped) => panic!("{}", Command::new(wrapped.program).args(wrapped.args).exec()),
+                Err(refusal) => panic!("{refusal}"),
+            }
+        }
     }
-    helper
+    before_main
 };
-
-#[test]
-fn smoke() {
-    println!("{:?}", support(Level::Full));
-    println!("{:?}", support(Level::Partial));
-    for level in [Level::Full, Level::Partial] {
-        let policy = Policy { level, ..Policy::default() };
-        let args: Vec<OsString> = ["-c", "id; ls -la / /tmp; cat /proc/self/status | grep -E 'Cap|NoNew|Pid|Secc'; ls /proc; echo $$; env | grep TMP; exit 7"].map(Into::into).to_vec();
-        let w = wrap(&policy, "sh".as_ref(), &args, None).unwrap();
-        #[expect(clippy::disallowed_methods, reason = "test")]
-        let out = std::process::Command::new(w.program).args(w.args).output().unwrap();
-        println!(
-            "{:?}\n{}\n{}",
-            out.status,
-            String::from_utf8_lossy(&out.stdout),
-            String::from_utf8_lossy(&out.stderr)
-        );
-    }
-}
