@@ -154,6 +154,7 @@ impl ExecutionContext {
             "EPERM",
             "EROFS",
         ];
+        const SOCKET: [&str; 2] = ["socket", "connect"];
         let ContainedIn { executor, network } = self.containment.as_ref()?;
         let says =
             |signs: &[&str]| texts.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
@@ -162,7 +163,7 @@ impl ExecutionContext {
             Verdict::Signalled { signal: FORBIDDEN_CALL } => {
                 Some(format!("it called something that the {executor} forbids"))
             }
-            _ if !network && says(&NO_NETWORK) => Some(format!(
+            _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(format!(
                 "it runs in a {executor} without network; `{executor}: {{network: true}}`"
             )),
             _ if says(&NO_FILE) => Some(format!(

@@ -57,7 +57,8 @@ pub(super) fn fail(failure: &Failure, is_check: bool) -> ! {
     let mut code = HELPER_FAILED;
     // If the report cannot be written, the exit code is what is left.
     if is_check {
-        let _ = serde_json::to_writer(io::stdout(), failure);
+        let report = serde_json::to_string(failure).unwrap_or_default();
+        let _ = writeln!(io::stdout(), "{report}");
     } else {
         if failure.step == Step::Program {
             code = if failure.errno == Some(libc::ENOENT) { 127 } else { 126 };

@@ -517,7 +517,8 @@ mod tests {
             .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
-        assert_eq!(launch, Launch::new(CommandSpec::new(node).arg(source)));
+        assert_eq!(launch.one_shot, CommandSpec::new(&node).arg(source));
+        assert_eq!(launch.visible.paths, [directory.path(""), node].into());
     }
 
     #[test]
