@@ -52,6 +52,7 @@ mod run_file;
 mod running;
 mod rust_files;
 mod rust_sources;
+mod sandboxed;
 mod secrets;
 mod serve;
 mod signals;
