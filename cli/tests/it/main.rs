@@ -16,6 +16,7 @@ mod containment;
 mod contracts;
 mod discovery;
 mod environment_page;
+mod escapes;
 mod eval_files;
 mod events;
 mod export;
