@@ -8,7 +8,7 @@ mod page;
 mod probes;
 mod world;
 
-use std::{collections::BTreeMap, env};
+use std::{collections::BTreeMap, env, path::Path};
 
 use evaluator_test_support::processes::wait_until;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use self::{
     probes::{Probe, Way},
     world::{Snapshot, World, users},
 };
-use crate::containment::is_available;
+use crate::{containment::is_available, support::Directory};
 
 /// Attacks that must work without containment: otherwise the decoys are at fault. None of them takes much memory or time.
 const CONTROL: [&str; 8] = [
@@ -55,9 +55,13 @@ fn attacks_fail_in_every_way_of_running() {
 fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
     let what = |probe: &str| format!("{probe}, {}, {}", way.name(), world.user.name());
     let before = world.snapshot();
-    let report = match run(world, way, probes, "sandbox") {
-        Some(report) => report,
-        None => return Vec::new(),
+    let report = match way {
+        Way::Build if !world.has_cargo() => {
+            world::skip(&what("all"));
+            return Vec::new();
+        }
+        Way::Build => build(world, probes),
+        _ => run(world, way, probes, "sandbox"),
     };
     let mut wrong = Vec::new();
     for (probe, results) in report {
@@ -76,21 +80,44 @@ fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
     wrong
 }
 
-/// Runs programs in one way with an executor. Returns their results by name, or `None` if the user cannot do that here.
-fn run(
-    world: &World,
-    way: Way,
-    probes: &[&Probe],
-    executor: &str,
-) -> Option<BTreeMap<String, Vec<Value>>> {
+/// Builds a package whose build script runs programs. Returns their results by name.
+fn build(world: &World, probes: &[&Probe]) -> BTreeMap<String, Vec<Value>> {
+    let entry = json!({
+        "name": "package", "type": "code", "path": world.package(probes), "executor": "sandbox",
+        "sandbox": {"read": [world.tools()]},
+    });
+    let mut results = results(world, Way::Build, &[entry], "sandbox");
+    let answer = results.remove("package").unwrap().remove(0);
+    let answers = answer["details"].as_object().unwrap_or_else(|| panic!("{answer}"));
+    assert_eq!(answers.len(), probes.len());
+    answers
+        .iter()
+        .map(|(name, answer)| (name.trim_end_matches(".rs").to_owned(), vec![answer.clone()]))
+        .collect()
+}
+
+/// Runs programs in one way with an executor. Returns their results by name.
+fn run(world: &World, way: Way, probes: &[&Probe], executor: &str) -> BTreeMap<String, Vec<Value>> {
     let entries: Vec<Value> =
         probes.iter().map(|probe| way.entry(probe, world, executor)).collect();
+    let results = results(world, way, &entries, executor);
+    assert_eq!(results.len(), probes.len());
+    results
+}
+
+/// Runs the entries of a configuration, and returns the results by name.
+fn results(
+    world: &World,
+    way: Way,
+    entries: &[Value],
+    executor: &str,
+) -> BTreeMap<String, Vec<Value>> {
     let config = world.file("c.yaml", &json!({"evaluators": entries}).to_string());
     let ran = world.evaluator(&["run", "-v", "-c", &config, "-o", "json", &world.traces(way)]);
     let report: Value = serde_json::from_str(&ran.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}\n{}", ran.stdout, ran.stderr));
     let is_forked = !ran.stderr.contains("a new process for every evaluation");
-    assert!(is_forked || way != Way::Fork || !probes[0].is_attack, "{}", ran.stderr);
+    assert!(is_forked || way != Way::Fork, "{}", ran.stderr);
     let mut results: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for conversation in report["traces"].as_array().unwrap() {
         for result in conversation["metrics"].as_array().unwrap() {
@@ -100,8 +127,7 @@ fn run(
             results.entry(name).or_default().push(result.clone());
         }
     }
-    assert_eq!(results.len(), probes.len(), "{}", ran.stderr);
-    Some(results)
+    results
 }
 
 #[test]
@@ -115,7 +141,7 @@ fn attacks_work_without_containment() {
     }
     for user in users() {
         let world = World::start(user);
-        let results = run(&world, Way::OneShot, &probes, "local").unwrap();
+        let results = run(&world, Way::OneShot, &probes, "local");
         for (probe, results) in results {
             let escaped = &results[0]["details"]["escaped"];
             assert_eq!(escaped, true, "{probe}, {}: {}", user.name(), results[0]);
@@ -129,18 +155,66 @@ fn honest_programs_score_the_same() {
         return;
     }
     let probes = probes::honest();
-    let probes: Vec<&Probe> = probes.iter().collect();
     for user in users() {
         let world = World::start(user);
-        for way in [Way::OneShot, Way::Fork, Way::Stream] {
-            let probes: Vec<&Probe> =
-                probes.iter().copied().filter(|probe| probe.has(way)).collect();
-            for (probe, results) in run(&world, way, &probes, "sandbox").unwrap() {
+        for way in [Way::OneShot, Way::Stream] {
+            let probes: Vec<&Probe> = probes.iter().filter(|probe| probe.has(way)).collect();
+            for (probe, results) in run(&world, way, &probes, "sandbox") {
                 for result in results {
-                    let what = format!("{probe}, {}, {}", way.name(), user.name());
-                    assert_eq!(result["score"], 1.0, "{what}: {result}");
+                    // Its own fork server may take longer to end than the host waits, as without a sandbox.
+                    let is_late = result["error_type"] == "leaked_pipe";
+                    let is_right = result["score"] == 1.0
+                        || (is_late && probe.starts_with("py_multiprocessing"));
+                    assert!(is_right, "{probe}, {}, {}: {result}", way.name(), user.name());
                 }
             }
         }
     }
+}
+
+#[test]
+fn examples_and_templates_score_the_same() {
+    if !is_available() {
+        return;
+    }
+    let directory = Directory::new();
+    for name in ["polite.py", "brief.js"] {
+        directory.evaluator(&["init", name]).exits(0);
+    }
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let entries = [
+        ("polite", directory.join("polite/polite.py")),
+        ("brief", directory.join("brief/brief.js")),
+        ("grounded_numbers", examples.join("evaluators/grounded_numbers.py")),
+        ("latency_budget", examples.join("evaluators/latency_budget.js")),
+    ];
+    let has_node =
+        !directory.evaluator(&["runtimes"]).stdout.contains("JavaScript  .js, .mjs, .cjs  no");
+    let entries: Vec<Value> = entries
+        .iter()
+        .filter(|(_, path)| has_node || path.extension().is_some_and(|it| it == "py"))
+        .map(|(name, path)| json!({"name": name, "type": "code", "path": path, "timeout": 300}))
+        .collect();
+    let traces = ["booking.json", "change.json", "expenses.jsonl"]
+        .map(|name| examples.join("traces").join(name).to_str().unwrap().to_owned());
+    let scores = |executor: &str| -> Vec<(Value, Value, Value)> {
+        let config = json!({"defaults": {"executor": executor}, "evaluators": entries});
+        directory.file("c.yaml", config.to_string());
+        let args = ["-c", "c.yaml", "-o", "json"].into_iter().chain(traces.iter().map(|it| &**it));
+        let ran = directory.run(&args.collect::<Vec<_>>());
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let results = report["traces"].as_array().unwrap().iter();
+        let results = results.flat_map(|it| it["metrics"].as_array().unwrap());
+        results
+            .map(|it| {
+                assert_eq!(it["error"], Value::Null, "{it}");
+                (
+                    it["metric_name"].clone(),
+                    it["score"].clone(),
+                    it["per_invocation_scores"].clone(),
+                )
+            })
+            .collect()
+    };
+    assert_eq!(scores("local"), scores("sandbox"));
 }

@@ -56,8 +56,8 @@ impl Way {
         let path = match self {
             Self::Stream => world.driver(),
             // Those that name files of /proc would not be forked.
-            Self::Fork if probe.is_attack => world.forked(),
-            _ => file,
+            Self::Fork => world.forked(),
+            Self::OneShot | Self::Build => file,
         };
         let mut entry = json!({
             "name": probe.name, "type": "code", "path": path, "executor": executor,
@@ -81,7 +81,6 @@ pub(super) struct Probe {
     pub(super) source: PathBuf,
     /// What it tries to do.
     pub(super) attempt: String,
-    pub(super) is_attack: bool,
 }
 
 impl Probe {
@@ -122,7 +121,7 @@ fn probe(source: PathBuf) -> Probe {
     let attempt = text.lines().take(3).find_map(|line| line.split_once("Attempts: "));
     let attempt = attempt.map(|(_, attempt)| attempt.trim_start_matches("to ").to_owned());
     let name = source.file_name().unwrap().to_str().unwrap().to_owned();
-    Probe { name, source, is_attack: attempt.is_some(), attempt: attempt.unwrap_or_default() }
+    Probe { name, source, attempt: attempt.unwrap_or_default() }
 }
 
 /// Checks that an attack has failed.

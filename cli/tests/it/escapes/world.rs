@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    env, fs,
     io::{BufRead as _, BufReader},
     os::unix::{
         fs::{MetadataExt as _, PermissionsExt as _, chown},
@@ -12,7 +12,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::probes::{self, Probe, Way};
 use crate::support::{Directory, Ran, finish, trace};
@@ -26,43 +26,8 @@ const MARKER: &str = "evaluator-probe-";
 /// The trace id in the trace file.
 const TRACE_ID: &str = "e847dad403e53610ae87e6c273a96009";
 
-/// The program that starts another one for each document, in the streaming form only.
-const DRIVER: &str = r##"
-use std::{env, io::{self, BufRead, Write}, process::{Command, Stdio, exit}};
-
-fn main() {
-    match env::args().nth(1).as_deref() {
-        Some("--describe") => println!("{}", r#"{"sdk": "none", "sdk_version": "0", "protocol_version": "1.1", "capabilities": ["stream"], "evaluators": []}"#),
-        Some("--stream") => io::stdin().lines().for_each(|line| answer(&line.unwrap())),
-        _ => exit(2),
-    }
-}
-
-fn answer(document: &str) {
-    let probe = document.split("\"probe\"").nth(1).and_then(|rest| rest.split('"').nth(1)).unwrap();
-    let mut command = match probe.rsplit('.').next() {
-        Some("py") => Command::new("PYTHON"),
-        Some("js") => Command::new("node"),
-        Some("sh") => Command::new("sh"),
-        _ => Command::new(probe),
-    };
-    if probe.contains('.') && !probe.ends_with(".rs") {
-        command.arg(probe);
-    }
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let _ = child.stdin.take().unwrap().write_all(document.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    match text.lines().last().filter(|line| line.starts_with('{')) {
-        Some(line) => println!("{line}"),
-        None => {
-            use std::os::unix::process::ExitStatusExt;
-            let killed = output.status.signal().is_some() || text.len() > 1 << 20;
-            println!("{{\"score\": 1.0, \"details\": {{\"escaped\": {}, \"what\": \"{:?}\"}}}}", !killed, output.status);
-        }
-    }
-}
-"##;
+/// What starts another program.
+const START: &str = include_str!("programs/start.rs");
 
 /// The program that runs another one in the interpreter of a fork.
 const FORKED: &str = "import io, json, runpy, sys
@@ -166,8 +131,11 @@ impl World {
         for name in ["home", "cache", "traces"] {
             fs::create_dir(directory.join(name)).unwrap();
         }
-        directory.file("driver.rs", DRIVER.replace("PYTHON", python.to_str().unwrap()));
+        let start = START.replace("PYTHON", python.to_str().unwrap());
+        directory.file("driver.rs", include_str!("programs/driver.rs"));
+        directory.file("start.rs", &start);
         compile(&directory.join("driver.rs"), &directory.join("driver"));
+        write_package(&directory, &marker, &start);
         directory.file("forked.py", FORKED);
         write_traces(&directory);
         open_to(directory.path(), user);
@@ -203,6 +171,26 @@ impl World {
         self.directory.join("driver")
     }
 
+    /// Writes which attacks the package starts while it is built, and returns its main file.
+    pub(super) fn package(&self, probes: &[&Probe]) -> PathBuf {
+        let path = |probe: &&Probe| {
+            let file = self.directory.join("package/attack").join(&probe.name);
+            let file = if probe.name.ends_with(".rs") { file.with_extension("") } else { file };
+            format!("{}\n", file.display())
+        };
+        self.file("package/programs", &probes.iter().map(path).collect::<String>());
+        let document = json!({"metric_name": "probe", "invocations": [], "config": self.config});
+        self.file("package/document.json", &document.to_string());
+        self.directory.join("package/src/main.rs")
+    }
+
+    /// Returns true if the user can start cargo.
+    pub(super) fn has_cargo(&self) -> bool {
+        let mut cargo = self.user.command("cargo");
+        cargo.arg("--version").current_dir("/").envs(rust_homes());
+        cargo.output().is_ok_and(|output| output.status.success())
+    }
+
     pub(super) fn forked(&self) -> PathBuf {
         self.directory.join("forked.py")
     }
@@ -234,6 +222,7 @@ impl World {
         let token = self.config["env_token"].as_str().unwrap();
         command
             .current_dir(self.directory.path())
+            .envs(rust_homes())
             .env("HOME", self.directory.join("home"))
             .env("EVALUATOR_CACHE_DIR", self.directory.join("cache"))
             .env("EVALUATOR_PYTHON", &self.python)
@@ -250,6 +239,7 @@ impl World {
         snapshot.add(&self.root());
         snapshot.add(&self.directory.join("probes"));
         snapshot.add(&self.directory.join("home"));
+        snapshot.add(&self.directory.join("package"));
         snapshot
     }
 
@@ -306,6 +296,29 @@ fn copy(from: &Path, to: &Path, marker: &str) {
             compile(&target, &target.with_extension(""));
         }
     }
+}
+
+/// Writes a package whose build script starts programs, and whose program tells what they answered.
+fn write_package(directory: &Directory, marker: &str, start: &str) {
+    let manifest =
+        "[package]\nname = \"attacks\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    directory.file("package/Cargo.toml", manifest);
+    let lock = "version = 4\n\n[[package]]\nname = \"attacks\"\nversion = \"0.0.0\"\n";
+    directory.file("package/Cargo.lock", lock);
+    directory.file("package/build.rs", include_str!("programs/build.rs"));
+    directory.file("package/start.rs", start);
+    let main =
+        r#"fn main() { println!("{}", include_str!(concat!(env!("OUT_DIR"), "/answers.json"))); }"#;
+    directory.file("package/src/main.rs", main);
+    copy(&probes::directory().join("attack"), &directory.join("package/attack"), marker);
+}
+
+/// Directories of the tools of Rust, which do not depend on the home directory of the command.
+fn rust_homes() -> [(&'static str, PathBuf); 2] {
+    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+    [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].map(|(variable, name)| {
+        (variable, env::var_os(variable).map_or_else(|| home.join(name), PathBuf::from))
+    })
 }
 
 fn compile(source: &Path, program: &Path) {
