@@ -211,6 +211,9 @@ impl Found {
             match Path::new(&part).components().next() {
                 Some(Component::RootDir) => real = PathBuf::from("/"),
                 Some(Component::ParentDir) => {
+                    if !fs::metadata(&real)?.is_dir() {
+                        return Err(io::ErrorKind::NotADirectory.into());
+                    }
                     self.add(real.clone(), MountKind::Directory);
                     real.pop();
                 }
