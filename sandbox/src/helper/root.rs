@@ -3,6 +3,7 @@
 //! All sources are copied as detached mounts first, and attached then: mounts such as `/tmp` would hide sources below them.
 
 use std::{
+    ffi::CStr,
     fs, io,
     os::{fd::OwnedFd, unix::fs::symlink},
     path::Path,
@@ -176,11 +177,14 @@ fn make_devices(devices: &[(&str, OwnedFd)], shared: u64) -> io::Result<()> {
     temporary("dev/shm", &format!("mode=1777,size={shared},nr_inodes={SHARED_INODES}"))
 }
 
+/// Hides processes that this one may not trace. The older 2 shows them to members of group 0.
+const HIDE_OTHERS: &CStr = c"hidepid=4";
+
 /// Mounts a `/proc` that shows the processes of this sandbox only, and without the helper's for the program.
 fn make_proc(processes: u32) -> Result<(), Failure> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     make_directory(Path::new("proc"))
-        .and_then(|()| Ok(mount("proc", "proc", "proc", flags, c"hidepid=2")?))
+        .and_then(|()| Ok(mount("proc", "proc", "proc", flags, HIDE_OTHERS)?))
         .during(Step::Proc, || "mount /proc".to_owned())?;
     if geteuid().is_root() && has_own_ids() {
         limit_ids(processes).during(Step::Limits, || "limit the number of processes".to_owned())?;

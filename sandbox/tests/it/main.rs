@@ -2,6 +2,8 @@
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::exit, clippy::print_stdout, reason = "this executable is other commands, too")]
 
 mod behaviour;
 mod host_ends;
