@@ -58,7 +58,8 @@ pub(super) fn fail(failure: &Failure, is_check: bool) -> ! {
     let mut code = HELPER_FAILED;
     // If the report cannot be written, the exit code is what is left.
     if is_check {
-        let _ = serde_json::to_writer(io::stdout(), failure);
+        let report = serde_json::to_string(failure).unwrap_or_default();
+        let _ = writeln!(io::stdout(), "{report}");
     } else {
         if failure.step == Step::Program {
             code = if failure.errno == Some(libc::ENOENT) { 127 } else { 126 };
@@ -86,7 +87,7 @@ fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
         .ok_or_else(missing)
         .and_then(|json| Ok(serde_json::from_str(&json)?))
         .during(Step::Order, || "read what to do".to_owned())?;
-    let program = args.by_ref().skip_while(|arg| arg == "--").next();
+    let program = args.next().filter(|arg| arg == "--").and_then(|_| args.next());
     let program = if order.is_check { Some(OsString::new()) } else { program };
     let program =
         program.ok_or_else(missing).during(Step::Order, || "find the program".to_owned())?;
