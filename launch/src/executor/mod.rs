@@ -10,6 +10,7 @@ mod sandbox;
 pub use evaluator_sandbox::{Level, run_if_helper};
 pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
 pub use sandbox::Sandbox;
+pub(crate) use sandbox::contain_build;
 
 /// Runs commands as they are, on this machine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -19,7 +19,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    pub(super) const ALL: [Self; 3] = [Self::OneShot, Self::Fork, Self::Stream];
+    pub(super) const ALL: [Self; 4] = [Self::OneShot, Self::Fork, Self::Stream, Self::Build];
 
     pub(super) fn name(self) -> &'static str {
         match self {
