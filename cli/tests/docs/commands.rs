@@ -3,7 +3,7 @@
 //! All blocks of a page run in one temporary directory, in their order. A block of another language with `file=NAME` behind
 //! the language is written to that file first. A command begins with `$ `, its other lines with `> `. The lines below it are
 //! everything that it prints, `[..]` for any text in a line, `...` for any lines; without lines, its output does not matter.
-//! A command that fails is followed by `$ echo $?`.
+//! Durations, and the widths of columns, may differ. A command that fails is followed by `$ echo $?`.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "this is what is tested")]
 
@@ -16,6 +16,7 @@ use std::{
 
 use evaluator_test_support::{TestDirectory, has, run};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use regex_lite::Regex;
 use snapbox::Assert;
 
 use crate::{markdown, root};
@@ -114,12 +115,12 @@ impl Session {
     }
 }
 
-/// Runs a page. Returns the number of its commands.
-fn walk(page: &Path) -> usize {
+/// Runs a page. Returns the number of its commands, or the first problem.
+fn walk(page: &Path) -> Result<usize, String> {
     let text = fs::read_to_string(root().join(page)).unwrap();
     let blocks = blocks(&text);
     if !blocks.iter().any(|block| block.info == "console") {
-        return 0;
+        return Ok(0);
     }
     let mut session = Session::new();
     let mut count = 0;
@@ -131,24 +132,43 @@ fn walk(page: &Path) -> usize {
             let steps = steps(&block.code);
             for (index, step) in steps.iter().enumerate() {
                 count += 1;
-                check(page, &mut session, step, steps.get(index + 1));
+                check(page, &mut session, step, steps.get(index + 1))?;
             }
         }
     }
-    count
+    Ok(count)
 }
 
-fn check(page: &Path, session: &mut Session, step: &Step, next: Option<&Step>) {
+/// Returns output in a form that does not depend on the speed and the directories of this machine.
+fn normalized(output: &str, directory: &Path) -> String {
+    let output = output
+        .replace(directory.to_str().unwrap(), "~/project")
+        .replace(root().to_str().unwrap(), "~/evaluator");
+    let duration = Regex::new(r"\b\d+(\.\d+)?( ms|ms| s|s)\b").unwrap();
+    let output = duration.replace_all(&output, "1ms");
+    let widths = Regex::new(r"  +|---+").unwrap();
+    let lines = output.lines().map(|line| widths.replace_all(line, "  ").trim_end().to_owned());
+    lines.map(|line| line + "\n").collect()
+}
+
+fn check(
+    page: &Path,
+    session: &mut Session,
+    step: &Step,
+    next: Option<&Step>,
+) -> Result<(), String> {
     let printed = session.run(&step.command);
-    let is_expected = session.code == 0 || next.is_some_and(|next| next.command.contains("$?"));
     let place = format!("{}: $ {}", page.display(), step.command);
-    assert!(is_expected, "{place}\nends with {}:\n{printed}", session.code);
-    if step.expected.is_empty() {
-        return;
+    if session.code != 0 && next.is_none_or(|next| !next.command.contains("$?")) {
+        return Err(format!("{place}\nends with {}:\n{printed}", session.code));
     }
-    let result =
-        Assert::new().try_eq(Some(&place), printed.clone().into(), step.expected.clone().into());
-    assert!(result.is_ok(), "{}\nit printed:\n{printed}", result.unwrap_err());
+    if step.expected.is_empty() {
+        return Ok(());
+    }
+    let directory = session.directory.path();
+    let [actual, expected] = [&printed, &step.expected].map(|text| normalized(text, directory));
+    let result = Assert::new().try_eq(Some(&place), actual.into(), expected.into());
+    result.map_err(|difference| format!("{difference}\nit printed:\n{printed}"))
 }
 
 #[test]
@@ -158,6 +178,10 @@ fn commands_print_what_the_pages_say() {
     }
     let mut pages: Vec<PathBuf> = markdown("docs");
     pages.push("README.md".into());
-    let count: usize = pages.iter().map(|page| walk(page)).sum();
+    let (counts, problems): (Vec<_>, Vec<_>) =
+        pages.iter().map(|page| walk(page)).partition(Result::is_ok);
+    let problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
+    let count: usize = counts.into_iter().flatten().sum();
     assert!(count > 20, "only {count} commands were found");
 }
