@@ -1,7 +1,7 @@
 //! Reference pages that are generated from the program: `DOCS=overwrite cargo test -p evaluator-cli --test docs`.
 #![expect(clippy::disallowed_methods, reason = "this is what is tested")]
 
-use std::process::Command;
+use std::{fs, process::Command};
 
 use evaluator_test_support::run;
 use serde_json::{Value, json};
@@ -186,4 +186,20 @@ fn the_page_of_the_configuration_is_that_of_the_schema() {
     page += TABLE;
     rows(&judge, "", &mut page);
     compare("configuration.md", page);
+}
+
+#[test]
+fn the_page_of_errors_lists_all_error_types() {
+    let source = fs::read_to_string(root().join("host/src/verdict/explain.rs")).unwrap();
+    let (_, list) = source.split_once("pub(crate) const ERROR_TYPES").unwrap();
+    let mut types: Vec<&str> =
+        list.split(';').nth(1).unwrap().split('"').skip(1).step_by(2).collect();
+    types.push("not_run");
+    assert!(types.len() > 10, "{types:?}");
+    let page = fs::read_to_string(root().join("docs/reference/errors.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let mut listed: Vec<&str> = rows.filter(|name| *name != "error_type").collect();
+    types.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, types, "docs/reference/errors.md must have a row for each");
 }
