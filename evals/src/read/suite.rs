@@ -148,7 +148,7 @@ fn head(
         ("default_test", "it is a key of AgentV 5, of which eval files are not read"),
         ("experiment", "experiments are not supported"),
     ] {
-        fields.refuse(key, format!("`{key}`: {what}"), "see docs/agentv-evals.md");
+        fields.refuse(key, format!("`{key}`: {what}"), "see docs/reference/agentv-evals.md");
     }
     let name = first(fields, &["name", "dataset"]).map(|name| name.sentence());
     default_judge(fields);
