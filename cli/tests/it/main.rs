@@ -12,6 +12,7 @@ mod config_errors;
 #[cfg(unix)]
 mod config_paths;
 mod conform;
+mod containment;
 mod contracts;
 mod discovery;
 mod environment_page;

@@ -9,15 +9,15 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
-    plan::{PlannedEvaluator, Program, Work, broken},
+    plan::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
     snapshot::ProgramSnapshot,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Executor, Local, Scope},
+    executor::{Executor, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -49,7 +49,7 @@ pub(super) fn prepare(
     let inherited = Environment::inherited();
     let mut located = Vec::with_capacity(programs.len());
     for program in programs {
-        match ExecutionContext::new(&program.code, &inherited) {
+        match ExecutionContext::new(&program.code, program.executor.contains(), &inherited) {
             Ok(context) => located.push((program, context)),
             Err(reason) => evaluators[program.index].work = broken(reason),
         }
@@ -108,27 +108,55 @@ fn prepared(
     let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (config, runner), on_event);
     evaluator.fingerprint = fingerprint;
     let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
+    report_contained(&evaluator.name, &candidate, &launch, on_event);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
             let conditions = (context, snapshot);
-            ready(&code, driven, conditions, executor.as_ref(), config.retries)
+            ready(&code, driven, conditions, executor, config.retries)
         }
         Err(reason) => broken(reason),
     }
 }
 
 /// Returns the work that evaluations share, of what the runtime offers.
-fn reuse(offered: Reuse, code: &CodeConfig, resources: &Resources) -> Reuse {
+fn reuse(
+    offered: Reuse,
+    code: &CodeConfig,
+    executor: &dyn Executor,
+    resources: &Resources,
+) -> Reuse {
+    let forks = executor.forks(&code.containment);
     match offered {
-        _ if code.isolation != Isolation::Auto || code.executor != Local.name() => Reuse::None,
+        _ if code.isolation != Isolation::Auto => Reuse::None,
+        Reuse::Fork(_) if executor.contains() && !forks => {
+            let reason = format!("its executor `{}` cannot end a fork alone", executor.name());
+            Reuse::Unavailable { reason: Reuse::not_forked(&reason) }
+        }
+        // It would be written by one evaluation and run by the next.
+        Reuse::CompiledCode(_) if executor.contains() => {
+            Reuse::Unavailable { reason: Reuse::not_cached("it is contained") }
+        }
+        _ if !forks => Reuse::None,
         // Writing compiled code takes memory and processor time.
         Reuse::CompiledCode(_) if !resources.is_unlimited() => {
             Reuse::Unavailable { reason: Reuse::not_cached("it has limits of its own") }
         }
         offered => offered,
     }
+}
+
+/// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine.
+fn models_are_reachable(code: &CodeConfig, executor: &dyn Executor) -> Result<(), String> {
+    if code.models.is_none() || !executor.contains() || code.containment.network {
+        return Ok(());
+    }
+    let executor = executor.name();
+    Err(format!(
+        "a program with `models` asks them by a server on 127.0.0.1, and `executor: {executor}` has no network; set \
+         `{executor}: {{network: true}}`"
+    ))
 }
 
 /// Variable with the name of the entry, for contracts whose documents do not contain it: a program may have several evaluators.
@@ -164,9 +192,12 @@ fn ready(
     code: &CodeConfig,
     driven: Driven,
     (context, snapshot): (ExecutionContext, ProgramSnapshot),
-    executor: &dyn Executor,
+    executor: Arc<dyn Executor>,
     retries: u32,
 ) -> Work {
+    if let Err(reason) = models_are_reachable(code, executor.as_ref()) {
+        return broken(reason);
+    }
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
@@ -177,6 +208,7 @@ fn ready(
         Ok(if executor.contains() { wrapped } else { CommandSpec { resources, ..wrapped } })
     };
     let one_shot = launch.one_shot.args(&code.args);
+    let forked = CommandSpec { resources, ..one_shot.clone() };
     let may_describe = launch.worker.is_some();
     let may_stay = code.isolation != Isolation::Process;
     let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
@@ -188,7 +220,13 @@ fn ready(
             one_shot,
             worker,
             may_describe,
-            reuse: reuse(launch.reuse, code, &resources),
+            reuse: reuse(launch.reuse, code, executor.as_ref(), &resources),
+            forked: ForkedProgram {
+                command: forked,
+                executor: Arc::clone(&executor),
+                containment: code.containment.clone(),
+                visible: launch.visible.clone(),
+            },
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
@@ -198,6 +236,7 @@ fn ready(
             context,
             snapshot: Arc::new(snapshot),
             target: None,
+            contained: executor.contained(&code.containment).map(Arc::new),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
@@ -218,6 +257,20 @@ fn report_withheld(
     }
     for (variables, evaluators) in withheld.into_iter().filter(|(names, _)| !names.is_empty()) {
         on_event(RunEvent::Withheld { evaluators, variables });
+    }
+}
+
+/// Reports how the program of an evaluator is contained, if it is.
+fn report_contained(
+    evaluator: &str,
+    Candidate { code, executor, .. }: &Candidate,
+    launch: &Launch,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    if let Some(description) =
+        containment::describe(executor.as_ref(), &code.containment, Some(&launch.visible))
+    {
+        on_event(RunEvent::Contained { evaluator: evaluator.to_owned(), description });
     }
 }
 

@@ -22,7 +22,7 @@ mod run;
 mod session;
 mod spawn;
 
-pub use command::{CommandSpec, Limits, Resources};
+pub use command::{CommandSpec, Limits, Resources, Starter};
 pub use os::hide_memory;
 pub(crate) use os::kill_group;
 #[cfg(unix)]

@@ -39,7 +39,12 @@ pub async fn run(
         return nothing(start_time, Ending::Cancelled);
     }
     match Started::start(spec).await {
-        Ok(started) => supervise(start_time, started, input, limits, cancellation).await,
+        Ok(started) => {
+            let outcome = supervise(start_time, started, input, limits, cancellation).await;
+            let Some(starter) = &spec.starter else { return outcome };
+            let ending = starter.ending(outcome.ending, outcome.stderr.head());
+            Outcome { ending, ..outcome }
+        }
         Err(error) => nothing(start_time, Ending::SpawnFailed(error)),
     }
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError, os,
+    Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError, Starter, os,
     pump::{Lines, Outgoing, StderrSections, drain, feed, read_some},
     run::{DRAIN_AFTER_KILL, KILL_GRACE},
     spawn::Started,
@@ -51,6 +51,7 @@ pub struct Session {
     stderr: Option<ChildStderr>,
     notes: StderrSections,
     limits: Limits,
+    starter: Option<Starter>,
 }
 
 /// Decides what is sent to a process and processes its answers.
@@ -237,6 +238,7 @@ impl Session {
             stderr: pipes.stderr,
             notes: StderrSections::new(limits, marked),
             limits: limits.clone(),
+            starter: spec.starter.clone(),
         })
     }
 
@@ -389,6 +391,10 @@ impl Session {
         lines.push(last.head());
         let _ = timeout(limits.eof_grace, note(stderr, notes)).await;
         let ending = self.started.reap();
+        let ending = match &self.starter {
+            Some(starter) => starter.ending(ending, self.notes.beginning()),
+            None => ending,
+        };
         self.collect(ending.clone(), Duration::ZERO).await;
         Exit { ending, leaked_pipe: self.stdout.is_some() }
     }
