@@ -87,7 +87,7 @@ const EXITS: &str = "sdk/src/program/mod.rs";
 /// The only sources that start processes, each with what it starts.
 const STARTERS: &[(&str, &str)] = &[
     ("launch/src/process/spawn.rs", "evaluators"),
-    ("launch/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
+    ("launch/src/tool.rs", "compilers, installers, and interpreters' version checks"),
 ];
 
 /// Sources that read the time of day: of a file, of a record, or as a number that differs between processes.

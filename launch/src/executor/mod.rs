@@ -4,8 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::process::CommandSpec;
 
+mod docker;
 mod model;
 
+pub use docker::{DockerExecutor, Image};
 pub use model::{Containment, Docker, Executor, Level, Scope, Visible};
 
 /// Runs commands as they are, on this machine.
@@ -26,7 +28,7 @@ impl Executor for Local {
     }
 }
 
-/// The executors that a run may use, by name. The default contains `local`.
+/// The executors that a run may use, by name. The default contains `docker` and `local`.
 #[derive(Clone, Debug)]
 pub struct Executors {
     by_name: BTreeMap<String, Arc<dyn Executor>>,
@@ -36,6 +38,7 @@ impl Default for Executors {
     fn default() -> Self {
         let mut executors = Self { by_name: BTreeMap::new() };
         executors.register_executor(Local);
+        executors.register_executor(DockerExecutor::default());
         executors
     }
 }
@@ -74,8 +77,8 @@ mod tests {
 
     #[test]
     fn unknown_names_list_the_known_ones() {
-        let error = Executors::default().get("docker", &Containment::default()).unwrap_err();
-        assert_eq!(error, "unknown executor `docker` (available: local)");
+        let error = Executors::default().get("moon", &Containment::default()).unwrap_err();
+        assert_eq!(error, "unknown executor `moon` (available: docker, local)");
     }
 
     #[test]
@@ -101,7 +104,7 @@ mod tests {
         executors.register_executor(Nice);
         let containment = Containment::default();
         let nice = executors.get("nice", &containment).unwrap();
-        let scope = Scope { containment: &containment, visible: &Visible::default() };
+        let scope = Scope { containment: &containment, visible: &Visible::default(), image: None };
         let wrapped = nice.wrap(CommandSpec::new("check"), &scope).unwrap();
         assert_eq!((wrapped.program, wrapped.args), ("nice".into(), vec!["check".into()]));
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, path::PathBuf};
 
+use super::docker::Image;
 use crate::process::CommandSpec;
 
 /// Turns the command of a runtime into the command that is started.
@@ -26,6 +27,17 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// elsewhere.
     fn check(&self, containment: &Containment) -> Result<String, String>;
 
+    /// Returns the image in whose file system programs with these settings run; `None`, the default, for that of this
+    /// machine. Runtimes then use its interpreters and packages and install nothing. Called after a successful
+    /// [`check`](Self::check) and before any clock starts. May take long, because it may download the image.
+    ///
+    /// # Errors
+    ///
+    /// Why the image cannot be used.
+    fn image(&self, _containment: &Containment) -> Result<Option<Image>, String> {
+        Ok(None)
+    }
+
     /// Returns the command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
     ///
     /// # Errors
@@ -41,6 +53,8 @@ pub struct Scope<'a> {
     pub containment: &'a Containment,
     /// What its runtime needs.
     pub visible: &'a Visible,
+    /// What [`Executor::image`] returned for it.
+    pub image: Option<&'a Image>,
 }
 
 /// Files and directories that a program cannot run without, as its runtime found them: its source or the directory of its

@@ -142,13 +142,16 @@ impl Runtime for Executable {
     ) -> Vec<Result<Launch, PrepareError>> {
         entrypoints
             .iter()
-            .map(|Entrypoint { path: source, .. }| {
+            .map(|Entrypoint { path: source, image, .. }| {
                 // Links are kept: a program may look at the name it was started by.
                 let program = absolute(source);
                 if !program.exists() {
                     return Err(not_found(source));
                 }
-                let launch = Launch::new(CommandSpec::new(&program));
+                let mut launch = Launch::new(CommandSpec::new(&program));
+                if image.is_some() {
+                    launch = launch.with_visible(program.parent().map(Path::to_owned));
+                }
                 // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for scripts:
                 // those written with an SDK are run by the runtime of their language, and a question to any other would run
                 // it.
