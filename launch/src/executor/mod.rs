@@ -8,15 +8,20 @@ mod docker;
 mod model;
 
 pub use docker::{DockerExecutor, Image};
-pub use model::{Containment, Docker, Executor, Level, Scope, Visible};
+pub use model::{Contained, Containment, Docker, Executor, Level, Scope, Visible};
 
 /// Runs commands as they are, on this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Local;
 
+impl Local {
+    /// Name of the executor.
+    pub const NAME: &str = "local";
+}
+
 impl Executor for Local {
     fn name(&self) -> &str {
-        "local"
+        Self::NAME
     }
 
     fn check(&self, _containment: &Containment) -> Result<String, String> {
@@ -52,6 +57,17 @@ impl Executors {
     /// Names in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
+    }
+
+    /// Returns the executors in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Executor> {
+        self.by_name.values().map(AsRef::as_ref)
+    }
+
+    /// Returns true if the executor of that name is known and contains programs.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.by_name.get(name).is_some_and(|executor| executor.contains())
     }
 
     /// Returns the executor of that name, after checking that it is available with these settings.
