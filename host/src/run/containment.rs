@@ -60,7 +60,10 @@ pub(super) fn describe(
     parts.extend(list("reads", read.iter().map(AsRef::as_ref)));
     parts.extend(list("writes", write.iter().map(AsRef::as_ref)));
     let limits = format!("{processes} processes and {} of temporary files", size::shown(*tmp));
-    parts.push(format!("{limits}; memory is limited for each process, not for all together"));
+    parts.push(match executor.contained(containment).and_then(|contained| contained.image) {
+        Some(_) => limits,
+        None => format!("{limits}; memory is limited for each process, not for all together"),
+    });
     Some(parts.join("; "))
 }
 

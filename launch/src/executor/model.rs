@@ -158,7 +158,7 @@ impl Level {
 }
 
 /// Settings of a container engine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Docker {
     /// Name, digest or id of the image. Required by the executor `docker`.
     pub image: Option<String>,

@@ -23,14 +23,18 @@ static BEFORE_MAIN: extern "C" fn() = {
         run_if_helper();
         let mut args = env::args_os().skip(1);
         if args.next().is_some_and(|first| first == "contain") {
-            let policy: Policy = serde_json::from_str(args.next().unwrap().to_str().unwrap()).unwrap();
+            let policy: Policy =
+                serde_json::from_str(args.next().unwrap().to_str().unwrap()).unwrap();
             let reads = args.by_ref().take_while(|arg| arg != "--").map(Into::into);
-            let policy = Policy { read: policy.read.iter().cloned().chain(reads).collect(), ..policy };
+            let policy =
+                Policy { read: policy.read.iter().cloned().chain(reads).collect(), ..policy };
             let program = args.next().unwrap();
             let args: Vec<_> = args.collect();
             let cwd = env::current_dir().unwrap();
             match wrap(&policy, program.as_ref(), &args, Some(&cwd)) {
-                Ok(wrapped) => panic!("{}", Command::new(wrapped.program).args(wrapped.args).exec()),
+                Ok(wrapped) => {
+                    panic!("{}", Command::new(wrapped.program).args(wrapped.args).exec())
+                }
                 Err(refusal) => panic!("{refusal}"),
             }
         }

@@ -52,7 +52,8 @@ pub(crate) fn is_root() -> bool {
 /// A directory that every user can read, with this executable in it.
 pub(crate) fn stage() -> (TempDir, PathBuf) {
     // Not below /tmp, which not every user need be able to read in a sandbox.
-    let directory = tempfile::Builder::new().prefix("sandbox-test-").tempdir_in("/var/tmp").unwrap();
+    let directory =
+        tempfile::Builder::new().prefix("sandbox-test-").tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     let executable = directory.path().join("contain");
     fs::copy(env::current_exe().unwrap(), &executable).unwrap();
@@ -132,5 +133,6 @@ pub(crate) fn processes_with(marker: &str) -> Vec<i32> {
 
 /// A text that occurs in no other command line.
 pub(crate) fn marker(name: &str) -> String {
-    format!("{name}-{}-{:?}", std::process::id(), Instant::now()).replace([' ', '{', '}', ':', ','], "")
+    format!("{name}-{}-{:?}", std::process::id(), Instant::now())
+        .replace([' ', '{', '}', ':', ','], "")
 }

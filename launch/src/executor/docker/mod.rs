@@ -6,10 +6,15 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    sync::{Mutex, PoisonError},
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use super::{Containment, Executor, Scope, Visible};
+use evaluator_sandbox::filter::docker_profile;
+use tempfile::TempDir;
+
+use super::{Contained, Containment, Docker, Executor, Scope, Visible};
 use crate::process::{CommandSpec, Starter};
 
 mod arguments;
@@ -25,14 +30,33 @@ use engine::Engine;
 pub struct DockerExecutor {
     /// Engines that were looked for, by the key `engine` of the settings.
     engines: Mutex<BTreeMap<Option<String>, Result<Engine, String>>>,
+    /// Ids of the images that were looked up last, by the settings.
+    ids: Mutex<BTreeMap<Docker, String>>,
+    /// Directory of the files with filters.
+    filters: OnceLock<Result<TempDir, String>>,
 }
 
 impl DockerExecutor {
+    /// Returns the directory of the files with filters, which engines read at each start.
+    fn filters(&self) -> Result<&Path, String> {
+        let written = self.filters.get_or_init(|| {
+            let write = || {
+                let directory = tempfile::Builder::new().prefix("evaluator-docker-").tempdir()?;
+                for network in [false, true] {
+                    let file = directory.path().join(filter_name(network));
+                    fs::write(file, docker_profile(network).to_string())?;
+                }
+                Ok(directory)
+            };
+            write().map_err(|error: io::Error| format!("its filter cannot be written: {error}"))
+        });
+        written.as_ref().map(TempDir::path).map_err(Clone::clone)
+    }
+
     /// Returns the engine of these settings. The first call removes the containers of hosts that were killed.
     fn engine(&self, containment: &Containment) -> Result<Engine, String> {
         let chosen = &containment.docker.engine;
-        // No code panics halfway through a change.
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engines = lock(&self.engines);
         let engine = engines.entry(chosen.clone()).or_insert_with(|| {
             let engine = Engine::find(chosen.as_deref())?;
             engine.remove_orphans()?;
@@ -40,6 +64,16 @@ impl DockerExecutor {
         });
         engine.clone()
     }
+}
+
+/// File with the filter of system calls for a container.
+fn filter_name(network: bool) -> &'static str {
+    if network { "network.json" } else { "no-network.json" }
+}
+
+/// Locks a cache, which no code leaves halfway through a change.
+fn lock<T>(cache: &Mutex<T>) -> MutexGuard<'_, T> {
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn image_name(containment: &Containment) -> Result<&str, String> {
@@ -69,6 +103,15 @@ impl Executor for DockerExecutor {
         Ok(format!("{}, image {name} ({found})", engine.describe()))
     }
 
+    fn contained(&self, containment: &Containment) -> Option<Contained> {
+        Some(Contained {
+            executor: self.name().to_owned(),
+            network: containment.network,
+            image: lock(&self.ids).get(&containment.docker).cloned(),
+            ..Contained::default()
+        })
+    }
+
     fn image(&self, containment: &Containment) -> Result<Option<Image>, String> {
         let engine = self.engine(containment)?;
         let name = image_name(containment)?.to_owned();
@@ -79,7 +122,8 @@ impl Executor for DockerExecutor {
             engine.pull(&name)?;
             engine.image_id(&name)
         })?;
-        Ok(Some(Image { name, id, engine }))
+        lock(&self.ids).insert(containment.docker.clone(), id.clone());
+        Ok(Some(Image { name, id, engine, filters: self.filters()?.to_owned() }))
     }
 
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String> {
@@ -94,6 +138,8 @@ pub struct Image {
     name: String,
     id: String,
     engine: Engine,
+    /// Directory of the files with filters.
+    filters: PathBuf,
 }
 
 impl Image {
@@ -120,12 +166,15 @@ impl Image {
         containment: &Containment,
         visible: &Visible,
     ) -> Result<CommandSpec, String> {
-        let Self { id, engine, .. } = self;
+        let Self { id, engine, filters, .. } = self;
         let mounts = guard::mounts(&command, containment, visible)?;
         let owner = owner::this_process();
         let (client, passed) = variables::split(&command);
         let mut args: Vec<OsString> = vec!["run".into()];
         args.extend(arguments::hardening(containment, &command.resources));
+        let mut filter = OsString::from("--security-opt=seccomp=");
+        filter.push(filters.join(filter_name(containment.network)));
+        args.push(filter);
         args.push(format!("--label={}={owner}", owner::LABEL).into());
         args.extend(mounts.iter().map(guard::Mount::argument));
         args.extend(passed);
