@@ -89,7 +89,7 @@ const EXITS: &str = "sdk/src/program/mod.rs";
 /// The only sources that start processes, each with what it starts.
 const STARTERS: &[(&str, &str)] = &[
     ("launch/src/process/spawn.rs", "evaluators"),
-    ("launch/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
+    ("launch/src/tool.rs", "compilers, installers, and interpreters' version checks"),
     ("sandbox/src/helper/start.rs", "contained programs, by becoming them"),
     ("sandbox/src/support.rs", "its own helper, for a check"),
 ];

@@ -11,7 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::{Cancellation, CommandSpec, Registered, kill_group, start_registered};
+use crate::process::{
+    Cancellation, CommandSpec, Container, Registered, kill_group, start_registered,
+};
 
 /// Interval at which the exit is polled while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
@@ -29,7 +31,7 @@ pub enum Stream {
 
 /// Reason why a tool did not exit by itself.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ToolError {
+pub(crate) enum ToolError {
     #[error("cannot {verb} {program}: {source}")]
     Failed { verb: &'static str, program: String, source: io::Error },
     #[error("{program} took longer than {} s and was stopped", .limit.as_secs_f64())]
@@ -40,14 +42,14 @@ pub(super) enum ToolError {
 
 /// Exit status and outputs of a tool that exited.
 #[derive(Debug)]
-pub(super) struct ToolOutput {
-    pub(super) status: ExitStatus,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+pub(crate) struct ToolOutput {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs a tool as [`run`] does and collects its outputs. For tools that print little.
-pub(super) fn output(
+pub(crate) fn output(
     spec: &CommandSpec,
     limit: Duration,
     cancellation: &Cancellation,
@@ -67,7 +69,7 @@ pub(super) fn output(
 /// all processes that it started have exited, even if this process is killed.
 ///
 /// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed.
-pub(super) fn run(
+pub(crate) fn run(
     spec: &CommandSpec,
     lock: Option<&File>,
     limit: Duration,
@@ -75,8 +77,12 @@ pub(super) fn run(
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
-    let (mut child, listed) = start_when_written(spec, lock)
-        .map_err(|source| ToolError::Failed { verb: "start", program: program(), source })?;
+    let (named, mut container) = Container::name(spec).unzip();
+    let started = start_when_written(named.as_ref().unwrap_or(spec), lock);
+    let (mut child, listed) = started.map_err(|source| {
+        container.iter_mut().for_each(Container::set_gone);
+        ToolError::Failed { verb: "start", program: program(), source }
+    })?;
     let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
         pump(Stream::Stdout, stdout, sender.clone());
@@ -86,7 +92,7 @@ pub(super) fn run(
     }
     drop(sender);
 
-    let mut tool = Running { child, status: None, _listed: listed };
+    let mut tool = Running { child, status: None, container, _listed: listed };
     let started = Instant::now();
     let (mut exited, mut polled) = (None, started);
     let (mut has_drained, mut pause) = (false, Duration::from_millis(1));
@@ -112,6 +118,10 @@ pub(super) fn run(
                     source,
                 })?;
                 exited = tool.status.map(|status| (status, polled));
+                if tool.status.is_some() {
+                    // The engine removes it.
+                    tool.container.iter_mut().for_each(Container::set_gone);
+                }
             }
         }
         match exited {
@@ -131,6 +141,8 @@ pub(super) fn run(
 struct Running {
     child: Child,
     status: Option<ExitStatus>,
+    /// The container behind it, removed on drop.
+    container: Option<Container>,
     /// Dropped last: the process stays registered until it is reaped.
     _listed: Registered,
 }
