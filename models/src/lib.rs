@@ -80,6 +80,7 @@ mod budget;
 mod cassette;
 mod clock;
 mod error;
+mod parameters;
 mod provider;
 mod proxy;
 mod queue;

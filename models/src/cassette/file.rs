@@ -74,9 +74,11 @@ fn parse(path: &Path, text: &str) -> Result<Found, ModelError> {
 }
 
 /// Adds a record. Of two records with different replies the one with the smaller digest stays.
-fn insert(found: &mut Found, record: Record) {
+fn insert(found: &mut Found, mut record: Record) {
     let id = (record.key.clone(), record.sample);
-    if let Some(other) = found.records.get(&id) {
+    if let Some(other) = found.records.get_mut(&id) {
+        other.dropped.append(&mut record.dropped);
+        record.dropped.clone_from(&other.dropped);
         if other.reply == record.reply {
             return;
         }
