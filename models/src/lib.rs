@@ -105,7 +105,7 @@ pub use proxy::{
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};
-pub use request::{JsonSchema, Message, Params, Request, Role};
+pub use request::{JsonSchema, Message, Messages, Params, Request, Role};
 pub use rust_decimal::Decimal;
 pub use secret::{Redactor, Secret};
 pub use ureq::http::Method;

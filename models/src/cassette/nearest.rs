@@ -86,7 +86,7 @@ fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize)
     found.extend(added.map(|(name, new)| format!("params.{name} absent -> {new}")));
     let (old, new) = (&record.messages, &identity.request.messages);
     let mut common = 0_usize;
-    for (index, (old, new)) in old.iter().zip(new).enumerate() {
+    for (index, (old, new)) in old.iter().zip(new.iter()).enumerate() {
         match difference(old, new) {
             Ok(bytes) => common = common.saturating_add(bytes),
             Err((bytes, text)) => {

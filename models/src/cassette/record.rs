@@ -24,14 +24,13 @@ pub(crate) struct Identity<'a> {
     pub(crate) key: String,
 }
 
-/// What the key is the digest of.
+/// What the key is the digest of, besides the messages.
 #[derive(Serialize)]
 struct Keyed<'a> {
-    v: u32,
-    provider: &'a str,
     model: &'a str,
     params: &'a Map<String, Value>,
-    messages: &'a [Message],
+    provider: &'a str,
+    v: u32,
 }
 
 impl<'a> Identity<'a> {
@@ -65,8 +64,7 @@ pub(super) fn key(
     params: &Map<String, Value>,
     request: &Request,
 ) -> String {
-    let messages = &*request.messages;
-    canonical_sha(&Keyed { v: VERSION, provider, model, params, messages })
+    request.messages.sha_with(&Keyed { model, params, provider, v: VERSION })
 }
 
 /// One line of a cassette.
