@@ -10,7 +10,7 @@ use evaluator_metrics::{
     },
 };
 use evaluator_models::{
-    self as models, ErrorKind, Finish, JsonSchema, Message, ModelError, Request,
+    self as models, ErrorKind, Finish, JsonSchema, Message, Messages, ModelError, Request,
 };
 use tokio::task::{JoinSet, spawn_blocking};
 
@@ -64,7 +64,7 @@ struct Asking<'a> {
     subject: &'a Subject,
     chains: Vec<Chain>,
     /// Number of calls so far of each model for equal messages.
-    numbers: Vec<HashMap<Vec<Message>, u32>>,
+    numbers: Vec<HashMap<Messages, u32>>,
 }
 
 /// A call that was not made yet: the position of its question in the round, and the index of its sample.

@@ -226,7 +226,13 @@ impl Session {
             }
             warnings.extend(cassette.take_warnings());
         }
-        let Counted { usage, reported } = self.0.door.counted();
+        let Counted { usage, reported, dropped } = self.0.door.counted();
+        for (model, names) in dropped {
+            let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+            let names = names.join(", ");
+            warnings
+                .push(format!("`{model}` refused {names}, and was asked without (`drop_params`)"));
+        }
         Summary {
             usage,
             spent: self.0.budget.spent(),
