@@ -37,8 +37,8 @@ pub struct Wanted<'w> {
     pub suite: &'w str,
     /// Test.
     pub test_id: &'w str,
-    /// Target that was recorded; any if `None`.
-    pub source_target: Option<&'w str>,
+    /// Target that was recorded.
+    pub source_target: &'w str,
     /// Variant.
     pub variant: Option<&'w str>,
 }
@@ -148,7 +148,7 @@ impl Wanted<'_> {
         let matches = |fixture: &&Fixture| {
             fixture.test_id == self.test_id
                 && fixture.suite.as_deref().is_none_or(|suite| suite == self.suite)
-                && self.source_target.is_none_or(|target| fixture.source_target == target)
+                && fixture.source_target == self.source_target
                 && fixture.attempt == 0
                 && fixture.variant.as_deref() == self.variant
         };
