@@ -11,8 +11,9 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use tokio::sync::Semaphore;
 
 use crate::{
+    files::has_extension,
     model::{Aggregator, Check, Evaluator, Judge, Suite, Test},
-    output::{Fixture, Output, Recordings, Wanted, fixtures},
+    output::{Fixture, Output, Recordings, Wanted, fixtures, joined},
     targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
 };
 
@@ -211,8 +212,7 @@ impl Planner<'_> {
         let is_known =
             |name: &str| self.targets.targets.targets.iter().any(|target| target.name == name);
         // AgentV does not look at the target of the file next to a JSONL file.
-        let is_lines =
-            self.suite.file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
+        let is_lines = has_extension(&self.suite.file, "jsonl");
         if is_lines && self.options.target.is_none() && !is_known(named) && is_known(DEFAULT_TARGET)
         {
             let note = format!("there is no target `{named}`; `{DEFAULT_TARGET}` is tested");
@@ -270,7 +270,7 @@ impl Planner<'_> {
         let fixtures = match self.fixtures.entry(replay.fixtures.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                new.insert(fixtures(&replay.fixtures).map_err(|error| error.to_string())?)
+                new.insert(fixtures(&replay.fixtures).map_err(|errors| joined(&errors))?)
             }
         };
         let wanted = Wanted {

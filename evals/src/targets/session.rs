@@ -60,7 +60,7 @@ impl TargetSession {
     ) -> Result<Self, ModelError> {
         let targets = Arc::new(targets);
         let variables = Arc::clone(&environment.variables);
-        environment.secrets.extend(targets.secrets(&variables));
+        targets.name_secrets(&mut environment);
         let provider = TargetProvider {
             targets: Arc::clone(&targets),
             directory,
@@ -152,13 +152,22 @@ impl TargetSession {
 }
 
 impl Targets {
-    /// Returns the secrets that targets refer to, so that no recording and no report holds them.
-    fn secrets(&self, variables: &Variables) -> Vec<Secret> {
-        let keys = self.targets.iter().filter_map(|target| match &target.provider {
-            Provider::Model(model) => model.key.as_ref()?.variable(),
-            _ => None,
-        });
-        keys.filter_map(|name| Some(Secret::new(name, &variables(name)?))).collect()
+    /// Adds the keys of targets to the secrets, so that no recording and no report holds them. Names and versions of models
+    /// are not secret, whatever their variables are called: reports and recordings have them.
+    fn name_secrets(&self, environment: &mut Environment) {
+        let models = || {
+            self.targets.iter().filter_map(|target| match &target.provider {
+                Provider::Model(model) => Some(model),
+                _ => None,
+            })
+        };
+        let shown = models().flat_map(|model| [&model.model, &model.version]).flatten();
+        let shown: Vec<&str> = shown.filter_map(Setting::variable).collect();
+        environment.secrets.retain(|secret| !shown.contains(&secret.name()));
+        for name in models().filter_map(|model| model.key.as_ref()?.variable()) {
+            let value = (environment.variables)(name);
+            environment.secrets.extend(value.map(|value| Secret::new(name, &value)));
+        }
     }
 }
 
