@@ -358,13 +358,20 @@ fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: 
 }
 
 /// Waits for a place in the queue of the server, then asks on a thread.
-pub(crate) async fn call(
+///
+/// # Errors
+///
+/// Those of [`Connection::ask`].
+pub async fn call(
     connection: Arc<Connection>,
     model: usize,
     request: Request,
     limit: Option<Duration>,
 ) -> Result<models::Answer, ModelError> {
-    let places = Arc::clone(&connection.endpoints[model].1.places);
+    let Some((_, gate)) = connection.endpoints.get(model) else {
+        return Err(lost(&format!("there is no model number {model}")));
+    };
+    let places = Arc::clone(&gate.places);
     // The semaphore is never closed.
     let place = places.acquire_owned().await;
     let asked = spawn_blocking(move || {

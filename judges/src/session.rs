@@ -200,6 +200,12 @@ impl Session {
         self.0.environment.cancel.cancel();
     }
 
+    /// Removes the secrets of the environment from a text.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        self.0.redactor.redact(text)
+    }
+
     /// Returns the maximum number of calls that may be in flight at the same time.
     #[must_use]
     pub fn concurrency(&self) -> usize {

@@ -31,7 +31,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("judges", &["json", "document", "metrics", "models"]),
     ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
-    ("evals", &["protocol", "json", "document", "traces", "metrics", "launch", "models", "hosts"]),
+    (
+        "evals",
+        &[
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
+            "hosts",
+        ],
+    ),
     (
         "host",
         &[
