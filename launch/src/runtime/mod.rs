@@ -11,6 +11,7 @@ pub mod own_tests;
 pub mod paths;
 mod python;
 mod registry;
+pub mod sdk;
 pub mod secrets;
 mod syntax;
 #[doc(hidden)]
