@@ -189,7 +189,7 @@ impl Asking {
         sample: u32,
         scheme: &Scheme,
     ) -> Result<Grade, Failure> {
-        let request = Request { messages, sample, ..self.request.clone() };
+        let request = Request { messages: messages.into(), sample, ..self.request.clone() };
         let answer = match call(Arc::clone(&self.connection), 0, request, None).await {
             Ok(answer) => answer,
             Err(error) => {
