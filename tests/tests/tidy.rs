@@ -54,7 +54,18 @@ const CRATES: &[(&str, &[&str])] = &[
     // Tests may use everything.
     (
         "tests",
-        &["protocol", "sdk", "json", "traces", "launch", "hosts", "host", "cli", "test-support"],
+        &[
+            "protocol",
+            "sdk",
+            "json",
+            "traces",
+            "sandbox",
+            "launch",
+            "hosts",
+            "host",
+            "cli",
+            "test-support",
+        ],
     ),
     ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "evals", "host"]),
 ];

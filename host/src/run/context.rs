@@ -163,9 +163,9 @@ impl ExecutionContext {
             Verdict::Signalled { signal: FORBIDDEN_CALL } => {
                 Some(format!("it called something that the {executor} forbids"))
             }
-            _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(format!(
-                "it runs in a {executor} without network; `{executor}: {{network: true}}`"
-            )),
+            _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(
+                format!("it runs in a {executor} without network; `{executor}: {{network: true}}`"),
+            ),
             _ if says(&NO_FILE) => Some(format!(
                 "it runs in a {executor}, which shows few files and can change none of them; \
                  `{executor}: {{read: [..], write: [..]}}`"

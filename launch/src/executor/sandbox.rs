@@ -192,7 +192,11 @@ mod tests {
 
     #[test]
     fn a_command_that_inherits_gets_no_secrets() {
-        let scope = Scope { containment: &Containment::default(), visible: &Visible::default(), image: None };
+        let scope = Scope {
+            containment: &Containment::default(),
+            visible: &Visible::default(),
+            image: None,
+        };
         let seen = variables(&CommandSpec::new("x").env("OWN", "1"), &scope);
         assert_eq!(seen.get("HOME"), Some(OsStr::new(HOME)));
         assert_eq!(seen.get("OWN"), Some(OsStr::new("1")));
@@ -201,7 +205,11 @@ mod tests {
 
     #[test]
     fn the_policy_has_the_limits_of_the_command_and_defaults() {
-        let scope = Scope { containment: &Containment::default(), visible: &Visible::default(), image: None };
+        let scope = Scope {
+            containment: &Containment::default(),
+            visible: &Visible::default(),
+            image: None,
+        };
         let mut command = CommandSpec::new("x");
         command.resources.cpu = Some(3);
         let policy = policy(&command, &scope);

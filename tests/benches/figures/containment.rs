@@ -176,7 +176,9 @@ fn pair(
 fn one_shot(bench: &Bench, table: &mut Table) {
     const EVALUATIONS: usize = 50;
     let entry = |_: &str| {
-        let file = bench.directory.write("one-shot.py", "import sys\nsys.stdin.read()\nprint('{\"score\": 1}')\n");
+        let file = bench
+            .directory
+            .write("one-shot.py", "import sys\nsys.stdin.read()\nprint('{\"score\": 1}')\n");
         format!("type: code, path: {file:?}, isolation: process")
     };
     let [plain, ours] = alternate(bench, EVALUATIONS, &["one_shot"], &entry);
