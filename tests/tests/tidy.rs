@@ -67,7 +67,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "test-support",
         ],
     ),
-    ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "evals", "host"]),
+    (
+        "fuzz",
+        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "evals", "host"],
+    ),
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.
