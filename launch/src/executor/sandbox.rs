@@ -10,8 +10,8 @@ use evaluator_sandbox::{HELPER_ERROR, HELPER_FAILED, Level, Limits, Policy, supp
 
 use super::{Contained, Containment, Executor, Scope};
 use crate::{
+    environment::Environment,
     process::{CommandSpec, Starter},
-    runtime::Environment,
 };
 
 /// Runs commands in a sandbox of the crate `evaluator-sandbox`: on Linux, without privileges.
