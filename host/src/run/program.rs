@@ -12,12 +12,12 @@ use super::{
     RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
-    plan::{PlannedEvaluator, Program, Work, broken},
+    plan::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
     snapshot::ProgramSnapshot,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Executor, Image, Local, Scope},
+    executor::{Executor, Image, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -50,7 +50,7 @@ pub(super) fn prepare(
     let mut located = Vec::with_capacity(programs.len());
     for program in programs {
         let Candidate { code, executor, .. } = &program;
-        let context = ExecutionContext::new(code, &inherited);
+        let context = ExecutionContext::new(code, executor.contains(), &inherited);
         let image = executor.image(&code.containment);
         match context.and_then(|context| Ok((context, image?))) {
             Ok((context, image)) => located.push((program, context, image)),
@@ -122,7 +122,7 @@ fn prepared(
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
             let conditions = (context, snapshot);
-            let executor = (executor.as_ref(), entrypoint.image.as_ref());
+            let executor = (executor, entrypoint.image.as_ref());
             ready(&code, driven, conditions, executor, config.retries)
         }
         Err(reason) => broken(reason),
@@ -130,17 +130,43 @@ fn prepared(
 }
 
 /// Returns the work that evaluations share, of what the runtime offers.
-fn reuse(offered: Reuse, code: &CodeConfig, resources: &Resources) -> Reuse {
+fn reuse(
+    offered: Reuse,
+    code: &CodeConfig,
+    executor: &dyn Executor,
+    resources: &Resources,
+) -> Reuse {
+    let forks = executor.forks(&code.containment);
     match offered {
         _ if code.isolation != Isolation::Auto => Reuse::None,
         Reuse::Unavailable { .. } => offered,
-        _ if code.executor != Local.name() => Reuse::None,
+        Reuse::Fork(_) if executor.contains() && !forks => {
+            let reason = format!("its executor `{}` cannot end a fork alone", executor.name());
+            Reuse::Unavailable { reason: Reuse::not_forked(&reason) }
+        }
+        // It would be written by one evaluation and run by the next.
+        Reuse::CompiledCode(_) if executor.contains() => {
+            Reuse::Unavailable { reason: Reuse::not_cached("it is contained") }
+        }
+        _ if !forks => Reuse::None,
         // Writing compiled code takes memory and processor time.
         Reuse::CompiledCode(_) if !resources.is_unlimited() => {
             Reuse::Unavailable { reason: Reuse::not_cached("it has limits of its own") }
         }
         offered => offered,
     }
+}
+
+/// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine.
+fn models_are_reachable(code: &CodeConfig, executor: &dyn Executor) -> Result<(), String> {
+    if code.models.is_none() || !executor.contains() || code.containment.network {
+        return Ok(());
+    }
+    let executor = executor.name();
+    Err(format!(
+        "a program with `models` asks them by a server on 127.0.0.1, and `executor: {executor}` has no network; set \
+         `{executor}: {{network: true}}`"
+    ))
 }
 
 /// Variable with the name of the entry, for contracts whose documents do not contain it: a program may have several evaluators.
@@ -176,9 +202,12 @@ fn ready(
     code: &CodeConfig,
     driven: Driven,
     (context, snapshot): (ExecutionContext, ProgramSnapshot),
-    (executor, image): (&dyn Executor, Option<&Image>),
+    (executor, image): (Arc<dyn Executor>, Option<&Image>),
     retries: u32,
 ) -> Work {
+    if let Err(reason) = models_are_reachable(code, executor.as_ref()) {
+        return broken(reason);
+    }
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
@@ -189,6 +218,7 @@ fn ready(
         Ok(if executor.contains() { wrapped } else { CommandSpec { resources, ..wrapped } })
     };
     let one_shot = launch.one_shot.args(&code.args);
+    let forked = CommandSpec { resources, ..one_shot.clone() };
     let may_describe = launch.worker.is_some();
     let may_stay = code.isolation != Isolation::Process;
     let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
@@ -200,7 +230,13 @@ fn ready(
             one_shot,
             worker,
             may_describe,
-            reuse: reuse(launch.reuse, code, &resources),
+            reuse: reuse(launch.reuse, code, executor.as_ref(), &resources),
+            forked: ForkedProgram {
+                command: forked,
+                executor: Arc::clone(&executor),
+                containment: code.containment.clone(),
+                visible: launch.visible.clone(),
+            },
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),

@@ -1,14 +1,17 @@
 //! The [`Executor`] trait, the local executor and the table of known executors.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, mem, sync::Arc};
 
-use crate::process::CommandSpec;
+use crate::process::{CommandSpec, Resources, forks::ServerCommand};
 
 mod docker;
 mod model;
+mod sandbox;
 
 pub use docker::{DockerExecutor, Image};
-pub use model::{Contained, Containment, Docker, Executor, Level, Scope, Visible};
+pub use evaluator_sandbox::{Level, run_if_helper};
+pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
+pub use sandbox::Sandbox;
 
 /// Runs commands as they are, on this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +27,10 @@ impl Executor for Local {
         Self::NAME
     }
 
+    fn forks(&self, _containment: &Containment) -> bool {
+        true
+    }
+
     fn check(&self, _containment: &Containment) -> Result<String, String> {
         Ok("starts programs on this machine, with the rights of its user".to_owned())
     }
@@ -33,7 +40,7 @@ impl Executor for Local {
     }
 }
 
-/// The executors that a run may use, by name. The default contains `docker` and `local`.
+/// The executors that a run may use, by name. The default contains `docker`, `local` and `sandbox`.
 #[derive(Clone, Debug)]
 pub struct Executors {
     by_name: BTreeMap<String, Arc<dyn Executor>>,
@@ -43,6 +50,7 @@ impl Default for Executors {
     fn default() -> Self {
         let mut executors = Self { by_name: BTreeMap::new() };
         executors.register_executor(Local);
+        executors.register_executor(Sandbox);
         executors.register_executor(DockerExecutor::default());
         executors
     }
@@ -87,6 +95,33 @@ impl Executors {
     }
 }
 
+/// Returns the command of a server that runs in an executor which [forks](Executor::forks).
+///
+/// The server itself has no limit of processor time and files, because it works for all forks, which get the limits of
+/// the command.
+///
+/// # Errors
+///
+/// Why the server cannot run in this executor.
+pub fn wrap_server(
+    executor: &dyn Executor,
+    server: ServerCommand,
+    scope: &Scope<'_>,
+) -> Result<ServerCommand, String> {
+    let ServerCommand { mut command, greeting, needs, reads } = server;
+    if !executor.contains() {
+        let command = executor.wrap(command, scope)?;
+        return Ok(ServerCommand { command, greeting, needs, reads });
+    }
+    let resources = mem::take(&mut command.resources);
+    command.resources = Resources { memory: resources.memory, ..Resources::default() };
+    let mut visible = scope.visible.clone();
+    visible.paths.extend(reads.clone());
+    let scope = Scope { visible: &visible, ..*scope };
+    let command = CommandSpec { resources, ..executor.wrap(command, &scope)? };
+    Ok(ServerCommand { command, greeting, needs, reads })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +129,7 @@ mod tests {
     #[test]
     fn unknown_names_list_the_known_ones() {
         let error = Executors::default().get("moon", &Containment::default()).unwrap_err();
-        assert_eq!(error, "unknown executor `moon` (available: docker, local)");
+        assert_eq!(error, "unknown executor `moon` (available: docker, local, sandbox)");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, path::PathBuf};
 
+use evaluator_sandbox::Level;
 use serde::{Deserialize, Serialize};
 
 use super::docker::Image;
@@ -17,6 +18,12 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Returns true if programs are kept from the files, the network and the processes of this machine, and if the executor
     /// itself sets the resource limits of programs. Default: `false`.
     fn contains(&self) -> bool {
+        false
+    }
+
+    /// Returns true if evaluations can be [forked](crate::process::forks) from a server that runs in this executor.
+    /// Default: `false`.
+    fn forks(&self, _containment: &Containment) -> bool {
         false
     }
 
@@ -132,27 +139,6 @@ impl Default for Containment {
             processes: 64,
             builds: false,
             docker: Docker::default(),
-        }
-    }
-}
-
-/// How much is kept from a contained program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Level {
-    /// A file system, processes, network and users of its own.
-    #[default]
-    Full,
-    /// The file system of this machine with restricted access. It can see names, sizes and times of hidden files.
-    Partial,
-}
-
-impl Level {
-    /// Name in a configuration: `full` or `partial`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Partial => "partial",
         }
     }
 }

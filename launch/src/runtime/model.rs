@@ -130,6 +130,13 @@ pub struct Entrypoint {
     pub image: Option<Image>,
 }
 
+impl Entrypoint {
+    /// Returns true if it gets only the variables that [any program may see](super::Environment::confined).
+    pub(super) fn is_confined(&self) -> bool {
+        self.fetched || self.contained.is_some()
+    }
+}
+
 impl From<PathBuf> for Entrypoint {
     /// An evaluator of the user, which is not contained.
     fn from(path: PathBuf) -> Self {

@@ -260,7 +260,8 @@ impl Runtime for Node {
                     }
                 };
                 let reuse = self.reuse((&node, &command), &source, cancellation);
-                Ok(Launch::new(command).with_reuse(reuse))
+                let visible = visible((&node, &command), &source, &self.environment);
+                Ok(Launch::new(command).with_reuse(reuse).with_visible(visible))
             })
             .collect()
     }
@@ -320,6 +321,26 @@ impl Runtime for Node {
             Language::TypeScript => syntax::typescript(&node, source, cancellation),
         }
     }
+}
+
+/// What an evaluator reads in a sandbox: its package, or the directory of a file that belongs to none, and the programs that
+/// run it.
+fn visible(
+    (node, command): (&Path, &CommandSpec),
+    source: &Path,
+    environment: &Environment,
+) -> Vec<PathBuf> {
+    let is_package = |directory: &&Path| {
+        directory.join("package.json").is_file() || directory.join("node_modules").is_dir()
+    };
+    let mut outer = source.ancestors().skip(1);
+    let package = outer.find(is_package).filter(|it| paths::is_narrow(it, environment));
+    let package = package.map_or_else(|| paths::around(source, environment), Path::to_owned);
+    let program = PathBuf::from(&command.program);
+    // Packages of the machine are links into their own directories.
+    let real = program.canonicalize().ok().filter(|real| *real != program && program != node);
+    let real = real.map(|real| paths::around(&real, environment));
+    [package, node.to_owned(), program].into_iter().chain(real).collect()
 }
 
 fn too_old(version: Version) -> String {
@@ -518,7 +539,8 @@ mod tests {
             .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
-        assert_eq!(launch, Launch::new(CommandSpec::new(node).arg(source)));
+        assert_eq!(launch.one_shot, CommandSpec::new(&node).arg(source));
+        assert_eq!(launch.visible.paths, [directory.path(""), node].into());
     }
 
     #[test]

@@ -69,6 +69,18 @@ pub(super) struct Identity {
     pub(super) has_venv: bool,
     /// File of the interpreter itself: not that of a virtual environment, and not a link.
     pub(super) base: String,
+    /// What it reads, for a sandbox.
+    #[serde(default)]
+    pub(super) files: Files,
+}
+
+/// What an interpreter reads besides evaluators.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Files {
+    /// Directories of the installation, of the virtual environment, and of the user's packages.
+    pub(super) directories: Vec<PathBuf>,
+    /// Directory in which it looks for the user's packages, by default `~/.local`; `None` if there are none.
+    pub(super) user_base: Option<PathBuf>,
 }
 
 /// What the script prints, in one line.

@@ -249,16 +249,24 @@ impl Runtime for Python {
             .into_iter()
             .map(|placed| {
                 let (plan, place) = placed?;
+                let mut visible = visible(&plan, &self.environment);
                 let program = match place {
                     None => CommandSpec::new(plan.interpreter),
                     Some(place) => {
                         built[place].clone().map_err(failed)?;
+                        let venv = &environments[place].wanted.venv;
+                        visible.push(venv.directory.clone());
                         // It would make the interpreter look for its packages elsewhere.
-                        let python = environments[place].wanted.venv.python();
-                        CommandSpec::new(python).env_remove("PYTHONHOME")
+                        CommandSpec::new(venv.python()).env_remove("PYTHONHOME")
                     }
                 };
-                Ok(Launch::new(program.arg(plan.source)).with_reuse(Reuse::Fork(plan::server)))
+                let program = match plan.files.user_base.filter(|_| plan.contained.is_some()) {
+                    // Its default is in the home directory, which a sandbox hides.
+                    Some(base) => program.env("PYTHONUSERBASE", base),
+                    None => program,
+                };
+                let launch = Launch::new(program.arg(plan.source)).with_visible(visible);
+                Ok(launch.with_reuse(Reuse::Fork(plan::server)))
             })
             .collect()
     }
@@ -324,6 +332,16 @@ impl Runtime for Python {
             Err(reason) => Syntax::Unchecked { reason },
         }
     }
+}
+
+/// What an evaluator and its interpreter read, without a virtual environment that is built for the evaluator.
+fn visible(plan: &Plan, environment: &Environment) -> Vec<PathBuf> {
+    if plan.contained.is_none() {
+        return Vec::new();
+    }
+    let mut visible = plan.files.directories.clone();
+    visible.push(paths::around(&plan.source, environment));
+    visible
 }
 
 impl Python {
