@@ -169,6 +169,7 @@ impl Image {
         let (client, passed) = variables::split(&command);
         let mut args: Vec<OsString> = vec!["run".into()];
         args.extend(arguments::hardening(containment, &command.resources));
+        args.extend(engine.arguments(containment.tmp).into_iter().map(OsString::from));
         let mut filter = OsString::from("--security-opt=seccomp=");
         filter.push(filters.join(filter_name(containment.network)));
         args.push(filter);
