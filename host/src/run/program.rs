@@ -122,7 +122,7 @@ fn prepared(
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
             let conditions = (context, snapshot);
-            let executor = (executor, entrypoint.image.clone());
+            let executor = (executor, entrypoint.image.as_ref());
             ready(&code, driven, conditions, executor, config.retries)
         }
         Err(reason) => broken(reason),
@@ -212,17 +212,17 @@ fn ready(
     code: &CodeConfig,
     driven: Driven,
     (context, snapshot): (ExecutionContext, ProgramSnapshot),
-    (executor, image): (Arc<dyn Executor>, Option<Image>),
+    (executor, image): (Arc<dyn Executor>, Option<&Image>),
     retries: u32,
 ) -> Work {
-    if let Err(reason) = models_are_reachable(code, executor.as_ref(), image.as_ref()) {
+    if let Err(reason) = models_are_reachable(code, executor.as_ref(), image) {
         return broken(reason);
     }
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
     let scope =
-        Scope { containment: &code.containment, visible: &launch.visible, image: image.as_ref() };
+        Scope { containment: &code.containment, visible: &launch.visible, image };
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.

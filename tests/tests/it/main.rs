@@ -10,6 +10,8 @@
 
 #[cfg(unix)]
 mod cached_node;
+#[cfg(target_os = "linux")]
+mod docker;
 #[cfg(unix)]
 mod fault_matrix;
 #[cfg(unix)]

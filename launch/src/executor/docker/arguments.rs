@@ -41,7 +41,6 @@ pub(super) fn hardening(containment: &Containment, resources: &Resources) -> Vec
         format!("--memory-swap={memory}"),
         // The init is a process, too.
         format!("--pids-limit={}", processes.saturating_add(1)),
-        format!("--tmpfs={TMP}:rw,nosuid,nodev,size={tmp},nr_inodes=16k"),
         format!("--shm-size={tmp}"),
         format!("--ulimit=nofile={files}:{files}"),
         format!("--ulimit=fsize={FILE_SIZE}:{FILE_SIZE}"),
@@ -105,7 +104,6 @@ mod tests {
             "--pids-limit=65",
             "--memory=1073741824",
             "--memory-swap=1073741824",
-            "--tmpfs=/tmp:rw,nosuid,nodev,size=67108864,nr_inodes=16k",
             "--ulimit=nofile=1024:1024",
         ] {
             assert!(args.iter().any(|arg| arg == expected), "{expected}: {args:?}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::owner;
+use super::{arguments::TMP, owner};
 use crate::{
     process::{Cancellation, CommandSpec},
     tool,
@@ -79,6 +79,17 @@ impl Engine {
 
     pub(super) fn program(&self) -> &str {
         &self.program
+    }
+
+    /// Arguments of a container that differ between engines. `tmp` is the size of its temporary directory.
+    pub(super) fn arguments(&self, tmp: u64) -> Vec<String> {
+        let tmpfs = format!("--tmpfs={TMP}:rw,nosuid,nodev,size={tmp}");
+        match self.kind {
+            // Podman knows no limit of files.
+            Kind::Docker => vec![format!("{tmpfs},nr_inodes=16k")],
+            // It would pass on proxies with their passwords.
+            Kind::Podman => vec![tmpfs, "--http-proxy=false".to_owned()],
+        }
     }
 
     /// Beginning of its standard error where it could not start a program.

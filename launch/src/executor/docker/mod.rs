@@ -76,12 +76,6 @@ fn lock<T>(cache: &Mutex<T>) -> MutexGuard<'_, T> {
     cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn image_name(containment: &Containment) -> Result<&str, String> {
-    containment.docker.image.as_deref().ok_or_else(|| {
-        "it needs an image with the interpreter and packages of the evaluator: `docker: {image: NAME}`".to_owned()
-    })
-}
-
 impl Executor for DockerExecutor {
     fn name(&self) -> &str {
         "docker"
@@ -91,10 +85,11 @@ impl Executor for DockerExecutor {
         true
     }
 
-    /// Looks for the engine and the image, and removes the containers of hosts that were killed. Downloads nothing.
+    /// Looks for the engine and, if the settings name one, for the image, and removes the containers of hosts that were
+    /// killed. Downloads nothing.
     fn check(&self, containment: &Containment) -> Result<String, String> {
         let engine = self.engine(containment)?;
-        let name = image_name(containment)?;
+        let Some(name) = &containment.docker.image else { return Ok(engine.describe()) };
         let found = match engine.image_id(name) {
             Ok(id) => id,
             Err(_) if containment.docker.pull => "which will be downloaded".to_owned(),
@@ -114,7 +109,9 @@ impl Executor for DockerExecutor {
 
     fn image(&self, containment: &Containment) -> Result<Option<Image>, String> {
         let engine = self.engine(containment)?;
-        let name = image_name(containment)?.to_owned();
+        let name = containment.docker.image.clone().ok_or(
+            "it needs an image with the interpreter and packages of the evaluator: `docker: {image: NAME}`",
+        )?;
         let id = engine.image_id(&name).or_else(|missing| {
             if !containment.docker.pull {
                 return Err(missing);
@@ -172,6 +169,7 @@ impl Image {
         let (client, passed) = variables::split(&command);
         let mut args: Vec<OsString> = vec!["run".into()];
         args.extend(arguments::hardening(containment, &command.resources));
+        args.extend(engine.arguments(containment.tmp).into_iter().map(OsString::from));
         let mut filter = OsString::from("--security-opt=seccomp=");
         filter.push(filters.join(filter_name(containment.network)));
         args.push(filter);
