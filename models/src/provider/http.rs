@@ -141,16 +141,16 @@ impl Server {
         let sent = sent.map_err(|_| invalid(format!("no request can be sent to {url}")))?;
         let mut response = sent.map_err(|error| self.explain(&error, limit))?;
         let status = response.status().as_u16();
-        let mut headers = Vec::new();
-        for (name, value) in response.headers() {
-            headers.push((name.as_str().to_owned(), value.to_str().unwrap_or_default().to_owned()));
-        }
         let body = response.body_mut().with_config().limit(MOST).read_to_vec();
         let body = body.map_err(|error| self.explain(&error, limit))?;
         if (200..300).contains(&status) {
             return object(status, &body, &self.redactor);
         }
-        let answered = Answered { status, headers, body: &body };
+        let headers = response.headers().iter();
+        let headers = headers.map(|(name, value)| {
+            (name.as_str().to_owned(), value.to_str().unwrap_or_default().to_owned())
+        });
+        let answered = Answered { status, headers: headers.collect(), body: &body };
         Err(classify(&answered, self.key.as_ref(), &self.redactor))
     }
 
