@@ -87,8 +87,9 @@ impl TargetSession {
         let target = self.get(name)?;
         let settings = self.settings(target, model)?;
         let connection = self.session.connect(&settings.models.concat(), &settings);
-        connection
-            .map_err(|error| format!("{}: the target `{}`: {error}", target.position, target.name))
+        connection.map_err(|error| {
+            format!("{}: the target `{}`: {}", target.position, target.name, error.message)
+        })
     }
 
     fn settings(&self, target: &Target, model: Option<&str>) -> Result<JudgeSettings, String> {
@@ -162,8 +163,9 @@ impl Targets {
             })
         };
         let shown = models().flat_map(|model| [&model.model, &model.version]).flatten();
-        let shown: Vec<&str> = shown.filter_map(Setting::variable).collect();
-        environment.secrets.retain(|secret| !shown.contains(&secret.name()));
+        let shown: Vec<String> =
+            shown.filter_map(|it| it.resolve(&environment.variables).ok()).collect();
+        environment.secrets.retain(|secret| !shown.iter().any(|shown| shown == secret.expose()));
         for name in models().filter_map(|model| model.key.as_ref()?.variable()) {
             let value = (environment.variables)(name);
             environment.secrets.extend(value.map(|value| Secret::new(name, &value)));
