@@ -164,6 +164,22 @@ pub struct Evaluator {
     pub check: Check,
 }
 
+impl Evaluator {
+    /// Creates a judgement by a model with the default prompt.
+    #[must_use]
+    pub fn judged(name: &str, kind: &str, position: Position, scheme: Scheme) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            position,
+            weight: 1.0,
+            gate: Gate::Open,
+            negate: false,
+            check: Check::Judge(Judge::new(scheme)),
+        }
+    }
+}
+
 /// Effect of an evaluator on the score of its test, apart from its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gate {
@@ -223,23 +239,27 @@ pub enum TextCheck {
 pub struct Trajectory {
     /// How calls are compared.
     pub mode: TrajectoryMode,
-    /// How arguments are compared, and where that comes from if no key says so.
+    /// Least number of calls by tool, for [`AnyOrder`](TrajectoryMode::AnyOrder).
+    pub minimums: Vec<(String, u64)>,
+    /// Expected calls, for the other modes.
+    pub expected: Vec<ExpectedCall>,
+    /// How arguments are compared by default, if no key says so.
     pub default_args: Option<&'static str>,
 }
 
 /// How tool calls are compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum TrajectoryMode {
     /// Each tool is called at least so often.
-    AnyOrder(Vec<(String, u64)>),
+    AnyOrder,
     /// The expected calls occur in this order.
-    InOrder(Vec<ExpectedCall>),
+    InOrder,
     /// The calls are the expected ones, position by position.
-    Exact(Vec<ExpectedCall>),
+    Exact,
     /// Each expected call has a call of its own.
-    Superset(Vec<ExpectedCall>),
+    Superset,
     /// Each call is an expected one.
-    Subset(Vec<ExpectedCall>),
+    Subset,
 }
 
 /// An expected tool call.

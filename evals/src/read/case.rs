@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     files::Opened,
-    model::{Check, Evaluator, Gate, Judge, Message, Position, Test},
+    model::{Evaluator, Judge, Message, Position, Test},
     references,
 };
 
@@ -244,15 +244,8 @@ fn evaluators(
     suite: Option<&Vec<Evaluator>>,
     position: &Position,
 ) -> Option<Vec<Evaluator>> {
-    let judge = |name: &str, kind: &str, scheme| Evaluator {
-        name: name.to_owned(),
-        kind: kind.to_owned(),
-        position: position.clone(),
-        weight: 1.0,
-        gate: Gate::Open,
-        negate: false,
-        check: Check::Judge(Judge::new(scheme)),
-    };
+    let judge =
+        |name: &str, kind: &str, scheme| Evaluator::judged(name, kind, position.clone(), scheme);
     let own = own.map_or(Some(None), |own| own.map(Some))?;
     // In AgentV 2 a list of the test replaces that of the suite.
     let suite = suite.filter(|_| own.is_none() || !reader.is_v2());

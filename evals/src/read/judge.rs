@@ -155,7 +155,7 @@ fn template(field: &Field<'_>, text: &str) -> Template {
     let template = Template::new(text);
     for name in template.unknown() {
         let message = format!("prompts have no variable `{name}`; it stays as it is");
-        field.problems.warn(field.node.span, message).maybe_hint(Template::similar(&name));
+        field.problems.warn(field.node.span, message).maybe_hint(Template::similar(name));
     }
     template
 }

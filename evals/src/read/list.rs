@@ -4,10 +4,7 @@ use evaluator_document::{Field, NodeKind};
 use evaluator_metrics::judge::scheme::{Item, Scheme};
 
 use super::{Reader, entry, judge};
-use crate::{
-    files::Opened,
-    model::{Check, Evaluator, Gate, Judge},
-};
+use crate::{files::Opened, model::Evaluator};
 
 /// Maximum depth of includes.
 const MAX_INCLUDES: usize = 3;
@@ -31,7 +28,8 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Reads a list of evaluators. `None` after a problem.
+/// Reads a list of evaluators. `None` after a problem. Criteria that are just texts are one evaluator, whose weight is their
+/// number.
 pub(super) fn read(
     reader: &Reader<'_>,
     field: &Field<'_>,
@@ -59,26 +57,14 @@ pub(super) fn read(
     }
     let mut evaluators = evaluators?;
     if let Some((at, position)) = place_of_texts {
-        evaluators.insert(at, rubrics("rubrics", texts, position));
+        #[expect(clippy::cast_precision_loss, reason = "a file has fewer than 2^53 lines")]
+        let weight = texts.len() as f64;
+        let item = |(number, text): (usize, String)| Item::new(judge::id_of(number), text);
+        let scheme = Scheme::Rubrics((1..).zip(texts).map(item).collect());
+        let judged = Evaluator::judged("rubrics", "rubrics", position, scheme);
+        evaluators.insert(at, Evaluator { weight, ..judged });
     }
     Some(evaluators)
-}
-
-/// Returns the evaluator of criteria that are just texts. Its weight is their number.
-fn rubrics(name: &str, texts: Vec<String>, position: crate::model::Position) -> Evaluator {
-    #[expect(clippy::cast_precision_loss, reason = "a file has fewer than 2^53 lines")]
-    let weight = texts.len() as f64;
-    let item = |(number, text): (usize, String)| Item::new(judge::id_of(number), text);
-    let rubrics = (1..).zip(texts).map(item).collect();
-    Evaluator {
-        name: name.to_owned(),
-        kind: "rubrics".to_owned(),
-        position,
-        weight,
-        gate: Gate::Open,
-        negate: false,
-        check: Check::Judge(Judge::new(Scheme::Rubrics(rubrics))),
-    }
 }
 
 type Entry = (evaluator_document::Node, evaluator_document::Node);

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use evaluator_document::{Field, Node, NodeKind};
-use evaluator_json::{Object, Value};
+use evaluator_json::Value;
 
 use super::{Reader, values::json};
 use crate::{
     files::all,
-    json_text::pretty,
+    json_text::{members, pretty},
     model::{Message, Part},
 };
 
@@ -94,9 +94,7 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
 /// Returns a message with this content.
 fn of_content(reader: &Reader<'_>, role: &str, field: &Field<'_>) -> Option<Message> {
     let parts = parts(reader, field, role == "assistant")?;
-    let members =
-        [("role".to_owned(), Value::String(role.to_owned())), ("content".to_owned(), json(field)?)];
-    Some(Message { value: Value::Object(Object::from_iter(members)), parts })
+    Some(Message { value: members([("role", role.into()), ("content", json(field)?)]), parts })
 }
 
 /// Reads content: text, an object, or blocks. That of an answer may be any list.
@@ -163,36 +161,28 @@ fn read(path: &Path) -> Result<String, String> {
 /// Puts files in front of the first message of the user.
 fn with_files(reader: &Reader<'_>, files: &Field<'_>, messages: &mut Vec<Message>) -> Option<()> {
     let read = all(files.items()?.iter().map(|item| file(reader, item)))?;
-    let block = |part: &Part| {
-        let given = match part {
-            Part::File { given, .. } => given,
-            Part::Text(text) => text,
-        };
-        let member = |key: &str, text: &str| (key.to_owned(), Value::String(text.to_owned()));
-        Value::Object(Object::from_iter([member("type", "file"), member("value", given)]))
-    };
-    let mut blocks: Vec<Value> = read.iter().map(block).collect();
-    let first = messages.iter_mut().find(|message| message.role() == "user");
-    if let Some(first) = first {
-        let Value::Object(members) = &mut first.value else { return Some(()) };
-        match members.get("content") {
+    let block = |kind: &str, value: &str| members([("type", kind.into()), ("value", value.into())]);
+    let mut blocks: Vec<Value> = read
+        .iter()
+        .filter_map(|part| match part {
+            Part::File { given, .. } => Some(block("file", given)),
+            Part::Text(_) => None,
+        })
+        .collect();
+    let at = messages.iter().position(|message| message.role() == "user").unwrap_or_else(|| {
+        messages.push(Message { value: members([("role", "user".into())]), parts: Vec::new() });
+        messages.len() - 1
+    });
+    let message = messages.get_mut(at)?;
+    if let Value::Object(given) = &mut message.value {
+        match given.get("content") {
             Some(Value::Array(items)) => blocks.extend(items.iter().cloned()),
-            Some(content) => {
-                let text = content.as_str().map_or_else(|| pretty(content), str::to_owned);
-                let members = [("type", "text".to_owned()), ("value", text)];
-                let members = members.map(|(key, text)| (key.to_owned(), Value::String(text)));
-                blocks.push(Value::Object(Object::from_iter(members)));
-            }
+            Some(Value::String(text)) => blocks.push(block("text", text)),
+            Some(content) => blocks.push(block("text", &pretty(content))),
             None => {}
         }
-        members.insert("content".to_owned(), Value::Array(blocks));
-        first.parts.splice(0..0, read);
-        return Some(());
+        given.insert("content".to_owned(), Value::Array(blocks));
     }
-    let members = [
-        ("role".to_owned(), Value::String("user".to_owned())),
-        ("content".to_owned(), Value::Array(blocks)),
-    ];
-    messages.push(Message { value: Value::Object(Object::from_iter(members)), parts: read });
+    message.parts.splice(0..0, read);
     Some(())
 }

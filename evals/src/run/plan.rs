@@ -233,7 +233,7 @@ impl Planner<'_> {
         // An alias may have a judge of its own.
         let alias = self.targets.targets.targets.iter().find(|target| target.name == tested);
         let judge = alias.and_then(|alias| alias.judge.as_ref()).or(target.judge.as_ref())?;
-        judge.resolve(&self.targets.variables).ok()
+        judge.resolve(self.targets.variables()).ok()
     }
 
     fn source(&mut self, test: &Test, tested: &str) -> Result<Source, String> {
@@ -244,7 +244,7 @@ impl Planner<'_> {
                 Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
             }
             Provider::Cli(command) => {
-                command.command.resolve(&targets.variables)?;
+                command.command.resolve(targets.variables())?;
                 Ok(Source::Command(command.clone(), self.workers(target)))
             }
             Provider::Replay(replay) => self.replay(test, replay),

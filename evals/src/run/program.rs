@@ -6,11 +6,10 @@ use evaluator_hosts::{foreign_contract, parse_strict_document};
 use evaluator_json::{Object, Value};
 use evaluator_launch::{
     process::{self, CommandSpec, Ending, Limits},
-    runtime::secrets::looks_secret,
+    runtime::{Environment, EnvironmentFilter, Inherit},
 };
 use evaluator_models::{
-    Answer, ErrorKind, ModelError, Offer, PROXY_VARIABLES, ProxiedModel, Proxy, ProxyServer,
-    ProxyUsage, Request,
+    Answer, ErrorKind, ModelError, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage, Request,
 };
 use evaluator_protocol::Contract;
 
@@ -104,7 +103,8 @@ async fn run(
     Ok(outcome.stdout.head().to_vec())
 }
 
-/// Returns the command. Variables that look like secrets are withheld: keys belong to this process alone.
+/// Returns the command. Variables that look like secrets are withheld: keys belong to this process alone, and a proxy of
+/// another host to the program that started this one.
 fn spec(program: &Program, proxy: Option<&Proxy>) -> CommandSpec {
     let (first, rest) =
         program.command.split_first().map_or(("", &[][..]), |(first, rest)| (&**first, rest));
@@ -115,19 +115,9 @@ fn spec(program: &Program, proxy: Option<&Proxy>) -> CommandSpec {
     };
     let mut spec = CommandSpec::new(executable).args(rest);
     spec.cwd = Some(program.directory.clone());
-    for (name, value) in std::env::vars_os() {
-        if looks_secret(&name.to_string_lossy(), &value.to_string_lossy()) {
-            spec = spec.env_remove(name);
-        }
-    }
-    // Not those of a program that started this one.
-    for (url, token) in PROXY_VARIABLES {
-        spec = spec.env_remove(url).env_remove(token);
-    }
-    match proxy {
-        Some(proxy) => proxy.variables().fold(spec, |spec, (name, value)| spec.env(name, value)),
-        None => spec,
-    }
+    let proxied = proxy.into_iter().flat_map(Proxy::variables);
+    let spec = proxied.fold(spec, |spec, (name, value)| spec.env(name, value));
+    EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]).give_to(spec)
 }
 
 /// Reads what a program printed: one JSON object with a score.

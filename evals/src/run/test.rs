@@ -139,7 +139,7 @@ async fn run_command(shared: &Shared, invocation: Invocation<'_>) -> Result<Outp
     loop {
         let invocation = Invocation { attempt, ..invocation };
         let place = shared.places.acquire().await;
-        let ran = invocation.run(&targets.variables, &targets.cancellation).await;
+        let ran = invocation.run(targets.variables(), &targets.cancellation).await;
         drop(place);
         match ran {
             Ran::Output { text, duration } => {
