@@ -41,23 +41,6 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A position in a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// File.
-    pub file: PathBuf,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column, from 1.
-    pub column: usize,
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
-    }
-}
-
 /// An eval file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -94,8 +77,8 @@ impl Suite {
 pub struct Test {
     /// Identifier, unique in the suite.
     pub id: String,
-    /// Position.
-    pub position: Position,
+    /// Position: file, line and column.
+    pub position: String,
     /// Messages that the agent gets.
     pub input: Vec<Message>,
     /// Gold answer.
@@ -152,8 +135,8 @@ pub struct Evaluator {
     pub name: String,
     /// Type in the spelling of AgentV 4.
     pub kind: String,
-    /// Position.
-    pub position: Position,
+    /// Position: file, line and column.
+    pub position: String,
     /// Weight in the mean of the test.
     pub weight: f64,
     /// Score below which the test has the score 0.
@@ -167,7 +150,7 @@ pub struct Evaluator {
 impl Evaluator {
     /// Creates a judgement by a model with the default prompt.
     #[must_use]
-    pub fn judged(name: &str, kind: &str, position: Position, scheme: Scheme) -> Self {
+    pub fn judged(name: &str, kind: &str, position: String, scheme: Scheme) -> Self {
         Self {
             name: name.to_owned(),
             kind: kind.to_owned(),

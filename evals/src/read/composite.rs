@@ -32,8 +32,7 @@ pub(super) fn read(
     let aggregator = fields.require("aggregator");
     fields.finish();
     let members = list.and_then(|list| {
-        let is_old_key = list.key == "evaluators";
-        let members = list::read(reader, &list, Place { is_member: true, is_old_key, ..place })?;
+        let members = list::read(reader, &list, Place { is_member: true, ..place });
         if members.is_empty() {
             return list.add(format!("`{}` is empty", list.key)).none();
         }

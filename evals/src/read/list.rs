@@ -28,34 +28,26 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Reads a list of evaluators. `None` after a problem. Criteria that are just texts are one evaluator, whose weight is their
-/// number.
-pub(super) fn read(
-    reader: &Reader<'_>,
-    field: &Field<'_>,
-    place: Place<'_>,
-) -> Option<Vec<Evaluator>> {
-    let (mut evaluators, mut texts, mut place_of_texts) = (Some(Vec::new()), Vec::new(), None);
-    for item in field.items()? {
-        let read = match &item.node.kind {
+/// Reads a list of evaluators. Criteria that are just texts are one evaluator, whose weight is their number.
+pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Vec<Evaluator> {
+    let place = Place { is_old_key: field.key == "evaluators", ..place };
+    let (mut evaluators, mut texts, mut place_of_texts) = (Vec::new(), Vec::new(), None);
+    for item in field.items().unwrap_or_default() {
+        match &item.node.kind {
             NodeKind::Mapping(entries) => match included(entries) {
-                Some(name) => include(reader, &name.1.field("include", field.problems), place),
-                None => entry::read(reader, &item, place).map(|evaluator| vec![evaluator]),
+                Some(name) => {
+                    let name = name.1.field("include", field.problems);
+                    evaluators.extend(include(reader, &name, place).into_iter().flatten());
+                }
+                None => evaluators.extend(entry::read(reader, &item, place)),
             },
-            _ if place.is_member => item.expected("an evaluator").none(),
+            _ if place.is_member => drop(item.expected("an evaluator")),
             _ => {
-                let at = evaluators.as_ref().map_or(0, Vec::len);
-                place_of_texts.get_or_insert((at, place.opened.position(item.node)));
+                place_of_texts.get_or_insert((evaluators.len(), place.opened.position(item.node)));
                 texts.extend(item.text().map(str::to_owned));
-                continue;
             }
-        };
-        match (read, &mut evaluators) {
-            (Some(read), Some(evaluators)) => evaluators.extend(read),
-            _ => evaluators = None,
         }
     }
-    let mut evaluators = evaluators?;
     if let Some((at, position)) = place_of_texts {
         #[expect(clippy::cast_precision_loss, reason = "a file has fewer than 2^53 lines")]
         let weight = texts.len() as f64;
@@ -64,7 +56,7 @@ pub(super) fn read(
         let judged = Evaluator::judged("rubrics", "rubrics", position, scheme);
         evaluators.insert(at, Evaluator { weight, ..judged });
     }
-    Some(evaluators)
+    evaluators
 }
 
 type Entry = (evaluator_document::Node, evaluator_document::Node);
@@ -111,8 +103,7 @@ fn include(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<V
         let mut fields = root.field("the template", opened.problems).fields("this template")?;
         let list = fields.require("assertions");
         fields.finish();
-        let inside = Place { opened, includes: &includes, ..place };
-        read(reader, &list?, inside)
+        Some(read(reader, &list?, Place { opened, includes: &includes, ..place }))
     });
     // The problem is in the other file; without one here, the list would look complete.
     if evaluators.is_none() {

@@ -5,7 +5,10 @@ use std::path::Path;
 use evaluator_document::{Field, Node, NodeKind};
 use evaluator_json::Value;
 
-use super::{Reader, values::json};
+use super::{
+    Reader,
+    values::{any_text, get, json},
+};
 use crate::{
     files::all,
     json_text::{members, pretty},
@@ -54,11 +57,7 @@ pub(super) fn expected(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Mes
 
 /// Returns the role of a value that is a message.
 fn role(node: &Node) -> Option<&str> {
-    let NodeKind::Mapping(entries) = &node.kind else { return None };
-    entries
-        .iter()
-        .find(|(key, _)| key.as_str() == Some("role"))
-        .map(|(_, role)| role.as_str().unwrap_or_default())
+    get(node, "role").map(|role| role.as_str().unwrap_or_default())
 }
 
 fn list(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Message>> {
@@ -80,13 +79,9 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
         return field.add(message).maybe_hint(evaluator_document::did_you_mean(role, ROLES)).none();
     }
     let value = json(field)?;
-    let content = field.named().into_iter().find(|(key, _)| *key == "content");
-    let parts = match content {
+    let parts = match get(field.node, "content").filter(|node| !node.is_null()) {
         None => Vec::new(),
-        Some((_, node)) if node.is_null() => Vec::new(),
-        Some((_, node)) => {
-            parts(reader, &node.field("content", field.problems), role == "assistant")?
-        }
+        Some(node) => parts(reader, &node.field("content", field.problems), role == "assistant")?,
     };
     Some(Message { value, parts })
 }
@@ -110,9 +105,8 @@ fn parts(reader: &Reader<'_>, field: &Field<'_>, is_answer: bool) -> Option<Vec<
 }
 
 fn is_block(node: &Node) -> bool {
-    let NodeKind::Mapping(entries) = &node.kind else { return false };
-    let kind = entries.iter().find(|(key, _)| key.as_str() == Some("type"));
-    matches!(kind.and_then(|(_, kind)| kind.as_str()), Some("text" | "file" | "image"))
+    let kind = get(node, "type").and_then(Node::as_str);
+    matches!(kind, Some("text" | "file" | "image"))
 }
 
 /// Reads a block. `None` inside of `Some` is an image, of which judges see nothing.
@@ -120,14 +114,13 @@ fn block(reader: &Reader<'_>, field: &Field<'_>) -> Option<Option<Part>> {
     if !is_block(field.node) {
         return field.add("a block of content needs `type`: text, file or image").none();
     }
-    let named = field.named();
-    let text = |keys: [&str; 2]| {
-        let found = keys.iter().find_map(|key| named.iter().find(|(name, _)| name == key));
-        found.map(|(name, node)| node.field(name, field.problems))
+    let text = |keys: [&'static str; 2]| {
+        let mut found = keys.into_iter().filter_map(|key| Some((key, get(field.node, key)?)));
+        found.next().map(|(name, node)| node.field(name, field.problems))
     };
-    match named.iter().find(|(name, _)| *name == "type").and_then(|(_, node)| node.as_str()) {
+    match get(field.node, "type").and_then(Node::as_str) {
         Some("text") => match text(["value", "text"]) {
-            Some(value) => super::values::any_text(&value).map(|text| Some(Part::Text(text))),
+            Some(value) => any_text(&value).map(|text| Some(Part::Text(text))),
             None => field.add("a text block needs `value`").none(),
         },
         Some("file") => match text(["value", "path"]) {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use evaluator_document::{Node, NodeKind, read_json, read_yaml_core};
+use evaluator_document::{Node, read_json, read_yaml_core};
 
-use super::suite::TESTS;
+use super::{suite::TESTS, values::has_any};
 
 /// Keys that a row of a JSONL eval file has, and no line of a trace file.
 const ROW_KEYS: &str = "\
@@ -72,9 +72,4 @@ fn may_have_any(text: &str, keys: &[&str]) -> bool {
 fn is_suite(root: &Node) -> bool {
     has_any(root, &TESTS)
         || (has_any(root, &SUITE_KEYS) && !has_any(root, &["evaluators", "metrics"]))
-}
-
-fn has_any(node: &Node, keys: &[&str]) -> bool {
-    let NodeKind::Mapping(entries) = &node.kind else { return false };
-    entries.iter().any(|(key, _)| key.as_str().is_some_and(|key| keys.contains(&key)))
 }

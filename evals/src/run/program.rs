@@ -144,7 +144,7 @@ fn read(printed: &[u8]) -> Result<Score, String> {
 /// generations for the same thing.
 fn rows(details: &Object) -> Vec<Row> {
     let list = |key: &str| details.get(key).and_then(Value::as_array).unwrap_or_default();
-    let of = |items: &[Value], flag: &str| -> Vec<Row> {
+    for (key, flag) in [("assertions", "passed"), ("checks", "pass")] {
         let row = |item: &Value| {
             let evidence = item.get("evidence").or_else(|| item.get("reason"));
             Some(Row {
@@ -153,22 +153,16 @@ fn rows(details: &Object) -> Vec<Row> {
                 evidence: evidence.and_then(Value::as_str).map(str::to_owned),
             })
         };
-        items.iter().filter_map(row).collect()
-    };
-    let assertions = of(list("assertions"), "passed");
-    if !assertions.is_empty() {
-        return assertions;
+        let rows: Vec<Row> = list(key).iter().filter_map(row).collect();
+        if !rows.is_empty() {
+            return rows;
+        }
     }
-    let checks = of(list("checks"), "pass");
-    if !checks.is_empty() {
-        return checks;
-    }
-    let texts = |key: &'static str, passed: bool| {
-        let texts =
-            list(key).iter().filter_map(Value::as_str).filter(|text| !text.trim().is_empty());
-        texts.map(move |text| Row::new(text, passed)).collect::<Vec<_>>()
+    let texts = |key, passed| {
+        let texts = list(key).iter().filter_map(Value::as_str);
+        texts.filter(|text| !text.trim().is_empty()).map(move |text| Row::new(text, passed))
     };
-    [texts("hits", true), texts("misses", false)].concat()
+    texts("hits", true).chain(texts("misses", false)).collect()
 }
 
 /// Opens the access of a program to models: all targets, first the one that answers requests that name none.

@@ -101,9 +101,7 @@ fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> Te
 /// Returns the output that is graded.
 async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output, String> {
     match source {
-        Source::Recorded(output) => {
-            output.as_ref().map(|output| Output::clone(output)).map_err(Clone::clone)
-        }
+        Source::Recorded(output) => output.clone().map(|output| *output),
         Source::Model(connection) => {
             let request = Request {
                 params: connection.settings().params.clone(),
