@@ -9,7 +9,7 @@ use evaluator_document::{
     ConfigError, Node, NodeKind, Problems, Span, Syntax, load, read_json, read_yaml_core,
 };
 
-use crate::model::{Position, Warning};
+use crate::model::Warning;
 
 /// Problems and warnings of several files. A file with a problem is never used, so readers may treat a wrong value as absent
 /// once they have added the problem.
@@ -29,10 +29,10 @@ pub(crate) struct Opened<'f> {
 }
 
 impl Opened<'_> {
-    /// Returns the position of a value.
-    pub(crate) fn position(&self, node: &Node) -> Position {
+    /// Returns the position of a value: file, line and column.
+    pub(crate) fn position(&self, node: &Node) -> String {
         let place = self.problems.place(node.span);
-        Position { file: self.file.to_owned(), line: place.line, column: place.column }
+        format!("{}:{}:{}", self.file.display(), place.line, place.column)
     }
 }
 

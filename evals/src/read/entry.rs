@@ -10,29 +10,18 @@ use super::{
 };
 use crate::model::{Check, Evaluator, Gate, TextCheck};
 
-/// Types in the spelling of AgentV 4, each with other names of it.
-const TYPES: [(&str, &[&str]); 21] = [
-    ("contains", &[]),
-    ("icontains", &[]),
-    ("contains-any", &[]),
-    ("contains-all", &[]),
-    ("icontains-any", &[]),
-    ("icontains-all", &[]),
-    ("starts-with", &[]),
-    ("ends-with", &[]),
-    ("equals", &[]),
-    ("regex", &[]),
-    ("is-json", &[]),
-    ("latency", &[]),
-    ("cost", &[]),
-    ("token-usage", &[]),
-    ("execution-metrics", &[]),
-    ("tool-trajectory", &[]),
-    ("field-accuracy", &[]),
-    ("llm-grader", &["llm-judge", "rubric", "llm-rubric"]),
-    ("rubrics", &[]),
-    ("code-grader", &["code-judge", "script"]),
-    ("composite", &[]),
+/// Types in the spelling of AgentV 4.
+const TYPES: &str = "\
+    contains icontains contains-any contains-all icontains-any icontains-all starts-with ends-with equals regex is-json \
+    latency cost token-usage execution-metrics tool-trajectory field-accuracy llm-grader rubrics code-grader composite";
+
+/// Other names of types.
+const OTHER_TYPES: [(&str, &str); 5] = [
+    ("llm-judge", "llm-grader"),
+    ("rubric", "llm-grader"),
+    ("llm-rubric", "llm-grader"),
+    ("code-judge", "code-grader"),
+    ("script", "code-grader"),
 ];
 
 /// Types that need a running agent or code of AgentV.
@@ -82,9 +71,9 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
 /// Returns the type in the spelling of AgentV 4.
 fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
     let normal = written.replace('_', "-");
-    let is_meant =
-        |(name, others): &&(&str, &[&str])| *name == normal || others.contains(&&*normal);
-    if let Some((name, _)) = TYPES.iter().find(is_meant) {
+    let types = || TYPES.split_whitespace();
+    let other = OTHER_TYPES.iter().find(|(other, _)| *other == normal).map(|(_, name)| *name);
+    if let Some(name) = other.or_else(|| types().find(|name| *name == normal)) {
         return Some(name);
     }
     if let Some((name, reason)) = OUT_OF_SCOPE.iter().find(|(name, _)| *name == normal) {
@@ -92,10 +81,9 @@ fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
             .add(format!("evaluators of type `{name}` are not supported: {reason}"))
             .none();
     }
-    let known =
-        TYPES.iter().flat_map(|(name, others)| [*name].into_iter().chain(others.iter().copied()));
+    let known = types().chain(OTHER_TYPES.map(|(other, _)| other));
     let hint = did_you_mean(&normal, known)
-        .unwrap_or_else(|| format!("known types: {}", TYPES.map(|(name, _)| name).join(", ")));
+        .unwrap_or_else(|| format!("known types: {}", types().collect::<Vec<_>>().join(", ")));
     field.add(format!("there is no type `{written}`")).hint(hint).none()
 }
 

@@ -8,16 +8,6 @@ use crate::{
     model::{self, Comparison, FieldAccuracy},
 };
 
-#[derive(Clone, Copy)]
-enum Match {
-    Exact,
-    Number,
-    Date,
-}
-
-const MATCHES: [(&str, Match); 3] =
-    [("exact", Match::Exact), ("numeric_tolerance", Match::Number), ("date", Match::Date)];
-
 const AGGREGATIONS: [(&str, bool); 2] = [("weighted_average", false), ("all_or_nothing", true)];
 
 pub(super) fn read(mut fields: Fields<'_>) -> Option<FieldAccuracy> {
@@ -36,7 +26,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> Option<FieldAccuracy> {
 fn field(item: &Field<'_>) -> Option<model::Field> {
     let mut fields = item.fields("this field")?;
     let path = fields.require("path").and_then(|path| path.sentence());
-    let matching = fields.require("match").and_then(|field| field.choice(&MATCHES));
+    let matching = fields.require("match");
     let required = fields.take("required").and_then(|field| flag(&field)).unwrap_or(true);
     let mut number = |key| fields.take(key).and_then(|field| non_negative(&field));
     let (weight, tolerance) = (number("weight").unwrap_or(1.0), number("tolerance"));
@@ -44,10 +34,10 @@ fn field(item: &Field<'_>) -> Option<model::Field> {
     let formats = fields.take("formats").and_then(|field| texts(&field)).unwrap_or_default();
     fields.finish();
     let tolerance = tolerance.unwrap_or_default();
-    let comparison = match matching? {
-        Match::Exact => Comparison::Exact,
-        Match::Number => Comparison::Number { tolerance, relative },
-        Match::Date => Comparison::Date { formats },
-    };
+    let comparison = matching?.choice(&[
+        ("exact", Comparison::Exact),
+        ("numeric_tolerance", Comparison::Number { tolerance, relative }),
+        ("date", Comparison::Date { formats }),
+    ])?;
     Some(model::Field { path: path?, comparison, required, weight })
 }

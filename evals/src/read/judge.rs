@@ -1,6 +1,6 @@
 //! Keys of judgements by a model: prompts and rubrics.
 
-use std::{collections::HashSet, path::Path};
+use std::collections::HashSet;
 
 use evaluator_document::{Field, Fields, NodeKind};
 use evaluator_json::{Object, Value};
@@ -94,16 +94,13 @@ fn prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
     }
     let text = field.sentence()?;
     if let Some(path) = text.trim().strip_prefix(PROMPT_FILE) {
-        let Some(file) = reader.places.find(path).filter(|file| file.is_file()) else {
-            return field.add(format!("the prompt `{path}` does not exist")).none();
-        };
-        return of_file(field, &file);
+        return file_with_answer(reader, field, path);
     }
     if !text.contains('\n')
         && let Some(file) = reader.places.find(text.trim()).filter(|file| file.is_file())
     {
         if reader.is_v2() {
-            return of_file(field, &file);
+            return file_with_answer(reader, field, text.trim());
         }
         let message = format!("`prompt` is this text, not the file {}", file.display());
         field.problems.warn(field.node.span, message).hint("write `file://` in front of a path");
@@ -123,29 +120,29 @@ fn prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
 /// Reads the prompt of an aggregator, which is a template in any case.
 pub(super) fn aggregating(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
     let text = field.sentence()?;
-    let Some(path) = text.trim().strip_prefix(PROMPT_FILE) else {
-        return Some(Prompt::Template(template(field, &text)));
+    let template = match text.trim().strip_prefix(PROMPT_FILE) {
+        Some(path) => of_file(reader, field, path)?,
+        None => template(field, &text),
     };
-    let file = reader.places.find(path).filter(|file| file.is_file());
-    match file.map(std::fs::read_to_string) {
-        Some(Ok(text)) => Some(Prompt::Template(template(field, &text))),
-        Some(Err(error)) => field.add(format!("cannot read the prompt `{path}`: {error}")).none(),
-        None => field.add(format!("the prompt `{path}` does not exist")).none(),
+    Some(Prompt::Template(template))
+}
+
+fn of_file(reader: &Reader<'_>, field: &Field<'_>, path: &str) -> Option<Template> {
+    let Some(file) = reader.places.find(path).filter(|file| file.is_file()) else {
+        return field.add(format!("the prompt `{path}` does not exist")).none();
+    };
+    match std::fs::read_to_string(file) {
+        Ok(text) => Some(template(field, &text)),
+        Err(error) => field.add(format!("cannot read the prompt `{path}`: {error}")).none(),
     }
 }
 
-fn of_file(field: &Field<'_>, file: &Path) -> Option<Prompt> {
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) => return field.add(format!("cannot read {}: {error}", file.display())).none(),
-    };
-    let template = template(field, &text);
+/// Reads a file that must show the answer.
+fn file_with_answer(reader: &Reader<'_>, field: &Field<'_>, path: &str) -> Option<Prompt> {
+    let template = of_file(reader, field, path)?;
     if !template.shows_answer() {
-        let message = format!("the prompt {} does not show the answer", file.display());
-        return field
-            .add(message)
-            .hint("put `{{ output }}` or `{{ candidate_answer }}` into it")
-            .none();
+        let problem = field.add(format!("the prompt `{path}` does not show the answer"));
+        return problem.hint("put `{{ output }}` or `{{ candidate_answer }}` into it").none();
     }
     Some(Prompt::Template(template))
 }
@@ -155,7 +152,7 @@ fn template(field: &Field<'_>, text: &str) -> Template {
     let template = Template::new(text);
     for name in template.unknown() {
         let message = format!("prompts have no variable `{name}`; it stays as it is");
-        field.problems.warn(field.node.span, message).maybe_hint(Template::similar(&name));
+        field.problems.warn(field.node.span, message).maybe_hint(Template::similar(name));
     }
     template
 }

@@ -14,20 +14,8 @@ use crate::{files::all, model::Program};
 /// Calls of a program that may ask models and does not say how often.
 const DEFAULT_CALLS: u32 = 50;
 
-const KEYS: [&str; 12] = [
-    "name",
-    "type",
-    "weight",
-    "required",
-    "min_score",
-    "minScore",
-    "negate",
-    "command",
-    "script",
-    "cwd",
-    "target",
-    "provider",
-];
+const KEYS: &str =
+    "name type weight required min_score minScore negate command script cwd target provider";
 
 pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>) -> Option<Program> {
     fields.refuse(
@@ -135,7 +123,7 @@ fn calls(field: &Field<'_>) -> Option<u32> {
 pub(super) fn remaining(fields: &Fields<'_>) -> Object {
     let mut object = Object::default();
     for (key, value) in fields.remaining() {
-        if let Some(hint) = key.as_str().and_then(|name| did_you_mean(name, KEYS)) {
+        if let Some(hint) = key.as_str().and_then(|name| did_you_mean(name, KEYS.split(' '))) {
             let name = key.as_str().unwrap_or_default();
             let message = format!("`{name}` becomes a setting of the program");
             fields.problems().warn(key.span, message).hint(hint);

@@ -15,7 +15,7 @@ use super::{
     case::{self, Defaults, Execution},
     list::{self, Place},
     message,
-    values::first,
+    values::{first, get, has_any},
 };
 use crate::{
     files::{Findings, Opened, Places, all, has_extension, syntax_of},
@@ -93,15 +93,6 @@ fn reader<'r>(
     }
 }
 
-fn get<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    let NodeKind::Mapping(entries) = &node.kind else { return None };
-    entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
-}
-
-fn has_any(node: &Node, keys: &[&str]) -> bool {
-    keys.iter().any(|key| get(node, key).is_some())
-}
-
 /// Returns the generation of a YAML or JSON file: `evalcases` without a key of a later one is AgentV 2.
 fn generation(root: &Node) -> Generation {
     let Some(cases) = get(root, "evalcases") else { return Generation::V4 };
@@ -159,10 +150,8 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
         let message = format!("these `{}` have no effect next to `{}`", hidden.key, own.key);
         hidden.problems.warn(hidden.node.span.start(), message);
     }
-    let evaluators = own.or(execution.list).and_then(|list| {
-        let is_old_key = list.key == "evaluators";
-        list::read(reader, &list, Place { is_old_key, ..Place::new(opened) })
-    });
+    let list = own.or(execution.list);
+    let evaluators = list.map(|list| list::read(reader, &list, Place::new(opened)));
     let suite = Suite {
         file: opened.file.to_owned(),
         directory: reader.directory.to_owned(),

@@ -13,21 +13,12 @@ use crate::{
     model::{ArgsMatch, ExpectedCall, Trajectory, TrajectoryMode},
 };
 
-#[derive(Clone, Copy)]
-enum Mode {
-    AnyOrder,
-    InOrder,
-    Exact,
-    Superset,
-    Subset,
-}
-
-const MODES: [(&str, Mode); 5] = [
-    ("any_order", Mode::AnyOrder),
-    ("in_order", Mode::InOrder),
-    ("exact", Mode::Exact),
-    ("superset", Mode::Superset),
-    ("subset", Mode::Subset),
+const MODES: [(&str, TrajectoryMode); 5] = [
+    ("any_order", TrajectoryMode::AnyOrder),
+    ("in_order", TrajectoryMode::InOrder),
+    ("exact", TrajectoryMode::Exact),
+    ("superset", TrajectoryMode::Superset),
+    ("subset", TrajectoryMode::Subset),
 ];
 
 const MATCHES: [(&str, ArgsMatch); 4] = [
@@ -51,37 +42,28 @@ pub(super) fn read(
     let default = if is_old { ArgsMatch::Superset } else { ArgsMatch::Exact };
     let default = args_match.clone().unwrap_or(default);
     let (minimums, expected) = (fields.take("minimums"), fields.take("expected"));
-    let unused = |field: &Option<Field<'_>>| {
-        if let Some(field) = field {
-            let message = format!("`{}` has no effect in this mode", field.key);
-            field.problems.warn(field.node.span, message);
-        }
+    let is_counting = matches!(mode, Some(TrajectoryMode::AnyOrder));
+    let (needed, unused, key) = match is_counting {
+        true => (&minimums, &expected, "minimums"),
+        false => (&expected, &minimums, "expected"),
     };
-    let mode = match mode {
-        Some(Mode::AnyOrder) => {
-            unused(&expected);
-            let given = minimums.or_else(|| missing(&fields, "minimums"));
-            given.and_then(|field| counts(&field)).map(TrajectoryMode::AnyOrder)
-        }
-        Some(mode) => {
-            unused(&minimums);
-            let given = expected.or_else(|| missing(&fields, "expected"));
-            given.and_then(|field| calls(reader, &field, &default)).map(|calls| match mode {
-                Mode::InOrder | Mode::AnyOrder => TrajectoryMode::InOrder(calls),
-                Mode::Exact => TrajectoryMode::Exact(calls),
-                Mode::Superset => TrajectoryMode::Superset(calls),
-                Mode::Subset => TrajectoryMode::Subset(calls),
-            })
-        }
-        None => None,
-    };
+    if mode.is_some() && needed.is_none() {
+        fields.missing(key);
+    }
+    if let Some(field) = unused.filter(|_| mode.is_some()) {
+        let message = format!("`{}` has no effect in this mode", field.key);
+        field.problems.warn(field.node.span, message);
+    }
     fields.finish();
-    let default_args = args_match.is_none().then_some(if is_old { "superset" } else { "exact" });
-    Some(Trajectory { mode: mode?, default_args })
-}
-
-fn missing<'n>(fields: &Fields<'n>, key: &str) -> Option<Field<'n>> {
-    fields.missing(key).none()
+    let minimums = minimums.filter(|_| is_counting).and_then(|field| counts(&field));
+    let expected = expected.filter(|_| !is_counting);
+    let expected = expected.and_then(|field| calls(reader, &field, &default));
+    Some(Trajectory {
+        mode: mode?,
+        minimums: minimums.unwrap_or_default(),
+        expected: expected.unwrap_or_default(),
+        default_args: args_match.is_none().then_some(if is_old { "superset" } else { "exact" }),
+    })
 }
 
 fn counts(field: &Field<'_>) -> Option<Vec<(String, u64)>> {

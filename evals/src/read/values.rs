@@ -23,6 +23,17 @@ pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Optio
     found
 }
 
+/// Returns the value of a key of a mapping.
+pub(super) fn get<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    let NodeKind::Mapping(entries) = &node.kind else { return None };
+    entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
+}
+
+/// Returns true if a mapping has one of the keys.
+pub(super) fn has_any(node: &Node, keys: &[&str]) -> bool {
+    keys.iter().any(|key| get(node, key).is_some())
+}
+
 /// Returns the number of a value that is written as one.
 fn number_of(node: &Node) -> Option<f64> {
     match &node.kind {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use evaluator_judges::Connection;
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::Glob;
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -88,14 +88,8 @@ pub(super) enum Source {
 impl Plan {
     /// Returns the number of tests that will run.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.tests.len()
-    }
-
-    /// Returns true if no test will run.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.tests.is_empty()
     }
 }
 
@@ -154,9 +148,13 @@ fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError
     if patterns.is_empty() {
         return Ok(tests);
     }
-    let globs = globs(patterns).map_err(|error| PlanError(vec![error]))?;
+    let glob = |pattern: &String| match Glob::new(pattern) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(PlanError(vec![format!("--test-id {pattern}: {}", error.kind())])),
+    };
+    let globs = patterns.iter().map(glob).collect::<Result<Vec<_>, _>>()?;
     let (chosen, others): (Vec<_>, Vec<_>) =
-        tests.into_iter().partition(|test| globs.is_match(&test.id));
+        tests.into_iter().partition(|test| globs.iter().any(|glob| glob.is_match(&test.id)));
     if chosen.is_empty() {
         let ids: Vec<&str> = others.iter().map(|test| &*test.id).take(10).collect();
         let more = if others.len() > ids.len() { ", .." } else { "" };
@@ -168,16 +166,6 @@ fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError
         return Err(PlanError(vec![message]));
     }
     Ok(chosen)
-}
-
-fn globs(patterns: &[String]) -> Result<GlobSet, String> {
-    let mut builder = GlobSetBuilder::new();
-    for pattern in patterns {
-        builder.add(
-            Glob::new(pattern).map_err(|error| format!("--test-id {pattern}: {}", error.kind()))?,
-        );
-    }
-    builder.build().map_err(|error| error.to_string())
 }
 
 impl Planner<'_> {
@@ -233,7 +221,7 @@ impl Planner<'_> {
         // An alias may have a judge of its own.
         let alias = self.targets.targets.targets.iter().find(|target| target.name == tested);
         let judge = alias.and_then(|alias| alias.judge.as_ref()).or(target.judge.as_ref())?;
-        judge.resolve(&self.targets.variables).ok()
+        judge.resolve(self.targets.variables()).ok()
     }
 
     fn source(&mut self, test: &Test, tested: &str) -> Result<Source, String> {
@@ -244,7 +232,7 @@ impl Planner<'_> {
                 Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
             }
             Provider::Cli(command) => {
-                command.command.resolve(&targets.variables)?;
+                command.command.resolve(targets.variables())?;
                 Ok(Source::Command(command.clone(), self.workers(target)))
             }
             Provider::Replay(replay) => self.replay(test, replay),

@@ -6,11 +6,10 @@ use evaluator_hosts::{foreign_contract, parse_strict_document};
 use evaluator_json::{Object, Value};
 use evaluator_launch::{
     process::{self, CommandSpec, Ending, Limits},
-    runtime::secrets::looks_secret,
+    runtime::{Environment, EnvironmentFilter, Inherit},
 };
 use evaluator_models::{
-    Answer, ErrorKind, ModelError, Offer, PROXY_VARIABLES, ProxiedModel, Proxy, ProxyServer,
-    ProxyUsage, Request,
+    Answer, ErrorKind, ModelError, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage, Request,
 };
 use evaluator_protocol::Contract;
 
@@ -104,7 +103,8 @@ async fn run(
     Ok(outcome.stdout.head().to_vec())
 }
 
-/// Returns the command. Variables that look like secrets are withheld: keys belong to this process alone.
+/// Returns the command. Variables that look like secrets are withheld: keys belong to this process alone, and a proxy of
+/// another host to the program that started this one.
 fn spec(program: &Program, proxy: Option<&Proxy>) -> CommandSpec {
     let (first, rest) =
         program.command.split_first().map_or(("", &[][..]), |(first, rest)| (&**first, rest));
@@ -115,19 +115,9 @@ fn spec(program: &Program, proxy: Option<&Proxy>) -> CommandSpec {
     };
     let mut spec = CommandSpec::new(executable).args(rest);
     spec.cwd = Some(program.directory.clone());
-    for (name, value) in std::env::vars_os() {
-        if looks_secret(&name.to_string_lossy(), &value.to_string_lossy()) {
-            spec = spec.env_remove(name);
-        }
-    }
-    // Not those of a program that started this one.
-    for (url, token) in PROXY_VARIABLES {
-        spec = spec.env_remove(url).env_remove(token);
-    }
-    match proxy {
-        Some(proxy) => proxy.variables().fold(spec, |spec, (name, value)| spec.env(name, value)),
-        None => spec,
-    }
+    let proxied = proxy.into_iter().flat_map(Proxy::variables);
+    let spec = proxied.fold(spec, |spec, (name, value)| spec.env(name, value));
+    EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]).give_to(spec)
 }
 
 /// Reads what a program printed: one JSON object with a score.
@@ -154,7 +144,7 @@ fn read(printed: &[u8]) -> Result<Score, String> {
 /// generations for the same thing.
 fn rows(details: &Object) -> Vec<Row> {
     let list = |key: &str| details.get(key).and_then(Value::as_array).unwrap_or_default();
-    let of = |items: &[Value], flag: &str| -> Vec<Row> {
+    for (key, flag) in [("assertions", "passed"), ("checks", "pass")] {
         let row = |item: &Value| {
             let evidence = item.get("evidence").or_else(|| item.get("reason"));
             Some(Row {
@@ -163,22 +153,16 @@ fn rows(details: &Object) -> Vec<Row> {
                 evidence: evidence.and_then(Value::as_str).map(str::to_owned),
             })
         };
-        items.iter().filter_map(row).collect()
-    };
-    let assertions = of(list("assertions"), "passed");
-    if !assertions.is_empty() {
-        return assertions;
+        let rows: Vec<Row> = list(key).iter().filter_map(row).collect();
+        if !rows.is_empty() {
+            return rows;
+        }
     }
-    let checks = of(list("checks"), "pass");
-    if !checks.is_empty() {
-        return checks;
-    }
-    let texts = |key: &'static str, passed: bool| {
-        let texts =
-            list(key).iter().filter_map(Value::as_str).filter(|text| !text.trim().is_empty());
-        texts.map(move |text| Row::new(text, passed)).collect::<Vec<_>>()
+    let texts = |key, passed| {
+        let texts = list(key).iter().filter_map(Value::as_str);
+        texts.filter(|text| !text.trim().is_empty()).map(move |text| Row::new(text, passed))
     };
-    [texts("hits", true), texts("misses", false)].concat()
+    texts("hits", true).chain(texts("misses", false)).collect()
 }
 
 /// Opens the access of a program to models: all targets, first the one that answers requests that name none.

@@ -101,9 +101,7 @@ fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> Te
 /// Returns the output that is graded.
 async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output, String> {
     match source {
-        Source::Recorded(output) => {
-            output.as_ref().map(|output| Output::clone(output)).map_err(Clone::clone)
-        }
+        Source::Recorded(output) => output.clone().map(|output| *output),
         Source::Model(connection) => {
             let request = Request {
                 params: connection.settings().params.clone(),
@@ -139,7 +137,7 @@ async fn run_command(shared: &Shared, invocation: Invocation<'_>) -> Result<Outp
     loop {
         let invocation = Invocation { attempt, ..invocation };
         let place = shared.places.acquire().await;
-        let ran = invocation.run(&targets.variables, &targets.cancellation).await;
+        let ran = invocation.run(targets.variables(), &targets.cancellation).await;
         drop(place);
         match ran {
             Ran::Output { text, duration } => {

@@ -86,7 +86,7 @@ pub(super) fn setting(
     }
     let text = field.sentence()?;
     let setting = Setting { text, key, position: opened.position(field.node) };
-    if setting.text.contains("${{") && !setting.is_reference() {
+    if setting.text.contains("${{") && setting.variable().is_none() {
         let message = format!("a reference must be the whole value of `{key}`");
         return field.add(message).hint("for example ${{ OPENAI_API_KEY }}").none();
     }

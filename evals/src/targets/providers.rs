@@ -11,19 +11,6 @@ use super::{
 };
 use crate::files::Opened;
 
-/// Names of providers, and the prefix of their models.
-const MODELS: [(&str, &str); 9] = [
-    ("openai", "openai"),
-    ("azure", "azure"),
-    ("azure-openai", "azure"),
-    ("anthropic", "anthropic"),
-    ("gemini", "gemini"),
-    ("google", "gemini"),
-    ("google-gemini", "gemini"),
-    ("openrouter", "openrouter"),
-    ("claude-api", "anthropic"),
-];
-
 /// Default of Gemini targets.
 pub(super) const GEMINI_MODEL: &str = "gemini-2.5-flash";
 
@@ -37,12 +24,18 @@ pub(super) fn read(mut fields: Fields<'_>, provider: &str, opened: Opened<'_>) -
         }
         "cli" => cli(&mut fields, opened).map(Provider::Cli),
         "replay" => replay(&mut fields, opened).map(Provider::Replay),
-        _ => match MODELS.iter().find(|(known, _)| *known == name) {
-            Some((_, prefix)) => {
-                model(&mut fields, prefix, opened).map(|model| Provider::Model(Box::new(model)))
-            }
-            None => return Some(Provider::Unsupported(provider.to_owned())),
-        },
+        _ => {
+            let prefix = match &*name {
+                "openai" => "openai",
+                "azure" | "azure-openai" => "azure",
+                "anthropic" | "claude-api" => "anthropic",
+                "gemini" | "google" | "google-gemini" => "gemini",
+                "openrouter" => "openrouter",
+                _ => return Some(Provider::Unsupported(provider.to_owned())),
+            };
+            let model = model(&mut fields, prefix, opened);
+            model.map(|model| Provider::Model(Box::new(model)))
+        }
     };
     fields.finish();
     read
@@ -120,7 +113,7 @@ fn model(fields: &mut Fields<'_>, prefix: &'static str, opened: Opened<'_>) -> O
     };
     let base = setting(fields, bases, opened);
     let key = setting(fields, &["api_key", "apiKey"], opened);
-    if let Some(key) = key.as_ref().filter(|key| !key.is_reference()) {
+    if let Some(key) = key.as_ref().filter(|key| key.variable().is_none()) {
         refuse_literal(fields, key);
     }
     let models: &[&str] = match prefix {

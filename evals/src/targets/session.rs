@@ -27,22 +27,16 @@ const MARGIN: Duration = Duration::from_secs(5);
 const PREFIX: &str = "target:";
 
 /// Targets with the session in which their models are asked.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TargetSession {
     /// Targets.
     pub targets: Arc<Targets>,
     /// Session of the run.
     pub session: Session,
-    pub(crate) variables: Variables,
+    environment: Environment,
     pub(crate) cancellation: Cancellation,
     is_offline: bool,
-}
-
-impl std::fmt::Debug for TargetSession {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TargetSession").field("targets", &self.targets).finish_non_exhaustive()
-    }
 }
 
 impl TargetSession {
@@ -59,7 +53,6 @@ impl TargetSession {
         cancellation: Cancellation,
     ) -> Result<Self, ModelError> {
         let targets = Arc::new(targets);
-        let variables = Arc::clone(&environment.variables);
         targets.name_secrets(&mut environment);
         let provider = TargetProvider {
             targets: Arc::clone(&targets),
@@ -69,13 +62,18 @@ impl TargetSession {
         };
         environment.providers.register(provider);
         let is_offline = run.mode() == Mode::Replay;
-        let session = Session::new(run, environment)?;
-        Ok(Self { targets, session, variables, cancellation, is_offline })
+        let session = Session::new(run, environment.clone())?;
+        Ok(Self { targets, session, environment, cancellation, is_offline })
+    }
+
+    /// Variables of the environment.
+    pub(crate) fn variables(&self) -> &Variables {
+        &self.environment.variables
     }
 
     /// Returns the target of a name, behind its aliases.
     pub(crate) fn get(&self, name: &str) -> Result<&Target, String> {
-        self.targets.get(name, &self.variables)
+        self.targets.get(name, self.variables())
     }
 
     /// Connects with a target as a model. `model` replaces that of the target. Sends nothing.
@@ -87,8 +85,9 @@ impl TargetSession {
         let target = self.get(name)?;
         let settings = self.settings(target, model)?;
         let connection = self.session.connect(&settings.models.concat(), &settings);
-        connection
-            .map_err(|error| format!("{}: the target `{}`: {error}", target.position, target.name))
+        connection.map_err(|error| {
+            format!("{}: the target `{}`: {}", target.position, target.name, error.message)
+        })
     }
 
     fn settings(&self, target: &Target, model: Option<&str>) -> Result<JudgeSettings, String> {
@@ -102,7 +101,7 @@ impl TargetSession {
             Provider::Mock(_) => target.name.clone(),
             Provider::Cli(command) => {
                 // The command is checked before anything runs.
-                command.command.resolve(&self.variables)?;
+                command.command.resolve(self.variables())?;
                 let timeout = command.timeout.unwrap_or(TIMEOUT);
                 settings.timeout = Some(timeout.saturating_add(MARGIN));
                 target.name.clone()
@@ -127,7 +126,7 @@ impl TargetSession {
         model: Option<&str>,
         settings: &mut JudgeSettings,
     ) -> Result<String, String> {
-        let base = match target.base.as_ref().map(|base| base.resolve(&self.variables)) {
+        let base = match target.base.as_ref().map(|base| base.resolve(self.variables())) {
             // Nothing is sent there.
             Some(Err(_)) if self.is_offline => None,
             base => base.transpose()?,
@@ -145,7 +144,7 @@ impl TargetSession {
         settings.max_wait = Some(target.retries.max_wait);
         match (model, &target.model) {
             (Some(model), _) => Ok(model.to_owned()),
-            (None, Some(model)) => model.resolve(&self.variables),
+            (None, Some(model)) => model.resolve(self.variables()),
             (None, None) => Ok(GEMINI_MODEL.to_owned()),
         }
     }
@@ -162,8 +161,9 @@ impl Targets {
             })
         };
         let shown = models().flat_map(|model| [&model.model, &model.version]).flatten();
-        let shown: Vec<&str> = shown.filter_map(Setting::variable).collect();
-        environment.secrets.retain(|secret| !shown.contains(&secret.name()));
+        let shown: Vec<String> =
+            shown.filter_map(|it| it.resolve(&environment.variables).ok()).collect();
+        environment.secrets.retain(|secret| !shown.iter().any(|shown| shown == secret.expose()));
         for name in models().filter_map(|model| model.key.as_ref()?.variable()) {
             let value = (environment.variables)(name);
             environment.secrets.extend(value.map(|value| Secret::new(name, &value)));
@@ -207,7 +207,7 @@ impl ModelProvider for TargetProvider {
             inner,
             directory: self.directory.clone(),
             cancellation: self.cancellation.clone(),
-            variables: Arc::clone(&settings.variables),
+            settings: settings.clone(),
         }))
     }
 }
@@ -241,19 +241,14 @@ impl TargetProvider {
 }
 
 /// A target that is asked: a server, a command, or a fixed answer.
+#[derive(Debug)]
 struct TargetEndpoint {
     target: Target,
     /// Endpoint of a server.
     inner: Option<Arc<dyn Endpoint>>,
     directory: PathBuf,
     cancellation: Cancellation,
-    variables: Variables,
-}
-
-impl std::fmt::Debug for TargetEndpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TargetEndpoint").field("target", &self.target).finish_non_exhaustive()
-    }
+    settings: Settings,
 }
 
 impl Endpoint for TargetEndpoint {
@@ -312,7 +307,7 @@ impl TargetEndpoint {
         let prompt = users.map(|message| &*message.content).collect::<Vec<_>>().join("\n\n");
         let invocation = Invocation::new(command, &self.directory, &prompt, &self.target.name);
         // Endpoints are asked on threads for blocking work.
-        match handle.block_on(invocation.run(&self.variables, &self.cancellation)) {
+        match handle.block_on(invocation.run(&self.settings.variables, &self.cancellation)) {
             Ran::Output { text, .. } => Ok(Output::read(&text).answer().into_owned()),
             Ran::TimedOut(limit) => failed(
                 ErrorKind::Timeout,
