@@ -1,7 +1,7 @@
 //! The commands of the pages: blocks of `console` are run, and print what the page says.
 //!
-//! All blocks of a page run in one temporary directory, in their order. A block of another language with `file=NAME` behind
-//! the language is written to that file first. A command begins with `$ `, its other lines with `> `. The lines below it are
+//! All blocks of a page run in one temporary directory, in their order. A block below `<!-- file: NAME -->` is written to that
+//! file first. A command begins with `$ `, its other lines with `> `. The lines below it are
 //! everything that it prints, `[..]` for any text in a line, `...` for any lines; without lines, its output does not matter.
 //! Durations, and the widths of columns, may differ. A command that fails is followed by `$ echo $?`.
 #![cfg(unix)]
@@ -24,9 +24,10 @@ use crate::{markdown, root};
 /// Programs that commands of the pages need.
 const PROGRAMS: [&str; 2] = ["python3", "node"];
 
-/// A block of code with the text behind its fence.
+/// A block of code with the text behind its fence, and the name of its file.
 struct Block {
     info: String,
+    file: Option<String>,
     code: String,
 }
 
@@ -39,12 +40,19 @@ struct Step {
 
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
+    let mut file = None;
     let mut is_inside = false;
     for event in Parser::new(text) {
         match event {
+            Event::Html(comment) => {
+                let name = comment.strip_prefix("<!-- file: ");
+                file =
+                    name.and_then(|name| name.trim_end().strip_suffix(" -->")).map(str::to_owned);
+            }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
                 is_inside = true;
-                blocks.push(Block { info: info.into_string(), code: String::new() });
+                let (info, file) = (info.into_string(), file.take());
+                blocks.push(Block { info, file, code: String::new() });
             }
             Event::End(TagEnd::CodeBlock) => is_inside = false,
             Event::Text(part) if is_inside => blocks.last_mut().unwrap().code.push_str(&part),
@@ -125,9 +133,8 @@ fn walk(page: &Path) -> Result<usize, String> {
     let mut session = Session::new();
     let mut count = 0;
     for block in blocks {
-        let file = block.info.split_whitespace().find_map(|part| part.strip_prefix("file="));
-        if let Some(file) = file {
-            session.directory.file(file, &block.code);
+        if let Some(file) = block.file {
+            session.directory.file(&file, &block.code);
         } else if block.info == "console" {
             let steps = steps(&block.code);
             for (index, step) in steps.iter().enumerate() {
