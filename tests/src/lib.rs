@@ -20,5 +20,6 @@ pub mod pages {
     page!(Several, "docs/guides/several.md");
     page!(Embedding, "docs/guides/embedding.md");
     page!(Contracts, "docs/explanation/contracts.md");
+    page!(ModelsForPrograms, "docs/reference/models-for-programs.md");
     page!(Sdk, "docs/reference/sdk.md");
 }
