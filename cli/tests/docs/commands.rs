@@ -115,8 +115,12 @@ impl Session {
     /// Gives new packages the versions of this workspace, which are on this machine; others may not be.
     fn lock_packages(&self) {
         for entry in fs::read_dir(self.directory.path()).unwrap() {
-            let package = entry.unwrap().path();
-            if package.join("Cargo.toml").exists() && !package.join("Cargo.lock").exists() {
+            let entry = entry.unwrap();
+            let package = entry.path();
+            // The link to the examples is not a package of the page.
+            let is_own = entry.file_type().unwrap().is_dir();
+            if is_own && package.join("Cargo.toml").exists() && !package.join("Cargo.lock").exists()
+            {
                 fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
             }
         }
