@@ -114,3 +114,20 @@ fn every_page_is_in_the_summary() {
     let unknown: Vec<_> = named.difference(&there).collect();
     assert!(unknown.is_empty(), "docs/SUMMARY.md lists {unknown:?}, which does not exist");
 }
+
+#[test]
+fn every_page_with_rust_is_compiled() {
+    let compiled = fs::read_to_string(root().join("tests/src/lib.rs")).unwrap();
+    let mut pages = markdown("docs");
+    pages.push("README.md".into());
+    let missing: Vec<_> = pages
+        .iter()
+        .filter(|page| {
+            let text = fs::read_to_string(root().join(page)).unwrap();
+            let mut fences = text.lines().filter_map(|line| line.strip_prefix("```rust"));
+            fences.any(|rest| rest != ",ignore")
+                && !compiled.contains(&format!("\"{}\"", page.display()))
+        })
+        .collect();
+    assert!(missing.is_empty(), "tests/src/lib.rs does not list {missing:?}");
+}

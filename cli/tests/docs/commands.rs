@@ -1,7 +1,7 @@
 //! The commands of the pages: blocks of `console` are run, and print what the page says.
 //!
-//! All blocks of a page run in one temporary directory, in their order. A block of another language with `file=NAME` behind
-//! the language is written to that file first. A command begins with `$ `, its other lines with `> `. The lines below it are
+//! All blocks of a page run in one temporary directory, in their order. A block below `<!-- file: NAME -->` is written to that
+//! file first. A command begins with `$ `, its other lines with `> `. The lines below it are
 //! everything that it prints, `[..]` for any text in a line, `...` for any lines; without lines, its output does not matter.
 //! Durations, and the widths of columns, may differ. A command that fails is followed by `$ echo $?`.
 #![cfg(unix)]
@@ -24,9 +24,10 @@ use crate::{markdown, root};
 /// Programs that commands of the pages need.
 const PROGRAMS: [&str; 2] = ["python3", "node"];
 
-/// A block of code with the text behind its fence.
+/// A block of code with the text behind its fence, and the name of its file.
 struct Block {
     info: String,
+    file: Option<String>,
     code: String,
 }
 
@@ -39,12 +40,19 @@ struct Step {
 
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
+    let mut file = None;
     let mut is_inside = false;
     for event in Parser::new(text) {
         match event {
+            Event::Html(comment) => {
+                let name = comment.strip_prefix("<!-- file: ");
+                file =
+                    name.and_then(|name| name.trim_end().strip_suffix(" -->")).map(str::to_owned);
+            }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
                 is_inside = true;
-                blocks.push(Block { info: info.into_string(), code: String::new() });
+                let (info, file) = (info.into_string(), file.take());
+                blocks.push(Block { info, file, code: String::new() });
             }
             Event::End(TagEnd::CodeBlock) => is_inside = false,
             Event::Text(part) if is_inside => blocks.last_mut().unwrap().code.push_str(&part),
@@ -107,8 +115,12 @@ impl Session {
     /// Gives new packages the versions of this workspace, which are on this machine; others may not be.
     fn lock_packages(&self) {
         for entry in fs::read_dir(self.directory.path()).unwrap() {
-            let package = entry.unwrap().path();
-            if package.join("Cargo.toml").exists() && !package.join("Cargo.lock").exists() {
+            let entry = entry.unwrap();
+            let package = entry.path();
+            // The link to the examples is not a package of the page.
+            let is_own = entry.file_type().unwrap().is_dir();
+            if is_own && package.join("Cargo.toml").exists() && !package.join("Cargo.lock").exists()
+            {
                 fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
             }
         }
@@ -125,9 +137,8 @@ fn walk(page: &Path) -> Result<usize, String> {
     let mut session = Session::new();
     let mut count = 0;
     for block in blocks {
-        let file = block.info.split_whitespace().find_map(|part| part.strip_prefix("file="));
-        if let Some(file) = file {
-            session.directory.file(file, &block.code);
+        if let Some(file) = block.file {
+            session.directory.file(&file, &block.code);
         } else if block.info == "console" {
             let steps = steps(&block.code);
             for (index, step) in steps.iter().enumerate() {
@@ -171,17 +182,37 @@ fn check(
     result.map_err(|difference| format!("{difference}\nit printed:\n{printed}"))
 }
 
-#[test]
-fn commands_print_what_the_pages_say() {
+/// Runs pages, and checks that there are at least so many commands.
+fn walk_all(pages: &[PathBuf], least: usize) {
     if !PROGRAMS.iter().all(|program| has(program)) {
         return;
     }
-    let mut pages: Vec<PathBuf> = markdown("docs");
-    pages.push("README.md".into());
     let (counts, problems): (Vec<_>, Vec<_>) =
         pages.iter().map(|page| walk(page)).partition(Result::is_ok);
     let problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n\n"));
     let count: usize = counts.into_iter().flatten().sum();
-    assert!(count > 20, "only {count} commands were found");
+    assert!(count >= least, "only {count} commands were found");
+}
+
+#[test]
+fn commands_of_the_readme_print_what_it_says() {
+    walk_all(&["README.md".into()], 5);
+}
+
+#[test]
+fn commands_of_the_start_print_what_the_pages_say() {
+    walk_all(&markdown("docs/start"), 15);
+}
+
+#[test]
+fn commands_of_the_guides_print_what_the_pages_say() {
+    walk_all(&markdown("docs/guides"), 20);
+}
+
+#[test]
+fn commands_of_other_pages_print_what_the_pages_say() {
+    let covered = ["docs/start", "docs/guides"];
+    let is_other = |page: &PathBuf| !covered.iter().any(|directory| page.starts_with(directory));
+    walk_all(&markdown("docs").into_iter().filter(is_other).collect::<Vec<_>>(), 0);
 }

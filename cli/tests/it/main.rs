@@ -49,7 +49,6 @@ mod producers;
 mod progress;
 mod proxy;
 mod python_packages;
-mod readme;
 mod requirements;
 mod run_file;
 mod running;
