@@ -1,5 +1,6 @@
 //! The files for CI systems at the root of the repository: their shell steps are run as the systems would run them.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::{
     collections::BTreeMap,
