@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evaluator_host::runtime::sdk;
+use evaluator_host::{config::schema_line, runtime::sdk};
 use glob::{MatchOptions, Pattern};
 use toml_edit::{DocumentMut, Item};
 
@@ -187,7 +187,8 @@ impl Created {
     #[must_use]
     pub fn config(&self) -> String {
         format!(
-            "evaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.8\n{}",
+            "{}evaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.8\n{}",
+            schema_line(),
             self.request.name.identifier(),
             yaml_path(&self.entrypoint()),
             self.request.template.settings()
@@ -477,6 +478,7 @@ Test it:
 
 To run it over recorded traces, write this to eval_config.yaml here:
 
+    # yaml-language-server: $schema=https://github.com/evaluator-rs/evaluator/raw/main/docs/schema/eval_config.json
     evaluators:
       - name: my_check
         type: code

@@ -1,6 +1,8 @@
 //! Looking at a configuration without running it.
 #![cfg(unix)]
 
+use std::{env, fs, path::Path};
+
 use crate::support::{self, Directory};
 
 #[test]
@@ -105,8 +107,25 @@ fn a_configuration_that_cannot_be_run_is_reported_with_its_position_first() {
 }
 
 #[test]
-fn the_schema_is_json() {
+fn the_schema_is_published_where_configurations_refer_to() {
     let directory = Directory::new();
     let ran = directory.evaluator(&["schema"]).exits(0);
-    assert_eq!(ran.json()["required"][0], "evaluators");
+    let schema = ran.json();
+    assert_eq!(schema["required"][0], "evaluators");
+
+    let id = schema["$id"].as_str().unwrap();
+    let line = format!("# yaml-language-server: $schema={id}\n");
+    let entry = directory.evaluator(&["config", "tool_trajectory_avg_score"]).exits(0);
+    assert!(entry.stdout.starts_with(&line), "{}", entry.stdout);
+    let created = directory.evaluator(&["init", "a.py"]).exits(0);
+    assert!(created.stdout.contains(&line), "{}", created.stdout);
+
+    let (_, path) = id.split_once("/raw/main/").unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    if env::var_os("SCHEMA").is_some_and(|it| it == "overwrite") {
+        fs::write(&file, &ran.stdout).unwrap();
+    }
+    let published = fs::read_to_string(&file).unwrap_or_default();
+    let outdated = "is outdated; SCHEMA=overwrite writes it again";
+    assert!(published == ran.stdout, "{path} {outdated}");
 }

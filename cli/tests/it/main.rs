@@ -6,6 +6,7 @@ mod bad_input;
 mod check;
 #[cfg(unix)]
 mod check_programs;
+mod ci_files;
 mod ci_output;
 mod comfort;
 mod config_errors;
