@@ -16,3 +16,4 @@ pub mod files;
 pub mod panic;
 pub mod process;
 pub mod runtime;
+mod tool;

@@ -31,7 +31,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("judges", &["json", "document", "metrics", "models"]),
     ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
-    ("evals", &["protocol", "json", "document", "traces", "metrics", "launch", "models", "hosts"]),
+    (
+        "evals",
+        &[
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
+            "hosts",
+        ],
+    ),
     (
         "host",
         &[
@@ -48,7 +54,18 @@ const CRATES: &[(&str, &[&str])] = &[
     // Tests may use everything.
     (
         "tests",
-        &["protocol", "sdk", "json", "traces", "launch", "hosts", "host", "cli", "test-support"],
+        &[
+            "protocol",
+            "sdk",
+            "json",
+            "traces",
+            "sandbox",
+            "launch",
+            "hosts",
+            "host",
+            "cli",
+            "test-support",
+        ],
     ),
     (
         "fuzz",
@@ -92,7 +109,7 @@ const EXITS: &str = "sdk/src/program/mod.rs";
 /// The only sources that start processes, each with what it starts.
 const STARTERS: &[(&str, &str)] = &[
     ("launch/src/process/spawn.rs", "evaluators"),
-    ("launch/src/runtime/tool.rs", "compilers, installers, and interpreters' version checks"),
+    ("launch/src/tool.rs", "compilers, installers, and interpreters' version checks"),
     ("sandbox/src/helper/start.rs", "contained programs, by becoming them"),
     ("sandbox/src/support.rs", "its own helper, for a check"),
 ];

@@ -210,6 +210,12 @@ fn check(fields: &Fields<'_>, code: &mut CodeConfig) {
         let message = "`executor: docker` needs the name of an image".to_owned();
         add(DOCKER, message, "for example docker: {image: \"evaluators:3\"}");
     }
+    if executor == DOCKER && code.models.is_some() {
+        let key = if fields.peek("target").is_some() { "target" } else { "models" };
+        let message =
+            format!("`{key}` is a server of this machine, which a container cannot reach");
+        add(key, message, "use `executor: sandbox` with `sandbox: {network: true}`");
+    }
     if executor == SANDBOX && code.models.is_some() && !code.containment.network {
         let key = if fields.peek("target").is_some() { "target" } else { "models" };
         let message = format!(

@@ -242,7 +242,7 @@ impl CodeConfig {
     /// programs.
     pub(crate) fn entrypoint(&self, path: PathBuf, contained: bool) -> Entrypoint {
         let contained = contained.then(|| self.containment.clone());
-        Entrypoint { path, fetched: self.fetched, contained }
+        Entrypoint { path, fetched: self.fetched, contained, image: None }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
         BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig,
     },
     eval_set::EvalSet,
+    executor::{Containment, Docker, Image},
     hosts::{Call, Mismatch},
     runtime::{Built, Entrypoint},
 };
@@ -77,8 +78,12 @@ impl Runner {
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         if let Some(path) = cached {
+            let image = match executor.image(&nothing_downloaded(containment)) {
+                Err(_) if containment.docker.pull => return Ok(found + &contained),
+                image => image?,
+            };
             return self
-                .inspect_cached(path)
+                .inspect_cached(path, image)
                 .map(|detail| format!("{found} ({detail}){contained}"));
         }
         // The extension decides the runtime.
@@ -92,8 +97,8 @@ impl Runner {
     }
 
     /// Returns the runtime of an evaluator that was fetched before.
-    fn inspect_cached(&self, path: PathBuf) -> Result<String, String> {
-        let entrypoint = Entrypoint { fetched: true, ..Entrypoint::from(path) };
+    fn inspect_cached(&self, path: PathBuf, image: Option<Image>) -> Result<String, String> {
+        let entrypoint = Entrypoint { fetched: true, image, ..Entrypoint::from(path) };
         let runtime = self.runtimes.for_path(&entrypoint.path);
         let inspected = runtime.and_then(|runtime| {
             Ok(format!("{}: {}", runtime.name(), runtime.inspect(&entrypoint)?))
@@ -106,6 +111,16 @@ impl Runner {
         working_directory(code.process.cwd.as_deref())?;
         let path = program_file(code);
         let entrypoint = code.entrypoint(path, executor.contains());
+        let image = match executor.image(&nothing_downloaded(&code.containment)) {
+            // Only the image, which will be downloaded, can tell more.
+            Err(_) if code.containment.docker.pull => {
+                let contained = describe(executor.as_ref(), &code.containment, None);
+                let path = entrypoint.path.display();
+                return Ok(format!("{path}; {}", contained.unwrap_or_default()));
+            }
+            image => image?,
+        };
+        let entrypoint = Entrypoint { image, ..entrypoint };
         let runtime =
             self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
         let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;
@@ -129,6 +144,12 @@ impl Runner {
             None => found,
         })
     }
+}
+
+/// Returns the settings with which no image is downloaded.
+fn nothing_downloaded(containment: &Containment) -> Containment {
+    let docker = Docker { pull: false, ..containment.docker.clone() };
+    Containment { docker, ..containment.clone() }
 }
 
 fn check_grader(openai: &OpenAiEvalConfig) -> Result<String, String> {

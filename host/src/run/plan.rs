@@ -161,7 +161,8 @@ impl ForkedProgram {
         make: fn(&CommandSpec) -> Result<ServerCommand, String>,
     ) -> Result<ServerCommand, String> {
         let Self { command, executor, containment, visible } = self;
-        let scope = Scope { containment, visible };
+        // No server runs in an image: only executors of this machine fork.
+        let scope = Scope { containment, visible, image: None };
         wrap_server(executor.as_ref(), make(command)?, &scope)
     }
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Executor, Scope},
+    executor::{Executor, Image, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -49,24 +49,28 @@ pub(super) fn prepare(
     let inherited = Environment::inherited();
     let mut located = Vec::with_capacity(programs.len());
     for program in programs {
-        match ExecutionContext::new(&program.code, program.executor.contains(), &inherited) {
-            Ok(context) => located.push((program, context)),
+        let Candidate { code, executor, .. } = &program;
+        let context = ExecutionContext::new(code, executor.contains(), &inherited);
+        let image = executor.image(&code.containment);
+        match context.and_then(|context| Ok((context, image?))) {
+            Ok((context, image)) => located.push((program, context, image)),
             Err(reason) => evaluators[program.index].work = broken(reason),
         }
     }
     report_withheld(evaluators, &located, on_event);
     let entrypoints: Vec<Entrypoint> = located
         .iter()
-        .map(|(Candidate { index, code, executor, .. }, _)| {
+        .map(|(Candidate { index, code, executor, .. }, _, image)| {
             let path = locate(&evaluators[*index].name, code, runner, on_event);
-            code.entrypoint(path, executor.contains())
+            Entrypoint { image: image.clone(), ..code.entrypoint(path, executor.contains()) }
         })
         .collect();
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
     let mut servers = 0;
-    for ((program, entrypoint), launch) in located.into_iter().zip(&entrypoints).zip(launches) {
+    let located = located.into_iter().map(|(program, context, _)| (program, context));
+    for ((program, entrypoint), launch) in located.zip(&entrypoints).zip(launches) {
         let evaluator = &mut evaluators[program.0.index];
         evaluator.work = match launch {
             Ok(launch) => {
@@ -103,7 +107,11 @@ fn prepared(
     (config, runner): (&Config, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
-    let inputs = runner.runtimes.inputs(entrypoint, &launch);
+    let mut inputs = runner.runtimes.inputs(entrypoint, &launch);
+    if entrypoint.image.is_some() {
+        // Names of programs in the image, which counts as a whole.
+        inputs.programs.retain(|program| program.is_absolute());
+    }
     let whose = (&*evaluator, &candidate);
     let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (config, runner), on_event);
     evaluator.fingerprint = fingerprint;
@@ -114,6 +122,7 @@ fn prepared(
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
             let conditions = (context, snapshot);
+            let executor = (executor, entrypoint.image.as_ref());
             ready(&code, driven, conditions, executor, config.retries)
         }
         Err(reason) => broken(reason),
@@ -130,6 +139,7 @@ fn reuse(
     let forks = executor.forks(&code.containment);
     match offered {
         _ if code.isolation != Isolation::Auto => Reuse::None,
+        Reuse::Unavailable { .. } => offered,
         Reuse::Fork(_) if executor.contains() && !forks => {
             let reason = format!("its executor `{}` cannot end a fork alone", executor.name());
             Reuse::Unavailable { reason: Reuse::not_forked(&reason) }
@@ -148,14 +158,24 @@ fn reuse(
 }
 
 /// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine.
-fn models_are_reachable(code: &CodeConfig, executor: &dyn Executor) -> Result<(), String> {
+fn models_are_reachable(
+    code: &CodeConfig,
+    executor: &dyn Executor,
+    image: Option<&Image>,
+) -> Result<(), String> {
+    let name = executor.name();
+    if code.models.is_some() && image.is_some() {
+        return Err(format!(
+            "a program with `models` asks them by a server on 127.0.0.1 of this machine, which no container can reach; \
+             use `executor: sandbox` instead of `{name}`"
+        ));
+    }
     if code.models.is_none() || !executor.contains() || code.containment.network {
         return Ok(());
     }
-    let executor = executor.name();
     Err(format!(
-        "a program with `models` asks them by a server on 127.0.0.1, and `executor: {executor}` has no network; set \
-         `{executor}: {{network: true}}`"
+        "a program with `models` asks them by a server on 127.0.0.1, and `executor: {name}` has no network; set \
+         `{name}: {{network: true}}`"
     ))
 }
 
@@ -192,16 +212,16 @@ fn ready(
     code: &CodeConfig,
     driven: Driven,
     (context, snapshot): (ExecutionContext, ProgramSnapshot),
-    executor: Arc<dyn Executor>,
+    (executor, image): (Arc<dyn Executor>, Option<&Image>),
     retries: u32,
 ) -> Work {
-    if let Err(reason) = models_are_reachable(code, executor.as_ref()) {
+    if let Err(reason) = models_are_reachable(code, executor.as_ref(), image) {
         return broken(reason);
     }
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let scope = Scope { containment: &code.containment, visible: &launch.visible };
+    let scope = Scope { containment: &code.containment, visible: &launch.visible, image };
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.
@@ -247,11 +267,11 @@ fn ready(
 /// Reports withheld variables, once for all evaluators with the same ones.
 fn report_withheld(
     evaluators: &[PlannedEvaluator],
-    programs: &[(Candidate, ExecutionContext)],
+    programs: &[(Candidate, ExecutionContext, Option<Image>)],
     on_event: &mut dyn FnMut(RunEvent),
 ) {
     let mut withheld: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
-    for (program, context) in programs {
+    for (program, context, _) in programs {
         let name = evaluators[program.index].name.clone();
         withheld.entry(context.withheld()).or_default().push(name);
     }

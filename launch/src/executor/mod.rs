@@ -4,9 +4,11 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 
 use crate::process::{CommandSpec, Resources, forks::ServerCommand};
 
+mod docker;
 mod model;
 mod sandbox;
 
+pub use docker::{DockerExecutor, Image};
 pub use evaluator_sandbox::{Level, run_if_helper};
 pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
 pub use sandbox::Sandbox;
@@ -49,10 +51,10 @@ pub fn wrap_with_defaults(
     command: CommandSpec,
     visible: &Visible,
 ) -> Result<CommandSpec, String> {
-    executor.wrap(command, &Scope { containment: &Containment::default(), visible })
+    executor.wrap(command, &Scope { containment: &Containment::default(), visible, image: None })
 }
 
-/// The executors that a run may use, by name. The default contains `local` and `sandbox`.
+/// The executors that a run may use, by name. The default contains `docker`, `local` and `sandbox`.
 #[derive(Clone, Debug)]
 pub struct Executors {
     by_name: BTreeMap<String, Arc<dyn Executor>>,
@@ -63,6 +65,7 @@ impl Default for Executors {
         let mut executors = Self { by_name: BTreeMap::new() };
         executors.register_executor(Local);
         executors.register_executor(Sandbox);
+        executors.register_executor(DockerExecutor::default());
         executors
     }
 }
@@ -140,7 +143,7 @@ mod tests {
     #[test]
     fn unknown_names_list_the_known_ones() {
         let error = Executors::default().get("moon", &Containment::default()).unwrap_err();
-        assert_eq!(error, "unknown executor `moon` (available: local, sandbox)");
+        assert_eq!(error, "unknown executor `moon` (available: docker, local, sandbox)");
     }
 
     #[test]
@@ -166,7 +169,7 @@ mod tests {
         executors.register_executor(Nice);
         let containment = Containment::default();
         let nice = executors.get("nice", &containment).unwrap();
-        let scope = Scope { containment: &containment, visible: &Visible::default() };
+        let scope = Scope { containment: &containment, visible: &Visible::default(), image: None };
         let wrapped = nice.wrap(CommandSpec::new("check"), &scope).unwrap();
         assert_eq!((wrapped.program, wrapped.args), ("nice".into(), vec!["check".into()]));
     }

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fmt, path::PathBuf};
 use evaluator_sandbox::Level;
 use serde::{Deserialize, Serialize};
 
+use super::docker::Image;
 use crate::process::CommandSpec;
 
 /// Turns the command of a runtime into the command that is started.
@@ -34,6 +35,17 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// What is missing, and one hint. An evaluator whose executor is not available is reported as broken, and never runs
     /// elsewhere.
     fn check(&self, containment: &Containment) -> Result<String, String>;
+
+    /// Returns the image in whose file system programs with these settings run; `None`, the default, for that of this
+    /// machine. Runtimes then use its interpreters and packages and install nothing. Called after a successful
+    /// [`check`](Self::check) and before any clock starts. May take long, because it may download the image.
+    ///
+    /// # Errors
+    ///
+    /// Why the image cannot be used.
+    fn image(&self, _containment: &Containment) -> Result<Option<Image>, String> {
+        Ok(None)
+    }
 
     /// Returns how programs with these settings are contained, for reports and saved runs; `None` if they are not. Called
     /// after a successful [`check`](Self::check). Default: the name and the network of an executor that
@@ -83,6 +95,8 @@ pub struct Scope<'a> {
     pub containment: &'a Containment,
     /// What its runtime needs.
     pub visible: &'a Visible,
+    /// What [`Executor::image`] returned for it.
+    pub image: Option<&'a Image>,
 }
 
 /// Files and directories that a program cannot run without, as its runtime found them: its source or the directory of its
@@ -130,7 +144,7 @@ impl Default for Containment {
 }
 
 /// Settings of a container engine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Docker {
     /// Name, digest or id of the image. Required by the executor `docker`.
     pub image: Option<String>,

@@ -93,7 +93,8 @@ pub(crate) fn contain_build(
     };
     let visible = Visible { paths: policy.read.iter().chain(&policy.write).cloned().collect() };
     let alone = Containment { read: Vec::new(), write: Vec::new(), ..containment.clone() };
-    let variables = variables(&command, &Scope { containment: &alone, visible: &visible });
+    let variables =
+        variables(&command, &Scope { containment: &alone, visible: &visible, image: None });
     start(command, variables, &policy)
 }
 
@@ -222,7 +223,7 @@ fn variables(command: &CommandSpec, scope: &Scope<'_>) -> Environment {
 }
 
 /// Returns true if a path can be read inside.
-fn is_visible(path: &Path, Scope { containment, visible }: &Scope<'_>) -> bool {
+fn is_visible(path: &Path, Scope { containment, visible, .. }: &Scope<'_>) -> bool {
     let named = visible.paths.iter().chain(&containment.read).chain(&containment.write);
     let certificates = containment.network.then_some(Path::new("/etc/ssl/certs"));
     let shown = named.map(PathBuf::as_path).chain([Path::new("/usr")]).chain(certificates);
@@ -237,7 +238,7 @@ mod tests {
     fn variables_that_name_what_is_not_there_are_dropped() {
         let containment = Containment { read: vec!["/data".into()], ..Containment::default() };
         let visible = Visible { paths: ["/src".into()].into() };
-        let scope = Scope { containment: &containment, visible: &visible };
+        let scope = Scope { containment: &containment, visible: &visible, image: None };
         let command = CommandSpec { clear_env: true, ..CommandSpec::new("x") };
         let command = [
             ("TMPDIR", "/var/tmp"),
@@ -258,7 +259,11 @@ mod tests {
 
     #[test]
     fn a_command_that_inherits_gets_no_secrets() {
-        let scope = Scope { containment: &Containment::default(), visible: &Visible::default() };
+        let scope = Scope {
+            containment: &Containment::default(),
+            visible: &Visible::default(),
+            image: None,
+        };
         let seen = variables(&CommandSpec::new("x").env("OWN", "1"), &scope);
         assert_eq!(seen.get("HOME"), Some(OsStr::new(HOME)));
         assert_eq!(seen.get("OWN"), Some(OsStr::new("1")));
@@ -267,7 +272,11 @@ mod tests {
 
     #[test]
     fn the_policy_has_the_limits_of_the_command_and_defaults() {
-        let scope = Scope { containment: &Containment::default(), visible: &Visible::default() };
+        let scope = Scope {
+            containment: &Containment::default(),
+            visible: &Visible::default(),
+            image: None,
+        };
         let mut command = CommandSpec::new("x");
         command.resources.cpu = Some(3);
         let policy = policy(&command, &scope);

@@ -21,6 +21,10 @@ pub struct CommandSpec {
     pub resources: Resources,
     /// What starts the program in turn, if `program` is not the program itself.
     pub starter: Option<Starter>,
+    /// Beginning of the names of containers, if the program is a container engine and the arguments start a container: each
+    /// start adds a number, and passes the name on as the second argument `--name=NAME`. A container whose client has to end
+    /// is killed by its name. Default: `None`.
+    pub container: Option<String>,
 }
 
 /// A program that starts another one, and how it reports that it cannot.
@@ -53,7 +57,7 @@ impl Starter {
 /// Shows the names of variables only: values may be secrets.
 impl fmt::Debug for CommandSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { program, args, env, clear_env, cwd, resources, starter } = self;
+        let Self { program, args, env, clear_env, cwd, resources, starter, container } = self;
         let name = |(name, value): &(OsString, Option<OsString>)| {
             format!("{}{}", if value.is_some() { "" } else { "-" }, name.display())
         };
@@ -65,6 +69,7 @@ impl fmt::Debug for CommandSpec {
             .field("cwd", cwd)
             .field("resources", resources)
             .field("starter", starter)
+            .field("container", container)
             .finish()
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 use super::{
     Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError, Starter, os,
     pump::{Lines, Outgoing, StderrSections, drain, feed, read_some},
-    run::{DRAIN_AFTER_KILL, KILL_GRACE},
+    run::{CONTAINER_GRACE, CONTAINER_RETRY, DRAIN_AFTER_KILL, KILL_GRACE},
     spawn::Started,
 };
 use crate::clock;
@@ -369,6 +369,15 @@ impl Session {
         };
         if has_exited {
             return Some(self.exit().await);
+        }
+        let start_time = Instant::now();
+        while let Some(container) = self.started.container()
+            && start_time.elapsed() < CONTAINER_GRACE
+        {
+            container.kill().await;
+            if self.exits_within(CONTAINER_RETRY).await {
+                break;
+            }
         }
         self.started.terminate();
         if !self.exits_within(self.limits.term_grace).await {

@@ -10,10 +10,12 @@ pub mod own_tests;
 pub mod paths;
 mod python;
 mod registry;
+pub mod sdk;
 mod syntax;
 #[doc(hidden)]
 pub mod testing;
-mod tool;
+
+use crate::tool;
 
 pub use crate::environment::{Environment, EnvironmentFilter, Inherit, secrets};
 pub use cargo::Cargo;

@@ -163,14 +163,17 @@ impl Runtime for Executable {
     ) -> Vec<Result<Launch, PrepareError>> {
         entrypoints
             .iter()
-            .map(|Entrypoint { path: source, .. }| {
+            .map(|Entrypoint { path: source, image, .. }| {
                 // Links are kept: a program may look at the name it was started by.
                 let program = absolute(source);
                 if !program.exists() {
                     return Err(not_found(source));
                 }
-                let launch =
-                    Launch::new(CommandSpec::new(&program)).with_visible(visible(&program));
+                let visible = match image {
+                    Some(_) => program.parent().map(Path::to_owned).into_iter().collect(),
+                    None => visible(&program),
+                };
+                let launch = Launch::new(CommandSpec::new(&program)).with_visible(visible);
                 // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for scripts:
                 // those written with an SDK are run by the runtime of their language, and a question to any other would run
                 // it.

@@ -10,6 +10,8 @@
 
 #[cfg(unix)]
 mod cached_node;
+#[cfg(target_os = "linux")]
+mod docker;
 #[cfg(unix)]
 mod fault_matrix;
 #[cfg(unix)]
@@ -21,6 +23,7 @@ mod linked;
 mod process_faults;
 #[cfg(target_os = "linux")]
 mod process_leaks;
+mod public_api;
 #[cfg(unix)]
 mod registered;
 #[cfg(unix)]

@@ -15,7 +15,6 @@ use indexmap::IndexSet;
 use super::{
     build::{self, ProgramKind, Toolchain, Unit},
     contained::ContainedBuild,
-    manifest::SdkSource,
     owner::{self, Owner, Owners},
     script::Script,
 };
@@ -58,7 +57,6 @@ pub struct Cargo {
     environment: Environment,
     profile: String,
     build_limit: Duration,
-    sdk: SdkSource,
 }
 
 impl Cargo {
@@ -76,7 +74,6 @@ impl Cargo {
             environment,
             profile: profile.unwrap_or_else(|| "dev".to_owned()),
             build_limit: BUILD_LIMIT,
-            sdk: SdkSource::of_this_build(),
         }
     }
 
@@ -157,7 +154,7 @@ impl Cargo {
             })
             .collect();
         for job in &jobs {
-            job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
+            job.run(&toolchain, sources, &mut results, on_event);
         }
         refuse_replaced(&jobs, &mut results);
         results
@@ -268,8 +265,7 @@ impl Runtime for Cargo {
         let toolchain = self.toolchain(&Trust::of(entrypoint), cancellation)?;
         let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
         let (unit, script, program) = self.plan(&entrypoint.path, &toolchain, &mut owners)?;
-        let lock =
-            script.as_ref().map(|it| generate(it, &toolchain, &self.sdk, on_event)).transpose()?;
+        let lock = script.as_ref().map(|it| generate(it, &toolchain, on_event)).transpose()?;
         let mut command = toolchain.building(["test"], &unit).map_err(|failure| {
             let summary = format!("{} {}", entrypoint.path.display(), failure.what);
             PrepareError::BuildFailed { summary, rendered: failure.rendered }
@@ -377,14 +373,13 @@ impl Job {
     fn run(
         &self,
         toolchain: &Toolchain,
-        sdk: &SdkSource,
         sources: &[PathBuf],
         results: &mut [Result<Launch, PrepareError>],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) {
         // Held until the build has ended.
         let script = self.script.as_ref();
-        let lock = script.map(|script| generate(script, toolchain, sdk, on_event)).transpose();
+        let lock = script.map(|script| generate(script, toolchain, on_event)).transpose();
         if let Err(error) = &lock {
             for &source in self.programs.iter().flat_map(|(_, sources)| sources) {
                 results[source] = Err(error.clone());
@@ -411,11 +406,10 @@ impl Job {
 fn generate(
     script: &Script,
     toolchain: &Toolchain,
-    sdk: &SdkSource,
     on_event: &mut dyn FnMut(PrepareEvent),
 ) -> Result<File, PrepareError> {
     let lock = script.lock(&toolchain.cancellation, on_event)?;
-    script.generate(sdk)?;
+    script.generate()?;
     if !script.has_lockfile() {
         toolchain.lock_offline(&script.manifest())?;
     }

@@ -156,6 +156,22 @@ impl Node {
         }
     }
 
+    /// Returns how the Node.js of an image runs a file, which sees its package.
+    fn in_image(&self, source: &Path) -> Launch {
+        let node = CommandSpec::new("node");
+        let node = match self.language {
+            Language::JavaScript => node,
+            // Versions that need no flag accept it, too.
+            Language::TypeScript => node.arg("--experimental-strip-types"),
+        };
+        let is_package = |directory: &&Path| {
+            ["package.json", "node_modules"].iter().any(|name| directory.join(name).exists())
+        };
+        let mut directories = source.ancestors().skip(1);
+        let directory = directories.find(is_package).or(source.parent()).unwrap_or(source);
+        Launch::in_image(node, source, directory)
+    }
+
     /// Returns `tsx` of the project of the file, or of the machine.
     fn find_tsx(&self, source: &Path) -> Option<PathBuf> {
         source
@@ -198,6 +214,9 @@ impl Runtime for Node {
     /// Decides as [`prepare`](Runtime::prepare) does.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
+        if let Some(image) = &entrypoint.image {
+            return Ok(format!("node of the image {}", image.name()));
+        }
         let node = self.find()?;
         let cancellation = Cancellation::new();
         let version = self.version(&node, &cancellation)?;
@@ -222,8 +241,11 @@ impl Runtime for Node {
         let node = self.find();
         entrypoints
             .iter()
-            .map(|Entrypoint { path, .. }| {
+            .map(|Entrypoint { path, image, .. }| {
                 let source = paths::resolve(path)?;
+                if image.is_some() {
+                    return Ok(self.in_image(&source));
+                }
                 let node = node.clone()?;
                 let command = match self.language {
                     Language::JavaScript => CommandSpec::new(&node).arg(&source),

@@ -137,9 +137,30 @@ impl Questions {
         environment: &Environment,
         cancellation: &Cancellation,
     ) -> Result<Answers, String> {
+        self.ask_by(interpreter, cancellation, |command| Ok(environment.give_to(command))).map_err(
+            |problem| {
+                format!(
+                    "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
+                    interpreter.display()
+                )
+            },
+        )
+    }
+
+    /// Asks an interpreter by a command that is made from the one that starts it.
+    ///
+    /// # Errors
+    ///
+    /// The last line of its standard error, or why it does not start.
+    pub(super) fn ask_by(
+        self,
+        interpreter: &Path,
+        cancellation: &Cancellation,
+        wrap: impl FnOnce(CommandSpec) -> Result<CommandSpec, String>,
+    ) -> Result<Answers, String> {
         let command = CommandSpec::new(interpreter).args(["-c", SCRIPT]).args(&self.asked);
-        let command = environment.give_to(command);
-        let problem = match tool::output(&command, ANSWER_LIMIT, cancellation) {
+        let command = wrap(command)?;
+        match tool::output(&command, ANSWER_LIMIT, cancellation) {
             Ok(output) => {
                 // Other code may print at the start and at the end of the interpreter.
                 let report = |line: &str| serde_json::from_str::<Report>(line).ok();
@@ -149,20 +170,16 @@ impl Questions {
                         let executable =
                             Some(executable).filter(|it| it.is_absolute() && it.is_file());
                         let answers = self.asked.into_iter().zip(answers).collect();
-                        return Ok(Answers { identity, executable, answers });
+                        Ok(Answers { identity, executable, answers })
                     }
                     None => {
                         let mut lines = output.stderr.lines().rev().map(str::trim);
-                        lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+                        Err(lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned())
                     }
                 }
             }
-            Err(error) => error.to_string(),
-        };
-        Err(format!(
-            "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
-            interpreter.display()
-        ))
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 

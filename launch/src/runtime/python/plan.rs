@@ -199,6 +199,7 @@ impl<'a> Planner<'a> {
         let Some(needs) = needs else { return Ok(plan) };
         needs
             .accept(interpreter, &answers.identity.version)
+            .map_err(|reason| format!("{reason}; point {INTERPRETER_VARIABLE} at another one"))
             .map_err(PrepareError::runtime_missing)?;
         let missing = needs.missing(&self.sdk, answers);
         if missing.is_empty() {

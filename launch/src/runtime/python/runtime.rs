@@ -21,10 +21,11 @@ use std::{
 };
 
 use super::{
+    image,
     interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
     plan::{self, Plan, Planner, Wanted, by_hand},
-    venv::{Build, Installer, SharedVenv, installer_environment},
+    venv::{Build, Installer, Sdk, SharedVenv, installer_environment},
 };
 use crate::{
     process::{Cancellation, CommandSpec},
@@ -151,8 +152,12 @@ impl Runtime for Python {
     /// Names the interpreter or environment that runs the evaluator, and looks there for its imports; builds nothing.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
-        let python = self.find()?;
         let cancellation = Cancellation::new();
+        if let Some(it) = &entrypoint.image {
+            image::prepare(entrypoint, it, &Sdk::of(&self.environment), true, &cancellation)?;
+            return Ok(format!("python3 of the image {}", it.name()));
+        }
+        let python = self.find()?;
         let mut planner = Planner::new(&self.environment, &cancellation);
         planner.checks_imports = true;
         let entrypoint = Entrypoint { path: source, ..entrypoint.clone() };
@@ -201,6 +206,21 @@ impl Runtime for Python {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
+        if entrypoints.iter().any(|entrypoint| entrypoint.image.is_some()) {
+            let sdk = Sdk::of(&self.environment);
+            let neighbours = entrypoints.chunk_by(|a, b| a.image.is_some() == b.image.is_some());
+            let prepared = neighbours.flat_map(|entrypoints| match &entrypoints[0].image {
+                None => self.prepare(entrypoints, cancellation, on_event),
+                Some(_) => {
+                    let in_image =
+                        entrypoints.iter().filter_map(|it| Some((it, it.image.as_ref()?)));
+                    in_image
+                        .map(|(it, image)| image::prepare(it, image, &sdk, false, cancellation))
+                        .collect()
+                }
+            });
+            return prepared.collect();
+        }
         let planner = Planner::new(&self.environment, cancellation);
         let plans = match self.find() {
             Ok(python) => planner.plan(&python, entrypoints),

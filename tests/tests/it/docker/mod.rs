@@ -1,0 +1,377 @@
+//! `executor: docker` with a real engine: honest programs, programs that try to break out, and every way in which a container
+//! could be left behind.
+//!
+//! `cargo test -p evaluator-tests --test it docker -- --ignored --test-threads=1` needs root, `docker.io` and
+//! `busybox-static`. The engine and its image are made for the test run (see `engine`); nothing is downloaded.
+
+mod engine;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use engine::{Engine, IMAGE, engine};
+use evaluator_test_support::{
+    Output, TestDirectory, finish, processes::wait_until, recording::recording, run,
+};
+use serde_json::{Value, json};
+
+/// Time limit of an evaluation that must not be reached: starts take long where an engine is busy.
+const LONG: u64 = 500;
+
+/// A test with its directory. Tests run one after the other.
+struct Case {
+    engine: &'static Engine,
+    directory: TestDirectory,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Case {
+    /// `None` where there is no engine.
+    fn new() -> Option<Self> {
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let case = Self { engine: engine()?, directory: TestDirectory::new(), _turn: turn };
+        // The user of the containers is another one.
+        fs::set_permissions(case.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        case.directory.file("trace.json", recording([("What is up?", "The sky.")]));
+        Some(case)
+    }
+
+    /// Copies the programs of a directory. Returns their paths.
+    fn copy(&self, from: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+        let mut programs = Vec::new();
+        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.extension().is_some_and(|it| extensions.contains(&it.to_str().unwrap())) {
+                let name = format!("programs/{}", entry.file_name().to_str().unwrap());
+                programs.push(self.directory.executable(&name, fs::read(&path).unwrap()));
+            }
+        }
+        programs.sort();
+        programs
+    }
+
+    /// Writes a configuration in which every program runs in a container, with these keys in `docker`.
+    fn config(&self, settings: Value, evaluators: &[Value]) {
+        let mut docker = json!({"image": IMAGE});
+        docker.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        let config = json!({
+            "defaults": {"executor": "docker", "docker": docker},
+            "evaluators": evaluators,
+        });
+        self.directory.file("config.yaml", config.to_string());
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
+        command.args(args).current_dir(self.directory.path());
+        self.engine.name_to(&mut command).env("API_KEY_OF_TEST", "s3cret");
+        command
+    }
+
+    /// Runs the configuration. Nothing of its containers is left.
+    fn run(&self) -> Output {
+        let args = ["run", "trace.json", "-c", "config.yaml", "-o", "json", "--jobs", "2"];
+        let output = run(&mut self.command(&args));
+        assert_eq!(self.engine.containers(), [""; 0], "{}", output.stderr);
+        output
+    }
+
+    /// Starts the command, and waits until a container runs that is not among `others`.
+    fn start(&self, others: &[String]) -> Child {
+        let mut command = self.command(&["run", "trace.json", "-c", "config.yaml"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        wait_until("a container runs", || {
+            let running = self.engine.docker(["ps", "--format", "{{.Names}}"]).exits(0);
+            running.stdout.lines().any(|name| !others.iter().any(|other| other == name))
+        });
+        child
+    }
+}
+
+/// An entry of a configuration.
+fn entry(path: &Path, more: Value) -> Value {
+    let name = path.file_name().unwrap().to_str().unwrap().replace('.', "_");
+    let mut entry = json!({"name": name, "type": "code", "path": path, "timeout": LONG});
+    entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    entry
+}
+
+/// Results of the first conversation by the name of the evaluator.
+fn results(output: &Output) -> BTreeMap<String, Value> {
+    let json = output.json();
+    let metrics = json["traces"][0]["metrics"].as_array().unwrap().clone();
+    metrics.into_iter().map(|it| (it["metric_name"].as_str().unwrap().to_owned(), it)).collect()
+}
+
+fn probes(kind: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    root.join("sandbox/tests/fixtures/probes").join(kind)
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn honest_programs_have_the_results_that_they_have_without() {
+    let Some(case) = Case::new() else { return };
+    let extensions = if evaluator_test_support::has("node") { &["py", "js"][..] } else { &["py"] };
+    let programs = case.copy(&probes("honest"), extensions);
+    assert!(programs.len() > 8, "{programs:?}");
+    let entries: Vec<Value> = programs.iter().map(|it| entry(it, json!({}))).collect();
+    case.config(json!({}), &entries);
+    let output = case.run();
+    let scores: Vec<String> = results(&output)
+        .values()
+        .filter(|result| result["score"] != 1.0)
+        .map(Value::to_string)
+        .collect();
+    assert!(scores.is_empty(), "{}\n{}", scores.join("\n"), output.stderr);
+    output.exits(0);
+}
+
+/// Files and directories below a directory, each with what a change changes.
+fn snapshot(root: &Path) -> BTreeMap<PathBuf, (u64, u32, i64, i64)> {
+    let mut found = BTreeMap::new();
+    let mut unread = vec![root.to_owned()];
+    while let Some(directory) = unread.pop() {
+        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            let about = entry.metadata().unwrap();
+            let state = (about.size(), about.mode(), about.mtime(), about.mtime_nsec());
+            found.insert(entry.path(), state);
+            if about.is_dir() {
+                unread.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn programs_that_try_to_break_out_stay_inside() {
+    let Some(case) = Case::new() else { return };
+    let extensions =
+        if evaluator_test_support::has("node") { &["py", "js", "sh"][..] } else { &["py", "sh"] };
+    let programs = case.copy(&probes("attack"), extensions);
+    assert!(programs.len() > 25, "{programs:?}");
+    // Files to read, sockets to connect to and processes to signal; they go when its standard input ends.
+    let mut world = Command::new("python3");
+    world.arg(probes("world.py")).arg("--print-config").stdin(Stdio::piped());
+    let mut world = world.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(world.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let decoys: Value = serde_json::from_str(&line).unwrap();
+    let home = Path::new(decoys["home"].as_str().unwrap());
+    let tools = home.parent().unwrap().join("tools");
+    let before = snapshot(home.parent().unwrap());
+    let limits = json!({"memory": "256MiB", "open_files": 256});
+    let more = json!({"config": decoys, "limits": limits});
+    let entries: Vec<Value> = programs.iter().map(|it| entry(it, more.clone())).collect();
+    case.config(json!({"read": [tools]}), &entries);
+    let output = case.run();
+    let after = snapshot(home.parent().unwrap());
+    drop(world.stdin.take());
+    finish(world).exits(0);
+    assert_eq!(after, before);
+    let results = results(&output);
+    assert_eq!(results.len(), programs.len());
+    let is_wrong = |result: &&Value| {
+        let details = &result["details"];
+        let is_set_up = details["skipped"] != true;
+        let is_inside = details["escaped"] == false || result["error_type"].is_string();
+        !(is_set_up && is_inside)
+    };
+    let wrong: Vec<String> = results.values().filter(is_wrong).map(Value::to_string).collect();
+    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), output.stderr);
+    // That they are blocked must not be due to a container that does not start.
+    let answered = results.values().filter(|result| result["details"]["escaped"] == false);
+    assert!(answered.count() + 4 >= results.len(), "{results:#?}");
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn a_program_that_answers_line_by_line_keeps_its_container() {
+    let Some(case) = Case::new() else { return };
+    let turns = [("What is up?", "The sky."); 30];
+    case.directory.file("trace.json", recording(turns));
+    fs::create_dir(case.directory.join("programs")).unwrap();
+    let program = case.directory.join("programs/judge");
+    fs::copy(env!("CARGO_BIN_EXE_interop-fixture"), &program).unwrap();
+    case.config(json!({}), &[entry(&program, json!({}))]);
+    let since = case.engine.docker(["info", "--format", "{{.SystemTime}}"]).exits(0);
+    let output = case.run().exits(0);
+    let until = case.engine.docker(["info", "--format", "{{.SystemTime}}"]).exits(0);
+    let traces = output.json()["traces"].as_array().unwrap().clone();
+    assert_eq!(traces.len(), turns.len());
+    for trace in traces {
+        assert_eq!(trace["metrics"][0]["score"], 1.0, "{trace}");
+    }
+    let (since, until) = (since.stdout.trim(), until.stdout.trim());
+    let events = case
+        .engine
+        .docker(["events", "--since", since, "--until", until, "--filter", "event=create"])
+        .exits(0);
+    let started = events.stdout.lines().filter(|line| line.contains("evaluator.")).count();
+    assert!((1..turns.len()).contains(&started), "{started}: {}", events.stdout);
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn faults_are_reported_as_without_a_container() {
+    let Some(case) = Case::new() else { return };
+    let python =
+        |name: &str, text: &str| case.directory.executable(&format!("programs/{name}.py"), text);
+    let hang = "import signal, time\n\
+                for each in (signal.SIGTERM, signal.SIGINT): signal.signal(each, signal.SIG_IGN)\n\
+                time.sleep(3000)\n";
+    let programs = [
+        (python("exits", "import sys\nsys.exit(3)\n"), json!({})),
+        // The number by which engines report errors of their own.
+        (python("exits_125", "import sys\nsys.exit(125)\n"), json!({})),
+        (
+            python("segfaults", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"),
+            json!({}),
+        ),
+        (
+            python("eats", "x = [bytearray(1 << 20) for _ in range(2000)]\n"),
+            json!({"limits": {"memory": "64MiB"}}),
+        ),
+        (python("hangs", hang), json!({"timeout": 1})),
+        (case.directory.executable("programs/foreign", "#!/no/such/interpreter\n"), json!({})),
+    ];
+    let entries: Vec<Value> =
+        programs.iter().map(|(path, more)| entry(path, more.clone())).collect();
+    case.config(json!({}), &entries);
+    let output = case.run();
+    let results = results(&output);
+    let kind = |name: &str| results[name]["error_type"].as_str().unwrap_or("none").to_owned();
+    let error = |name: &str| results[name]["error"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(kind("exits_py"), "exited", "{results:#?}");
+    assert_eq!(kind("exits_125_py"), "exited", "{results:#?}");
+    assert_eq!(kind("segfaults_py"), "signalled", "{results:#?}");
+    assert_eq!(kind("eats_py"), "signalled", "{results:#?}");
+    assert_eq!(kind("hangs_py"), "timed_out", "{results:#?}");
+    assert_eq!(kind("foreign"), "spawn_failed", "{results:#?}");
+    assert!(error("foreign").contains("no such file or directory"), "{results:#?}");
+    output.exits(3);
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn what_the_image_lacks_is_an_error_before_the_start() {
+    let Some(case) = Case::new() else { return };
+    let source = "import json\nprint(json.dumps({'score': 1.0}))\n";
+    let needs = case.directory.executable("programs/needs/check.py", source);
+    case.directory.file("programs/needs/requirements.txt", "requests>=2\n");
+    let program = case.directory.executable("programs/plain.py", source);
+    let absent = json!({"name": "absent", "docker": {"image": "no-such-image:1"}});
+    case.config(json!({}), &[entry(&needs, json!({})), entry(&program, absent)]);
+    let output = case.run().exits(3);
+    let error = output.error_of("check_py");
+    assert!(
+        error.contains("it lacks requests>=2 (requirements.txt)")
+            || error.contains("'requests>=2'"),
+        "{error}"
+    );
+    let error = output.error_of("absent");
+    assert!(error.contains("docker pull no-such-image:1"), "{error}");
+    let checked = run(&mut case.command(&["check", "config.yaml"]));
+    assert_ne!(checked.code, Some(0), "{}", checked.stdout);
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn the_entry_decides_what_a_program_sees_and_changes() {
+    let Some(case) = Case::new() else { return };
+    let source = "import json, os, sys\n\
+                  sys.stdin.read()\n\
+                  open(sys.argv[1] + '/kept', 'w').write(open(sys.argv[2]).read())\n\
+                  try: open(sys.argv[2], 'a')\n\
+                  except OSError as error: readonly = error.errno == 30\n\
+                  print(json.dumps({'score': 1.0, 'details': {'env': dict(os.environ), 'readonly': readonly}}))\n";
+    let program = case.directory.executable("programs/check.py", source);
+    let data = case.directory.file("data, \"more\"/words", "x");
+    let results_of = case.directory.join("kept here");
+    fs::create_dir(&results_of).unwrap();
+    fs::set_permissions(&results_of, fs::Permissions::from_mode(0o777)).unwrap();
+    let more = json!({"args": [results_of, data], "env": ["API_KEY_OF_TEST"]});
+    let settings = json!({"read": [data.parent()], "write": [results_of]});
+    case.config(settings, &[entry(&program, more)]);
+    let output = case.run().exits(0);
+    let details = results(&output)["check_py"]["details"].clone();
+    assert_eq!(details["readonly"], true, "{details}");
+    assert_eq!(details["env"]["API_KEY_OF_TEST"], "s3cret", "{details}");
+    assert!(details["env"]["DOCKER_HOST"].is_null(), "{details}");
+    assert_eq!(case.directory.read("kept here/kept"), "x");
+}
+
+/// A program that never ends, whatever happens to its standard input.
+fn endless(case: &Case) {
+    let hang = "import signal, time\n\
+                for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(each, signal.SIG_IGN)\n\
+                while True: time.sleep(3000)\n";
+    let program = case.directory.executable("programs/endless.py", hang);
+    case.config(json!({}), &[entry(&program, json!({}))]);
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn a_cancelled_run_leaves_no_container() {
+    let Some(case) = Case::new() else { return };
+    endless(&case);
+    for signal in ["INT", "TERM"] {
+        let child = case.start(&[]);
+        assert!(evaluator_test_support::processes::signal(signal, &child.id().to_string()));
+        finish(child);
+        assert_eq!(case.engine.containers(), [""; 0], "{signal}");
+    }
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn containers_of_a_killed_host_go_at_the_next_start_and_no_others() {
+    let Some(case) = Case::new() else { return };
+    endless(&case);
+    // Containers of others: one without our label, one of another machine, one of a host that still runs.
+    let foreign = "evaluator.0123456789ab.0.999999999.1.1";
+    for name in ["somebody", foreign] {
+        let args = [
+            "create",
+            "--name",
+            name,
+            "--label",
+            "evaluator.host=x",
+            "--network=none",
+            IMAGE,
+            "true",
+        ];
+        case.engine.docker(args).exits(0);
+    }
+    let others = ["somebody".to_owned(), foreign.to_owned()];
+    let other = case.start(&others);
+    let others = case.engine.containers();
+    let mut killed = case.start(&others);
+    let orphans: Vec<String> =
+        case.engine.containers().into_iter().filter(|it| !others.contains(it)).collect();
+    assert_eq!(orphans.len(), 1, "{orphans:?}");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    run(&mut case.command(&["check", "config.yaml"])).exits(0);
+    let mut left = case.engine.containers();
+    left.retain(|name| !others.contains(name));
+    assert_eq!(left, [""; 0]);
+    assert_eq!(case.engine.containers().len(), others.len());
+    assert!(evaluator_test_support::processes::signal("INT", &other.id().to_string()));
+    finish(other);
+    for name in ["somebody", foreign] {
+        case.engine.docker(["rm", "--force", name]).exits(0);
+    }
+    assert_eq!(case.engine.containers(), [""; 0]);
+}
