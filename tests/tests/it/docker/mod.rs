@@ -244,6 +244,7 @@ fn faults_are_reported_as_without_a_container() {
             json!({"limits": {"memory": "64MiB"}}),
         ),
         (python("hangs", hang), json!({"timeout": 1})),
+        (python("refused", ""), json!({"limits": {"memory": "1MiB"}})),
         (case.directory.executable("programs/foreign", "#!/no/such/interpreter\n"), json!({})),
     ];
     let entries: Vec<Value> =
@@ -258,8 +259,10 @@ fn faults_are_reported_as_without_a_container() {
     assert_eq!(kind("segfaults_py"), "signalled", "{results:#?}");
     assert_eq!(kind("eats_py"), "signalled", "{results:#?}");
     assert_eq!(kind("hangs_py"), "timed_out", "{results:#?}");
-    assert_eq!(kind("foreign"), "spawn_failed", "{results:#?}");
-    assert!(error("foreign").contains("no such file or directory"), "{results:#?}");
+    assert_eq!(kind("foreign"), "exited", "{results:#?}");
+    assert!(error("foreign").contains("No such file or directory"), "{results:#?}");
+    assert_eq!(kind("refused_py"), "spawn_failed", "{results:#?}");
+    assert!(error("refused_py").contains("inimum memory limit"), "{results:#?}");
     output.exits(3);
 }
 
@@ -291,18 +294,18 @@ fn what_the_image_lacks_is_an_error_before_the_start() {
 fn the_entry_decides_what_a_program_sees_and_changes() {
     let Some(case) = Case::new() else { return };
     let source = "import json, os, sys\n\
-                  sys.stdin.read()\n\
-                  open(sys.argv[1] + '/kept', 'w').write(open(sys.argv[2]).read())\n\
-                  try: open(sys.argv[2], 'a')\n\
+                  config = json.load(sys.stdin)['config']\n\
+                  open(config['kept'] + '/kept', 'w').write(open(config['words']).read())\n\
+                  try: open(config['words'], 'a')\n\
                   except OSError as error: readonly = error.errno == 30\n\
                   print(json.dumps({'score': 1.0, 'details': {'env': dict(os.environ), 'readonly': readonly}}))\n";
     let program = case.directory.executable("programs/check.py", source);
-    let data = case.directory.file("data, \"more\"/words", "x");
-    let results_of = case.directory.join("kept here");
-    fs::create_dir(&results_of).unwrap();
-    fs::set_permissions(&results_of, fs::Permissions::from_mode(0o777)).unwrap();
-    let more = json!({"args": [results_of, data], "env": ["API_KEY_OF_TEST"]});
-    let settings = json!({"read": [data.parent()], "write": [results_of]});
+    let words = case.directory.file("data, \"more\"/words", "x");
+    let kept = case.directory.join("kept here");
+    fs::create_dir(&kept).unwrap();
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o777)).unwrap();
+    let more = json!({"config": {"kept": kept, "words": words}, "env": ["API_KEY_OF_TEST"]});
+    let settings = json!({"read": [words.parent()], "write": [kept]});
     case.config(settings, &[entry(&program, more)]);
     let output = case.run().exits(0);
     let details = results(&output)["check_py"]["details"].clone();
