@@ -301,6 +301,8 @@ fn the_entry_decides_what_a_program_sees_and_changes() {
                   print(json.dumps({'score': 1.0, 'details': {'env': dict(os.environ), 'readonly': readonly}}))\n";
     let program = case.directory.executable("programs/check.py", source);
     let words = case.directory.file("data, \"more\"/words", "x");
+    // Its user may write to it, so what refuses it is the container.
+    fs::set_permissions(&words, fs::Permissions::from_mode(0o666)).unwrap();
     let kept = case.directory.join("kept here");
     fs::create_dir(&kept).unwrap();
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o777)).unwrap();
