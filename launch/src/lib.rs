@@ -9,6 +9,7 @@
 
 #[doc(hidden)]
 pub mod clock;
+mod environment;
 pub mod executor;
 pub mod files;
 #[doc(hidden)]

@@ -130,13 +130,19 @@ impl Runner {
         } else if let Some(mismatch) = Mismatch::of(&entrypoint.path, code.contract) {
             return Err(format!("{}: {mismatch}", entrypoint.path.display()));
         }
+        let found = format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name());
+        // Runtimes find the files that they need when they prepare the program.
         let visible = match runtime.built(&entrypoint) {
             Built::Ready(launch) => Some(launch.visible),
             _ => None,
         };
-        let contained = describe(executor.as_ref(), &code.containment, visible.as_ref());
-        let contained = contained.map(|contained| format!("; {contained}")).unwrap_or_default();
-        Ok(format!("{} ({}: {detail}){contained}", entrypoint.path.display(), runtime.name()))
+        Ok(match describe(executor.as_ref(), &code.containment, visible.as_ref()) {
+            Some(contained) if visible.is_some() => format!("{found}; {contained}"),
+            Some(contained) => {
+                format!("{found}; {contained}; needs its source and {}", runtime.name())
+            }
+            None => found,
+        })
     }
 }
 

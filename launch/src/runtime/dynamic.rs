@@ -18,7 +18,7 @@ use std::{
 
 use regex_lite::Regex;
 
-use super::environment::is_listed;
+use crate::environment::is_listed;
 
 /// Code that one file of a script runs.
 #[derive(Debug, Default, PartialEq, Eq)]

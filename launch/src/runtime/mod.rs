@@ -2,7 +2,6 @@
 
 mod cargo;
 mod dynamic;
-mod environment;
 mod imports;
 mod model;
 mod node;
@@ -11,15 +10,14 @@ pub mod own_tests;
 pub mod paths;
 mod python;
 mod registry;
-pub mod secrets;
 mod syntax;
 #[doc(hidden)]
 pub mod testing;
 
 use crate::tool;
 
+pub use crate::environment::{Environment, EnvironmentFilter, Inherit, secrets};
 pub use cargo::Cargo;
-pub use environment::{Environment, EnvironmentFilter, Inherit};
 #[doc(hidden)]
 pub use imports::imported_from;
 pub use model::{

@@ -8,10 +8,12 @@ use std::{
 use tempfile::{Builder, TempDir};
 
 use super::{
-    Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
-    environment, imports,
+    Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime, imports,
 };
-use crate::process::{Cancellation, CommandSpec};
+use crate::{
+    environment,
+    process::{Cancellation, CommandSpec},
+};
 
 /// Returns the absolute path of an existing file or directory, without symbolic links.
 ///

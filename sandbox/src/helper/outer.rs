@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::fd::{AsFd, OwnedFd},
+    time::Duration,
 };
 
 use rustix::{
@@ -19,7 +20,7 @@ use rustix::{
 use super::{
     partial, root,
     start::Start,
-    supervise::{has_ended, supervise},
+    supervise::{has_children, has_ended, supervise, wait_for_children},
 };
 use crate::{
     order::{During, Failure, HELPER_ERROR, HELPER_FAILED, Order, Step},
@@ -57,7 +58,8 @@ pub(super) fn fail(failure: &Failure, is_check: bool) -> ! {
     let mut code = HELPER_FAILED;
     // If the report cannot be written, the exit code is what is left.
     if is_check {
-        let _ = serde_json::to_writer(io::stdout(), failure);
+        let report = serde_json::to_string(failure).unwrap_or_default();
+        let _ = writeln!(io::stdout(), "{report}");
     } else {
         if failure.step == Step::Program {
             code = if failure.errno == Some(libc::ENOENT) { 127 } else { 126 };
@@ -120,19 +122,20 @@ fn full(task: Task) -> Result<Option<i32>, Failure> {
     };
     drop((report, task.host, task.child_ended, this));
     os::close_standard_streams();
-    let mut bytes = Vec::new();
-    // An error is the same as no status.
-    let _ = File::from(status).read_to_end(&mut bytes);
+    let mut bytes = [0; size_of::<i32>()];
+    if File::from(status).read_exact(&mut bytes).is_ok() {
+        // Init may wait for processes that the program leaves.
+        return Ok(Some(i32::from_ne_bytes(bytes)));
+    }
     let ended = loop {
         match waitpid(Some(init), WaitOptions::empty()) {
             Err(rustix::io::Errno::INTR) => {}
             ended => break ended.ok().flatten().map(|(_, status)| status),
         }
     };
-    let reported = bytes.try_into().ok().map(i32::from_ne_bytes);
-    // Init reports the status of the program, and exits with a code only if it failed before.
+    // Init exits with a code if it failed before it could report the status of the program.
     let failed = ended.filter(|ended| ended.exit_status().is_some_and(|code| code != 0));
-    Ok(reported.or(failed.map(|failed| failed.as_raw())))
+    Ok(failed.map(|failed| failed.as_raw()))
 }
 
 fn enter_namespaces(network: bool) -> Result<(), Failure> {
@@ -179,11 +182,24 @@ fn init_main(task: Task, outer: &OwnedFd, report: OwnedFd) -> Result<(), Failure
     os::close_standard_streams();
     let ended = supervise(program, task.child_ended.as_fd(), &[task.host.as_fd(), outer.as_fd()]);
     if let Some(status) = ended {
+        let leaves_processes = has_children();
+        if leaves_processes {
+            // They end with this process, or when the host kills the group.
+            set_parent_process_death_signal(None)
+                .during(step, || "outlive its parent".to_owned())?;
+        }
         // If outer has ended, so does this process.
         let _ = File::from(report).write_all(&status.to_ne_bytes());
+        if leaves_processes {
+            wait_for_children(task.child_ended.as_fd(), task.host.as_fd(), LINGER);
+        }
     }
     Ok(())
 }
+
+/// Time that the processes which a program leaves have to close its outputs. As without a sandbox, the host decides whether
+/// the output is complete, and kills what is left, which is usually earlier.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Ends this process as the program ended.
 fn end_as(status: Option<i32>) -> ! {

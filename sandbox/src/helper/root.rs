@@ -80,7 +80,8 @@ fn inside(path: &Path) -> &Path {
     }
 }
 
-fn open_path(path: impl rustix::path::Arg) -> io::Result<OwnedFd> {
+/// Opens a path that has no links.
+pub(super) fn open_path(path: impl rustix::path::Arg) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     // Links were followed when the plan was made; what has become a link since then is an error.
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)

@@ -9,11 +9,11 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, open},
+    fs::Mode,
     process::{Resource, Rlimit, chdir, getrlimit, setrlimit, umask},
 };
 
-use super::outer::fail;
+use super::{outer::fail, root::open_path};
 use crate::{
     filter::{self, Rules},
     order::{During, Failure, Order, Step},
@@ -144,11 +144,7 @@ fn restrict(order: &Order, tmp: Option<&Path>) -> Result<Option<u32>, Failure> {
     };
     let rules = Ruleset::new(abi).during(Step::Landlock, action)?;
     let permit = |path: &Path, rights: u64| {
-        let path = match open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
-            Ok(path) => path,
-            Err(rustix::io::Errno::NOENT) if partial => return Ok(()),
-            Err(error) => return Err(io::Error::from(error)),
-        };
+        let path = open_path(path)?;
         let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&path)?.st_mode);
         rules.permit(&path, if kind.is_dir() { rights } else { rights & right::OF_FILES })
     };
@@ -176,7 +172,8 @@ fn permitted(mounts: &[Mount], partial: bool) -> Vec<(&Path, u64)> {
         }
     }
     if partial {
-        paths.extend(PROC_FILES.iter().map(|path| (Path::new(path), READ)));
+        let existing = PROC_FILES.iter().map(Path::new).filter(|path| path.exists());
+        paths.extend(existing.map(|path| (path, READ)));
         let devices = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
         paths.extend(devices.map(|path| (Path::new(path), DEVICE)));
     } else {

@@ -10,11 +10,17 @@ mod probes;
 mod refusals;
 mod world;
 
-use std::{env, os::unix::process::CommandExt, process::Command};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{self, Command},
+};
 
-use evaluator_sandbox::{Policy, run_if_helper, wrap};
+use evaluator_sandbox::{Level, Policy, run_if_helper, support, wrap};
 
-/// Makes this executable its own helper, and a command that contains others, before the test harness reads the arguments.
+/// Makes this executable its own helper and other commands, before the test harness reads the arguments.
 #[expect(unsafe_code, reason = "a test harness has its own `main`")]
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -22,22 +28,65 @@ static BEFORE_MAIN: extern "C" fn() = {
     extern "C" fn before_main() {
         run_if_helper();
         let mut args = env::args_os().skip(1);
-        if args.next().is_some_and(|first| first == "contain") {
-            let policy: Policy =
-                serde_json::from_str(args.next().unwrap().to_str().unwrap()).unwrap();
-            let reads = args.by_ref().take_while(|arg| arg != "--").map(Into::into);
-            let policy =
-                Policy { read: policy.read.iter().cloned().chain(reads).collect(), ..policy };
-            let program = args.next().unwrap();
-            let args: Vec<_> = args.collect();
-            let cwd = env::current_dir().unwrap();
-            match wrap(&policy, program.as_ref(), &args, Some(&cwd)) {
-                Ok(wrapped) => {
-                    panic!("{}", Command::new(wrapped.program).args(wrapped.args).exec())
-                }
-                Err(refusal) => panic!("{refusal}"),
-            }
+        match args.next().as_deref().and_then(OsStr::to_str) {
+            Some("contain") => panic!("{}", contain(args).exec()),
+            Some("host") => host(contain(args)),
+            Some("support") => print_support(args),
+            _ => {}
         }
     }
     before_main
 };
+
+/// The command `POLICY [READ..] -- PROGRAM ARGS..` in a sandbox.
+fn contain(mut args: impl Iterator<Item = OsString>) -> Command {
+    let mut policy: Policy = serde_json::from_str(args.next().unwrap().to_str().unwrap()).unwrap();
+    policy.read.extend(args.by_ref().take_while(|arg| arg != "--").map(PathBuf::from));
+    let program = args.next().unwrap();
+    let args: Vec<_> = args.collect();
+    let cwd = env::current_dir().unwrap();
+    let wrapped = wrap(&policy, program.as_ref(), &args, Some(&cwd)).unwrap();
+    let mut command = Command::new(wrapped.program);
+    command.args(wrapped.args);
+    command
+}
+
+/// A host that waits for its program.
+fn host(mut command: Command) -> ! {
+    let code = command.process_group(0).status().unwrap().code();
+    process::exit(code.unwrap_or(1))
+}
+
+/// Prints the support of a level, if given without a system call: `LEVEL [CALL ERRNO]`.
+fn print_support(args: impl Iterator<Item = OsString>) -> ! {
+    let args: Vec<String> = args.map(|arg| arg.into_string().unwrap()).collect();
+    let level = if args[0] == "full" { Level::Full } else { Level::Partial };
+    if let [_, call, errno] = &args[..] {
+        refuse(call.parse().unwrap(), errno.parse().unwrap());
+    }
+    match support(level) {
+        Ok(support) if support.landlock_abi.is_none() => println!("supported without Landlock"),
+        Ok(_) => println!("supported"),
+        Err(refusal) => println!("{:?}: {refusal}", refusal.kind()),
+    }
+    process::exit(0)
+}
+
+/// Makes a system call fail in this process and in those that it starts.
+#[expect(unsafe_code, reason = "there is no safe interface for filters")]
+fn refuse(call: u32, errno: u32) {
+    let step =
+        |code: u32, jt, jf, k| libc::sock_filter { code: code.try_into().unwrap(), jt, jf, k };
+    let program = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, call),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | errno),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: 4, filter: program.as_ptr().cast_mut() };
+    rustix::thread::set_no_new_privs(true).unwrap();
+    // Not by the call `seccomp`, which a filter may refuse.
+    // SAFETY: the kernel reads the program of four instructions.
+    let result = unsafe { libc::prctl(libc::PR_SET_SECCOMP, 2, &raw const program) };
+    assert_eq!(result, 0);
+}

@@ -15,11 +15,10 @@ use serde::Deserialize;
 
 use super::log::{Failure, Log, headline};
 use crate::{
+    environment::{is_harmless, is_listed},
     process::{Cancellation, CommandSpec},
     runtime::{
-        Environment, Launch, PrepareError, PrepareEvent,
-        environment::{is_harmless, is_listed},
-        paths,
+        Environment, Launch, PrepareError, PrepareEvent, paths,
         tool::{self, ToolOutput},
     },
 };

@@ -16,12 +16,11 @@ use std::{
 };
 
 use crate::{
+    environment::is_script,
     process::{Cancellation, CommandSpec},
     runtime::{
         CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
-        PrivateDirectory, Reuse, Runtime, Syntax,
-        environment::is_script,
-        imports,
+        PrivateDirectory, Reuse, Runtime, Syntax, imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax, tool,
     },

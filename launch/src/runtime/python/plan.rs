@@ -15,11 +15,10 @@ use super::{
     venv::{self, Installer, Sdk, Venv, hex},
 };
 use crate::{
+    environment::is_script,
     executor::Containment,
     process::{Cancellation, CommandSpec, forks::ServerCommand},
-    runtime::{
-        Entrypoint, Environment, PrepareError, PrivateDirectory, environment::is_script, paths,
-    },
+    runtime::{Entrypoint, Environment, PrepareError, PrivateDirectory, paths},
 };
 
 /// How an evaluator runs.

@@ -25,10 +25,10 @@ use super::{
     references, requirements,
 };
 use crate::{
+    environment::is_listed,
     process::{Cancellation, CommandSpec},
     runtime::{
         Environment,
-        environment::is_listed,
         tool::{self, Stream},
     },
 };

@@ -67,7 +67,7 @@ impl Environment {
 
     /// `$EVALUATOR_CACHE_DIR`, or the directory `name` in the cache directory of the user, by default `~/.cache`; `None`
     /// without a home directory.
-    pub(super) fn cache_directory(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn cache_directory(&self, name: &str) -> Option<PathBuf> {
         if let Some(directory) = self.get("EVALUATOR_CACHE_DIR") {
             return std::path::absolute(directory).ok();
         }
@@ -101,7 +101,7 @@ impl Environment {
     }
 
     /// The command with these variables and no others.
-    pub(super) fn give_to(&self, mut command: CommandSpec) -> CommandSpec {
+    pub(crate) fn give_to(&self, mut command: CommandSpec) -> CommandSpec {
         command.clear_env = true;
         command.env = self.iter().map(|(name, value)| (name.into(), Some(value.into()))).collect();
         command
@@ -125,7 +125,7 @@ impl Environment {
 
 /// Returns true if any program may see a variable of this name. `*_LIBRARY_PATH` is needed by interpreters that are not
 /// installed in the system.
-pub(super) fn is_harmless(name: &str) -> bool {
+pub(crate) fn is_harmless(name: &str) -> bool {
     const NAMES: &str = "PATH HOME LANG LANGUAGE TZ TMPDIR TEMP TMP LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH";
     // Needed on Windows by programs that use the network or temporary files.
     const WINDOWS: &str = "\
@@ -136,12 +136,12 @@ pub(super) fn is_harmless(name: &str) -> bool {
 }
 
 /// Returns true if `list`, which is separated by whitespace, contains `name`.
-pub(super) fn is_listed(name: &str, list: &str) -> bool {
+pub(crate) fn is_listed(name: &str, list: &str) -> bool {
     list.split_ascii_whitespace().any(|listed| listed == name)
 }
 
 /// Returns true if two names denote the same variable.
-pub(super) fn same_name(a: &OsStr, b: &OsStr) -> bool {
+pub(crate) fn same_name(a: &OsStr, b: &OsStr) -> bool {
     if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
 }
 
@@ -163,7 +163,7 @@ fn program_file(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns true if a file is a script with a `#!` line.
-pub(super) fn is_script(path: &Path) -> bool {
+pub(crate) fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     File::open(path)
         .and_then(|mut file| file.read_exact(&mut start))
@@ -172,7 +172,7 @@ pub(super) fn is_script(path: &Path) -> bool {
 
 /// The interpreter in the first line of a script, looked up on `PATH` if it is named by way of `env`; `None` for other
 /// files.
-pub(super) fn interpreter(script: &Path, environment: &Environment) -> Option<PathBuf> {
+pub(crate) fn interpreter(script: &Path, environment: &Environment) -> Option<PathBuf> {
     let mut start = Vec::new();
     File::open(script).ok()?.take(256).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
@@ -188,14 +188,14 @@ pub(super) fn interpreter(script: &Path, environment: &Environment) -> Option<Pa
 
 /// Returns true if the operating system can start this file.
 #[cfg(unix)]
-pub(super) fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Returns true if the operating system can start this file.
 #[cfg(not(unix))]
-pub(super) fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     let known = |extension: &OsStr| {
         ["exe", "cmd", "bat"].iter().any(|program| extension.eq_ignore_ascii_case(program))
     };

@@ -19,7 +19,7 @@
 //!
 //! Never withheld by name: `PWD`, `OLDPWD`, `XDG_*` and `AWS_CA_BUNDLE`.
 
-use super::environment::is_listed;
+use super::is_listed;
 
 /// Prefixes of names that are withheld.
 const PREFIXES: &str = "AWS_ AZURE_ OP_SESSION_";

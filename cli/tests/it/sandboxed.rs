@@ -1,0 +1,345 @@
+//! `executor: sandbox`: programs that try to read, write and connect are kept from it, and otherwise run as without it.
+#![cfg(target_os = "linux")]
+
+use std::{fs, io::ErrorKind, net::TcpListener};
+
+use serde_json::Value;
+
+use crate::support::{
+    Directory, Ran, has,
+    processes::{assert_gone, wait_until},
+    trace,
+};
+
+/// Tries what a contained program must not do, and answers.
+const PYTHON: &str = r#"import sys
+was_forked = "statistics" in sys.modules
+import json, os, socket, statistics
+document = json.load(sys.stdin)
+place = document["config"]
+done = []
+def attempt(name, action):
+    try:
+        action()
+        done.append(name)
+    except Exception as error:
+        print(name, error, file=sys.stderr)
+attempt("read", lambda: open(place["secret"]).read())
+attempt("write", lambda: open(__file__ + ".left", "w").close())
+attempt("connect", lambda: socket.create_connection(("127.0.0.1", place["port"]), 10).close())
+details = {"done": done, "forked": was_forked, "variables": sorted(os.environ)}
+print(json.dumps({"score": 0.75, "details": details}))
+"#;
+
+const JAVASCRIPT: &str = r#"
+const fs = require("fs"), net = require("net");
+const document = JSON.parse(fs.readFileSync(0, "utf8"));
+const done = [];
+const attempt = (name, action) => { try { action(); done.push(name); } catch (error) { console.error(error.message); } };
+attempt("read", () => fs.readFileSync(document.config.secret));
+attempt("write", () => fs.writeFileSync(__filename + ".left", ""));
+const answer = () => { console.log(JSON.stringify({ score: 0.75, details: { done } })); process.exit(0); };
+const socket = net.connect(document.config.port, "127.0.0.1", () => { done.push("connect"); answer(); });
+socket.on("error", answer);
+"#;
+
+const SHELL: &str = r#"
+cat >/dev/null
+done=
+cat "$(dirname "$0")/../secret" >/dev/null 2>&1 && done="\"read\","
+touch "$0.left" 2>/dev/null && done="$done\"write\","
+[ -n "$done" ] && done="${done%,}"
+echo "{\"score\": 0.75, \"details\": {\"done\": [$done]}}"
+"#;
+
+/// A directory with a file that programs must not read, and a server that they must not reach.
+struct World {
+    directory: Directory,
+    server: TcpListener,
+}
+
+impl World {
+    /// `None`, with a message, if this machine cannot contain programs.
+    fn new() -> Option<Self> {
+        let directory = Directory::new();
+        directory.file("secret", "the secret");
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        server.set_nonblocking(true).unwrap();
+        let world = Self { directory, server };
+        world.is_available().then_some(world)
+    }
+
+    fn is_available(&self) -> bool {
+        self.directory.script("bin/true", "exit 0");
+        self.directory.file(
+            "available.yaml",
+            "evaluators:\n- {name: a, type: code, path: bin/true, executor: sandbox}\n",
+        );
+        let ran = self.directory.evaluator(&["check", "available.yaml"]);
+        if ran.code == Some(0) {
+            return true;
+        }
+        let required = std::env::var_os("CONTAINMENT_TESTS").is_some_and(|it| it == "required");
+        assert!(!required, "{}{}", ran.stdout, ran.stderr);
+        eprintln!("SKIPPED: no sandbox on this machine: {}{}", ran.stdout, ran.stderr);
+        false
+    }
+
+    /// Entries of a configuration: the files with these keys, each once in a sandbox and once without.
+    fn config(&self, files: &[&str], keys: impl Fn(&str) -> &'static str) {
+        let secret = self.directory.join("secret");
+        let port = self.server.local_addr().unwrap().port();
+        let config = format!("config: {{secret: {secret:?}, port: {port}}}");
+        let entry = |file: &&str| {
+            let keys = keys(file);
+            format!(
+                "- {{name: in {file}, type: code, path: {file}, {config}{keys}, executor: sandbox}}\n\
+                 - {{name: out {file}, type: code, path: {file}, {config}{keys}}}\n"
+            )
+        };
+        let entries: String = files.iter().map(entry).collect();
+        self.directory.file("c.yaml", format!("evaluators:\n{entries}"));
+    }
+
+    fn run(&self, traces: &str) -> Ran {
+        self.directory.run(&[&trace(traces), "-c", "c.yaml", "-o", "json", "-v"])
+    }
+
+    /// Number of connections so far.
+    fn connections(&self) -> usize {
+        let accept = || loop {
+            match self.server.accept() {
+                Ok(_) => return true,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        std::iter::repeat_with(accept).take_while(|accepted| *accepted).count()
+    }
+}
+
+/// Every evaluation of that name: its score and details.
+fn evaluations(report: &Value, name: &str) -> Vec<(Option<f64>, Value)> {
+    let of = |trace: &Value| {
+        let metrics = trace["metrics"].as_array().unwrap().clone();
+        metrics.into_iter().filter(|metric| metric["metric_name"] == name)
+    };
+    let traces = report["traces"].as_array().unwrap();
+    traces.iter().flat_map(of).map(|it| (it["score"].as_f64(), it["details"].clone())).collect()
+}
+
+/// Checks that a file does everything without a sandbox, nothing in it, and has the same score.
+#[track_caller]
+fn assert_contained(report: &Value, file: &str, attempts: &[&str]) {
+    let (inside, outside) =
+        (evaluations(report, &format!("in {file}")), evaluations(report, &format!("out {file}")));
+    assert!(!inside.is_empty() && inside.len() == outside.len(), "{report:#}");
+    for ((inside_score, inside), (outside_score, outside)) in inside.iter().zip(&outside) {
+        assert_eq!((inside_score, outside_score), (&Some(0.75), &Some(0.75)), "{file}: {report:#}");
+        assert_eq!(outside["done"], serde_json::json!(attempts), "{file} without a sandbox");
+        assert_eq!(inside["done"], serde_json::json!([]), "{file} in a sandbox");
+    }
+}
+
+#[test]
+fn programs_for_one_document_are_contained() {
+    let Some(world) = World::new() else { return };
+    let mut files = vec![("src/check.sh", &["read", "write"][..])];
+    world.directory.script("src/check.sh", SHELL);
+    let mut connections = 0;
+    for (program, file, text) in
+        [("python3", "src/check.py", PYTHON), ("node", "src/check.js", JAVASCRIPT)]
+    {
+        if has(program) {
+            world.directory.file(file, text);
+            files.push((file, &["read", "write", "connect"]));
+            connections += 1;
+        }
+    }
+    let names: Vec<&str> = files.iter().map(|(file, _)| *file).collect();
+    world.config(&names, |_| "");
+    let report = world.run("a01_otlp_basic_parts").exits(0).json();
+    for (file, attempts) in files {
+        assert_contained(&report, file, attempts);
+    }
+    assert_eq!(world.connections(), connections, "each connects only without a sandbox");
+}
+
+#[test]
+fn forked_interpreters_are_contained() {
+    let Some(world) = World::new() else { return };
+    if !has("python3") {
+        return;
+    }
+    world.directory.file("src/check.py", PYTHON);
+    world.config(&["src/check.py"], |_| "");
+    let ran = world.run("i11_five_traces_plain").exits(0);
+    let report = ran.json();
+    assert_contained(&report, "src/check.py", &["read", "write", "connect"]);
+    for (_, details) in evaluations(&report, "in src/check.py") {
+        assert_eq!(details["forked"], true, "{}", ran.stderr);
+        let names = ["HOME", "PATH", "PYTHONDONTWRITEBYTECODE"].map(Value::from);
+        let seen = details["variables"].as_array().unwrap();
+        assert!(names.iter().all(|name| seen.contains(name)), "{seen:?}");
+        assert!(!seen.contains(&"CARGO_MANIFEST_DIR".into()), "{seen:?}");
+    }
+    assert_eq!(world.connections(), 5);
+}
+
+/// Leaves a process that writes an answer to the standard output of whichever fork it finds.
+const FORGER: &str = r#"import sys
+import json, os, statistics, time
+document = json.load(sys.stdin)
+first = not os.path.exists("/tmp/forger")
+if first:
+    open("/tmp/forger", "w").close()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            for descriptor in (0, 1, 2):
+                os.close(descriptor)
+            own = os.getpid()
+            while True:
+                for pid in filter(str.isdigit, os.listdir("/proc")):
+                    for name in ("1", "4", "5", "6", "7", "8", "9"):
+                        if int(pid) in (1, own):
+                            continue
+                        try:
+                            with open("/proc/%s/fd/%s" % (pid, name), "wb", buffering=0) as stream:
+                                stream.write(b'{"score": 0.0, "details": {"forged": true}}\n')
+                        except OSError:
+                            pass
+        os._exit(0)
+    os.wait()
+else:
+    # Time for the other one.
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        sum(range(1000))
+print(json.dumps({"score": 1.0}))
+"#;
+
+#[test]
+fn a_fork_cannot_answer_for_another_one() {
+    let Some(world) = World::new() else { return };
+    if !has("python3") {
+        return;
+    }
+    // The name is not in the text, so it is forked.
+    let text = FORGER.replace("\"/proc\"", "\"/pr\" + \"oc\"").replace("\"/proc/", "\"/pr\" \"oc/");
+    world.directory.file("src/check.py", text);
+    world.directory.file(
+        "c.yaml",
+        "evaluators:\n- {name: check, type: code, path: src/check.py, executor: sandbox}\n",
+    );
+    let ran = world.run("i11_five_traces_plain").exits(0);
+    let found = evaluations(&ran.json(), "check");
+    assert_eq!(found.len(), 5);
+    assert!(found.iter().all(|(score, _)| *score == Some(1.0)), "{found:?}");
+    assert!(!ran.stderr.contains("not forked"), "{}", ran.stderr);
+}
+
+/// Ways to end, by file.
+const FAULTS: [(&str, &str); 8] = [
+    ("exits.py", "import sys; sys.exit(3)"),
+    ("aborts.py", "import os; os.abort()"),
+    ("killed.py", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"),
+    ("hangs.py", "import time; time.sleep(600)"),
+    (
+        "ignores.py",
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)",
+    ),
+    ("leaks.py", "import subprocess; subprocess.Popen(['sleep', '600'])\nprint('{\"score\": 1}')"),
+    ("silent.py", "pass"),
+    ("raises.py", "raise ValueError('no')"),
+];
+
+#[test]
+fn faults_are_reported_as_without_a_sandbox() {
+    let Some(world) = World::new() else { return };
+    if !has("python3") {
+        return;
+    }
+    for (file, text) in FAULTS {
+        world.directory.file(&format!("src/{file}"), text);
+    }
+    let files: Vec<String> = FAULTS.iter().map(|(file, _)| format!("src/{file}")).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    // Those that hang are slower than any limit.
+    let hangs = |file: &str| file.ends_with("hangs.py") || file.ends_with("ignores.py");
+    world.config(&files, |file| if hangs(file) { ", timeout: 1" } else { ", timeout: 120" });
+    for traces in ["a01_otlp_basic_parts", "i11_five_traces_plain"] {
+        let report = world.run(traces).exits(3).json();
+        for trace in report["traces"].as_array().unwrap() {
+            let metrics = trace["metrics"].as_array().unwrap();
+            for pair in metrics.chunks(2) {
+                let [inside, outside] = [&pair[0], &pair[1]].map(|it| it["error_type"].clone());
+                assert_eq!(inside, outside, "{}: {pair:#?}", pair[0]["metric_name"]);
+                assert!(inside.is_string(), "{pair:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_sandbox_prevents_is_said() {
+    let Some(world) = World::new() else { return };
+    if !has("python3") {
+        return;
+    }
+    for (file, text) in [
+        ("connects.py", "import socket; socket.create_connection(('127.0.0.1', 9), 10)"),
+        ("writes.py", "open(__file__ + '.left', 'w')"),
+        ("forbidden.py", "import os, signal; os.kill(os.getpid(), signal.SIGSYS)"),
+    ] {
+        world.directory.file(&format!("src/{file}"), text);
+    }
+    world.config(&["src/connects.py", "src/writes.py", "src/forbidden.py"], |_| "");
+    let ran = world.run("a01_otlp_basic_parts").exits(3);
+    for (file, hint) in [
+        ("connects", "it runs in a sandbox without network; `sandbox: {network: true}`"),
+        ("writes", "`sandbox: {read: [..], write: [..]}`"),
+        ("forbidden", "it called something that the sandbox forbids"),
+    ] {
+        let error = ran.error_of(&format!("in src/{file}.py"));
+        assert!(error.contains(hint), "{error}");
+        let error = ran.error_of(&format!("out src/{file}.py"));
+        assert!(!error.contains("sandbox"), "{error}");
+    }
+}
+
+#[test]
+fn nothing_is_left_when_the_command_is_killed() {
+    let Some(world) = World::new() else { return };
+    if !has("python3") {
+        return;
+    }
+    world.directory.file("src/check.py", "import time; time.sleep(600)");
+    world.directory.file(
+        "c.yaml",
+        "evaluators:\n- {name: a, type: code, path: src/check.py, executor: sandbox, timeout: 500}\n",
+    );
+    let args = ["run", &trace("a01_otlp_basic_parts"), "-c", "c.yaml"];
+    let mut command = world.directory.command(&args).spawn().unwrap();
+    let source = world.directory.join("src/check.py").display().to_string();
+    let mut found = Vec::new();
+    // Both processes of the helper, and the interpreter.
+    wait_until("the evaluator runs", || {
+        found = running(&source);
+        found.len() >= 3
+    });
+    command.kill().unwrap();
+    command.wait().unwrap();
+    found.iter().for_each(|process| assert_gone(process));
+}
+
+/// Processes with this text in their command line.
+fn running(text: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let has_text = |id: &String| {
+        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(text)
+    };
+    let ids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    ids.filter(|id| id.bytes().all(|byte| byte.is_ascii_digit()) && has_text(id)).collect()
+}
