@@ -59,6 +59,17 @@ pub(crate) fn embedded(text: &str) -> Option<Value> {
     Some(evaluator_json::parse(cut, &options).ok()?.value)
 }
 
+/// Returns the value behind these steps: keys of objects and indexes of lists.
+pub(crate) fn at<'v, 's>(
+    value: &'v Value,
+    mut steps: impl Iterator<Item = &'s str>,
+) -> Option<&'v Value> {
+    steps.try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        other => other.get(step),
+    })
+}
+
 /// Returns an object with these members, in this order.
 pub(crate) fn members<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));

@@ -1,6 +1,6 @@
 //! An eval file as it was read: tests, and what grades them.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use evaluator_document::Problem;
 use evaluator_json::{Object, Value};
@@ -28,20 +28,16 @@ pub struct Warning {
     pub problem: Problem,
 }
 
-/// A position in a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// File.
-    pub file: PathBuf,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column, from 1.
-    pub column: usize,
-}
-
-impl std::fmt::Display for Position {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, problem } = self;
+        write!(f, "{}:", file.display())?;
+        match problem.place {
+            Some(place) => write!(f, "{}:{}: ", place.line, place.column)?,
+            None => f.write_str(" ")?,
+        }
+        f.write_str(&problem.message)?;
+        problem.hint.iter().try_for_each(|hint| write!(f, " ({hint})"))
     }
 }
 
@@ -67,14 +63,22 @@ pub struct Suite {
     pub warnings: Vec<Warning>,
 }
 
+impl Suite {
+    /// Returns true if the file is of AgentV 2.
+    #[must_use]
+    pub fn is_v2(&self) -> bool {
+        self.generation == Generation::V2
+    }
+}
+
 /// One test.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Test {
     /// Identifier, unique in the suite.
     pub id: String,
-    /// Position.
-    pub position: Position,
+    /// Position: file, line and column.
+    pub position: String,
     /// Messages that the agent gets.
     pub input: Vec<Message>,
     /// Gold answer.
@@ -131,8 +135,8 @@ pub struct Evaluator {
     pub name: String,
     /// Type in the spelling of AgentV 4.
     pub kind: String,
-    /// Position.
-    pub position: Position,
+    /// Position: file, line and column.
+    pub position: String,
     /// Weight in the mean of the test.
     pub weight: f64,
     /// Score below which the test has the score 0.
@@ -141,6 +145,22 @@ pub struct Evaluator {
     pub negate: bool,
     /// What is checked.
     pub check: Check,
+}
+
+impl Evaluator {
+    /// Creates a judgement by a model with the default prompt.
+    #[must_use]
+    pub fn judged(name: &str, kind: &str, position: String, scheme: Scheme) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            position,
+            weight: 1.0,
+            gate: Gate::Open,
+            negate: false,
+            check: Check::Judge(Judge::new(scheme)),
+        }
+    }
 }
 
 /// Effect of an evaluator on the score of its test, apart from its weight.
@@ -202,23 +222,27 @@ pub enum TextCheck {
 pub struct Trajectory {
     /// How calls are compared.
     pub mode: TrajectoryMode,
-    /// How arguments are compared, and where that comes from if no key says so.
+    /// Least number of calls by tool, for [`AnyOrder`](TrajectoryMode::AnyOrder).
+    pub minimums: Vec<(String, u64)>,
+    /// Expected calls, for the other modes.
+    pub expected: Vec<ExpectedCall>,
+    /// How arguments are compared by default, if no key says so.
     pub default_args: Option<&'static str>,
 }
 
 /// How tool calls are compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum TrajectoryMode {
     /// Each tool is called at least so often.
-    AnyOrder(Vec<(String, u64)>),
+    AnyOrder,
     /// The expected calls occur in this order.
-    InOrder(Vec<ExpectedCall>),
+    InOrder,
     /// The calls are the expected ones, position by position.
-    Exact(Vec<ExpectedCall>),
+    Exact,
     /// Each expected call has a call of its own.
-    Superset(Vec<ExpectedCall>),
+    Superset,
     /// Each call is an expected one.
-    Subset(Vec<ExpectedCall>),
+    Subset,
 }
 
 /// An expected tool call.

@@ -3,6 +3,8 @@
 use evaluator_document::{Node, NodeKind};
 use evaluator_json::{NonFinite, Value, to_string};
 
+use crate::json_text;
+
 /// Replaces `${{ NAME }}` in every text of a tree. Variables that are not set are empty. A text that is nothing but one
 /// reference becomes a boolean or a number if the value looks like one.
 pub(crate) fn environment(node: &mut Node, variable: &dyn Fn(&str) -> Option<String>) {
@@ -10,8 +12,8 @@ pub(crate) fn environment(node: &mut Node, variable: &dyn Fn(&str) -> Option<Str
         if let Some(name) = whole_reference(text) {
             return Some(typed(variable(name).unwrap_or_default()));
         }
-        replaced(text, "${{", &|name| is_name(name).then(|| variable(name).unwrap_or_default()))
-            .map(Value::String)
+        let value = |name: &str| is_name(name).then(|| variable(name).unwrap_or_default());
+        replaced(text, ("${{", "}}"), &|_, name| value(name.trim())).map(Value::String)
     });
 }
 
@@ -23,7 +25,12 @@ pub(crate) fn variables(node: &mut Node, variables: &Value) {
         if let Some(value) = whole.and_then(|path| at(variables, path.trim())) {
             return Some(value.clone());
         }
-        replaced(text, "{{", &|path| at(variables, path).map(shown)).map(Value::String)
+        // A `{{` behind a `$` is a reference to the environment.
+        let value = |before: &str, path: &str| {
+            let found = (!before.ends_with('$')).then(|| at(variables, path.trim()))?;
+            found.map(shown)
+        };
+        replaced(text, ("{{", "}}"), &value).map(Value::String)
     });
 }
 
@@ -33,25 +40,24 @@ pub(crate) fn whole_reference(text: &str) -> Option<&str> {
     is_name(name).then_some(name)
 }
 
-/// Replaces `OPEN name }}` by values, in one pass; references without a value stay. `None` if nothing was replaced.
+/// Replaces names between marks by values, in one pass; those without a value stay. The function gets the text between the
+/// last name and this one, too. `None` if nothing was replaced.
 pub(crate) fn replaced(
     text: &str,
-    open: &str,
-    value: &dyn Fn(&str) -> Option<String>,
+    (open, close): (&str, &str),
+    value: &dyn Fn(&str, &str) -> Option<String>,
 ) -> Option<String> {
     let (mut result, mut rest, mut found) = (String::new(), text, false);
     while let Some((before, behind)) = rest.split_once(open) {
         result.push_str(before);
-        let reference =
-            behind.split_once("}}").and_then(|(name, after)| Some((value(name.trim())?, after)));
-        match reference {
-            // A `{{` behind a `$` is a reference to the environment.
-            Some((value, after)) if open.starts_with('$') || !before.ends_with('$') => {
+        let reference = behind.split_once(close);
+        match reference.and_then(|(name, after)| Some((value(before, name)?, after))) {
+            Some((value, after)) => {
                 result.push_str(&value);
                 rest = after;
                 found = true;
             }
-            _ => {
+            None => {
                 result.push_str(open);
                 rest = behind;
             }
@@ -113,14 +119,7 @@ fn typed(text: String) -> Value {
 
 /// Returns the value at a dotted path.
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    if path.is_empty() {
-        return None;
-    }
-    path.split('.').try_fold(value, |value, step| match value {
-        Value::Object(object) => object.get(step),
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        _ => None,
-    })
+    if path.is_empty() { None } else { json_text::at(value, path.split('.')) }
 }
 
 /// Returns a value as a part of a text.

@@ -1,38 +1,15 @@
 //! Prompts with `{{ name }}`, as AgentV renders them.
 
+use crate::references::replaced;
+
 /// Text with variables. Unknown names are text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Template {
-    pieces: Vec<Piece>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    /// Known name, and the reference as it was written.
-    Variable(&'static str, String),
-}
+pub struct Template(String);
 
 /// Variables with their meaning: the names of both generations.
-const VARIABLES: [&str; 17] = [
-    "question",
-    "input",
-    "candidate_answer",
-    "output",
-    "reference_answer",
-    "expected_output",
-    "expected_outcome",
-    "criteria",
-    "input_messages",
-    "expected_messages",
-    "output_messages",
-    "metadata",
-    "metadata_json",
-    "rubrics",
-    "rubrics_json",
-    "file_changes",
-    "tool_calls",
-];
+const VARIABLES: &str = "\
+    question input candidate_answer output reference_answer expected_output expected_outcome criteria input_messages \
+    expected_messages output_messages metadata metadata_json rubrics rubrics_json file_changes tool_calls";
 
 /// Variables of which a prompt in a file must have one: others do not show what is judged.
 const ANSWERS: [&str; 5] =
@@ -42,46 +19,21 @@ const ANSWERS: [&str; 5] =
 pub(crate) const RESULTS: &str = "EVALUATOR_RESULTS_JSON";
 
 impl Template {
-    /// Reads a template.
+    /// Creates a template.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
-        while let Some((before, behind)) = rest.split_once("{{") {
-            plain.push_str(before);
-            let found = behind.split_once("}}").and_then(|(name, after)| {
-                let name = name.trim();
-                let known = VARIABLES.iter().chain([&RESULTS]).find(|known| **known == name)?;
-                Some((*known, after))
-            });
-            match found {
-                Some((name, after)) => {
-                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
-                    let length = behind.len() - after.len();
-                    pieces.push(Piece::Variable(name, format!("{{{{{}", &behind[..length])));
-                    rest = after;
-                }
-                None => {
-                    plain.push_str("{{");
-                    rest = behind;
-                }
-            }
-        }
-        plain.push_str(rest);
-        pieces.push(Piece::Text(plain));
-        Self { pieces }
+        Self(text.to_owned())
     }
 
-    fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
-            Piece::Variable(name, _) => Some(*name),
-        })
+    /// Returns what is in braces.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.split("{{").skip(1).filter_map(|behind| Some(behind.split_once("}}")?.0.trim()))
     }
 
     /// Returns true if there is any variable.
     #[must_use]
     pub fn has_variables(&self) -> bool {
-        self.names().next().is_some()
+        self.names().any(is_known)
     }
 
     /// Returns true if what is judged is shown.
@@ -92,36 +44,27 @@ impl Template {
 
     /// Returns names in braces that are no variables.
     #[must_use]
-    pub fn unknown(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for piece in &self.pieces {
-            let Piece::Text(text) = piece else { continue };
-            for behind in text.split("{{").skip(1) {
-                let name = behind.split_once("}}").map(|(name, _)| name.trim()).unwrap_or_default();
-                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                if !name.is_empty() && name.chars().all(is_name) {
-                    names.push(name.to_owned());
-                }
-            }
-        }
-        names
+    pub fn unknown(&self) -> Vec<&str> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let names = self.names().filter(|name| !name.is_empty() && name.chars().all(is_name));
+        names.filter(|name| !is_known(name)).collect()
     }
 
     /// Returns the closest variable to an unknown name.
     #[must_use]
     pub fn similar(name: &str) -> Option<String> {
-        evaluator_document::did_you_mean(name, VARIABLES)
+        evaluator_document::did_you_mean(name, VARIABLES.split_whitespace())
     }
 
     /// Puts values in. A variable without a value stays as it was written. Values are not searched for variables.
     #[must_use]
     pub fn render(&self, value: &dyn Fn(&str) -> Option<String>) -> String {
-        let shown = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Variable(name, written) => value(name).unwrap_or_else(|| written.clone()),
-        };
-        self.pieces.iter().map(shown).collect()
+        replaced(&self.0, ("{{", "}}"), &|_, name| value(name.trim())).unwrap_or(self.0.clone())
     }
+}
+
+fn is_known(name: &str) -> bool {
+    name == RESULTS || VARIABLES.split_whitespace().any(|known| known == name)
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ use evaluator_traces::{
 
 use json::{Object, Value};
 
+#[doc(hidden)]
+pub use agentv::snake_case;
 pub use answer::{Answer, BadAnswer, Status};
 #[doc(hidden)]
 pub use answer::{answer_from, invalid, number, parse_document, parse_strict_document, unexpected};

@@ -146,6 +146,7 @@ impl Plan {
         }
         if is_path(program)
             && let Ok(real) = found.follow(program)
+            && real.is_file()
         {
             found.add(real, MountKind::Read);
         }
@@ -211,6 +212,9 @@ impl Found {
             match Path::new(&part).components().next() {
                 Some(Component::RootDir) => real = PathBuf::from("/"),
                 Some(Component::ParentDir) => {
+                    if !fs::metadata(&real)?.is_dir() {
+                        return Err(io::ErrorKind::NotADirectory.into());
+                    }
                     self.add(real.clone(), MountKind::Directory);
                     real.pop();
                 }
@@ -295,4 +299,117 @@ impl Found {
 /// The components of a path. `.` is left out.
 fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
     path.components().map(|part| part.as_os_str().to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use proptest::{collection::vec, prelude::*, sample::select};
+
+    use super::*;
+
+    /// Names, targets of links and paths: some that exist, many that lead elsewhere.
+    const PATHS: &[&str] = &[
+        "a",
+        "b",
+        "c",
+        "home",
+        "home/key",
+        "a/b",
+        "b/../a",
+        "a/..",
+        ".",
+        "..",
+        "../..",
+        "/",
+        "/usr",
+        "/tmp",
+        "/etc/passwd",
+        "with blank",
+        "with\nline",
+        "c/c/c",
+        "./a//b/",
+    ];
+
+    fn path() -> impl Strategy<Value = &'static str> {
+        select(PATHS)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_plan_shows_what_is_named_and_nothing_guarded(
+            links in vec((select(&["a", "b", "c", "with blank", "with\nline"][..]), path()), 0..5),
+            read in vec(path(), 0..3),
+            write in vec(path(), 0..2),
+            program in path(),
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let root = directory.path().canonicalize().unwrap();
+            let home = root.join("home");
+            fs::create_dir(&home).unwrap();
+            fs::write(home.join("key"), "").unwrap();
+            for (name, target) in links {
+                // The second link of a name makes it a directory.
+                if symlink(target, root.join(name)).is_err() && fs::remove_file(root.join(name)).is_ok() {
+                    fs::create_dir(root.join(name)).unwrap();
+                }
+            }
+            let given = |paths: &[&str]| paths.iter().map(|path| root.join(path)).collect();
+            let policy = Policy { read: given(&read), write: given(&write), ..Policy::default() };
+            let guarded = Guarded::new([home.clone()]);
+            let Ok(plan) = Plan::new(&policy, &root.join(program), None, &guarded) else { return Ok(()) };
+            let is_named = policy.read.iter().any(|path| *path == home || path == Path::new("/"));
+            let mut seen: Vec<&Path> = Vec::new();
+            for mount in &plan.mounts {
+                let path = &*mount.path;
+                prop_assert!(path.is_absolute() && !seen.contains(&path));
+                prop_assert!(!seen.iter().any(|seen| seen.starts_with(path)), "{path:?} is after what is in it");
+                seen.push(path);
+                let parent = path.parent().map(|parent| fs::canonicalize(parent).unwrap());
+                prop_assert_eq!(parent.as_deref(), path.parent());
+                let shows = matches!(mount.kind, MountKind::Read | MountKind::Write);
+                prop_assert!(!shows || is_named || !home.starts_with(path), "{path:?}");
+                prop_assert!(!shows || fs::canonicalize(path).unwrap() == path);
+            }
+            for (paths, kinds) in
+                [(&policy.read, &[MountKind::Read, MountKind::Write][..]), (&policy.write, &[MountKind::Write])]
+            {
+                for path in paths {
+                    let real = fs::canonicalize(path).unwrap();
+                    let mut outer = plan.mounts.iter().filter(|mount| real.starts_with(&mount.path));
+                    prop_assert!(outer.any(|mount| kinds.contains(&mount.kind)), "{path:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn links_in_a_circle_are_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link");
+        symlink("link", &link).unwrap();
+        let policy = Policy { read: vec![link], ..Policy::default() };
+        let refusal = Plan::new(&policy, Path::new("true"), None, &Guarded::default()).unwrap_err();
+        assert!(refusal.to_string().contains("links in a circle"), "{refusal}");
+    }
+
+    #[test]
+    fn a_guarded_directory_is_shown_if_it_is_named_exactly() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap().join("home");
+        fs::create_dir(&home).unwrap();
+        let guarded = Guarded::new([home.clone()]);
+        let plan = |path: PathBuf| {
+            let policy = Policy { read: vec![path], ..Policy::default() };
+            Plan::new(&policy, Path::new("true"), None, &guarded)
+        };
+        assert!(plan(home.clone()).is_ok());
+        assert!(plan(home.parent().unwrap().to_owned()).is_err());
+        assert!(plan(home.join("../home")).is_err());
+        let refusal = plan(home.join("..")).unwrap_err().to_string();
+        assert!(refusal.contains(&*home.to_string_lossy()), "{refusal}");
+    }
 }

@@ -46,7 +46,7 @@ pub struct Policy {
     /// Size in bytes of the temporary directory `/tmp`, and of `/dev/shm`. Default: 64 MiB. Not limited at the partial
     /// level.
     pub tmp: u64,
-    /// Maximum number of processes and threads. Default: 64. Not limited for root at the partial level and before Linux
+    /// Maximum number of processes and threads. Default: 64. Not limited at the partial level, and for root before Linux
     /// 6.14.
     pub processes: u32,
     /// Limits of each process.
@@ -71,7 +71,7 @@ impl Default for Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Bytes of private writable memory (`RLIMIT_DATA`). Default: 1 GiB.
+    /// Bytes of private writable memory (`RLIMIT_DATA`), and of a stack. Default: 1 GiB.
     pub memory: Option<u64>,
     /// Seconds of processor time: after them a process gets `SIGXCPU`, a second later `SIGKILL`. Default: none.
     pub cpu: Option<u64>,

@@ -24,45 +24,129 @@
 //!
 //! # Table of contents
 //!
+//! - [High-level features](#high-level-features)
+//! - [Evaluators](#evaluators)
 //! - [Arguments](#arguments)
+//! - [Settings](#settings)
 //! - [Results](#results)
 //! - [Errors](#errors)
 //! - [Testing](#testing)
 //! - [Async evaluators](#async-evaluators)
+//! - [Several evaluators in one program](#several-evaluators-in-one-program)
 //! - [The program](#the-program)
+//! - [Streaming](#streaming)
 //! - [Contracts](#contracts)
 //! - [Models](#models)
 //! - [Features](#features)
+//! - [Versions](#versions)
+//!
+//! # High-level features
+//!
+//! - An evaluator is a plain function: call it in tests, without a process and without JSON.
+//! - Arguments are matched by type. Wrong ones are compile errors that name the types to use.
+//! - A score is finite and in `0.0..=1.0`, by type.
+//! - An error, a panic or a crash is reported as an error of the evaluator, never as a score of the agent.
+//! - One program serves every host, and a host may keep it running, which takes microseconds per document.
+//! - A first build takes seconds: the default features have few dependencies, and no async runtime.
+//!
+//! # Evaluators
+//!
+//! The attribute [`#[evaluator]`](macro@evaluator) leaves the function as it is and adds a type of the same name:
+//! `name::run()` is the program around the function, and `name::EVALUATOR` is the evaluator as a value. The doc comment is
+//! the description that hosts show.
+//!
+//! ```
+//! use evaluator_sdk::{EvalInput, evaluator};
+//!
+//! /// Passes if the agent used a tool.
+//! #[evaluator(name = "tools-used")]
+//! fn tools_used(input: &EvalInput) -> bool {
+//!     input.invocations.iter().any(|turn| turn.tool_names().next().is_some())
+//! }
+//!
+//! assert_eq!(tools_used::EVALUATOR.name(), "tools-used");
+//! assert_eq!(tools_used::EVALUATOR.description(), "Passes if the agent used a tool.");
+//! ```
 //!
 //! # Arguments
 //!
 //! An evaluator takes the parts of the document that it needs, in any order. Each type that implements [`FromInput`] can be an
-//! argument: the document ([`EvalInput`]), the settings of the host's configuration ([`Config`]), the turns
-//! ([`Invocations`]), the turns with their tool calls ([`Trajectory`]), the golden turns ([`Expected`]), an `Option` of one of
-//! these, or a type of your own.
+//! argument:
+//!
+//! | argument | value |
+//! |---|---|
+//! | [`&EvalInput`](EvalInput) | the whole document |
+//! | [`Config<T>`](Config) | the [settings](#settings) in the host's configuration |
+//! | [`Invocations`] | the turns of the conversation |
+//! | [`Trajectory`] | the turns with their tool calls; not evaluated if the host does not report tool calls |
+//! | [`Expected`] | the golden turns; not evaluated without any |
+//! | [`Threshold`], [`MetricName`] | the threshold and the name in the host's configuration |
+//! | `Option` of one of these | `None` if the document has no such value |
 //!
 //! ```
-//! use evaluator_sdk::{Config, Expected, Invocations, Score, evaluator, testing};
+//! use evaluator_sdk::{Expected, Invocations, Score, evaluator, testing};
+//!
+//! /// Scores how many answers are the golden ones.
+//! #[evaluator]
+//! fn exact(turns: Invocations<'_>, golden: Expected<'_>) -> Result<Score, &'static str> {
+//!     let same = turns.iter().zip(golden).filter(|(turn, golden)| turn.final_response == golden.final_response);
+//!     Score::checked_ratio(same.count(), golden.len().max(turns.len())).ok_or("the conversation has no turns")
+//! }
+//!
+//! let input = testing::input("exact").turn("Hi", "Hello").expected("Hi", "Hello");
+//! testing::assert_score(&testing::run(&exact::EVALUATOR, &input)?, 1.0);
+//! # Ok::<(), evaluator_sdk::Failure>(())
+//! ```
+//!
+//! A type of your own shares code between evaluators. Its [`Rejection`] names the part of the document that is missing:
+//!
+//! ```
+//! use evaluator_sdk::{Context, FromInput, Rejection, evaluator, testing};
+//!
+//! /// The agent's last answer.
+//! struct Answer<'a>(&'a str);
+//!
+//! impl<'a> FromInput<'a> for Answer<'a> {
+//!     fn from_input(context: &'a Context) -> Result<Self, Rejection> {
+//!         let last = context.input().invocations.last().and_then(|turn| turn.final_response.as_deref());
+//!         last.map(Self).ok_or_else(|| Rejection::new("invocations", "the last turn has no answer"))
+//!     }
+//! }
+//!
+//! #[evaluator]
+//! fn polite(answer: Answer<'_>) -> bool {
+//!     answer.0.contains("please")
+//! }
+//!
+//! let failure = testing::run(&polite::EVALUATOR, &testing::input("polite").unanswered("Hi")).unwrap_err();
+//! assert!(failure.message().contains("the last turn has no answer"));
+//! ```
+//!
+//! # Settings
+//!
+//! [`Config<T>`](Config) reads the `config:` of the host's configuration with serde. A key that `T` does not have, or a value
+//! of the wrong type, is an error of the kind `config`, with the path of the key.
+//!
+//! ```
+//! use evaluator_sdk::{Config, EvalInput, evaluator, testing};
 //!
 //! #[derive(Default, serde::Deserialize)]
 //! #[serde(default, deny_unknown_fields)]
 //! struct Settings {
-//!     ignore_case: bool,
+//!     max_calls: usize,
 //! }
 //!
-//! /// Scores how many answers are the golden ones.
+//! /// Passes if no turn has more tool calls than the setting `max_calls`.
 //! #[evaluator]
-//! fn exact(turns: Invocations<'_>, golden: Expected<'_>, settings: Config<Settings>) -> Result<Score, &'static str> {
-//!     let same = turns.iter().zip(golden).filter(|(turn, golden)| {
-//!         let answers = [turn, golden].map(|turn| turn.final_response.clone().unwrap_or_default());
-//!         let [answer, golden] = if settings.ignore_case { answers.map(|text| text.to_lowercase()) } else { answers };
-//!         answer == golden
-//!     });
-//!     Score::checked_ratio(same.count(), golden.len().max(turns.len())).ok_or("the conversation has no turns")
+//! fn thrifty(input: &EvalInput, settings: Config<Settings>) -> bool {
+//!     input.invocations.iter().all(|turn| turn.tool_names().count() <= settings.max_calls)
 //! }
 //!
-//! let input = testing::input("exact").config("ignore_case", true).turn("Hi", "HELLO").expected("Hi", "Hello");
-//! testing::assert_score(&testing::run(&exact::EVALUATOR, &input)?, 1.0);
+//! let turn = testing::input("thrifty").turn("Hi", "Hello").tool_call("greet", testing::json!({}));
+//! assert!(!thrifty(&turn, Config(Settings { max_calls: 0 })));
+//! testing::assert_score(&testing::run(&thrifty::EVALUATOR, &turn.clone().config("max_calls", 1))?, 1.0);
+//! let failure = testing::run(&thrifty::EVALUATOR, &turn.config("max_cals", 1)).unwrap_err();
+//! assert_eq!(failure.kind(), "config");
 //! # Ok::<(), evaluator_sdk::Failure>(())
 //! ```
 //!
@@ -150,12 +234,74 @@
 //! # assert!(evaluator_sdk::testing::run(&judged::EVALUATOR, &evaluator_sdk::testing::input("judged")).is_ok());
 //! ```
 //!
+//! # Several evaluators in one program
+//!
+//! [`run_any`] serves several evaluators. The name in the host's configuration chooses one of them, or the argument
+//! `--evaluator NAME`.
+//!
+//! ```
+//! use evaluator_sdk::{Invocations, evaluator, run_any};
+//!
+//! /// Passes if every turn has an answer.
+//! #[evaluator]
+//! fn answered(turns: Invocations<'_>) -> bool {
+//!     !turns.is_empty() && turns.iter().all(|turn| turn.final_response.is_some())
+//! }
+//!
+//! /// Passes if the conversation has at most five turns.
+//! #[evaluator]
+//! fn short(turns: Invocations<'_>) -> bool {
+//!     (1..=5).contains(&turns.len())
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//! #   if true { return std::process::ExitCode::SUCCESS; }
+//!     run_any(&[answered::EVALUATOR, short::EVALUATOR])
+//! }
+//! ```
+//!
 //! # The program
 //!
-//! Without arguments the program evaluates one document. With `--stream` it evaluates one document per line, in one process,
-//! which takes microseconds per document; hosts choose the form. `--describe` prints the evaluators of the program as JSON.
-//! [`run_any`] serves several evaluators in one program. See [`program`] for all forms and rules, and [`exit`] for the exit
-//! codes.
+//! Without arguments the program reads one document and writes one answer. `--describe` prints the evaluators of the program
+//! as JSON, with the schemas of their settings. Standard output carries answers only: whatever else is printed goes to
+//! standard error. See [`program`] for all forms and rules, and [`exit`] for the exit codes.
+//!
+//! ```
+//! use evaluator_sdk::{EvalInput, evaluator, testing};
+//!
+//! #[evaluator]
+//! fn brief(input: &EvalInput) -> bool {
+//!     input.invocations.iter().all(|turn| turn.final_response.as_ref().is_some_and(|text| text.len() < 80))
+//! }
+//!
+//! // What the program reads from standard input, and the result that it writes to standard output.
+//! let document = r#"{"metric_name": "brief", "invocations": [{"final_response": "Hello!"}]}"#;
+//! testing::assert_score(&testing::run_json(&brief::EVALUATOR, document)?, 1.0);
+//! # Ok::<(), evaluator_sdk::Failure>(())
+//! ```
+//!
+//! # Streaming
+//!
+//! With `--stream` the program evaluates one document per line in one process. Hosts choose the form; the function is the
+//! same. Data that is expensive to create is created once per process:
+//!
+//! ```
+//! use std::{collections::HashSet, sync::LazyLock};
+//! use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator};
+//!
+//! static RUDE: LazyLock<HashSet<&str>> = LazyLock::new(|| "idiot stupid".split(' ').collect());
+//!
+//! /// Scores the share of answers without a rude word.
+//! #[evaluator]
+//! fn polite(input: &EvalInput) -> EvalResult {
+//!     // A turn without an answer has no score.
+//!     EvalResult::mean_of(input.invocations.iter().map(|turn| {
+//!         let answer = turn.final_response.as_ref()?;
+//!         Some(Score::from(!answer.split_whitespace().any(|word| RUDE.contains(word))))
+//!     }))
+//! }
+//! # assert_eq!(polite(&evaluator_sdk::testing::input("polite").turn("Hi", "Hello")).score, Score::ONE);
+//! ```
 //!
 //! # Contracts
 //!
@@ -182,6 +328,26 @@
 //!
 //! Hosts may offer evaluators a model. With the feature `target`, an evaluator can take a `TargetClient`, which sends
 //! questions to this model. A `Judge` is a prompt whose answer is checked: see the module `target`.
+//!
+#![cfg_attr(feature = "target", doc = "```")]
+#![cfg_attr(not(feature = "target"), doc = "```ignore")]
+//! use evaluator_sdk::{EvalInput, EvalResult, Score, evaluator, testing};
+//! use evaluator_sdk::target::{TargetClient, TargetError};
+//!
+//! /// Passes if the model finds the last question polite. Not evaluated without a model.
+//! #[evaluator]
+//! fn polite(input: &EvalInput, model: Option<TargetClient>) -> Result<EvalResult, TargetError> {
+//!     let Some(model) = model else { return Ok(EvalResult::not_evaluated("there is no model to ask")) };
+//!     let question = input.invocations.last().map_or("", |turn| &turn.user_content);
+//!     let reply = model.invoke(format!("Is this polite? Reply yes or no: {question}"))?;
+//!     Ok(EvalResult::new(Score::from(reply.text()? == "yes")))
+//! }
+//!
+//! let model = testing::target().answer("yes");
+//! let result = polite(&testing::input("polite").turn("Please?", "Sure."), Some(model.client()))?;
+//! testing::assert_score(&result, 1.0);
+//! # Ok::<(), TargetError>(())
+//! ```
 //!
 //! # Features
 //!

@@ -31,7 +31,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("judges", &["json", "document", "metrics", "models"]),
     ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
-    ("evals", &["protocol", "json", "document", "traces", "metrics", "launch", "models", "hosts"]),
+    (
+        "evals",
+        &[
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
+            "hosts",
+        ],
+    ),
     (
         "host",
         &[
@@ -48,9 +54,23 @@ const CRATES: &[(&str, &[&str])] = &[
     // Tests may use everything.
     (
         "tests",
-        &["protocol", "sdk", "json", "traces", "launch", "hosts", "host", "cli", "test-support"],
+        &[
+            "protocol",
+            "sdk",
+            "json",
+            "traces",
+            "sandbox",
+            "launch",
+            "hosts",
+            "host",
+            "cli",
+            "test-support",
+        ],
     ),
-    ("fuzz", &["protocol", "json", "traces", "launch", "models", "hosts", "evals", "host"]),
+    (
+        "fuzz",
+        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "evals", "host"],
+    ),
 ];
 
 /// Crates that are published: all of their sources are held to the limits below.

@@ -18,7 +18,7 @@ pub(super) fn check(
 ) -> Result<u8, u8> {
     let file = discovery::required(file, "name the configuration")?;
     if eval_file::is_eval_file(&file) {
-        return eval_file::check(&file);
+        return eval_file::check(&file, &runner);
     }
     let config = load_config(Some(&file), &runner)?;
     let runnable = open_session(&config, verbose, &runner);

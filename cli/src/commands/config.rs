@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use evaluator_host::{
-    config::{Config, Known},
+    config::{Config, Known, schema_line},
     hosts::Mismatch,
     manifest::{self, LoadedManifest},
     metric::{Metric, Metrics},
@@ -25,10 +25,10 @@ use crate::{
 /// Time limit for asking a program for the evaluators in it.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Prints an entry for `evaluators:` with all settings and their defaults; an entry for each evaluator of a program.
+/// Prints a configuration: an entry for `evaluators:` with all settings and their defaults; an entry for each evaluator of a program.
 pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
     let entries = entries(&args.evaluator, &args.places, verbose, runner).map_err(unusable)?;
-    Ok(print(&entries, exit::OK))
+    Ok(print(&(schema_line() + &entries), exit::OK))
 }
 
 fn entries(

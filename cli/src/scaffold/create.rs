@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evaluator_host::{config::schema_line, runtime::sdk};
 use glob::{MatchOptions, Pattern};
 use toml_edit::{DocumentMut, Item};
 
@@ -35,33 +36,64 @@ pub fn render(request: &Request, sdk: &SdkSource) -> Result<Created, ScaffoldErr
         return Err(ScaffoldError(format!("{parent} {problem}")));
     }
     let workspace = claiming_workspace(&directory);
-    let files = write(request, sdk, &directory, workspace.is_some()).map_err(|error| {
-        ScaffoldError(format!("cannot create {}: {error}", directory.display()))
-    })?;
-    Ok(Created { directory, files, request: request.clone(), sdk: sdk.clone(), workspace })
+    let cannot = |path: &Path, error: io::Error| {
+        ScaffoldError(format!("cannot create {}: {error}", path.display()))
+    };
+    let mut created = Created {
+        files: Vec::new(),
+        request: request.clone(),
+        sdk: sdk.clone(),
+        workspace,
+        directory: directory.clone(),
+    };
+    // Members of a workspace share one copy, because a workspace cannot have two packages of the same name.
+    if let (Some(copy), Some(_)) = (created.sdk_copy(), &created.workspace)
+        && !copy.is_dir()
+    {
+        write_shared_copy(&copy).map_err(|error| cannot(&copy, error))?;
+    }
+    created.files = write(&created).map_err(|error| cannot(&directory, error))?;
+    Ok(created)
 }
 
 /// Start of the part of a template's manifest that only the root of a workspace may have.
 const ROOT_ONLY: &str = "\n[profile.dev]\n";
 
-fn write(
-    request: &Request,
-    sdk: &SdkSource,
-    directory: &Path,
-    is_member: bool,
-) -> io::Result<Vec<PathBuf>> {
+/// Copy of the SDK below the directory of a package or of its workspace.
+const SDK_COPY: &str = "vendor/evaluator-sdk";
+
+/// Last line of the manifest of a package that has a copy of the SDK, which is not a member of its workspace.
+const EXCLUDE_COPY: &str = "exclude = [\"vendor\"]\n";
+
+fn write_shared_copy(copy: &Path) -> io::Result<()> {
+    copy.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let partial = PartialDirectory::create(copy)?;
+    sdk::write_copy(&partial.path)?;
+    partial.rename(copy)
+}
+
+fn write(created: &Created) -> io::Result<Vec<PathBuf>> {
+    let Created { request, directory, .. } = created;
+    let is_member = created.workspace.is_some();
     let partial = PartialDirectory::create(directory)?;
+    let has_copy = created.sdk_copy().is_some();
+    if has_copy && !is_member {
+        sdk::write_copy(&partial.path.join(SDK_COPY))?;
+    }
+    let sdk = created.sdk_to_toml();
     let mut files = Vec::new();
     for file in request.template.files() {
-        let name = request.fill(file.name, sdk);
+        let name = request.fill(file.name, &sdk);
         let name = name.strip_suffix(".tmpl").unwrap_or(&name);
         let path = partial.path.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        let mut text = request.fill(file.text, sdk);
-        if is_member && name == "Cargo.toml" {
-            text.truncate(text.find(ROOT_ONLY).unwrap_or(text.len()));
+        let mut text = request.fill(file.text, &sdk);
+        match (name, is_member) {
+            ("Cargo.toml", true) => text.truncate(text.find(ROOT_ONLY).unwrap_or(text.len())),
+            ("Cargo.toml", false) if has_copy => text += EXCLUDE_COPY,
+            _ => {}
         }
         fs::write(path, text)?;
         files.push(PathBuf::from(name));
@@ -148,14 +180,15 @@ impl Created {
     #[must_use]
     pub fn entrypoint(&self) -> PathBuf {
         let entrypoint = self.request.template.entrypoint();
-        self.directory.join(self.request.fill(&entrypoint, &self.sdk))
+        self.directory.join(self.request.fill(&entrypoint, ""))
     }
 
     /// A configuration that runs the evaluator, with paths relative to the working directory.
     #[must_use]
     pub fn config(&self) -> String {
         format!(
-            "evaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.8\n{}",
+            "{}evaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.8\n{}",
+            schema_line(),
             self.request.name.identifier(),
             yaml_path(&self.entrypoint()),
             self.request.template.settings()
@@ -166,6 +199,27 @@ impl Created {
     fn sdk(&self) -> Option<&SdkSource> {
         (self.request.template.language() == Language::Rust).then_some(&self.sdk)
     }
+
+    /// Directory of the copy of the SDK; `None` if the package does not use one.
+    fn sdk_copy(&self) -> Option<PathBuf> {
+        let root = match &self.workspace {
+            Some(manifest) => manifest.parent()?,
+            None => &self.directory,
+        };
+        (self.sdk()? == &SdkSource::Copy).then(|| root.join(SDK_COPY))
+    }
+
+    /// Formats the key and value of the dependency. A path is relative, so that the package can be moved.
+    fn sdk_to_toml(&self) -> String {
+        if let SdkSource::Version(version) = &self.sdk {
+            return format!("version = \"{version}\"");
+        }
+        let root = self.workspace.as_deref().and_then(Path::parent);
+        let directory = std::path::absolute(&self.directory).unwrap_or_default();
+        let below = root.and_then(|root| directory.strip_prefix(root).ok());
+        let up = "../".repeat(below.map_or(0, |below| below.components().count()));
+        format!("path = \"{up}{SDK_COPY}/{}\"", sdk::PACKAGE)
+    }
 }
 
 impl fmt::Display for Created {
@@ -175,21 +229,19 @@ impl fmt::Display for Created {
             writeln!(f, "    {}", file.display())?;
         }
         if let Some(sdk) = self.sdk() {
-            let (used, other) = match sdk {
-                SdkSource::Path(path) => (
-                    format!("the evaluator-sdk of this checkout, {path}"),
-                    format!(
-                        "the published one, write `{}` instead of its `path`",
-                        SdkSource::of_the_registry().to_toml()
-                    ),
-                ),
-                SdkSource::Version(version) => (
-                    format!("evaluator-sdk {version} from the registry"),
-                    "a checkout of it, write `path = \"...\"` instead of its `version`".to_owned(),
-                ),
-            };
-            let manifest = self.directory.join("Cargo.toml");
-            writeln!(f, "\nIt uses {used}.\nFor {other} in {}.", manifest.display())?;
+            let version = env!("CARGO_PKG_VERSION");
+            match (sdk, self.sdk_copy()) {
+                (SdkSource::Version(version), _) => {
+                    writeln!(f, "\nIt uses evaluator-sdk {version} from the registry.")?;
+                }
+                (SdkSource::Copy, copy) => writeln!(
+                    f,
+                    "\nIt uses a copy of evaluator-sdk {version}: keep {} with it, also under version control.\n\
+                     To use a published one, write `version = \"{version}\"` instead of its `path` in {}.",
+                    copy.unwrap_or_default().display(),
+                    self.directory.join("Cargo.toml").display()
+                )?,
+            }
             if let Some(workspace) = &self.workspace {
                 writeln!(f, "It is a member of the workspace {}.", workspace.display())?;
             }
@@ -370,18 +422,44 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_copy_of_the_sdk_moves_with_the_package_and_is_shared_in_a_workspace() {
+        let scratch = Scratch::new();
+        let manifest = "[workspace]\nmembers = [\"crates/*\"]\n";
+        fs::write(scratch.0.join("Cargo.toml"), manifest).unwrap();
+        fs::create_dir(scratch.0.join("crates")).unwrap();
+        for (name, path, root) in [
+            ("alone", "vendor/evaluator-sdk/sdk", "alone"),
+            ("crates/one", "../../vendor/evaluator-sdk/sdk", ""),
+            ("crates/two", "../../vendor/evaluator-sdk/sdk", ""),
+        ] {
+            let request = Request::new(&scratch.0.join(name), None, None).unwrap();
+            let created = render(&request, &SdkSource::Copy).unwrap();
+
+            let text = fs::read_to_string(scratch.0.join(name).join("Cargo.toml")).unwrap();
+            let document: DocumentMut = text.parse().unwrap();
+            assert_eq!(document["dependencies"]["evaluator-sdk"]["path"].as_str(), Some(path));
+            let exclude = document.get("workspace").and_then(|it| it.get("exclude")).is_some();
+            assert_eq!(exclude, name == "alone", "{text}");
+            let copy = scratch.0.join(root).join("vendor/evaluator-sdk");
+            assert_eq!(created.sdk_copy().unwrap(), copy);
+            assert!(copy.join("sdk/src/lib.rs").is_file());
+        }
+        assert_eq!(scratch.names(), ["Cargo.toml", "alone", "crates", "vendor"]);
+    }
+
     fn created(target: &str, template: Option<Template>, sdk: &SdkSource) -> Created {
         let request = Request::new(Path::new(target), None, template).unwrap();
         let files = request.template.files().iter();
         let files =
-            files.map(|file| request.fill(file.name, sdk).replace(".tmpl", "").into()).collect();
+            files.map(|file| request.fill(file.name, "").replace(".tmpl", "").into()).collect();
         let directory = Path::new(target).with_extension("");
         Created { directory, files, request, sdk: sdk.clone(), workspace: None }
     }
 
     #[test]
     fn says_what_is_there_and_what_is_next() {
-        let text = created("my-check", None, &SdkSource::Path("/src/sdk".to_owned())).to_string();
+        let text = created("my-check", None, &SdkSource::Copy).to_string();
         assert_eq!(
             text,
             "created my-check
@@ -391,8 +469,8 @@ mod tests {
     README.md
     .gitignore
 
-It uses the evaluator-sdk of this checkout, /src/sdk.
-For the published one, write `version = \"0.1.0\"` instead of its `path` in my-check/Cargo.toml.
+It uses a copy of evaluator-sdk 0.1.0: keep my-check/vendor/evaluator-sdk with it, also under version control.
+To use a published one, write `version = \"0.1.0\"` instead of its `path` in my-check/Cargo.toml.
 
 Test it:
 
@@ -400,6 +478,7 @@ Test it:
 
 To run it over recorded traces, write this to eval_config.yaml here:
 
+    # yaml-language-server: $schema=https://github.com/evaluator-rs/evaluator/raw/main/docs/schema/eval_config.json
     evaluators:
       - name: my_check
         type: code

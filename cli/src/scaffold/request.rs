@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
+use evaluator_host::runtime::sdk;
 
 use super::{Language, Name, Template};
 
@@ -53,10 +54,12 @@ impl Request {
     }
 
     /// Replaces the placeholders in the text of a template.
-    pub(super) fn fill(&self, text: &str, sdk: &SdkSource) -> String {
+    ///
+    /// `sdk` is the key and value of a dependency table, e.g. `version = "0.1.0"`.
+    pub(super) fn fill(&self, text: &str, sdk: &str) -> String {
         text.replace("{{project-name}}", self.name.as_str())
             .replace("{{crate_name}}", &self.name.identifier())
-            .replace("{{sdk}}", &sdk.to_toml())
+            .replace("{{sdk}}", sdk)
     }
 }
 
@@ -91,37 +94,23 @@ fn agree(hints: &[(String, Language)]) -> Result<Option<Language>, ScaffoldError
 /// Source of `evaluator-sdk` for a new Rust package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SdkSource {
-    /// A directory on this machine.
-    Path(String),
+    /// A copy of the sources in this program, which is written next to the package.
+    Copy,
     /// The registry, from this version on.
     Version(String),
 }
 
 impl SdkSource {
-    /// The SDK next to the sources of this program if that checkout still exists; else the version of this program.
+    /// A copy if this program was built in the repository of the SDK; else the version of this program.
     #[must_use]
     pub fn of_this_build() -> Self {
-        let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("sdk"));
-        match sdk.as_deref().and_then(Path::to_str) {
-            Some(sdk) if Path::new(sdk).join("Cargo.toml").is_file() => Self::Path(sdk.to_owned()),
-            _ => Self::of_the_registry(),
-        }
+        if sdk::is_embedded() { Self::Copy } else { Self::of_the_registry() }
     }
 
     /// The published version of this program.
     #[must_use]
     pub fn of_the_registry() -> Self {
         Self::Version(env!("CARGO_PKG_VERSION").to_owned())
-    }
-
-    /// Formats the key and value of a dependency table, e.g. `version = "0.1.0"`.
-    pub(crate) fn to_toml(&self) -> String {
-        let (key, value) = match self {
-            Self::Path(path) => ("path", path),
-            Self::Version(version) => ("version", version),
-        };
-        // A string of JSON is one of TOML, apart from DEL.
-        format!("{key} = {}", serde_json::Value::from(&**value)).replace('\u{7f}', "\\u007f")
     }
 }
 
@@ -198,25 +187,6 @@ mod tests {
             ),
         ] {
             assert_eq!(request(target, None, None).unwrap_err(), expected);
-        }
-    }
-
-    #[test]
-    fn this_build_uses_the_sdk_of_its_checkout() {
-        let SdkSource::Path(path) = SdkSource::of_this_build() else {
-            panic!("built in a checkout")
-        };
-        assert!(Path::new(&path).ends_with("sdk"));
-    }
-
-    #[test]
-    fn paths_are_quoted_for_toml() {
-        for (path, toml) in [
-            ("/home/ada/sdk", r#"path = "/home/ada/sdk""#),
-            (r"C:\ada\sdk", r#"path = "C:\\ada\\sdk""#),
-            ("/a \"b\"\n", r#"path = "/a \"b\"\n""#),
-        ] {
-            assert_eq!(SdkSource::Path(path.to_owned()).to_toml(), toml);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Looking at a configuration without running it.
 #![cfg(unix)]
 
+use std::{env, fs, path::Path};
+
 use crate::support::{self, Directory};
 
 #[test]
@@ -35,6 +37,38 @@ fn everything_that_is_missing_is_named_at_once() {
     }
     directory.file("bad.yaml", "evaluators: [{name: a, type: builtin, treshold: 1}]");
     directory.evaluator(&["check", "bad.yaml"]).exits(2).says("did you mean `threshold`?");
+}
+
+#[test]
+fn a_setting_of_judges_without_an_effect_is_a_warning_that_names_the_metric() {
+    let directory = Directory::new();
+    directory.file("replies.jsonl", "\"<sentence>It is.</sentence>\"\n");
+    let warning =
+        "warning: `swap` has no effect on `hallucinations_v1`, which shows nothing in two orders";
+    let entry = "  - {name: hallucinations_v1, type: builtin";
+    let swap = "judge: {model: 'fake:replies.jsonl', samples: 2, swap: true}";
+    let trace = support::trace("k01_traj_exact");
+    for (config, hint) in [
+        (format!("{swap}\nevaluators:\n{entry}}}\n"), Some("`judge: {swap: false}` in its entry")),
+        (format!("evaluators:\n{entry}, {swap}}}\n"), Some("leave it out")),
+        (format!("{swap}\nevaluators:\n{entry}, judge: {{swap: false}}}}\n"), None),
+        (
+            format!("{swap}\nevaluators:\n  - {{name: final_response_match_v2, type: builtin}}\n"),
+            None,
+        ),
+    ] {
+        directory.file("c.yaml", config.as_str());
+        for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
+            let ran = directory.evaluator(args);
+            let shown = [ran.stdout, ran.stderr].concat();
+            assert_eq!(
+                shown.matches(warning).count(),
+                usize::from(hint.is_some()),
+                "{config}: {shown}"
+            );
+            assert!(hint.is_none_or(|hint| shown.contains(hint)), "{config}: {shown}");
+        }
+    }
 }
 
 #[test]
@@ -73,8 +107,25 @@ fn a_configuration_that_cannot_be_run_is_reported_with_its_position_first() {
 }
 
 #[test]
-fn the_schema_is_json() {
+fn the_schema_is_published_where_configurations_refer_to() {
     let directory = Directory::new();
     let ran = directory.evaluator(&["schema"]).exits(0);
-    assert_eq!(ran.json()["required"][0], "evaluators");
+    let schema = ran.json();
+    assert_eq!(schema["required"][0], "evaluators");
+
+    let id = schema["$id"].as_str().unwrap();
+    let line = format!("# yaml-language-server: $schema={id}\n");
+    let entry = directory.evaluator(&["config", "tool_trajectory_avg_score"]).exits(0);
+    assert!(entry.stdout.starts_with(&line), "{}", entry.stdout);
+    let created = directory.evaluator(&["init", "a.py"]).exits(0);
+    assert!(created.stdout.contains(&line), "{}", created.stdout);
+
+    let (_, path) = id.split_once("/raw/main/").unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    if env::var_os("SCHEMA").is_some_and(|it| it == "overwrite") {
+        fs::write(&file, &ran.stdout).unwrap();
+    }
+    let published = fs::read_to_string(&file).unwrap_or_default();
+    let outdated = "is outdated; SCHEMA=overwrite writes it again";
+    assert!(published == ran.stdout, "{path} {outdated}");
 }

@@ -3,7 +3,10 @@
 //! A text is read as the `Date` of V8 reads it: first the ISO format, then a permissive form in which `03/05/2026` is March 5.
 //! Texts that are no dates there may be `D-Mon-YYYY`, or numbers of which the first is the day.
 
+use std::sync::LazyLock;
+
 use jiff::{Timestamp, civil, tz::TimeZone};
+use regress::Regex;
 
 /// Returns the day of a text in the time zone of the system. `formats` like `DD/MM/YYYY` say which number is the day where
 /// JavaScript reads no date.
@@ -46,70 +49,34 @@ impl Moment {
 
 /// Reads the ISO format: a date without a time is in UTC, one with a time and without a zone is local.
 fn iso(text: &str) -> Option<Moment> {
-    let (date, time) = match text.split_once('T') {
-        Some((date, time)) => (date, Some(time)),
-        None => (text, None),
-    };
-    let mut parts = date.split('-');
-    let mut part = |length: usize| match parts.next() {
-        None => Some(None),
-        Some(digits) => fixed(digits, length).map(Some),
-    };
-    let year = part(4)??;
-    let (month, day) = (part(2)?, part(2)?);
-    if parts.next().is_some() {
+    static ISO: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let pattern = r"^([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?(T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?(?:(Z)|([+-])([0-9]{2}):([0-9]{2}))?)?$";
+        Regex::new(pattern).ok()
+    });
+    let found = ISO.as_ref()?.find(text)?;
+    let part = |group: usize| text.get(found.group(group)?);
+    let number = |group: usize| part(group).and_then(|digits| digits.parse::<i64>().ok());
+    let (month, day) = (number(2).unwrap_or(1), number(3).unwrap_or(1));
+    let [hours, minutes, seconds] = [5, 6, 7].map(|group| number(group).unwrap_or_default());
+    let is_end_of_day = (hours, minutes, seconds) == (24, 0, 0);
+    let is_time = (hours < 24 && minutes < 60 && seconds < 60) || is_end_of_day;
+    if !is_time || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let (month, day) = (month.unwrap_or(1), day.unwrap_or(1));
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let (seconds, offset) = match time {
-        None => (0, Some(0)),
-        Some(time) => clock(time)?,
-    };
-    Some(Moment { year, month, day, seconds, offset })
-}
-
-/// Reads `HH:MM[:SS[.fraction]]` with an optional zone.
-fn clock(text: &str) -> Option<(i64, Option<i64>)> {
-    let (time, offset) = if let Some(time) = text.strip_suffix('Z') {
-        (time, Some(0))
-    } else if let Some(at) = text.rfind(['+', '-']) {
-        let (time, zone) = text.split_at(at);
-        let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-        let minutes = fixed(hours, 2)?.checked_mul(60)?.checked_add(fixed(minutes, 2)?)?;
-        (time, Some(if zone.starts_with('-') { minutes.checked_neg()? } else { minutes }))
-    } else {
-        (text, None)
-    };
-    let mut parts = time.split(':');
-    let (hours, minutes) = (fixed(parts.next()?, 2)?, fixed(parts.next()?, 2)?);
-    let seconds = match parts.next() {
-        None => 0,
-        Some(seconds) => {
-            let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
-            if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-                return None;
-            }
-            fixed(whole, 2)?
+    let offset = match (part(4), part(8), part(9)) {
+        (None, ..) | (_, Some(_), _) => Some(0),
+        (_, _, None) => None,
+        (_, _, Some(sign)) => {
+            let minutes = number(10)?.checked_mul(60)?.checked_add(number(11)?)?;
+            Some(if sign == "-" { minutes.checked_neg()? } else { minutes })
         }
     };
-    let is_valid = parts.next().is_none() && minutes < 60 && seconds < 60;
-    let is_end_of_day = hours == 24 && minutes == 0 && seconds == 0;
-    if !is_valid || (hours > 23 && !is_end_of_day) {
-        return None;
-    }
-    Some((of_day(hours, minutes, seconds)?, offset))
+    let seconds = of_day(hours, minutes, seconds)?;
+    Some(Moment { year: number(1)?, month, day, seconds, offset })
 }
 
 fn of_day(hours: i64, minutes: i64, seconds: i64) -> Option<i64> {
     hours.checked_mul(3600)?.checked_add(minutes.checked_mul(60)?)?.checked_add(seconds)
-}
-
-fn fixed(digits: &str, length: usize) -> Option<i64> {
-    let is_number = digits.len() == length && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { digits.parse().ok() } else { None }
 }
 
 /// A part of a text that may be a date.
@@ -129,21 +96,6 @@ enum Token {
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-
-const ZONES: [(&str, i64); 12] = [
-    ("ut", 0),
-    ("utc", 0),
-    ("z", 0),
-    ("gmt", 0),
-    ("est", -5),
-    ("edt", -4),
-    ("cst", -6),
-    ("cdt", -5),
-    ("mst", -7),
-    ("mdt", -6),
-    ("pst", -8),
-    ("pdt", -7),
-];
 
 fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
@@ -180,10 +132,15 @@ fn word(word: &str) -> Token {
     if let Some((month, _)) = month {
         return Token::Month(month);
     }
-    match (word, ZONES.iter().find(|(name, _)| *name == word)) {
-        ("am", _) => Token::Noon(0),
-        ("pm", _) => Token::Noon(12),
-        (_, Some((_, hours))) => Token::Zone(*hours),
+    match word {
+        "am" => Token::Noon(0),
+        "pm" => Token::Noon(12),
+        "ut" | "utc" | "z" | "gmt" => Token::Zone(0),
+        "edt" => Token::Zone(-4),
+        "est" | "cdt" => Token::Zone(-5),
+        "cst" | "mdt" => Token::Zone(-6),
+        "mst" | "pdt" => Token::Zone(-7),
+        "pst" => Token::Zone(-8),
         _ => Token::Word,
     }
 }
@@ -345,12 +302,11 @@ impl Draft {
 /// Reads `n/n/yyyy` and `n-n-yyyy`: the formats say which number is the day, else the one that is greater than 12, else it is
 /// the second.
 fn numbers(text: &str, formats: &[String]) -> Option<civil::Date> {
-    let parts: Vec<&str> = text.split(['/', '-']).collect();
-    let [first, second, year] = parts[..] else { return None };
-    let small = |digits: &str| -> Option<i64> {
-        if (1..=2).contains(&digits.len()) { fixed(digits, digits.len()) } else { None }
-    };
-    let (first, second, year) = (small(first)?, small(second)?, fixed(year, 4)?);
+    static NUMBERS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new("^([0-9]{1,2})[/-]([0-9]{1,2})[/-]([0-9]{4})$").ok());
+    let found = NUMBERS.as_ref()?.find(text)?;
+    let part = |group: usize| text.get(found.group(group)?)?.parse::<i16>().ok();
+    let (first, second, year) = (part(1)?, part(2)?, part(3)?);
     let order = formats.iter().find_map(|format| {
         let format = format.to_ascii_uppercase();
         let (day, month) = (format.find('D')?, format.find('M')?);
@@ -359,7 +315,7 @@ fn numbers(text: &str, formats: &[String]) -> Option<civil::Date> {
     let day_first = order.unwrap_or(first > 12);
     let (day, month) = if day_first { (first, second) } else { (second, first) };
     let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
-    civil::Date::new(i16::try_from(year).ok()?, month, day).ok()
+    civil::Date::new(year, month, day).ok()
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Fields of an answer that is JSON.
 
+use std::sync::LazyLock;
+
 use evaluator_json::Value;
+use regress::Regex;
 
 use super::{Row, Score, dates};
 use crate::{
-    json_text::{compact, embedded, equal},
+    json_text::{self, compact, embedded, equal, trim},
     model::{Comparison, FieldAccuracy, Message},
 };
 
@@ -24,8 +27,7 @@ pub fn grade(
         );
     };
     let Some(actual) = embedded(answer) else {
-        let rows = vec![Row::new("the answer holds a JSON object", false)];
-        return Ok(Score { rows, ..Score::default() });
+        return Ok(Score::of(false, vec![Row::new("the answer holds a JSON object", false)]));
     };
     let (mut rows, mut sum, mut total) = (Vec::new(), 0.0, 0.0);
     for field in &accuracy.fields {
@@ -43,12 +45,10 @@ pub fn grade(
         sum += if passed { weight } else { 0.0 };
         total += weight;
     }
-    let score = match accuracy.all_or_nothing {
-        true => f64::from(u8::from(rows.iter().all(|row| row.passed))),
-        false if total > 0.0 => sum / total,
-        false => 0.0,
-    };
-    Ok(Score { score, rows, reason: None })
+    Ok(match accuracy.all_or_nothing {
+        true => Score::of(rows.iter().all(|row| row.passed), rows),
+        false => Score::new(if total > 0.0 { sum / total } else { 0.0 }, rows),
+    })
 }
 
 /// Returns the object in the last message of the assistant that is one, or has one in its text.
@@ -63,12 +63,8 @@ fn gold(expected: &[Message]) -> Option<Value> {
 
 /// Returns the value at a path such as `a.b[0].c` or `a.b.0.c`; `None` if it is absent.
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    let mut steps =
-        path.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|it| !it.is_empty());
-    steps.try_fold(value, |value, step| match value {
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        other => other.get(step),
-    })
+    let steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']'));
+    json_text::at(value, steps.filter(|step| !step.is_empty()))
 }
 
 fn is_match(comparison: &Comparison, expected: &Value, actual: &Value) -> bool {
@@ -102,36 +98,10 @@ fn number(value: &Value) -> Option<f64> {
 
 /// Reads the longest number at the start of a text, as JavaScript's `parseFloat` does.
 fn parse_float(text: &str) -> Option<f64> {
-    let text = crate::json_text::trim(text);
-    let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        bytes
-            .get(from..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count()
-    };
-    let sign = usize::from(matches!(bytes.first(), Some(b'+' | b'-')));
-    let whole = digits(sign);
-    let mut end = sign + whole;
-    if bytes.get(end) == Some(&b'.') {
-        let fraction = digits(end + 1);
-        if whole + fraction == 0 {
-            return None;
-        }
-        end += 1 + fraction;
-    } else if whole == 0 {
-        return None;
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let exponent = digits(end + 1 + sign);
-        if exponent > 0 {
-            end += 1 + sign + exponent;
-        }
-    }
-    text.get(..end)?.parse().ok()
+    static NUMBER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?").ok());
+    let text = trim(text);
+    text.get(NUMBER.as_ref()?.find(text)?.range())?.parse().ok()
 }
 
 #[cfg(test)]

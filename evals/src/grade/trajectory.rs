@@ -4,7 +4,7 @@ use evaluator_json::{Object, Value};
 
 use super::{Row, Score, share};
 use crate::{
-    json_text::equal,
+    json_text::{at, equal},
     model::{ArgsMatch, ExpectedCall, Trajectory, TrajectoryMode},
     output::{Output, ToolCall},
 };
@@ -13,12 +13,13 @@ use crate::{
 #[must_use]
 pub fn grade(trajectory: &Trajectory, output: &Output) -> Score {
     let calls: Vec<ToolCall<'_>> = output.tool_calls().collect();
-    let mut score = match &trajectory.mode {
-        TrajectoryMode::AnyOrder(minimums) => at_least(minimums, &calls),
-        TrajectoryMode::InOrder(expected) => found(expected, &in_order(expected, &calls), &calls),
-        TrajectoryMode::Exact(expected) => found(expected, &by_position(expected, &calls), &calls),
-        TrajectoryMode::Superset(expected) => found(expected, &each_once(expected, &calls), &calls),
-        TrajectoryMode::Subset(expected) => allowed(expected, &calls),
+    let expected = &*trajectory.expected;
+    let mut score = match trajectory.mode {
+        TrajectoryMode::AnyOrder => at_least(&trajectory.minimums, &calls),
+        TrajectoryMode::InOrder => found(expected, &in_order(expected, &calls), &calls),
+        TrajectoryMode::Exact => found(expected, &by_position(expected, &calls), &calls),
+        TrajectoryMode::Superset => found(expected, &each_once(expected, &calls), &calls),
+        TrajectoryMode::Subset => allowed(expected, &calls),
     };
     score.reason = trajectory.default_args.map(|default| {
         format!("arguments are compared as `args_match: {default}`, the default of the file")
@@ -38,7 +39,7 @@ fn at_least(minimums: &[(String, u64)], calls: &[ToolCall<'_>]) -> Score {
 fn of_rows(rows: Vec<Row>) -> Score {
     let passed = rows.iter().filter(|row| row.passed).count();
     let score = if rows.is_empty() { 1.0 } else { share(passed, rows.len()) };
-    Score { score, rows, reason: None }
+    Score::new(score, rows)
 }
 
 /// Result of looking for an expected call: the index of the call of that name, and whether its arguments are the expected
@@ -140,17 +141,10 @@ fn is_match(item: &ExpectedCall, call: &ToolCall<'_>) -> bool {
         ArgsMatch::Subset => within(actual, expected),
         ArgsMatch::Ignore => true,
         ArgsMatch::Fields(fields) => fields.iter().all(|path| {
-            let Some(expected) = at(expected, path) else { return true };
-            at(actual, path).is_some_and(|actual| equal(expected, actual))
+            let Some(expected) = at(expected, path.split('.')) else { return true };
+            at(actual, path.split('.')).is_some_and(|actual| equal(expected, actual))
         }),
     }
-}
-
-fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    path.split('.').try_fold(value, |value, step| match value {
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        other => other.get(step),
-    })
 }
 
 #[cfg(test)]
@@ -166,7 +160,15 @@ mod tests {
         }
     }
 
-    fn score(mode: TrajectoryMode) -> f64 {
+    fn score(mode: TrajectoryMode, expected: Vec<ExpectedCall>) -> f64 {
+        scored(mode, expected, Vec::new())
+    }
+
+    fn scored(
+        mode: TrajectoryMode,
+        expected: Vec<ExpectedCall>,
+        minimums: Vec<(String, u64)>,
+    ) -> f64 {
         let output = Output::read(
             r#"{"output": [{"role": "assistant", "tool_calls": [
                 {"tool": "search", "input": {"q": "paris", "limit": 5}, "duration_ms": 100},
@@ -174,20 +176,20 @@ mod tests {
                 {"tool": "search", "input": {"q": "france"}},
                 {"tool": "done", "input": {}}]}]}"#,
         );
-        grade(&Trajectory { mode, default_args: None }, &output).score
+        grade(&Trajectory { mode, minimums, expected, default_args: None }, &output).score
     }
 
     #[test]
     fn the_first_call_of_a_name_decides_in_order() {
         use TrajectoryMode::InOrder;
         let france = call("search", Some(r#"{"q": "france"}"#), None);
-        assert_eq!(score(InOrder(vec![france.clone()])), 0.0);
+        assert_eq!(score(InOrder, vec![france.clone()]), 0.0);
         // The first search is used up; the second item finds the second one.
-        assert_eq!(score(InOrder(vec![france.clone(), france])), 0.5);
+        assert_eq!(score(InOrder, vec![france.clone(), france]), 0.5);
         let nothing =
             vec![call("fetch", None, None), call("none", None, None), call("done", None, None)];
-        assert_eq!(score(InOrder(nothing)), 1.0 / 3.0);
-        assert_eq!(score(InOrder(Vec::new())), 1.0);
+        assert_eq!(score(InOrder, nothing), 1.0 / 3.0);
+        assert_eq!(score(InOrder, Vec::new()), 1.0);
     }
 
     #[test]
@@ -197,20 +199,23 @@ mod tests {
         let slow = call("fetch", None, Some(100.0));
         let unmeasured = call("done", None, Some(1.0));
         let missing = call("none", None, Some(1.0));
-        assert_eq!(score(Superset(vec![within.clone()])), 1.0);
-        assert_eq!(score(Superset(vec![slow])), 0.5);
-        assert_eq!(score(Superset(vec![unmeasured])), 1.0);
-        assert_eq!(score(Superset(vec![within, missing])), 0.5);
+        assert_eq!(score(Superset, vec![within.clone()]), 1.0);
+        assert_eq!(score(Superset, vec![slow]), 0.5);
+        assert_eq!(score(Superset, vec![unmeasured]), 1.0);
+        assert_eq!(score(Superset, vec![within, missing]), 0.5);
     }
 
     #[test]
     fn positions_and_extra_calls() {
         use TrajectoryMode::{AnyOrder, Exact, Subset};
-        assert_eq!(score(Exact(vec![call("search", None, None), call("done", None, None)])), 0.5);
-        assert_eq!(score(Exact(vec![call("search", None, None)])), 1.0);
-        assert_eq!(score(AnyOrder(vec![("search".to_owned(), 2), ("done".to_owned(), 2)])), 0.5);
-        assert_eq!(score(AnyOrder(Vec::new())), 1.0);
-        assert_eq!(score(Subset(Vec::new())), 0.0);
-        assert_eq!(score(Subset(vec![call("search", None, None)])), 0.5);
+        assert_eq!(score(Exact, vec![call("search", None, None), call("done", None, None)]), 0.5);
+        assert_eq!(score(Exact, vec![call("search", None, None)]), 1.0);
+        assert_eq!(
+            scored(AnyOrder, Vec::new(), vec![("search".to_owned(), 2), ("done".to_owned(), 2)]),
+            0.5
+        );
+        assert_eq!(score(AnyOrder, Vec::new()), 1.0);
+        assert_eq!(score(Subset, Vec::new()), 0.0);
+        assert_eq!(score(Subset, vec![call("search", None, None)]), 0.5);
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use evaluator_json::Value;
 use evaluator_traces::{
-    conversation::{Conversation, GroupBy, ToolCall, Turn, TurnPart, extract},
+    conversation::{Conversation, GroupBy, ToolCall, Turn, TurnPart, Usage, extract},
     trace::{TraceFormats, load_file},
 };
 
@@ -48,12 +48,12 @@ fn output(conversation: &Conversation) -> Result<Output, String> {
     let calls = || conversation.turns.iter().flat_map(|turn| &turn.llm_calls);
     let usages: Vec<_> = calls().filter_map(|call| call.usage).collect();
     #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 tokens")]
-    let sum = |number: &dyn Fn(usize) -> i64| {
-        (0..usages.len()).map(number).fold(0, i64::saturating_add).max(0) as f64
+    let sum = |tokens: fn(&Usage) -> i64| {
+        usages.iter().map(tokens).fold(0, i64::saturating_add).max(0) as f64
     };
     let usage = TokenUsage {
-        input: sum(&|index| usages.get(index).map_or(0, |usage| usage.input_tokens)),
-        output: sum(&|index| usages.get(index).map_or(0, |usage| usage.output_tokens)),
+        input: sum(|it| it.input_tokens),
+        output: sum(|it| it.output_tokens),
         cached: None,
     };
     let took =

@@ -1,17 +1,17 @@
 //! A test.
 
 use evaluator_document::{Field, Fields, Node, NodeKind};
-use evaluator_metrics::judge::scheme::{Item, Scheme};
+use evaluator_metrics::judge::scheme::Scheme;
 
 use super::{
     Reader, judge,
     list::{self, Place},
     message,
-    values::{any_text, first, flag, fraction},
+    values::{any_text, first, flag, fraction, whole},
 };
 use crate::{
     files::Opened,
-    model::{Check, Evaluator, Gate, Judge, Message, Position, Test},
+    model::{Evaluator, Judge, Message, Test},
     references,
 };
 
@@ -28,7 +28,7 @@ pub(super) struct Defaults {
 const WITH_VARIABLES: [&str; 6] =
     ["criteria", "expected_outcome", "outcome", "input", "input_files", "expected_output"];
 
-/// Lists of evaluators of a test in the order of precedence.
+/// Lists of evaluators in the order of precedence.
 const LISTS: [&str; 3] = ["assertions", "assert", "evaluators"];
 
 /// Reads a test. `None` after a problem. `name` is the id of a test without one.
@@ -46,36 +46,35 @@ pub(super) fn read(
     fields.null_is_absent();
     out_of_scope(&mut fields);
     let id = id(reader, &mut fields, opened, name);
-    let threshold = execution_of(&mut fields);
-    let own = execution_list(reader, &mut fields, threshold.as_ref(), opened);
-    let threshold = threshold.map_or(Some(Execution::default()), |execution| execution.read);
-    let rubrics = fields.take("rubrics").map(|list| judge::rubrics_of(&list));
-    let (criteria, input, expected) = texts(reader, &mut fields, defaults);
-    let metadata = fields.take("metadata").map(|field| judge::metadata(&field));
+    let execution =
+        fields.take("execution").map(|field| Execution::read(&field, false)).unwrap_or_default();
+    let own = own_list(reader, &mut fields, execution.list, opened);
+    let rubrics = fields.take("rubrics");
+    let metadata = fields.take("metadata").and_then(|field| judge::metadata(&field));
     for key in ["vars", "conversation_id", "dataset", "description", "tags", "note"] {
         fields.take(key);
     }
     let has_something = own.is_some() || rubrics.is_some() || defaults.evaluators.is_some();
-    required(reader, &fields, &criteria, &expected, has_something);
+    let (criteria, input, expected) = texts(reader, &mut fields, defaults, has_something);
     fields.finish();
     let position = opened.position(&node);
-    let execution = threshold?;
-    let suite = defaults.evaluators.as_ref().filter(|_| !execution.skips_defaults);
-    let evaluators = evaluators(reader, own, rubrics, suite, &position)?;
-    Some(Test {
-        id: id?,
-        position,
-        input: input?,
-        expected: expected?,
-        criteria: criteria?.unwrap_or_default(),
-        evaluators,
-        threshold: execution.threshold,
-        target: execution.target,
-        metadata: match metadata {
-            Some(metadata) => Some(metadata?),
-            None => None,
-        },
-    })
+    let judge =
+        |name: &str, kind: &str, scheme| Evaluator::judged(name, kind, position.clone(), scheme);
+    let rubrics = rubrics.and_then(|list| judge::rubrics_of(&list)).map(|items| {
+        let name = if reader.is_v2() { "rubric" } else { "rubrics" };
+        judge(name, "rubrics", Scheme::Rubrics(items))
+    });
+    // In AgentV 2 a list of the test replaces that of the suite.
+    let is_replaced = execution.skips_defaults || (own.is_some() && reader.is_v2());
+    let suite = defaults.evaluators.iter().flatten().filter(|_| !is_replaced).cloned();
+    let own = own.into_iter().flatten();
+    let mut evaluators: Vec<Evaluator> = rubrics.into_iter().chain(own).chain(suite).collect();
+    if evaluators.is_empty() {
+        evaluators.push(judge("llm-grader", "llm-grader", Judge::NUMBER));
+    }
+    let Execution { threshold, target, .. } = execution;
+    let id = id?;
+    Some(Test { id, position, input, expected, criteria, evaluators, threshold, target, metadata })
 }
 
 fn substitute(reader: &Reader<'_>, node: &mut Node) {
@@ -124,10 +123,8 @@ fn id(
             return None;
         }
     };
-    let position = match node {
-        Some(node) => opened.position(node),
-        None => Position { file: opened.file.to_owned(), line: 1, column: 1 },
-    };
+    let position =
+        node.map_or_else(|| format!("{}:1:1", opened.file.display()), |node| opened.position(node));
     if let Some(earlier) = reader.ids.borrow_mut().insert(id.clone(), position) {
         let message = format!("the id `{id}` is given twice, first at {earlier}");
         match node {
@@ -139,57 +136,48 @@ fn id(
     Some(id)
 }
 
-/// Keys of `execution` of a test.
-#[derive(Clone, Debug, Default)]
-struct Execution {
-    threshold: Option<f64>,
+/// Keys of `execution` of a test or of the suite.
+#[derive(Default)]
+pub(super) struct Execution<'n> {
+    pub(super) threshold: Option<f64>,
+    pub(super) target: Option<String>,
+    pub(super) list: Option<Field<'n>>,
     skips_defaults: bool,
-    target: Option<String>,
 }
 
-/// `execution` of a test, with its list of evaluators.
-struct Executed<'n> {
-    read: Option<Execution>,
-    list: Option<Field<'n>>,
+impl<'n> Execution<'n> {
+    pub(super) fn read(field: &Field<'n>, is_suite: bool) -> Self {
+        let Some(mut fields) = field.fields("this `execution`") else { return Self::default() };
+        fields.null_is_absent();
+        let list = first(&mut fields, &LISTS);
+        let threshold = fields.take("threshold").and_then(|field| fraction(&field));
+        let skips = first(&mut fields, &["skip_defaults", "skipDefaults"]);
+        let skips_defaults = skips.and_then(|field| flag(&field)).unwrap_or_default();
+        let target = fields.take("target").and_then(|field| field.sentence());
+        let message = "several targets are not supported";
+        fields.refuse("targets", message, "name one with `target` or --target");
+        if is_suite {
+            for key in ["trials", "budget_usd", "total_budget_usd"] {
+                fields.refuse(key, format!("`{key}` is not supported"), "remove it");
+            }
+            fields.take("workers").and_then(|field| whole(&field, 1..=1000));
+            if let Some(field) = skips.filter(|_| skips_defaults) {
+                let message = format!("`{}` has no effect outside of a test", field.key);
+                field.problems.warn(field.node.span, message);
+            }
+        }
+        fields.finish();
+        Self { threshold, skips_defaults, target, list }
+    }
 }
 
-fn execution_of<'n>(fields: &mut Fields<'n>) -> Option<Executed<'n>> {
-    let execution = fields.take("execution")?;
-    let Some(mut inner) = execution.fields("this `execution`") else {
-        return Some(Executed { read: None, list: None });
-    };
-    inner.null_is_absent();
-    let list = first(&mut inner, &LISTS);
-    let threshold = inner.take("threshold").map(|field| fraction(&field));
-    let skips = first(&mut inner, &["skip_defaults", "skipDefaults"]).map(|field| flag(&field));
-    let target = inner.take("target").map(|field| field.sentence());
-    inner.refuse("targets", "several targets per test are not supported", "name one with `target`");
-    inner.finish();
-    let read = || {
-        Some(Execution {
-            threshold: match threshold {
-                Some(threshold) => Some(threshold?),
-                None => None,
-            },
-            skips_defaults: skips.unwrap_or(Some(false))?,
-            target: match target {
-                Some(target) => Some(target?),
-                None => None,
-            },
-        })
-    };
-    Some(Executed { read: read(), list })
-}
-
-/// Reads the list of evaluators of a test. The outer `None`: there is none; the inner one: after a problem.
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn execution_list(
+/// Reads the list of evaluators of a test.
+fn own_list(
     reader: &Reader<'_>,
     fields: &mut Fields<'_>,
-    execution: Option<&Executed<'_>>,
+    inner: Option<Field<'_>>,
     opened: Opened<'_>,
-) -> Option<Option<Vec<Evaluator>>> {
-    let inner = execution.and_then(|execution| execution.list);
+) -> Option<Vec<Evaluator>> {
     let [assertions, assert, evaluators] = LISTS.map(|key| fields.take(key));
     // The order of AgentV 4; in AgentV 2 the list of `execution` is the first as well.
     let mut lists = [assertions, assert, inner, evaluators].into_iter().flatten();
@@ -198,88 +186,40 @@ fn execution_list(
         let message = format!("these `{}` have no effect next to `{}`", hidden.key, list.key);
         hidden.problems.warn(hidden.node.span.start(), message);
     }
-    let is_old_key = list.key == "evaluators";
-    Some(list::read(reader, &list, Place { is_old_key, ..Place::new(opened) }))
+    Some(list::read(reader, &list, Place::new(opened)))
 }
 
-type Texts = (Option<Option<String>>, Option<Vec<Message>>, Option<Vec<Message>>);
-
-/// Reads criteria, input and gold answer. Of several keys the one of the generation counts.
-fn texts(reader: &Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> Texts {
+/// Reads criteria, input and gold answer, and checks that there is something to grade. Of several keys the one of the
+/// generation counts.
+fn texts(
+    reader: &Reader<'_>,
+    fields: &mut Fields<'_>,
+    defaults: &Defaults,
+    has_evaluators: bool,
+) -> (String, Vec<Message>, Vec<Message>) {
     let order = |old: &[&'static str], new: &[&'static str]| -> Vec<&'static str> {
         if reader.is_v2() { [old, new].concat() } else { [new, old].concat() }
     };
     let criteria = first(fields, &order(&["expected_outcome", "outcome"], &["criteria"]));
-    let criteria = criteria.map_or(Some(None), |field| any_text(&field).map(Some));
     let input = first(fields, &order(&["input_messages"], &["input"]));
     let files = first(fields, &["input_files"]);
+    let expected = first(fields, &order(&["expected_messages"], &["expected_output"]));
     if input.is_none() && files.is_none() && defaults.input.is_empty() {
         fields.missing("input");
     }
-    let input = message::input(reader, input.as_ref(), files.as_ref())
-        .map(|input| defaults.input.iter().cloned().chain(input).collect());
-    let expected = first(fields, &order(&["expected_messages"], &["expected_output"]));
-    let expected = expected.map_or(Some(Vec::new()), |field| message::expected(reader, &field));
-    (criteria, input, expected)
-}
-
-/// Checks that there is something to grade.
-fn required(
-    reader: &Reader<'_>,
-    fields: &Fields<'_>,
-    criteria: &Option<Option<String>>,
-    expected: &Option<Vec<Message>>,
-    has_evaluators: bool,
-) {
-    let Some(criteria) = criteria else { return };
-    let has_criteria = criteria.as_ref().is_some_and(|text| !text.trim().is_empty());
-    if reader.is_v2() {
-        if !has_criteria {
-            fields.missing("expected_outcome");
-        }
-        return;
-    }
-    let has_expected = expected.as_ref().is_none_or(|expected| !expected.is_empty());
-    if !has_criteria && !has_expected && !has_evaluators {
+    let is_blank = |field: &Field<'_>| field.node.as_str().is_some_and(|it| it.trim().is_empty());
+    let has_criteria = criteria.as_ref().is_some_and(|field| !is_blank(field));
+    let input = message::input(reader, input.as_ref(), files.as_ref()).into_iter().flatten();
+    let read = expected.as_ref().map(|field| message::expected(reader, field));
+    let has_expected = read.as_ref().is_some_and(|it| it.as_ref().is_none_or(|it| !it.is_empty()));
+    if reader.is_v2() && !has_criteria {
+        fields.missing("expected_outcome");
+    } else if !has_criteria && !has_expected && !has_evaluators {
         fields
             .missing("criteria")
             .hint("a test needs `criteria`, `expected_output` or `assertions`");
     }
-}
-
-/// Puts the evaluators of a test together. Without any, a model judges with the default prompt.
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn evaluators(
-    reader: &Reader<'_>,
-    own: Option<Option<Vec<Evaluator>>>,
-    rubrics: Option<Option<Vec<Item>>>,
-    suite: Option<&Vec<Evaluator>>,
-    position: &Position,
-) -> Option<Vec<Evaluator>> {
-    let judge = |name: &str, kind: &str, scheme| Evaluator {
-        name: name.to_owned(),
-        kind: kind.to_owned(),
-        position: position.clone(),
-        weight: 1.0,
-        gate: Gate::Open,
-        negate: false,
-        check: Check::Judge(Judge::new(scheme)),
-    };
-    let own = match own {
-        Some(own) => Some(own?),
-        None => None,
-    };
-    // In AgentV 2 a list of the test replaces that of the suite.
-    let suite = suite.filter(|_| own.is_none() || !reader.is_v2());
-    let mut evaluators = Vec::new();
-    if let Some(rubrics) = rubrics {
-        let name = if reader.is_v2() { "rubric" } else { "rubrics" };
-        evaluators.push(judge(name, "rubrics", Scheme::Rubrics(rubrics?)));
-    }
-    evaluators.extend(own.into_iter().flatten());
-    evaluators.extend(suite.into_iter().flatten().cloned());
-    if evaluators.is_empty() {
-        evaluators.push(judge("llm-grader", "llm-grader", Judge::NUMBER));
-    }
-    Some(evaluators)
+    let criteria = criteria.and_then(|field| any_text(&field)).unwrap_or_default();
+    let input = defaults.input.iter().cloned().chain(input).collect();
+    (criteria, input, read.flatten().unwrap_or_default())
 }

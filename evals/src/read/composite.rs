@@ -10,23 +10,16 @@ use super::{
 };
 use crate::model::{Aggregator, Composite, Judge, Program, Prompt};
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Weighted,
-    Threshold,
-    Program,
-    Judge,
-}
-
-const KINDS: [(&str, Kind); 8] = [
-    ("weighted_average", Kind::Weighted),
-    ("threshold", Kind::Threshold),
-    ("code-grader", Kind::Program),
-    ("code_grader", Kind::Program),
-    ("code_judge", Kind::Program),
-    ("llm-grader", Kind::Judge),
-    ("llm_grader", Kind::Judge),
-    ("llm_judge", Kind::Judge),
+/// Types of aggregators by their names.
+const KINDS: [(&str, &str); 8] = [
+    ("weighted_average", "weighted_average"),
+    ("threshold", "threshold"),
+    ("code-grader", "code-grader"),
+    ("code_grader", "code-grader"),
+    ("code_judge", "code-grader"),
+    ("llm-grader", "llm-grader"),
+    ("llm_grader", "llm-grader"),
+    ("llm_judge", "llm-grader"),
 ];
 
 pub(super) fn read(
@@ -39,8 +32,7 @@ pub(super) fn read(
     let aggregator = fields.require("aggregator");
     fields.finish();
     let members = list.and_then(|list| {
-        let is_old_key = list.key == "evaluators";
-        let members = list::read(reader, &list, Place { is_member: true, is_old_key, ..place })?;
+        let members = list::read(reader, &list, Place { is_member: true, ..place });
         if members.is_empty() {
             return list.add(format!("`{}` is empty", list.key)).none();
         }
@@ -72,15 +64,15 @@ fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
     let mut fields = field.fields("this aggregator")?;
     let kind = fields.require("type").and_then(|kind| kind.choice(&KINDS));
     let aggregator = match kind? {
-        Kind::Weighted => {
-            let weights = fields.take("weights").map_or(Some(Vec::new()), |field| weights(&field));
-            weights.map(Aggregator::Weighted)
+        "weighted_average" => {
+            let weights = fields.take("weights").and_then(|field| weights(&field));
+            Some(Aggregator::Weighted(weights.unwrap_or_default()))
         }
-        Kind::Threshold => fields
-            .require("threshold")
-            .and_then(|field| fraction(&field))
-            .map(Aggregator::Threshold),
-        Kind::Program => {
+        "threshold" => {
+            let least = fields.require("threshold").and_then(|field| fraction(&field));
+            least.map(Aggregator::Threshold)
+        }
+        "code-grader" => {
             let path = first(&mut fields, &["path", "command", "script"]);
             let directory = reader.directory.to_owned();
             let path = path.or_else(|| fields.missing("path").none());
@@ -88,7 +80,7 @@ fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
                 Aggregator::Program(Program { command, directory, config: None, max_calls: None })
             })
         }
-        Kind::Judge => judging(reader, &mut fields).map(Aggregator::Judge),
+        _ => judging(reader, &mut fields).map(Aggregator::Judge),
     };
     fields.finish();
     aggregator
@@ -97,21 +89,9 @@ fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
 fn judging(reader: &Reader<'_>, fields: &mut Fields<'_>) -> Option<Judge> {
     let prompt = fields.take("prompt");
     let prompt = prompt.map_or(Some(Prompt::Default), |prompt| judge::aggregating(reader, &prompt));
-    let target = fields.take("target").map(|target| target.sentence());
-    let model = fields.take("model").map(|model| model.sentence());
-    Some(Judge {
-        prompt: prompt?,
-        scheme: Judge::NUMBER,
-        target: match target {
-            Some(target) => Some(target?),
-            None => None,
-        },
-        temperature: None,
-        model: match model {
-            Some(model) => Some(model?),
-            None => None,
-        },
-    })
+    let target = fields.take("target").and_then(|target| target.sentence());
+    let model = fields.take("model").and_then(|model| model.sentence());
+    Some(Judge { prompt: prompt?, target, model, ..Judge::new(Judge::NUMBER) })
 }
 
 fn weights(field: &Field<'_>) -> Option<Vec<(String, f64)>> {

@@ -1,6 +1,6 @@
 //! An entry of a list of evaluators: its type, and the keys that every type has.
 
-use evaluator_document::{Field, Fields, Node, did_you_mean};
+use evaluator_document::{Field, Fields, did_you_mean};
 
 use super::{
     Reader, composite, fields as field_accuracy, judge,
@@ -10,29 +10,18 @@ use super::{
 };
 use crate::model::{Check, Evaluator, Gate, TextCheck};
 
-/// Types in the spelling of AgentV 4, each with other names of it.
-const TYPES: [(&str, &[&str]); 21] = [
-    ("contains", &[]),
-    ("icontains", &[]),
-    ("contains-any", &[]),
-    ("contains-all", &[]),
-    ("icontains-any", &[]),
-    ("icontains-all", &[]),
-    ("starts-with", &[]),
-    ("ends-with", &[]),
-    ("equals", &[]),
-    ("regex", &[]),
-    ("is-json", &[]),
-    ("latency", &[]),
-    ("cost", &[]),
-    ("token-usage", &[]),
-    ("execution-metrics", &[]),
-    ("tool-trajectory", &[]),
-    ("field-accuracy", &[]),
-    ("llm-grader", &["llm-judge", "rubric", "llm-rubric"]),
-    ("rubrics", &[]),
-    ("code-grader", &["code-judge", "script"]),
-    ("composite", &[]),
+/// Types in the spelling of AgentV 4.
+const TYPES: &str = "\
+    contains icontains contains-any contains-all icontains-any icontains-all starts-with ends-with equals regex is-json \
+    latency cost token-usage execution-metrics tool-trajectory field-accuracy llm-grader rubrics code-grader composite";
+
+/// Other names of types.
+const OTHER_TYPES: [(&str, &str); 5] = [
+    ("llm-judge", "llm-grader"),
+    ("rubric", "llm-grader"),
+    ("llm-rubric", "llm-grader"),
+    ("code-judge", "code-grader"),
+    ("script", "code-grader"),
 ];
 
 /// Types that need a running agent or code of AgentV.
@@ -49,7 +38,7 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
     let written = kind_field.text()?;
     let kind = kind(&kind_field, written)?;
     let name = name(reader, &mut fields, place);
-    let common = common(&mut fields, place);
+    let (weight, gate, negate) = common(&mut fields, place);
     if kind != "code-grader" && kind != "composite" {
         fields.refuse(
             "preprocessors",
@@ -67,7 +56,7 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
         "composite" => composite::read(reader, fields, place).map(Check::Composite),
         _ => simple::read(fields, kind),
     };
-    let (check, name, (weight, gate, negate)) = (check?, name?, common?);
+    let check = check?;
     Some(Evaluator {
         name: name.unwrap_or_else(|| derived_name(kind, &check)),
         kind: kind.to_owned(),
@@ -82,9 +71,9 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
 /// Returns the type in the spelling of AgentV 4.
 fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
     let normal = written.replace('_', "-");
-    let is_meant =
-        |(name, others): &&(&str, &[&str])| *name == normal || others.contains(&&*normal);
-    if let Some((name, _)) = TYPES.iter().find(is_meant) {
+    let types = || TYPES.split_whitespace();
+    let other = OTHER_TYPES.iter().find(|(other, _)| *other == normal).map(|(_, name)| *name);
+    if let Some(name) = other.or_else(|| types().find(|name| *name == normal)) {
         return Some(name);
     }
     if let Some((name, reason)) = OUT_OF_SCOPE.iter().find(|(name, _)| *name == normal) {
@@ -92,30 +81,26 @@ fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
             .add(format!("evaluators of type `{name}` are not supported: {reason}"))
             .none();
     }
-    let known =
-        TYPES.iter().flat_map(|(name, others)| [*name].into_iter().chain(others.iter().copied()));
+    let known = types().chain(OTHER_TYPES.map(|(other, _)| other));
     let hint = did_you_mean(&normal, known)
-        .unwrap_or_else(|| format!("known types: {}", TYPES.map(|(name, _)| name).join(", ")));
+        .unwrap_or_else(|| format!("known types: {}", types().collect::<Vec<_>>().join(", ")));
     field.add(format!("there is no type `{written}`")).hint(hint).none()
 }
 
-/// Reads the name. `Some(None)`: it follows from the type.
-fn name(reader: &Reader<'_>, fields: &mut Fields<'_>, place: Place<'_>) -> Option<Option<String>> {
-    match fields.take("name") {
-        Some(name) => name.sentence().map(Some),
-        None if place.is_member => {
-            fields.missing("name").hint("the aggregator names the members of a composite");
-            None
-        }
-        None if reader.is_v2() => {
-            fields.missing("name").hint("AgentV 2 leaves out evaluators without a name");
-            None
-        }
-        None => Some(None),
+/// Reads the name. `None`: it follows from the type.
+fn name(reader: &Reader<'_>, fields: &mut Fields<'_>, place: Place<'_>) -> Option<String> {
+    if let Some(name) = fields.take("name") {
+        return name.sentence();
     }
+    if place.is_member {
+        fields.missing("name").hint("the aggregator names the members of a composite");
+    } else if reader.is_v2() {
+        fields.missing("name").hint("AgentV 2 leaves out evaluators without a name");
+    }
+    None
 }
 
-fn common(fields: &mut Fields<'_>, place: Place<'_>) -> Option<(f64, Gate, bool)> {
+fn common(fields: &mut Fields<'_>, place: Place<'_>) -> (f64, Gate, bool) {
     if place.is_member {
         for key in ["weight", "required", "min_score", "negate"] {
             let message = format!("`{key}` has no effect on a member of a composite");
@@ -123,28 +108,22 @@ fn common(fields: &mut Fields<'_>, place: Place<'_>) -> Option<(f64, Gate, bool)
                 if key == "weight" { "use `weights` of the aggregator" } else { "remove it" };
             fields.refuse(key, message, hint);
         }
-        return Some((1.0, Gate::Open, false));
+        return (1.0, Gate::Open, false);
     }
-    let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
-    let negate = fields.take("negate").map_or(Some(false), |field| flag(&field));
-    let required = fields.take("required").map(|field| required(&field));
-    let min_score =
-        first(fields, &["min_score", "minScore"]).map(|field| (fraction(&field), field.node));
-    let gate = match (required, min_score) {
-        (None | Some(Some(Gate::Open)), Some((_, node))) => {
-            unused(fields, node, "`min_score` has no effect without `required: true`");
-            Some(Gate::Open)
+    let weight = fields.take("weight").and_then(|field| non_negative(&field)).unwrap_or(1.0);
+    let negate = fields.take("negate").and_then(|field| flag(&field)).unwrap_or_default();
+    let gate = fields.take("required").and_then(|field| required(&field)).unwrap_or(Gate::Open);
+    let min_score = first(fields, &["min_score", "minScore"]);
+    let minimum = min_score.as_ref().and_then(fraction);
+    let gate = match (gate, &min_score) {
+        (Gate::Open, Some(field)) => {
+            let message = "`min_score` has no effect without `required: true`";
+            field.problems.warn(field.node.span, message);
+            gate
         }
-        (Some(Some(_)), Some((minimum, _))) => minimum.map(Gate::Minimum),
-        (Some(gate), None) => gate,
-        (Some(None), Some(_)) => None,
-        (None, None) => Some(Gate::Open),
+        _ => minimum.map_or(gate, Gate::Minimum),
     };
-    Some((weight?, gate?, negate?))
-}
-
-fn unused(fields: &Fields<'_>, node: &Node, message: &str) {
-    fields.problems().warn(node.span, message);
+    (weight, gate, negate)
 }
 
 /// Reads `required`: a boolean, or the minimum as a number.

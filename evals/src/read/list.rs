@@ -4,10 +4,7 @@ use evaluator_document::{Field, NodeKind};
 use evaluator_metrics::judge::scheme::{Item, Scheme};
 
 use super::{Reader, entry, judge};
-use crate::{
-    files::Opened,
-    model::{Check, Evaluator, Gate, Judge},
-};
+use crate::{files::Opened, model::Evaluator};
 
 /// Maximum depth of includes.
 const MAX_INCLUDES: usize = 3;
@@ -31,54 +28,35 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Reads a list of evaluators. `None` after a problem.
-pub(super) fn read(
-    reader: &Reader<'_>,
-    field: &Field<'_>,
-    place: Place<'_>,
-) -> Option<Vec<Evaluator>> {
-    let (mut evaluators, mut texts, mut place_of_texts) = (Some(Vec::new()), Vec::new(), None);
-    for item in field.items()? {
-        let read = match &item.node.kind {
+/// Reads a list of evaluators. Criteria that are just texts are one evaluator, whose weight is their number.
+pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Vec<Evaluator> {
+    let place = Place { is_old_key: field.key == "evaluators", ..place };
+    let (mut evaluators, mut texts, mut place_of_texts) = (Vec::new(), Vec::new(), None);
+    for item in field.items().unwrap_or_default() {
+        match &item.node.kind {
             NodeKind::Mapping(entries) => match included(entries) {
-                Some(name) => include(reader, &name.1.field("include", field.problems), place),
-                None => entry::read(reader, &item, place).map(|evaluator| vec![evaluator]),
+                Some(name) => {
+                    let name = name.1.field("include", field.problems);
+                    evaluators.extend(include(reader, &name, place).into_iter().flatten());
+                }
+                None => evaluators.extend(entry::read(reader, &item, place)),
             },
-            _ if place.is_member => item.expected("an evaluator").none(),
+            _ if place.is_member => drop(item.expected("an evaluator")),
             _ => {
-                let at = evaluators.as_ref().map_or(0, Vec::len);
-                place_of_texts.get_or_insert((at, place.opened.position(item.node)));
+                place_of_texts.get_or_insert((evaluators.len(), place.opened.position(item.node)));
                 texts.extend(item.text().map(str::to_owned));
-                continue;
             }
-        };
-        match (read, &mut evaluators) {
-            (Some(read), Some(evaluators)) => evaluators.extend(read),
-            _ => evaluators = None,
         }
     }
-    let mut evaluators = evaluators?;
     if let Some((at, position)) = place_of_texts {
-        evaluators.insert(at, rubrics("rubrics", texts, position));
+        #[expect(clippy::cast_precision_loss, reason = "a file has fewer than 2^53 lines")]
+        let weight = texts.len() as f64;
+        let item = |(number, text): (usize, String)| Item::new(judge::id_of(number), text);
+        let scheme = Scheme::Rubrics((1..).zip(texts).map(item).collect());
+        let judged = Evaluator::judged("rubrics", "rubrics", position, scheme);
+        evaluators.insert(at, Evaluator { weight, ..judged });
     }
-    Some(evaluators)
-}
-
-/// Returns the evaluator of criteria that are just texts. Its weight is their number.
-fn rubrics(name: &str, texts: Vec<String>, position: crate::model::Position) -> Evaluator {
-    #[expect(clippy::cast_precision_loss, reason = "a file has fewer than 2^53 lines")]
-    let weight = texts.len() as f64;
-    let item = |(number, text): (usize, String)| Item::new(judge::id_of(number), text);
-    let rubrics = (1..).zip(texts).map(item).collect();
-    Evaluator {
-        name: name.to_owned(),
-        kind: "rubrics".to_owned(),
-        position,
-        weight,
-        gate: Gate::Open,
-        negate: false,
-        check: Check::Judge(Judge::new(Scheme::Rubrics(rubrics))),
-    }
+    evaluators
 }
 
 type Entry = (evaluator_document::Node, evaluator_document::Node);
@@ -125,8 +103,7 @@ fn include(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<V
         let mut fields = root.field("the template", opened.problems).fields("this template")?;
         let list = fields.require("assertions");
         fields.finish();
-        let inside = Place { opened, includes: &includes, ..place };
-        read(reader, &list?, inside)
+        Some(read(reader, &list?, Place { opened, includes: &includes, ..place }))
     });
     // The problem is in the other file; without one here, the list would look complete.
     if evaluators.is_none() {

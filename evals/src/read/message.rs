@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use evaluator_document::{Field, Node, NodeKind};
-use evaluator_json::{Object, Value};
+use evaluator_json::Value;
 
-use super::{Reader, values::json};
+use super::{
+    Reader,
+    values::{any_text, get, json},
+};
 use crate::{
-    json_text::pretty,
+    files::all,
+    json_text::{members, pretty},
     model::{Message, Part},
 };
 
@@ -53,11 +57,7 @@ pub(super) fn expected(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Mes
 
 /// Returns the role of a value that is a message.
 fn role(node: &Node) -> Option<&str> {
-    let NodeKind::Mapping(entries) = &node.kind else { return None };
-    entries
-        .iter()
-        .find(|(key, _)| key.as_str() == Some("role"))
-        .map(|(_, role)| role.as_str().unwrap_or_default())
+    get(node, "role").map(|role| role.as_str().unwrap_or_default())
 }
 
 fn list(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Message>> {
@@ -65,8 +65,7 @@ fn list(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Message>> {
     if items.is_empty() {
         return field.add(format!("`{}` is empty", field.key)).none();
     }
-    let messages: Vec<_> = items.iter().map(|item| message(reader, item)).collect();
-    messages.into_iter().collect()
+    all(items.iter().map(|item| message(reader, item)))
 }
 
 fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
@@ -80,13 +79,9 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
         return field.add(message).maybe_hint(evaluator_document::did_you_mean(role, ROLES)).none();
     }
     let value = json(field)?;
-    let content = field.named().into_iter().find(|(key, _)| *key == "content");
-    let parts = match content {
+    let parts = match get(field.node, "content").filter(|node| !node.is_null()) {
         None => Vec::new(),
-        Some((_, node)) if node.is_null() => Vec::new(),
-        Some((_, node)) => {
-            parts(reader, &node.field("content", field.problems), role == "assistant")?
-        }
+        Some(node) => parts(reader, &node.field("content", field.problems), role == "assistant")?,
     };
     Some(Message { value, parts })
 }
@@ -94,9 +89,7 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
 /// Returns a message with this content.
 fn of_content(reader: &Reader<'_>, role: &str, field: &Field<'_>) -> Option<Message> {
     let parts = parts(reader, field, role == "assistant")?;
-    let members =
-        [("role".to_owned(), Value::String(role.to_owned())), ("content".to_owned(), json(field)?)];
-    Some(Message { value: Value::Object(Object::from_iter(members)), parts })
+    Some(Message { value: members([("role", role.into()), ("content", json(field)?)]), parts })
 }
 
 /// Reads content: text, an object, or blocks. That of an answer may be any list.
@@ -104,18 +97,16 @@ fn parts(reader: &Reader<'_>, field: &Field<'_>, is_answer: bool) -> Option<Vec<
     match &field.node.kind {
         NodeKind::Scalar(Value::String(text)) => Some(vec![Part::Text(text.clone())]),
         NodeKind::Sequence(items) if !is_answer || items.first().is_some_and(is_block) => {
-            let blocks: Vec<_> = field.items()?.iter().map(|item| block(reader, item)).collect();
-            let blocks: Option<Vec<Option<Part>>> = blocks.into_iter().collect();
-            Some(blocks?.into_iter().flatten().collect())
+            let blocks = all(field.items()?.iter().map(|item| block(reader, item)))?;
+            Some(blocks.into_iter().flatten().collect())
         }
         _ => Some(vec![Part::Text(pretty(&json(field)?))]),
     }
 }
 
 fn is_block(node: &Node) -> bool {
-    let NodeKind::Mapping(entries) = &node.kind else { return false };
-    let kind = entries.iter().find(|(key, _)| key.as_str() == Some("type"));
-    matches!(kind.and_then(|(_, kind)| kind.as_str()), Some("text" | "file" | "image"))
+    let kind = get(node, "type").and_then(Node::as_str);
+    matches!(kind, Some("text" | "file" | "image"))
 }
 
 /// Reads a block. `None` inside of `Some` is an image, of which judges see nothing.
@@ -123,14 +114,13 @@ fn block(reader: &Reader<'_>, field: &Field<'_>) -> Option<Option<Part>> {
     if !is_block(field.node) {
         return field.add("a block of content needs `type`: text, file or image").none();
     }
-    let named = field.named();
-    let text = |keys: [&str; 2]| {
-        let found = keys.iter().find_map(|key| named.iter().find(|(name, _)| name == key));
-        found.map(|(name, node)| node.field(name, field.problems))
+    let text = |keys: [&'static str; 2]| {
+        let mut found = keys.into_iter().filter_map(|key| Some((key, get(field.node, key)?)));
+        found.next().map(|(name, node)| node.field(name, field.problems))
     };
-    match named.iter().find(|(name, _)| *name == "type").and_then(|(_, node)| node.as_str()) {
+    match get(field.node, "type").and_then(Node::as_str) {
         Some("text") => match text(["value", "text"]) {
-            Some(value) => super::values::any_text(&value).map(|text| Some(Part::Text(text))),
+            Some(value) => any_text(&value).map(|text| Some(Part::Text(text))),
             None => field.add("a text block needs `value`").none(),
         },
         Some("file") => match text(["value", "path"]) {
@@ -163,38 +153,29 @@ fn read(path: &Path) -> Result<String, String> {
 
 /// Puts files in front of the first message of the user.
 fn with_files(reader: &Reader<'_>, files: &Field<'_>, messages: &mut Vec<Message>) -> Option<()> {
-    let read: Vec<_> = files.items()?.iter().map(|item| file(reader, item)).collect();
-    let read: Vec<Part> = read.into_iter().collect::<Option<_>>()?;
-    let block = |part: &Part| {
-        let given = match part {
-            Part::File { given, .. } => given,
-            Part::Text(text) => text,
-        };
-        let member = |key: &str, text: &str| (key.to_owned(), Value::String(text.to_owned()));
-        Value::Object(Object::from_iter([member("type", "file"), member("value", given)]))
-    };
-    let mut blocks: Vec<Value> = read.iter().map(block).collect();
-    let first = messages.iter_mut().find(|message| message.role() == "user");
-    if let Some(first) = first {
-        let Value::Object(members) = &mut first.value else { return Some(()) };
-        match members.get("content") {
+    let read = all(files.items()?.iter().map(|item| file(reader, item)))?;
+    let block = |kind: &str, value: &str| members([("type", kind.into()), ("value", value.into())]);
+    let mut blocks: Vec<Value> = read
+        .iter()
+        .filter_map(|part| match part {
+            Part::File { given, .. } => Some(block("file", given)),
+            Part::Text(_) => None,
+        })
+        .collect();
+    let at = messages.iter().position(|message| message.role() == "user").unwrap_or_else(|| {
+        messages.push(Message { value: members([("role", "user".into())]), parts: Vec::new() });
+        messages.len() - 1
+    });
+    let message = messages.get_mut(at)?;
+    if let Value::Object(given) = &mut message.value {
+        match given.get("content") {
             Some(Value::Array(items)) => blocks.extend(items.iter().cloned()),
-            Some(content) => {
-                let text = content.as_str().map_or_else(|| pretty(content), str::to_owned);
-                let members = [("type", "text".to_owned()), ("value", text)];
-                let members = members.map(|(key, text)| (key.to_owned(), Value::String(text)));
-                blocks.push(Value::Object(Object::from_iter(members)));
-            }
+            Some(Value::String(text)) => blocks.push(block("text", text)),
+            Some(content) => blocks.push(block("text", &pretty(content))),
             None => {}
         }
-        members.insert("content".to_owned(), Value::Array(blocks));
-        first.parts.splice(0..0, read);
-        return Some(());
+        given.insert("content".to_owned(), Value::Array(blocks));
     }
-    let members = [
-        ("role".to_owned(), Value::String("user".to_owned())),
-        ("content".to_owned(), Value::Array(blocks)),
-    ];
-    messages.push(Message { value: Value::Object(Object::from_iter(members)), parts: read });
+    message.parts.splice(0..0, read);
     Some(())
 }

@@ -72,7 +72,7 @@ struct Reader<'r> {
     directory: &'r Path,
     generation: Generation,
     /// Ids of the tests so far.
-    ids: std::cell::RefCell<std::collections::HashMap<String, crate::model::Position>>,
+    ids: std::cell::RefCell<std::collections::HashMap<String, String>>,
 }
 
 impl Reader<'_> {

@@ -2,23 +2,13 @@
 
 use std::path::Path;
 
-use evaluator_document::{Node, NodeKind, read_json, read_yaml_core};
+use evaluator_document::{Node, read_json, read_yaml_core};
 
-use super::suite::TESTS;
+use super::{suite::TESTS, values::has_any};
 
 /// Keys that a row of a JSONL eval file has, and no line of a trace file.
-const ROW_KEYS: [&str; 10] = [
-    "input",
-    "input_messages",
-    "criteria",
-    "expected_outcome",
-    "outcome",
-    "expected_output",
-    "expected_messages",
-    "assertions",
-    "assert",
-    "rubrics",
-];
+const ROW_KEYS: &str = "\
+    input input_messages criteria expected_outcome outcome expected_output expected_messages assertions assert rubrics";
 
 /// Keys of traces.
 const TRACE_KEYS: [&str; 5] =
@@ -58,7 +48,8 @@ pub fn is_eval_file(file: &Path, text: &str) -> bool {
             let mut rows = rows.take_while(|row| !is_span_data(row));
             let first = rows.find_map(|row| read_json(row).ok());
             first.is_some_and(|row| {
-                has_any(&row.root, &ROW_KEYS) && !has_any(&row.root, &TRACE_KEYS)
+                has_any(&row.root, &ROW_KEYS.split(' ').collect::<Vec<_>>())
+                    && !has_any(&row.root, &TRACE_KEYS)
             })
         }
         _ => false,
@@ -81,9 +72,4 @@ fn may_have_any(text: &str, keys: &[&str]) -> bool {
 fn is_suite(root: &Node) -> bool {
     has_any(root, &TESTS)
         || (has_any(root, &SUITE_KEYS) && !has_any(root, &["evaluators", "metrics"]))
-}
-
-fn has_any(node: &Node, keys: &[&str]) -> bool {
-    let NodeKind::Mapping(entries) = &node.kind else { return false };
-    entries.iter().any(|(key, _)| key.as_str().is_some_and(|key| keys.contains(&key)))
 }

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use evaluator_document::{Field, Fields, Node, NodeKind};
 use evaluator_json::Value;
 
+use crate::files::all;
+
 /// Takes the first of several keys that mean the same. The others have no effect, which is a warning.
 pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Option<Field<'n>> {
     let mut found: Option<Field<'n>> = None;
@@ -19,6 +21,17 @@ pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Optio
         }
     }
     found
+}
+
+/// Returns the value of a key of a mapping.
+pub(super) fn get<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    let NodeKind::Mapping(entries) = &node.kind else { return None };
+    entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
+}
+
+/// Returns true if a mapping has one of the keys.
+pub(super) fn has_any(node: &Node, keys: &[&str]) -> bool {
+    keys.iter().any(|key| get(node, key).is_some())
 }
 
 /// Returns the number of a value that is written as one.
@@ -98,8 +111,7 @@ pub(super) fn texts(field: &Field<'_>) -> Option<Vec<String>> {
     if items.is_empty() {
         return field.add(format!("`{}` is empty", field.key)).none();
     }
-    let texts: Vec<_> = items.iter().map(|item| item.text().map(str::to_owned)).collect();
-    texts.into_iter().collect()
+    all(items.iter().map(|item| item.text().map(str::to_owned)))
 }
 
 /// Returns a value as JSON.

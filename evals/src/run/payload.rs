@@ -1,7 +1,7 @@
 //! The document of programs, with the keys of every generation of AgentV.
 
+use evaluator_hosts::snake_case;
 use evaluator_json::{Object, Value};
-use evaluator_protocol::agentv::in_snake_case;
 
 use super::wording;
 use crate::{
@@ -168,15 +168,4 @@ fn events(messages: &[Value]) -> Value {
         }
     }
     Value::Array(events)
-}
-
-/// Returns the value with every key in snake_case, as AgentV rewrites documents.
-fn snake_case(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(snake_case).collect()),
-        Value::Object(object) => Value::Object(
-            object.iter().map(|(key, value)| (in_snake_case(key), snake_case(value))).collect(),
-        ),
-        other => other.clone(),
-    }
 }

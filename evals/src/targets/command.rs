@@ -12,9 +12,10 @@ use evaluator_launch::{
 use evaluator_models::Variables;
 
 use super::CliTarget;
+use crate::references::replaced;
 
 /// Time limit of a command without one.
-const TIMEOUT: Duration = Duration::from_secs(600);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Greatest output that is read.
 const MAX_OUTPUT: u64 = 64 << 20;
@@ -120,24 +121,8 @@ impl<'i> Invocation<'i> {
                 _ => return None,
             })
         };
-        let (mut command, mut rest) = (String::new(), template);
-        while let Some((before, behind)) = rest.split_once('{') {
-            command.push_str(before);
-            let found =
-                behind.split_once('}').and_then(|(name, after)| Some((value(name)?, after)));
-            match found {
-                Some((value, after)) => {
-                    command.push_str(&value);
-                    rest = after;
-                }
-                None => {
-                    command.push('{');
-                    rest = behind;
-                }
-            }
-        }
-        command.push_str(rest);
-        command
+        replaced(template, ("{", "}"), &|_, name| value(name))
+            .unwrap_or_else(|| template.to_owned())
     }
 }
 

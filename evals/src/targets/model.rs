@@ -5,10 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use evaluator_document::{ConfigError, Problem};
 use evaluator_models::{Retries, Variables};
 
-use crate::{
-    model::{Position, Warning},
-    references::whole_reference,
-};
+use crate::{model::Warning, references::whole_reference};
 
 /// Maximum number of aliases behind each other.
 const MAX_ALIASES: usize = 10;
@@ -21,16 +18,10 @@ pub struct Setting {
     /// Key.
     pub(super) key: &'static str,
     /// Position.
-    pub(super) position: Position,
+    pub(super) position: String,
 }
 
 impl Setting {
-    /// Returns true if the value is a reference.
-    #[must_use]
-    pub fn is_reference(&self) -> bool {
-        whole_reference(&self.text).is_some()
-    }
-
     /// Returns the name of the variable that the value refers to.
     #[must_use]
     pub fn variable(&self) -> Option<&str> {
@@ -61,7 +52,7 @@ pub struct Target {
     /// Name.
     pub name: String,
     /// Position.
-    pub position: Position,
+    pub position: String,
     /// Provider with its settings.
     pub provider: Provider,
     /// Target that judges its answers.

@@ -29,7 +29,7 @@ pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
 pub use read::Known;
-pub use schema::schema;
+pub use schema::{schema, schema_line};
 
 #[cfg(test)]
 mod tests;

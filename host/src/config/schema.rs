@@ -23,8 +23,17 @@ const SANDBOX: &str = include_str!("sandbox.json");
 /// Keys that evaluators of `type: linked` share with programs.
 const LINKED: [&str; 6] = ["name", "threshold", "missing_turns", "timeout", "config", "contract"];
 
+/// Identifier of the schema, which is also where it is published: `docs/schema/eval_config.json` of the repository.
+const ID: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/raw/main/docs/schema/eval_config.json");
+
 /// Pattern of a `ref`. The reader also checks the number of segments and the extension.
 const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
+
+/// Returns the first line of a configuration, by which editors find the schema.
+#[must_use]
+pub fn schema_line() -> String {
+    format!("# yaml-language-server: $schema={ID}\n")
+}
 
 /// Returns a JSON Schema (2020-12) of configurations that may name `metrics` and `formats`. Editors use it for completion
 /// and first checks.
@@ -34,6 +43,7 @@ const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-
 #[must_use]
 pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     let mut schema: Value = serde_json::from_str(TEMPLATE).unwrap_or_default();
+    schema["$id"] = json!(ID);
     let top = &mut schema["properties"];
     top["trace_format"]["enum"] = json!(formats.names());
     top["group_by"]["enum"] = names(&GROUPINGS);

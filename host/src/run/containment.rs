@@ -60,14 +60,14 @@ pub(super) fn describe(
     parts.extend(list("reads", read.iter().map(AsRef::as_ref)));
     parts.extend(list("writes", write.iter().map(AsRef::as_ref)));
     let limits = format!("{processes} processes and {} of temporary files", size::shown(*tmp));
-    let has_image = executor.contained(containment).is_some_and(|it| it.image.is_some());
-    if has_image {
-        parts.push(limits);
-    } else {
-        // The kernel permits no lower limit for root.
-        let limits = if *processes < 301 { limits + " (as root 301 processes)" } else { limits };
-        parts.push(format!("{limits}; memory is limited for each process, not for all together"));
-    }
+    parts.push(match executor.contained(containment).and_then(|contained| contained.image) {
+        Some(_) => limits,
+        None => {
+            // The kernel permits no lower limit for root.
+            let root = if *processes < 301 { " (as root 301 processes)" } else { "" };
+            format!("{limits}{root}; memory is limited for each process, not for all together")
+        }
+    });
     Some(parts.join("; "))
 }
 

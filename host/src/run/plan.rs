@@ -161,6 +161,7 @@ impl ForkedProgram {
         make: fn(&CommandSpec) -> Result<ServerCommand, String>,
     ) -> Result<ServerCommand, String> {
         let Self { command, executor, containment, visible } = self;
+        // No server runs in an image: only executors of this machine fork.
         let scope = Scope { containment, visible, image: None };
         wrap_server(executor.as_ref(), make(command)?, &scope)
     }

@@ -158,14 +158,24 @@ fn reuse(
 }
 
 /// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine.
-fn models_are_reachable(code: &CodeConfig, executor: &dyn Executor) -> Result<(), String> {
+fn models_are_reachable(
+    code: &CodeConfig,
+    executor: &dyn Executor,
+    image: Option<&Image>,
+) -> Result<(), String> {
+    let name = executor.name();
+    if code.models.is_some() && image.is_some() {
+        return Err(format!(
+            "a program with `models` asks them by a server on 127.0.0.1 of this machine, which no container can reach; \
+             use `executor: sandbox` instead of `{name}`"
+        ));
+    }
     if code.models.is_none() || !executor.contains() || code.containment.network {
         return Ok(());
     }
-    let executor = executor.name();
     Err(format!(
-        "a program with `models` asks them by a server on 127.0.0.1, and `executor: {executor}` has no network; set \
-         `{executor}: {{network: true}}`"
+        "a program with `models` asks them by a server on 127.0.0.1, and `executor: {name}` has no network; set \
+         `{name}: {{network: true}}`"
     ))
 }
 
@@ -205,13 +215,14 @@ fn ready(
     (executor, image): (Arc<dyn Executor>, Option<&Image>),
     retries: u32,
 ) -> Work {
-    if let Err(reason) = models_are_reachable(code, executor.as_ref()) {
+    if let Err(reason) = models_are_reachable(code, executor.as_ref(), image) {
         return broken(reason);
     }
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let scope = Scope { containment: &code.containment, visible: &launch.visible, image };
+    let scope =
+        Scope { containment: &code.containment, visible: &launch.visible, image };
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.

@@ -6,6 +6,8 @@ mod document;
 
 use evaluator_protocol::Contract;
 
+pub use document::snake_case;
+
 use super::{
     ForeignContract, ForeignHost,
     export::{CommandLine, Export, ExportError, Exporter, Job, text},

@@ -10,6 +10,7 @@ pub mod own_tests;
 pub mod paths;
 mod python;
 mod registry;
+pub mod sdk;
 mod syntax;
 #[doc(hidden)]
 pub mod testing;

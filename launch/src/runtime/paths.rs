@@ -169,12 +169,11 @@ impl Runtime for Executable {
                 if !program.exists() {
                     return Err(not_found(source));
                 }
-                let launch = Launch::new(CommandSpec::new(&program));
-                let launch = match image {
-                    // The image has interpreters and libraries of its own.
-                    Some(_) => launch.with_visible(program.parent().map(Path::to_owned)),
-                    None => launch.with_visible(visible(&program)),
+                let visible = match image {
+                    Some(_) => program.parent().map(Path::to_owned).into_iter().collect(),
+                    None => visible(&program),
                 };
+                let launch = Launch::new(CommandSpec::new(&program)).with_visible(visible);
                 // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for scripts:
                 // those written with an SDK are run by the runtime of their language, and a question to any other would run
                 // it.

@@ -20,8 +20,8 @@ pub(super) enum Smoothing {
 /// Returns the score of the tokens.
 pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
     let length = pair.candidate.len();
-    let ngrams = pair.ngrams_up_to(ORDERS);
-    if ngrams.count(1).shared == 0 {
+    let ngrams = pair.ngrams_up_to::<ORDERS>();
+    if ngrams[0].shared == 0 {
         return 0.0;
     }
     let orders = match smoothing {
@@ -30,8 +30,7 @@ pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
     };
     let mut halved = 1.0;
     let mut logarithms = 0.0;
-    for n in 1..=ORDERS {
-        let NGrams { shared, candidate, .. } = ngrams.count(n);
+    for (NGrams { shared, candidate, .. }, n) in ngrams.into_iter().zip(1..) {
         let total = candidate.max(1);
         let mut precision = ratio(shared, total);
         if shared == 0 && length > 1 {
@@ -47,13 +46,11 @@ pub(super) fn bleu(pair: &Pair, smoothing: Smoothing) -> f64 {
 
 /// Returns the score of sacrebleu: exponential smoothing, and orders up to the length of the text.
 pub(super) fn sacrebleu(candidate: &str, reference: &str) -> f64 {
-    let spaced = |text: &str| spaced(text.trim_end_matches(is_space));
-    let (candidate, reference) = (spaced(candidate), spaced(reference));
+    let candidate = spaced(candidate.trim_end_matches(is_space));
+    let reference = spaced(reference.trim_end_matches(is_space));
     let pair = Pair::new(split(&candidate), split(&reference));
-    let sorted = pair.ngrams_up_to(ORDERS);
     let (mut halved, mut logarithms, mut orders, mut any) = (1.0, 0.0, 0, false);
-    for n in 1..=ORDERS {
-        let ngrams = sorted.count(n);
+    for (ngrams, n) in pair.ngrams_up_to::<ORDERS>().into_iter().zip(1..) {
         if ngrams.candidate == 0 {
             break;
         }

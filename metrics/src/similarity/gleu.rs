@@ -4,8 +4,7 @@ use super::ngrams::{Pair, ratio};
 
 /// Returns the lesser of precision and recall of all n-grams.
 pub(super) fn gleu(pair: &Pair) -> f64 {
-    let ngrams = pair.ngrams_up_to(4);
-    let orders = [1, 2, 3, 4].map(|n| ngrams.count(n));
+    let orders = pair.ngrams_up_to::<4>();
     let shared: usize = orders.iter().map(|order| order.shared).sum();
     let candidate: usize = orders.iter().map(|order| order.candidate).sum();
     let reference: usize = orders.iter().map(|order| order.reference).sum();

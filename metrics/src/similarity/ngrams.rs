@@ -38,56 +38,73 @@ impl Pair {
         common_subsequence(&self.candidate, &self.reference, self.different + 1)
     }
 
-    /// Counts the n-grams of both texts, and those that they share; each as often as both have it.
+    /// Counts the n-grams of `n` tokens, from 1 to 5, see [`ngrams_up_to`](Self::ngrams_up_to).
     pub(super) fn ngrams(&self, n: usize) -> NGrams {
-        self.ngrams_up_to(n).count(n)
-    }
-
-    /// Sorts the n-grams of up to this many tokens, at most five.
-    pub(super) fn ngrams_up_to(&self, longest: usize) -> Sorted {
-        let sorted = |tokens: &[u32]| -> Vec<u128> {
-            let starts = (0..tokens.len()).map(|start| {
-                let end = tokens.len().min(start + longest);
-                let ngram = &tokens[start..end];
-                let packed =
-                    ngram.iter().fold(0, |packed, token| (packed << BITS) | u128::from(*token));
-                // 0 stands for the end of the text.
-                packed << (BITS * (longest - ngram.len()))
-            });
-            let mut ngrams: Vec<u128> = starts.collect();
-            ngrams.sort_unstable();
-            ngrams
-        };
-        let (candidate, reference) = (sorted(&self.candidate), sorted(&self.reference));
-        Sorted { longest, candidate, reference }
-    }
-}
-
-/// The longest n-grams of both texts that start at each token, as numbers. In this order n-grams of every length are
-/// sorted.
-#[derive(Debug)]
-pub(super) struct Sorted {
-    longest: usize,
-    candidate: Vec<u128>,
-    reference: Vec<u128>,
-}
-
-impl Sorted {
-    /// Counts n-grams of this length, see [`Pair::ngrams`].
-    pub(super) fn count(&self, n: usize) -> NGrams {
-        let shift = BITS * (self.longest - n);
-        let complete =
-            |packed: &u128| Some(packed >> shift).filter(|ngram| ngram & ((1 << BITS) - 1) != 0);
-        let mut others = self.reference.iter().filter_map(complete).peekable();
-        let mut shared = 0;
-        for ngram in self.candidate.iter().filter_map(complete) {
-            while others.next_if(|other| *other < ngram).is_some() {}
-            shared += usize::from(others.next_if_eq(&ngram).is_some());
+        match n {
+            1 => self.ngrams_up_to::<1>()[0],
+            2 => self.ngrams_up_to::<2>()[1],
+            3 => self.ngrams_up_to::<3>()[2],
+            4 => self.ngrams_up_to::<4>()[3],
+            _ => self.ngrams_up_to::<5>()[4],
         }
-        let number = |tokens: usize| (tokens + 1).saturating_sub(n);
-        let (candidate, reference) = (number(self.candidate.len()), number(self.reference.len()));
-        NGrams { shared, candidate, reference }
     }
+
+    /// Counts the n-grams of 1 to `N` tokens, at most 5, of both texts, and those that they share; each as often as both have
+    /// it.
+    pub(super) fn ngrams_up_to<const N: usize>(&self) -> [NGrams; N] {
+        let (candidate, reference) = (sorted::<N>(&self.candidate), sorted::<N>(&self.reference));
+        let mut order = 0;
+        shared::<N>(&candidate, &reference).map(|shared| {
+            let number = |ngrams: &[u128]| ngrams.len().saturating_sub(order);
+            let (candidate, reference) = (number(&candidate), number(&reference));
+            order += 1;
+            NGrams { shared, candidate, reference }
+        })
+    }
+}
+
+/// Returns the longest n-grams that start at each token, of up to `N` tokens, as sorted numbers. In this order n-grams of
+/// every length are sorted.
+fn sorted<const N: usize>(tokens: &[u32]) -> Vec<u128> {
+    // Each n-gram is that of the next token, which it precedes. 0 stands for the end of the text.
+    let mut next = 0;
+    let packed = tokens.iter().rev().map(|token| {
+        next = (u128::from(*token) << (BITS * (N - 1))) | (next >> BITS);
+        next
+    });
+    let mut ngrams: Vec<u128> = packed.collect();
+    ngrams.sort_unstable();
+    ngrams
+}
+
+/// Returns the numbers of n-grams of 1 to `N` tokens that both lists have. Both are walked through once, in the order of the
+/// n-grams; each n-gram is compared with the one before it.
+fn shared<const N: usize>(candidate: &[u128], reference: &[u128]) -> [usize; N] {
+    let (mut shared, mut surplus) = ([0_u32; N], [0_i32; N]);
+    let (mut at, mut other) = (0, 0);
+    let mut previous = 0;
+    for _ in 0..candidate.len() + reference.len() {
+        let ngrams = (
+            candidate.get(at).copied().unwrap_or(u128::MAX),
+            reference.get(other).copied().unwrap_or(u128::MAX),
+        );
+        let is_candidate = ngrams.0 <= ngrams.1;
+        let ngram = if is_candidate { ngrams.0 } else { ngrams.1 };
+        at += usize::from(is_candidate);
+        other += usize::from(!is_candidate);
+        // Tokens that are equal in both n-grams, and tokens of this one.
+        let equal = ((previous ^ ngram).leading_zeros() as usize + BITS * N - 128) / BITS;
+        let tokens = N - ngram.trailing_zeros() as usize / BITS;
+        let sign = if is_candidate { 1 } else { -1 };
+        for n in 0..N {
+            // What the candidate has more often than the reference, of equal n-grams so far.
+            let before = if n < equal { surplus[n] } else { 0 };
+            shared[n] += u32::from(before * sign < 0 && n < tokens);
+            surplus[n] = before + sign;
+        }
+        previous = ngram;
+    }
+    shared.map(|number| number as usize)
 }
 
 /// Numbers of n-grams.

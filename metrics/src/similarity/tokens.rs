@@ -1,5 +1,7 @@
 //! Tokens of texts: those of `mteval-v13a`, and single characters.
 
+use std::borrow::Cow;
+
 /// Returns the tokens of `mteval-v13a`: words, numbers and punctuation marks, in their case.
 ///
 /// ```
@@ -18,23 +20,46 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the text with white space between its tokens.
-pub(super) fn spaced(text: &str) -> String {
-    let mut line = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
-    if line.contains('&') {
+pub(super) fn spaced(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = text.replace("<skipped>", "").replace("-\n", "");
+    if text.contains('&') {
         for (entity, character) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")]
         {
-            line = line.replace(entity, character);
+            text = text.replace(entity, character);
         }
     }
-    // White space at both ends and around symbols: the rules below are about pairs of characters.
-    let mut spaced = String::with_capacity(line.len() + line.len() / 4 + 2);
+    let mut spaced = String::with_capacity(text.len() + text.len() / 4 + 2);
+    for word in split(&text) {
+        match word.strip_suffix(['.', ',']) {
+            _ if is_plain(word) => spaced.push_str(word),
+            Some(rest) if is_plain(rest) => spaced.extend([rest, " ", &word[rest.len()..]]),
+            _ => spaced.push_str(&separated(word)),
+        }
+        spaced.push(' ');
+    }
+    Cow::Owned(spaced)
+}
+
+/// Returns true if no rule applies to the text.
+fn is_plain(text: &str) -> bool {
+    // Without an early end, so that many bytes are compared at a time.
+    !text.bytes().fold(false, |any, byte| any | is_symbol(byte) | is_stop(byte) | (byte == b'-'))
+}
+
+/// Puts white space between the tokens of a word. The rules are about pairs of characters, and white space is like any
+/// character that is not a digit, so words do not depend on each other.
+fn separated(word: &str) -> String {
+    let mut spaced = String::with_capacity(2 * word.len() + 2);
     spaced.push(' ');
     let mut done = 0;
-    for at in positions(&line, is_symbol) {
-        spaced.extend([&line[done..at], " ", &line[at..=at], " "]);
+    for at in positions(word, is_symbol) {
+        spaced.extend([&word[done..at], " ", &word[at..=at], " "]);
         done = at + 1;
     }
-    spaced.extend([&line[done..], " "]);
+    spaced.extend([&word[done..], " "]);
     behind_hyphens(&before_others(&behind_others(&spaced)))
 }
 

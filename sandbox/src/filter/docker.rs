@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    AF_INET, AF_INET6, AF_UNIX, NEW_NAMESPACE, NOT_IMPLEMENTED, NOT_PERMITTED, SHARED_ANONYMOUS,
-    TERMINAL_INPUT, table,
+    AF_INET, AF_INET6, AF_UNIX, GROWS_DOWN, NEW_NAMESPACE, NOT_IMPLEMENTED, NOT_PERMITTED,
+    SHARED_ANONYMOUS, TERMINAL_INPUT, table,
 };
 
 /// Address families from which on none is known.
@@ -42,7 +42,9 @@ pub fn docker_profile(network: bool) -> Value {
     for request in TERMINAL_INPUT {
         refuse(&[table::IOCTL.name], bits(1, u32::MAX, request));
     }
-    refuse(&[table::MMAP.name], bits(3, SHARED_ANONYMOUS, SHARED_ANONYMOUS));
+    for flags in [SHARED_ANONYMOUS, GROWS_DOWN] {
+        refuse(&[table::MMAP.name], bits(3, flags, flags));
+    }
     json!({"defaultAction": "SCMP_ACT_ALLOW", "architectures": [architecture], "syscalls": rules})
 }
 

@@ -38,3 +38,6 @@ const TERMINAL_INPUT: [u32; 2] = [0x5412, 0x541c];
 
 /// `MAP_SHARED` with `MAP_ANONYMOUS`: memory that no limit counts.
 const SHARED_ANONYMOUS: u32 = 0x21;
+
+/// `MAP_GROWSDOWN`: memory that counts as a stack, which the limit of memory leaves out.
+const GROWS_DOWN: u32 = 0x100;

@@ -22,10 +22,13 @@ const fn call(name: &'static str, x86_64: Option<u32>, aarch64: Option<u32>) -> 
     Call { name, x86_64, aarch64 }
 }
 
-/// Calls that do not exist inside: the flags of `clone3` cannot be seen by a filter, and no limit counts the memory of
-/// `memfd_create`. C libraries use other calls instead.
-pub(super) const ABSENT: &[Call] =
-    &[call("clone3", Some(435), Some(435)), call("memfd_create", Some(319), Some(279))];
+/// Calls that do not exist inside: a filter cannot see the flags of `clone3` and the modes of `openat2`, and no limit counts
+/// the memory of `memfd_create`. C libraries use other calls instead.
+pub(super) const ABSENT: &[Call] = &[
+    call("clone3", Some(435), Some(435)),
+    call("memfd_create", Some(319), Some(279)),
+    call("openat2", Some(437), Some(437)),
+];
 
 /// Calls that are not permitted.
 pub(super) const REFUSED: &[Call] = &[
@@ -148,7 +151,33 @@ pub(super) const PARTIAL: &[Call] = &[
     call("lremovexattr", Some(198), Some(15)),
     call("fremovexattr", Some(199), Some(16)),
     call("removexattrat", Some(466), Some(466)),
+    call("ioprio_set", Some(251), Some(30)),
     call("file_setattr", Some(469), Some(469)),
+];
+
+/// Calls that change another process of the user if an argument names one: these arguments must be 0 at the partial level,
+/// where other processes have the same ids inside.
+pub(super) const OF_OTHERS: &[(Call, &[u32])] = &[
+    (call("prlimit64", Some(302), Some(261)), &[0]),
+    (call("setpriority", Some(141), Some(140)), &[0, 1]),
+    (call("sched_setaffinity", Some(203), Some(122)), &[0]),
+    (call("sched_setscheduler", Some(144), Some(119)), &[0]),
+    (call("sched_setparam", Some(142), Some(118)), &[0]),
+    (call("sched_setattr", Some(314), Some(274)), &[0]),
+];
+
+/// Calls with a mode, which must not make a file run as its owner or group outside. Then: the argument with flags, if the
+/// mode has a meaning for some of them only, and the one with the mode.
+pub(super) const WITH_MODE: &[(Call, Option<u32>, u32)] = &[
+    (call("chmod", Some(90), None), None, 1),
+    (call("fchmod", Some(91), Some(52)), None, 1),
+    (call("fchmodat", Some(268), Some(53)), None, 2),
+    (call("fchmodat2", Some(452), Some(452)), None, 2),
+    (call("creat", Some(85), None), None, 1),
+    (call("mknod", Some(133), None), None, 1),
+    (call("mknodat", Some(259), Some(33)), None, 2),
+    (call("open", Some(2), None), Some(1), 2),
+    (call("openat", Some(257), Some(56)), Some(2), 3),
 ];
 
 pub(super) const SOCKET: Call = call("socket", Some(41), Some(198));
@@ -169,23 +198,27 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_c_library() {
         let single = [SOCKET, SOCKETPAIR, CLONE, IOCTL, MMAP];
-        let all: Vec<Call> =
-            [ABSENT, REFUSED, PRETENDED, PARTIAL, &single].into_iter().flatten().copied().collect();
+        let others = OF_OTHERS.iter().map(|(call, _)| *call);
+        let others = others.chain(WITH_MODE.iter().map(|(call, ..)| *call));
+        let lists = [ABSENT, REFUSED, PRETENDED, PARTIAL, &single].into_iter().flatten().copied();
+        let all: Vec<Call> = lists.chain(others).collect();
         let mut compared = 0;
         let mut compare = |known: &[(&str, libc::c_long)]| {
             for (name, number) in known {
-                let call = all.iter().find(|call| name.strip_prefix("SYS_") == Some(call.name));
-                let ours = call.unwrap().number().map(libc::c_long::from);
-                assert_eq!(ours, Some(*number), "{name}");
+                let same = |call: &&Call| name.strip_prefix("SYS_") == Some(call.name);
+                let rows = all.iter().filter(same);
+                let numbers: Vec<_> = rows.filter_map(|call| call.number()).collect();
+                assert!(!numbers.is_empty(), "{name}");
+                assert!(numbers.iter().all(|ours| libc::c_long::from(*ours) == *number), "{name}");
                 compared += 1;
             }
         };
         compare(&known![
-            SYS_clone3 SYS_memfd_create SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_pidfd_getfd SYS_kcmp SYS_process_madvise SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register SYS_add_key SYS_request_key SYS_keyctl SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr SYS_setns SYS_unshare SYS_open_by_handle_at SYS_name_to_handle_at SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_kexec_file_load SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd SYS_syslog SYS_settimeofday SYS_clock_settime SYS_adjtimex SYS_clock_adjtime SYS_sethostname SYS_setdomainname SYS_vhangup SYS_lookup_dcookie SYS_nfsservctl SYS_shmget SYS_shmat SYS_shmctl SYS_shmdt SYS_semget SYS_semop SYS_semctl SYS_semtimedop SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open SYS_mq_unlink SYS_mq_timedsend SYS_mq_timedreceive SYS_mq_notify SYS_mq_getsetattr SYS_fanotify_init SYS_fanotify_mark SYS_memfd_secret SYS_vmsplice SYS_migrate_pages SYS_move_pages SYS_mbind SYS_set_mempolicy SYS_set_mempolicy_home_node SYS_setsid SYS_setpgid SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr SYS_socket SYS_socketpair SYS_clone SYS_ioctl SYS_mmap
+            SYS_clone3 SYS_openat2 SYS_prlimit64 SYS_setpriority SYS_sched_setaffinity SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr SYS_ioprio_set SYS_mknodat SYS_openat SYS_memfd_create SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_pidfd_getfd SYS_kcmp SYS_process_madvise SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register SYS_add_key SYS_request_key SYS_keyctl SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr SYS_setns SYS_unshare SYS_open_by_handle_at SYS_name_to_handle_at SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_kexec_file_load SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd SYS_syslog SYS_settimeofday SYS_clock_settime SYS_adjtimex SYS_clock_adjtime SYS_sethostname SYS_setdomainname SYS_vhangup SYS_lookup_dcookie SYS_nfsservctl SYS_shmget SYS_shmat SYS_shmctl SYS_shmdt SYS_semget SYS_semop SYS_semctl SYS_semtimedop SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open SYS_mq_unlink SYS_mq_timedsend SYS_mq_timedreceive SYS_mq_notify SYS_mq_getsetattr SYS_fanotify_init SYS_fanotify_mark SYS_memfd_secret SYS_vmsplice SYS_migrate_pages SYS_move_pages SYS_mbind SYS_set_mempolicy SYS_set_mempolicy_home_node SYS_setsid SYS_setpgid SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr SYS_socket SYS_socketpair SYS_clone SYS_ioctl SYS_mmap
         ]);
         #[cfg(target_arch = "x86_64")]
         compare(&known![
-             SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat
+             SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS_creat SYS_mknod SYS_open SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat
         ]);
         assert!(compared >= 100, "{compared}");
         assert!(all.iter().filter_map(|call| call.number()).all(|number| number <= HIGHEST));

@@ -87,7 +87,7 @@ fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
         .ok_or_else(missing)
         .and_then(|json| Ok(serde_json::from_str(&json)?))
         .during(Step::Order, || "read what to do".to_owned())?;
-    let program = args.by_ref().skip_while(|arg| arg == "--").next();
+    let program = args.next().filter(|arg| arg == "--").and_then(|_| args.next());
     let program = if order.is_check { Some(OsString::new()) } else { program };
     let program =
         program.ok_or_else(missing).during(Step::Order, || "find the program".to_owned())?;

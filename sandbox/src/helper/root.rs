@@ -3,6 +3,7 @@
 //! All sources are copied as detached mounts first, and attached then: mounts such as `/tmp` would hide sources below them.
 
 use std::{
+    ffi::CStr,
     fs, io,
     os::{fd::OwnedFd, unix::fs::symlink},
     path::Path,
@@ -19,12 +20,22 @@ use rustix::{
 
 use crate::{
     order::{During, Failure, Order, Step},
-    os::{self, MountAttributes, set_mount_attributes},
+    os::{MountAttributes, set_mount_attributes},
     plan::{Mount, MountKind},
 };
 
 /// Where the new root directory is made: it exists everywhere, and is hidden only in this process.
 const NEW_ROOT: &str = "/usr";
+
+/// Names of devices below `/dev`, and what they are outside. Memory that is mapped from `zero` is shared and not limited;
+/// `full` reads the same and cannot be mapped.
+const DEVICES: [(&str, &str); 5] = [
+    ("null", "/dev/null"),
+    ("zero", "/dev/full"),
+    ("full", "/dev/full"),
+    ("random", "/dev/random"),
+    ("urandom", "/dev/urandom"),
+];
 
 /// Inodes of the temporary directory, and of shared memory: names of files use memory, too.
 const TMP_INODES: u32 = 16 << 10;
@@ -36,8 +47,7 @@ pub(super) fn enter(order: &Order) -> Result<(), Failure> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .during(step, || "separate its mounts".to_owned())?;
     let copies = order.plan.mounts.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
-    let devices = os::DEVICES.map(|name| name.to_string_lossy().into_owned());
-    let copied = devices.iter().map(|name| copy_device(name)).collect::<Result<Vec<_>, _>>()?;
+    let devices = DEVICES.iter().map(copy_device).collect::<Result<Vec<_>, _>>()?;
     let mut mounts: Vec<_> = order.plan.mounts.iter().zip(copies).collect();
     let root = match mounts.first() {
         Some((mount, Some(_))) if mount.path == Path::new("/") => mounts.remove(0).1,
@@ -55,7 +65,7 @@ pub(super) fn enter(order: &Order) -> Result<(), Failure> {
     make_directory(Path::new("tmp"))
         .and_then(|()| temporary("tmp", &tmp))
         .during(step, || "make /tmp".to_owned())?;
-    make_devices(&devices, &copied, size).during(step, || "make /dev".to_owned())?;
+    make_devices(&devices, size).during(step, || "make /dev".to_owned())?;
     for (mount, copy) in &mounts {
         show(mount, copy.as_ref()).during(step, || format!("show {}", mount.path.display()))?;
     }
@@ -109,12 +119,11 @@ fn copy(mount: &Mount) -> Result<Option<OwnedFd>, Failure> {
     Ok(Some(copy))
 }
 
-fn copy_device(name: &str) -> Result<OwnedFd, Failure> {
-    let path = format!("/dev/{name}");
-    let copy = detach(&path).during(Step::Mounts, || format!("open {path}"))?;
+fn copy_device((name, path): &(&'static str, &str)) -> Result<(&'static str, OwnedFd), Failure> {
+    let copy = detach(*path).during(Step::Mounts, || format!("open {path}"))?;
     set_mount_attributes(&copy, MountAttributes::DEVICE, false)
         .during(Step::Attributes, || format!("protect {path}"))?;
-    Ok(copy)
+    Ok((name, copy))
 }
 
 fn attach(copy: &OwnedFd, path: impl rustix::path::Arg) -> io::Result<()> {
@@ -153,10 +162,10 @@ fn show(mount: &Mount, copy: Option<&OwnedFd>) -> io::Result<()> {
     }
 }
 
-fn make_devices(names: &[String], copies: &[OwnedFd], shared: u64) -> io::Result<()> {
+fn make_devices(devices: &[(&str, OwnedFd)], shared: u64) -> io::Result<()> {
     make_directory(Path::new("dev"))?;
     temporary("dev", "mode=755,size=64k,nr_inodes=64")?;
-    for (name, copy) in names.iter().zip(copies) {
+    for (name, copy) in devices {
         let path = format!("dev/{name}");
         fs::File::create_new(&path)?;
         attach(copy, &path)?;
@@ -168,11 +177,14 @@ fn make_devices(names: &[String], copies: &[OwnedFd], shared: u64) -> io::Result
     temporary("dev/shm", &format!("mode=1777,size={shared},nr_inodes={SHARED_INODES}"))
 }
 
+/// Hides processes that this one may not trace. The older 2 shows them to members of group 0.
+const HIDE_OTHERS: &CStr = c"hidepid=4";
+
 /// Mounts a `/proc` that shows the processes of this sandbox only, and without the helper's for the program.
 fn make_proc(processes: u32) -> Result<(), Failure> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     make_directory(Path::new("proc"))
-        .and_then(|()| Ok(mount("proc", "proc", "proc", flags, c"hidepid=2")?))
+        .and_then(|()| Ok(mount("proc", "proc", "proc", flags, HIDE_OTHERS)?))
         .during(Step::Proc, || "mount /proc".to_owned())?;
     if geteuid().is_root() && has_own_ids() {
         limit_ids(processes).during(Step::Limits, || "limit the number of processes".to_owned())?;

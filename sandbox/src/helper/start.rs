@@ -79,6 +79,7 @@ impl Start {
         os::close_at_exec().during(Step::Limits, || "close files".to_owned())?;
         rustix::thread::set_no_new_privs(true)
             .during(Step::Limits, || "give up privileges".to_owned())?;
+        os::drop_capabilities().during(Step::Limits, || "drop capabilities".to_owned())?;
         let abi = restrict(order, tmp)?;
         signals.restore().during(Step::Process, || "handle signals as before".to_owned())?;
         let unix = match policy.level {
@@ -125,7 +126,12 @@ fn limit(policy: &Policy) -> io::Result<()> {
     }
     // A program that ignores the signal is killed a second later.
     limits.cpu.map_or(Ok(()), |seconds| set(Resource::Cpu, seconds, seconds.saturating_add(1)))?;
-    limits.memory.map_or(Ok(()), |bytes| set(Resource::Data, bytes, bytes))?;
+    if let Some(bytes) = limits.memory {
+        // Stacks do not count as data.
+        let present = getrlimit(Resource::Stack).current.unwrap_or(u64::MAX);
+        set(Resource::Stack, present.min(bytes), bytes)?;
+        set(Resource::Data, bytes, bytes)?;
+    }
     Ok(())
 }
 

@@ -5,7 +5,6 @@
 mod landlock;
 
 use std::{
-    ffi::CStr,
     io, mem,
     os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
     ptr,
@@ -53,7 +52,9 @@ impl MountAttributes {
     pub(crate) const READ_ONLY: Self = Self(libc::MOUNT_ATTR_RDONLY | Self::WRITABLE.0);
     pub(crate) const WRITABLE: Self = Self(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV);
     pub(crate) const NO_WRITES: Self = Self(libc::MOUNT_ATTR_RDONLY);
-    pub(crate) const DEVICE: Self = Self(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC);
+    /// Devices can be written to nevertheless; only their attributes cannot be changed.
+    pub(crate) const DEVICE: Self =
+        Self(libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC);
 }
 
 /// Adds attributes to the mount of this directory or file, and with `recursive` to those below it.
@@ -99,17 +100,18 @@ pub(crate) fn close_standard_streams() {
     }
 }
 
-/// Takes all capabilities from this process, its descendants and the programs that they execute.
+/// Takes all capabilities from this process, its descendants and the programs that they execute. It needs `no_new_privs`:
+/// without it, programs could gain what a user without privileges cannot drop here.
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     for capability in 0..64 {
         // SAFETY: this call takes numbers only.
         if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
             let error = io::Error::last_os_error();
-            // One more than the last capability.
-            if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 {
-                break;
+            match error.raw_os_error() {
+                // One more than the last capability; or none to drop others with.
+                Some(libc::EINVAL | libc::EPERM) => break,
+                _ => return Err(error),
             }
-            return Err(error);
         }
     }
     rustix::thread::clear_ambient_capability_set()?;
@@ -201,6 +203,3 @@ pub(crate) fn die_of(signal: i32) -> ! {
 
 /// The signal that cannot be caught.
 pub(crate) const KILL: i32 = Signal::KILL.as_raw();
-
-/// Names of the devices that a program can use, below `/dev`.
-pub(crate) const DEVICES: [&CStr; 5] = [c"null", c"zero", c"full", c"random", c"urandom"];

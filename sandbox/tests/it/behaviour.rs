@@ -213,11 +213,6 @@ fn the_number_of_processes_is_exact_and_ids_do_not_run_out() {
     // More processes after each other than there are reserved ids.
     let script = "i=0; while [ $i -lt 700 ]; do (:) | (:) || exit 9; i=$((i+1)); done; echo $i";
     assert_eq!(answer(&mut shell(&policy, script)), "700");
-    // Orphans are reaped, so they do not count.
-    let script =
-        "i=0; while [ $i -lt 50 ]; do ( (:) & ); i=$((i+1)); done; sleep 0; (:) && echo $i";
-    let said = text(&run(&mut shell(&policy, script)).stdout);
-    assert!(said == "50" || said.is_empty(), "{said}");
     if is_root() && !has_own_ids() {
         return;
     }

@@ -2,9 +2,13 @@
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::exit, clippy::print_stdout, reason = "this executable is other commands, too")]
 
 mod behaviour;
+mod builds;
 mod host_ends;
+mod network;
 mod paths;
 mod probes;
 mod refusals;
@@ -13,7 +17,15 @@ mod world;
 use std::{
     env,
     ffi::{OsStr, OsString},
-    os::unix::process::CommandExt,
+    io::Read as _,
+    net::TcpStream,
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            net::{SocketAddr, UnixStream},
+            process::CommandExt,
+        },
+    },
     path::PathBuf,
     process::{self, Command},
 };
@@ -32,6 +44,8 @@ static BEFORE_MAIN: extern "C" fn() = {
             Some("contain") => panic!("{}", contain(args).exec()),
             Some("host") => host(contain(args)),
             Some("support") => print_support(args),
+            Some("connect") => connect(&args.next().unwrap()),
+            Some("foreign-call") => foreign_call(),
             _ => {}
         }
     }
@@ -55,6 +69,39 @@ fn contain(mut args: impl Iterator<Item = OsString>) -> Command {
 fn host(mut command: Command) -> ! {
     let code = command.process_group(0).status().unwrap().code();
     process::exit(code.unwrap_or(1))
+}
+
+/// Prints what a server says: `@NAME` is an abstract Unix socket, anything else an address.
+fn connect(address: &OsStr) -> ! {
+    let address = address.to_str().unwrap();
+    let mut said = String::new();
+    let result = match address.strip_prefix('@') {
+        Some(name) => SocketAddr::from_abstract_name(name)
+            .and_then(|name| UnixStream::connect_addr(&name))
+            .and_then(|mut stream| stream.read_to_string(&mut said)),
+        None => TcpStream::connect(address).and_then(|mut stream| stream.read_to_string(&mut said)),
+    };
+    match result {
+        Ok(_) => println!("{said}"),
+        Err(error) => println!("{:?}", error.kind()),
+    }
+    process::exit(0)
+}
+
+/// Asks for the id of this process as a 32-bit program does.
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "there is no other way to make such a call")]
+fn foreign_call() -> ! {
+    let mut result: i32 = 20;
+    // SAFETY: the call takes no arguments and changes nothing.
+    unsafe { std::arch::asm!("int 0x80", inout("eax") result) };
+    println!("{result}");
+    process::exit(0)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn foreign_call() -> ! {
+    process::exit(1)
 }
 
 /// Prints the support of a level, if given without a system call: `LEVEL [CALL ERRNO]`.

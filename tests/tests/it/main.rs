@@ -23,6 +23,7 @@ mod linked;
 mod process_faults;
 #[cfg(target_os = "linux")]
 mod process_leaks;
+mod public_api;
 #[cfg(unix)]
 mod registered;
 #[cfg(unix)]

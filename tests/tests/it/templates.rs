@@ -41,6 +41,42 @@ impl Scaffold {
         Self { created, directory }
     }
 
+    /// Moves the directory into another one.
+    fn moved(mut self) -> Self {
+        let parent = self.directory.with_extension("moved");
+        if parent.exists() {
+            fs::remove_dir_all(&parent).unwrap();
+        }
+        fs::create_dir(&parent).unwrap();
+        let directory = parent.join(self.directory.file_name().unwrap());
+        fs::rename(&self.directory, &directory).unwrap();
+        self.directory = directory;
+        self
+    }
+
+    /// Builds it and runs it as the host does.
+    fn is_valid(&self) {
+        let environment = Environment::inherited()
+            .with("CARGO_NET_OFFLINE", "true")
+            .with("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"));
+        let validator = Validator {
+            runtimes: Runtimes::in_environment(&environment),
+            timeout: Duration::from_secs(120),
+            ..Validator::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let directories = [self.directory.clone()];
+
+        let validations = runtime.block_on(validator.validate(&directories, &mut |_| ()));
+
+        let [validation] = validations.as_slice() else { panic!("one expected") };
+        match validation.standing() {
+            Standing::Valid => {}
+            Standing::Incomplete => eprintln!("SKIPPED: {:?}", validation.checks),
+            Standing::Invalid => panic!("{validation:#?}"),
+        }
+    }
+
     /// Runs a line of shell in the directory.
     fn sh(&self, line: &str) -> Output {
         let output = Command::new("sh")
@@ -87,10 +123,12 @@ fn version(program: &str) -> Option<String> {
     }
 }
 
+/// Everything is done where the package has been moved to: it depends on nothing that was next to it.
 fn rust(template: Template) {
-    let scaffold = Scaffold::new("readme", template);
+    let scaffold = Scaffold::new("readme", template).moved();
     scaffold.sh("cargo fmt --check");
     scaffold.follow_the_readme();
+    scaffold.is_valid();
 }
 
 #[test]
@@ -170,28 +208,8 @@ fn the_manifest_describes_the_evaluator() {
 
 #[test]
 fn what_is_created_is_valid() {
-    // The first build of each takes a while, and cargo's lock is shared: one after the other.
-    for template in Template::all() {
-        let scaffold = Scaffold::new("valid", template);
-        let environment = Environment::inherited()
-            .with("CARGO_NET_OFFLINE", "true")
-            .with("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"));
-        let validator = Validator {
-            runtimes: Runtimes::in_environment(&environment),
-            timeout: Duration::from_secs(120),
-            ..Validator::default()
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let directories = [scaffold.directory.clone()];
-
-        let validations = runtime.block_on(validator.validate(&directories, &mut |_| ()));
-
-        let [validation] = validations.as_slice() else { panic!("one expected") };
-        match validation.standing() {
-            Standing::Valid => {}
-            Standing::Incomplete => eprintln!("SKIPPED: {:?}", validation.checks),
-            Standing::Invalid => panic!("{validation:#?}"),
-        }
+    for template in Template::all().filter(|template| template.language() != Language::Rust) {
+        Scaffold::new("valid", template).is_valid();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Programs that try to break out of `executor: sandbox`, in every way in which evaluators are run, and honest ones that
 //! must score the same in it. They are those of the crate `sandbox`, or of `EVALUATOR_PROBES_DIR`.
 //!
-//! Writes `docs/containment-matrix.md` with `CONTAINMENT=overwrite`.
+//! Writes `docs/explanation/containment-matrix.md` with `CONTAINMENT=overwrite`.
 #![cfg(target_os = "linux")]
 
 mod page;

@@ -1,4 +1,4 @@
-//! `docs/containment-matrix.md`, which only this test writes.
+//! `docs/explanation/containment-matrix.md`, which only this test writes.
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
@@ -6,7 +6,7 @@ use super::probes::{Probe, Way};
 
 const HEAD: &str = "# Attacks on the sandbox
 
-The programs below try to break out of `executor: sandbox` ([how to use it](containment.md)). The tests run each of them
+The programs below try to break out of `executor: sandbox` ([how to use it](../guides/containment.md)). The tests run each of them
 as an evaluator, as root and as a user without privileges, at the level `full`, and fail if one succeeds, if a file
 outside changes, or if a process is left. Some are also run without containment, where they succeed.
 
@@ -34,13 +34,13 @@ pub(super) fn compare(probes: &[Probe]) {
         let cells = Way::ALL.map(cell).join(" | ");
         let _ = writeln!(page, "| `{}` | {} | {cells} |", probe.name, probe.attempt);
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/containment-matrix.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/explanation/containment-matrix.md");
     if env::var("CONTAINMENT").is_ok_and(|it| it == "overwrite") {
         fs::write(&file, &page).unwrap();
     }
     let written = fs::read_to_string(&file).unwrap_or_default();
     assert_eq!(
         written, page,
-        "docs/containment-matrix.md is outdated; CONTAINMENT=overwrite writes it again"
+        "docs/explanation/containment-matrix.md is outdated; CONTAINMENT=overwrite writes it again"
     );
 }

@@ -330,7 +330,8 @@ tests:
   - {name: g, provider: openai, base_url: '${{ JUDGE_URL }}', api_key: '${{ DECOY_API_KEY }}', model: m}
 ",
     );
-    let server = judge_server::start(Some(json!({"default": [{"text": "{\"score\": 0.9}"}]})));
+    let reply = json!({"score": 0.9, "reasoning": format!("the key is {KEY}")}).to_string();
+    let server = judge_server::start(Some(json!({"default": [{"text": reply}]})));
     let args = ["run", "judged.yaml", "-o", "json", "-vv", "--judge-cassette", "c.jsonl"];
     let mut command = directory.command(&args);
     command.env("JUDGE_URL", format!("{}/v1", server.url())).env("DECOY_API_KEY", KEY);
@@ -340,6 +341,7 @@ tests:
     for text in [&recorded.stdout, &recorded.stderr, &cassette] {
         assert!(!text.contains(KEY), "{text}");
     }
+    assert!(recorded.stdout.contains("the key is <redacted:DECOY_API_KEY>"), "{}", recorded.stdout);
     let replayed = directory.evaluator(&[&args[..], &["--judge-mode", "replay"]].concat());
     assert_eq!(replayed.code, Some(0), "{}", replayed.stderr);
     let (recorded, replayed) = (report(&recorded.stdout), report(&replayed.stdout));
@@ -354,6 +356,110 @@ tests:
     fs::write(directory.join("c.jsonl"), "").unwrap();
     let missed = directory.evaluator(&[&args[..], &["--judge-mode", "replay"]].concat());
     assert_eq!(missed.code, Some(3), "{}", missed.stdout);
+}
+
+#[test]
+fn no_report_has_a_secret_that_an_agent_or_a_program_repeats() {
+    const TOKEN: &str = "decoy-0123456789abcdef";
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "tests:
+  - id: answers
+    criteria: x
+    input: q
+    expected_output: {a: 1}
+    assertions:
+      - {name: judge, type: llm-grader, prompt: 'G {{output}}'}
+      - {name: fields, type: field-accuracy, fields: [{path: a, match: exact}]}
+  - {id: breaks, criteria: x, input: q, assertions: [{name: c, type: is-json}], execution: {target: broken}}
+",
+    );
+    directory.file(
+        "targets.yaml",
+        r#"targets:
+  - {name: default, provider: cli, command: 'printf "{\"a\": \"$DECOY_TOKEN\"}" > {OUTPUT_FILE}', grader_target: g}
+  - {name: broken, provider: cli, command: 'echo "$DECOY_TOKEN" >&2; exit 3', grader_target: g}
+  - {name: g, provider: mock, response: '{"score": 0.5}'}
+"#,
+    );
+    let files = ["j.json", "j.xml", "m.md", "g.txt", "t.txt"];
+    let mut args = vec!["run", "e.yaml", "-v", "--judge-cassette", "c.jsonl"];
+    args.extend(["-o", "json=j.json", "-o", "junit=j.xml", "-o", "markdown=m.md"]);
+    args.extend(["-o", "github=g.txt", "-o", "table=t.txt"]);
+    let mut command = directory.command(&args);
+    command.env("DECOY_TOKEN", TOKEN);
+    let ran = finish(command.spawn().unwrap());
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    for file in files {
+        let text = directory.read(file);
+        assert!(!text.contains(TOKEN) && text.contains("redacted:DECOY"), "{file}: {text}");
+    }
+    assert!(!format!("{}{}{}", ran.stdout, ran.stderr, directory.read("c.jsonl")).contains(TOKEN));
+    let report = report(&directory.read("j.json"));
+    let judge = &report["results"][0]["evaluators"][0]["judge"];
+    assert_eq!(judge["prompt"]["user"], "G {\"a\": \"<redacted:DECOY_TOKEN>\"}");
+}
+
+#[cfg(unix)]
+#[test]
+fn junit_has_durations_warnings_and_errors_of_the_run() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "tests: [{id: one, criteria: x, input: q, assertions: [{type: llm-grader, weight: 0, prompt: 'G {{output}} {{none}}'}]}]",
+    );
+    // The cassette cannot be saved, because its directory is gone.
+    directory.file(
+        "targets.yaml",
+        "targets:
+  - {name: default, provider: cli, command: 'sleep 0.2; rm -r rec; echo a > {OUTPUT_FILE}', grader_target: g}
+  - {name: g, provider: mock, response: '{\"score\": 1}'}
+",
+    );
+    fs::create_dir(directory.join("rec")).unwrap();
+    let args = ["run", "e.yaml", "-o", "junit", "--judge-cassette", "rec/c.jsonl"];
+    let ran = directory.evaluator(&args);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let junit = &ran.stdout;
+    for part in [
+        r#"<testsuites name="evaluator" tests="2" failures="1" errors="1">"#,
+        "prompts have no variable `none`; it stays as it is",
+        r#"<testsuite name="recordings" tests="1" errors="1">"#,
+        "c.jsonl",
+        "warning: all weights are 0, so the score is 0",
+    ] {
+        assert!(junit.contains(part), "{part} is not in {junit}");
+    }
+    let (_, time) = junit.split_once(r#"name="one" time=""#).unwrap();
+    let seconds: f64 = time.split('"').next().unwrap().parse().unwrap();
+    assert!(seconds >= 0.2, "{junit}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_tests_that_cannot_be_read_is_a_problem() {
+    let test = "id: x, criteria: x, input: q, assertions: [{type: is-json}]";
+    for (tests, good, bad) in [
+        ("[file://cases/*.yaml]", "cases/a.yaml", "cases/b.yaml"),
+        ("[file://cases/**/*.yaml]", "cases/a/a.yaml", "cases/b/b.yaml"),
+        ("cases", "cases/a/case.yaml", "cases/b/case.yaml"),
+    ] {
+        let directory = Directory::new();
+        let is_list = tests.starts_with('[');
+        let text = if is_list { format!("[{{{test}}}]") } else { format!("{{{test}}}") };
+        directory.file("e.yaml", format!("tests: {tests}"));
+        directory.file(good, text);
+        let bad = directory.join(bad);
+        fs::create_dir_all(bad.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("nothing", &bad).unwrap();
+        let ran = directory.evaluator(&["check", "e.yaml"]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{tests}: {}", ran.stderr);
+        let name = bad.to_string_lossy();
+        assert!(ran.stderr.contains(&*name), "{tests}: {name} is not in {}", ran.stderr);
+        fs::remove_file(&bad).unwrap();
+        assert_eq!(directory.evaluator(&["check", "e.yaml"]).code, Some(0), "{tests}");
+    }
 }
 
 #[test]

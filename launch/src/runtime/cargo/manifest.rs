@@ -10,7 +10,7 @@ use std::{
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
-use crate::runtime::PrepareError;
+use crate::runtime::{PrepareError, sdk};
 
 const SDK: &str = "evaluator-sdk";
 
@@ -24,15 +24,10 @@ pub(super) enum SdkSource {
 }
 
 impl SdkSource {
-    /// The SDK that belongs to this program: that of the same checkout if it exists, else the same version from the
-    /// registry.
-    pub(super) fn of_this_build() -> Self {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("sdk");
-        if checkout.join("Cargo.toml").is_file() {
-            Self::Path(checkout)
-        } else {
-            Self::Version(env!("CARGO_PKG_VERSION").to_owned())
-        }
+    /// The SDK that belongs to this program: a copy of its sources below `cache`, or the same version from the registry.
+    pub(super) fn of_this_build(cache: &Path) -> Result<Self, PrepareError> {
+        let version = || Self::Version(env!("CARGO_PKG_VERSION").to_owned());
+        Ok(sdk::cached(cache)?.map_or_else(version, Self::Path))
     }
 }
 

@@ -11,7 +11,6 @@ use std::{
 
 use super::{
     build::{self, ProgramKind, Toolchain, Unit},
-    manifest::SdkSource,
     owner::{self, Owner, Owners},
     script::Script,
 };
@@ -53,7 +52,6 @@ pub struct Cargo {
     environment: Environment,
     profile: String,
     build_limit: Duration,
-    sdk: SdkSource,
 }
 
 impl Cargo {
@@ -71,7 +69,6 @@ impl Cargo {
             environment,
             profile: profile.unwrap_or_else(|| "dev".to_owned()),
             build_limit: BUILD_LIMIT,
-            sdk: SdkSource::of_this_build(),
         }
     }
 
@@ -147,7 +144,7 @@ impl Cargo {
             })
             .collect();
         for job in &jobs {
-            job.run(&toolchain, &self.sdk, sources, &mut results, on_event);
+            job.run(&toolchain, sources, &mut results, on_event);
         }
         refuse_replaced(&jobs, &mut results);
         results
@@ -239,8 +236,7 @@ impl Runtime for Cargo {
         let toolchain = self.toolchain(entrypoint.fetched, cancellation)?;
         let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
         let (unit, script, program) = self.plan(&entrypoint.path, &mut owners)?;
-        let lock =
-            script.as_ref().map(|it| generate(it, &toolchain, &self.sdk, on_event)).transpose()?;
+        let lock = script.as_ref().map(|it| generate(it, &toolchain, on_event)).transpose()?;
         let mut command = toolchain.select(toolchain.call(["test"]), &unit);
         // The tests of an example run only if it is named.
         if unit.kind == ProgramKind::Example {
@@ -345,14 +341,13 @@ impl Job {
     fn run(
         &self,
         toolchain: &Toolchain,
-        sdk: &SdkSource,
         sources: &[PathBuf],
         results: &mut [Result<Launch, PrepareError>],
         on_event: &mut dyn FnMut(PrepareEvent),
     ) {
         // Held until the build has ended.
         let script = self.script.as_ref();
-        let lock = script.map(|script| generate(script, toolchain, sdk, on_event)).transpose();
+        let lock = script.map(|script| generate(script, toolchain, on_event)).transpose();
         if let Err(error) = &lock {
             for &source in self.programs.iter().flat_map(|(_, sources)| sources) {
                 results[source] = Err(error.clone());
@@ -379,11 +374,10 @@ impl Job {
 fn generate(
     script: &Script,
     toolchain: &Toolchain,
-    sdk: &SdkSource,
     on_event: &mut dyn FnMut(PrepareEvent),
 ) -> Result<File, PrepareError> {
     let lock = script.lock(&toolchain.cancellation, on_event)?;
-    script.generate(sdk)?;
+    script.generate()?;
     if !script.has_lockfile() {
         toolchain.lock_offline(&script.manifest())?;
     }

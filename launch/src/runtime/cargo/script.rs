@@ -25,6 +25,8 @@ pub(super) struct Script {
     /// Name of the package and of its program.
     pub(super) name: String,
     directory: PathBuf,
+    /// Directory that it shares with other lone files.
+    cache: PathBuf,
 }
 
 impl Script {
@@ -32,7 +34,7 @@ impl Script {
     pub(super) fn new(source: PathBuf, cache: &Path) -> Self {
         let name = package_name(&source);
         let directory = cache.join("scripts").join(&name);
-        Self { source, name, directory }
+        Self { source, name, directory, cache: cache.to_owned() }
     }
 
     /// Name of the user's file.
@@ -114,7 +116,7 @@ impl Script {
     /// Writes the package. Unchanged files keep their times, or cargo would build again.
     ///
     /// The source is read under the lock, so that a run that waited for another does not restore an older state.
-    pub(super) fn generate(&self, sdk: &SdkSource) -> Result<(), PrepareError> {
+    pub(super) fn generate(&self) -> Result<(), PrepareError> {
         let embedded = manifest::read(&self.source)?;
         let plain_source = embedded.as_ref().and_then(|embedded| embedded.plain_source.as_deref());
         let copy = self.copy();
@@ -123,7 +125,7 @@ impl Script {
             embedded: embedded.as_ref(),
             name: &self.name,
             main: if plain_source.is_some() { &copy } else { &self.source },
-            sdk,
+            sdk: &SdkSource::of_this_build(&self.cache)?,
         })?;
         let package = self.package();
         fs::create_dir_all(&package).map_err(|error| unusable("create", &package, &error))?;
