@@ -272,6 +272,9 @@ pub(crate) struct ValidateArgs {
     /// Time limit of an evaluator for one document, in seconds
     #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
+    /// Run and build the evaluators in a sandbox, as with `executor: sandbox`
+    #[arg(long)]
+    pub(crate) contain: bool,
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
     pub(crate) output: TextOrJson,
@@ -293,6 +296,10 @@ pub(crate) struct ConformArgs {
     /// Time limit for one document, in seconds
     #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
+    /// Run and build the program in a sandbox, as with `executor: sandbox`; it can read the directories of the files in
+    /// COMMAND
+    #[arg(long)]
+    pub(crate) contain: bool,
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
     pub(crate) output: TextOrJson,

@@ -32,6 +32,7 @@ use std::{
 
 use evaluator_host::{
     config::{Config, ConfigError},
+    executor::{Containment, Executor},
     judges::Session,
     run::Runner,
     trace::TraceFormat,
@@ -115,6 +116,11 @@ fn ensure_contained(config: &Config, runner: &Runner) -> Result<(), u8> {
          {{executor: sandbox}}` sets it for all, and linked evaluators and Python graders cannot be contained)",
         uncontained.join(", ")
     )))
+}
+
+/// Returns the sandbox, for programs without a configuration.
+fn sandbox(runner: &Runner) -> Result<Arc<dyn Executor>, u8> {
+    runner.executors.get("sandbox", &Containment::default()).map_err(broken)
 }
 
 /// Shows warnings about a configuration, and fails if it cannot be run.

@@ -229,3 +229,37 @@ fn results_of_other_containment_are_not_reused() {
         assert_eq!(first, again, "{keys}");
     }
 }
+
+/// A Python evaluator whose score is 1 if it cannot read a secret.
+const LOOKS: &str = r#"
+import json, os, sys
+document = json.load(sys.stdin)
+secret = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "secret")
+score = 0.0 if os.path.exists(secret) else 1.0
+print(json.dumps({"score": score, "details": {"escaped": score == 0.0}}))
+if score == 0.0:
+    open(secret, "a").write("stolen")
+"#;
+
+#[test]
+fn evaluators_are_validated_and_tested_in_a_sandbox() {
+    if !is_available() {
+        return;
+    }
+    let directory = place("");
+    std::fs::create_dir(directory.path().join("all")).unwrap();
+    directory.evaluator(&["init", "all/looks.py"]).exits(0);
+    directory.file("all/looks/looks.py", LOOKS);
+    let secret = || std::fs::read_to_string(directory.path().join("secret")).unwrap();
+    let conform = ["conform", "--host", "agentevals", "--contain", "all/looks/looks.py"];
+    for args in [&["validate", "--contain", "all/looks"][..], &conform] {
+        let ran = directory.evaluator(args).exits(0);
+        assert_eq!(secret(), "key", "{args:?}: {}\n{}", ran.stdout, ran.stderr);
+    }
+    let command = ["conform", "--host", "agentevals", "--contain", "python3", "all/looks/looks.py"];
+    let ran = directory.evaluator(&command);
+    assert_eq!(secret(), "key", "{}\n{}", ran.stdout, ran.stderr);
+    // Without a sandbox it is found.
+    directory.evaluator(&["conform", "--host", "agentevals", "all/looks/looks.py"]);
+    assert!(secret().contains("stolen"));
+}

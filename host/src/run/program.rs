@@ -221,8 +221,7 @@ fn ready(
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let scope =
-        Scope { containment: &code.containment, visible: &launch.visible, image };
+    let scope = Scope { containment: &code.containment, visible: &launch.visible, image };
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.

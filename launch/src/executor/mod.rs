@@ -40,6 +40,19 @@ impl Executor for Local {
     }
 }
 
+/// Returns the command that starts a program without settings of its own in an executor.
+///
+/// # Errors
+///
+/// Why the command cannot run in this executor.
+pub fn wrap_with_defaults(
+    executor: &dyn Executor,
+    command: CommandSpec,
+    visible: &Visible,
+) -> Result<CommandSpec, String> {
+    executor.wrap(command, &Scope { containment: &Containment::default(), visible, image: None })
+}
+
 /// The executors that a run may use, by name. The default contains `docker`, `local` and `sandbox`.
 #[derive(Clone, Debug)]
 pub struct Executors {

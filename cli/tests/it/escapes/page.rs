@@ -34,7 +34,8 @@ pub(super) fn compare(probes: &[Probe]) {
         let cells = Way::ALL.map(cell).join(" | ");
         let _ = writeln!(page, "| `{}` | {} | {cells} |", probe.name, probe.attempt);
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/explanation/containment-matrix.md");
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/explanation/containment-matrix.md");
     if env::var("CONTAINMENT").is_ok_and(|it| it == "overwrite") {
         fs::write(&file, &page).unwrap();
     }
