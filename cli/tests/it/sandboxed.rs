@@ -343,3 +343,122 @@ fn running(text: &str) -> Vec<String> {
     let ids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     ids.filter(|id| id.bytes().all(|byte| byte.is_ascii_digit()) && has_text(id)).collect()
 }
+
+/// What a build script, a procedural macro and the program itself try. Returns the names of what worked.
+const ATTEMPTS: &str = r#"
+fn attempts(beside: &str) -> String {
+    let mut done = String::new();
+    if std::fs::read("@SECRET@").is_ok() {
+        done.push_str("read!");
+    }
+    if std::fs::write(std::path::Path::new(beside).join("left"), "").is_ok() {
+        done.push_str("write!");
+    }
+    if std::net::TcpStream::connect("127.0.0.1:@PORT@").is_ok() {
+        done.push_str("connect!");
+    }
+    done
+}
+"#;
+
+/// Answers one document or, as a worker, any number of them.
+const RUST: &str = r#"
+use std::io::{self, BufRead, Read};
+
+fn main() {
+    let answer = format!(
+        "{{\"score\": 0.75, \"details\": {{\"done\": {:?}, \"built\": {:?}, \"process\": {}}}}}",
+        attempts(env!("CARGO_MANIFEST_DIR")), BUILT, std::process::id(),
+    );
+    match std::env::args().nth(1).as_deref() {
+        Some("--describe") => println!(
+            "{{\"sdk\": \"none\", \"sdk_version\": \"0\", \"protocol_version\": \"1.1\", \"capabilities\": [\"stream\"], \"evaluators\": []}}"
+        ),
+        Some("--stream") => io::stdin().lock().lines().for_each(|_| println!("{answer}")),
+        _ => {
+            io::stdin().read_to_string(&mut String::new()).unwrap();
+            println!("{answer}");
+        }
+    }
+}
+"#;
+
+impl World {
+    /// Writes a source that makes the attempts.
+    fn rust(&self, name: &str, text: &str) {
+        let secret = self.directory.join("secret").display().to_string();
+        let port = self.server.local_addr().unwrap().port().to_string();
+        let text =
+            format!("{text}{ATTEMPTS}").replace("@SECRET@", &secret).replace("@PORT@", &port);
+        self.directory.file(name, text);
+    }
+
+    /// A package whose build script and procedural macro make the attempts, too.
+    fn package(&self) {
+        let package = "[package]\nname = \"hostile\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        self.directory.file(
+            "src/hostile/Cargo.toml",
+            format!("{package}[dependencies]\nsnoop = {{ path = \"snoop\" }}\n[workspace]\n"),
+        );
+        self.directory.file(
+            "src/hostile/snoop/Cargo.toml",
+            format!("{package}[lib]\nproc-macro = true\n").replace("hostile", "snoop"),
+        );
+        self.rust(
+            "src/hostile/build.rs",
+            "fn main() { println!(\"cargo::rustc-env=SCRIPT={}\", attempts(env!(\"CARGO_MANIFEST_DIR\"))) }",
+        );
+        self.rust(
+            "src/hostile/snoop/src/lib.rs",
+            "#[proc_macro]\npub fn attempt(_: proc_macro::TokenStream) -> proc_macro::TokenStream {\n\
+             format!(\"{:?}\", attempts(env!(\"CARGO_MANIFEST_DIR\"))).parse().unwrap() }\n",
+        );
+        let text =
+            format!("const BUILT: [&str; 2] = [env!(\"SCRIPT\"), snoop::attempt!()];\n{RUST}");
+        self.rust("src/hostile/src/main.rs", &text);
+    }
+
+    /// Runs the entries of the configuration that a name selects.
+    fn run_rust(&self, prefix: &str) -> Value {
+        let text = self.directory.read("c.yaml");
+        let mine = text.lines().filter(|line| !line.contains("name: ") || line.contains(prefix));
+        self.directory.file("mine.yaml", mine.collect::<Vec<_>>().join("\n"));
+        let traces = trace("i11_five_traces_plain");
+        let mut command =
+            self.directory.command(&["run", &traces, "-c", "mine.yaml", "-o", "json"]);
+        command.env("EVALUATOR_CACHE_DIR", self.directory.join("cache"));
+        let ran = crate::support::finish(command.spawn().unwrap());
+        ran.exits(0).json()
+    }
+}
+
+#[test]
+fn builds_and_rust_programs_are_contained() {
+    let Some(world) = World::new() else { return };
+    world.package();
+    let lone = format!("---\n[dependencies]\n---\nconst BUILT: [&str; 0] = [];\n{RUST}");
+    world.rust("src/lone.rs", &lone);
+    world.config(&["src/hostile", "src/lone.rs"], |_| "");
+    let inside = world.run_rust("in ");
+    assert_eq!(world.connections(), 0);
+    let outside = world.run_rust("out ");
+    assert!(world.connections() > 0);
+    let all = "read!write!connect!";
+    for (file, built) in [("src/hostile", 2), ("src/lone.rs", 0)] {
+        let inside = evaluations(&inside, &format!("in {file}"));
+        let outside = evaluations(&outside, &format!("out {file}"));
+        assert_eq!((inside.len(), outside.len()), (5, 5));
+        for ((score, details), done) in
+            inside.iter().zip([""; 5]).chain(outside.iter().zip([all; 5]))
+        {
+            assert_eq!(*score, Some(0.75));
+            assert_eq!(details["done"], done, "{file}: {details}");
+            assert_eq!(details["built"], serde_json::json!(vec![done; built]), "{file}: {details}");
+        }
+        // One worker, which is process 2 or later of its sandbox, answers all documents.
+        let processes: Vec<_> =
+            inside.iter().map(|(_, details)| details["process"].as_u64()).collect();
+        assert!(processes.iter().all(|it| *it < Some(1000)), "{processes:?}");
+        assert!(processes.windows(2).any(|pair| pair[0] == pair[1]), "{processes:?}");
+    }
+}

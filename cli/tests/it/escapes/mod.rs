@@ -84,7 +84,7 @@ fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
 fn build(world: &World, probes: &[&Probe]) -> BTreeMap<String, Vec<Value>> {
     let entry = json!({
         "name": "package", "type": "code", "path": world.package(probes), "executor": "sandbox",
-        "sandbox": {"read": [world.tools()]},
+        "sandbox": {"read": [world.tools(), world.python_prefix()]},
     });
     let mut results = results(world, Way::Build, &[entry], "sandbox");
     let answer = results.remove("package").unwrap().remove(0);
@@ -98,9 +98,13 @@ fn build(world: &World, probes: &[&Probe]) -> BTreeMap<String, Vec<Value>> {
 
 /// Runs programs in one way with an executor. Returns their results by name.
 fn run(world: &World, way: Way, probes: &[&Probe], executor: &str) -> BTreeMap<String, Vec<Value>> {
-    let entries: Vec<Value> =
-        probes.iter().map(|probe| way.entry(probe, world, executor)).collect();
-    let results = results(world, way, &entries, executor);
+    // A run has at most 32 interpreters that are forked.
+    let runs = probes.chunks(30).map(|probes| {
+        let entries: Vec<Value> =
+            probes.iter().map(|probe| way.entry(probe, world, executor)).collect();
+        results(world, way, &entries, executor)
+    });
+    let results: BTreeMap<_, _> = runs.flatten().collect();
     assert_eq!(results.len(), probes.len());
     results
 }
