@@ -117,6 +117,9 @@ pub(crate) enum Command {
         /// Build programs first, so that every program can list its evaluators and settings
         #[arg(long)]
         build: bool,
+        /// Require that every program is contained by its executor (sandbox or docker)
+        #[arg(long)]
+        contain: bool,
     },
     /// Print the JSON Schema of configuration files, for editors
     Schema,
@@ -174,7 +177,7 @@ pub(crate) enum EvaluatorCommand {
     /// Create an evaluator from a template
     #[command(visible_alias = "new")]
     Init(InitArgs),
-    /// List the languages evaluators can be written in, and whether this machine can run them
+    /// List the languages evaluators can be written in, and the executors that run them, and whether this machine has them
     Runtimes,
     /// List evaluators that can be named in a configuration
     #[command(

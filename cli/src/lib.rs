@@ -20,11 +20,14 @@ mod streams;
 
 use std::{ffi::OsString, io, process::ExitCode};
 
+pub use evaluator_host::executor::run_if_helper;
 use evaluator_host::{process::hide_memory, run::Runner};
 
 use render::{LogFormat, LogSettings};
 
 /// Runs the `evaluator` command with these arguments, the program's name first.
+///
+/// [`run_if_helper`] has to be called first in `main`; without it, no evaluator can run in a sandbox.
 ///
 /// On Linux, other processes cannot read the memory of this process from then on, see [`hide_memory`].
 pub fn evaluator<I, A>(args: I) -> ExitCode

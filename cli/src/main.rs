@@ -10,6 +10,7 @@ mod os;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    evaluator_cli::run_if_helper();
     os::return_memory_early();
     evaluator_cli::evaluator(std::env::args_os())
 }

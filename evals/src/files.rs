@@ -6,12 +6,13 @@ use std::{
 };
 
 use evaluator_document::{
-    ConfigError, Node, Problem, Problems, Syntax, load, read_json, read_yaml_core,
+    ConfigError, Node, NodeKind, Problems, Span, Syntax, load, read_json, read_yaml_core,
 };
 
 use crate::model::{Position, Warning};
 
-/// Problems and warnings of several files.
+/// Problems and warnings of several files. A file with a problem is never used, so readers may treat a wrong value as absent
+/// once they have added the problem.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     errors: RefCell<Vec<ConfigError>>,
@@ -65,24 +66,38 @@ impl Findings {
             Syntax::Yaml => read_yaml_core(text).map_err(|error| {
                 problems.add(error.span, error.message);
             }),
-            Syntax::Json => parse_json(text, &problems),
+            Syntax::Json => json(text, 0, &problems).map(Some).ok_or(()),
         };
         let value = root.ok().and_then(|root| read(root, Opened { file, problems: &problems }));
-        let (warnings, _) = problems.remarks();
-        self.warn(file, warnings);
-        match problems.error(file) {
-            Some(error) => {
-                self.add(error);
-                None
-            }
-            None => value,
-        }
+        self.checked(file, &problems, value)
     }
 
-    pub(crate) fn warn(&self, file: &Path, problems: Vec<Problem>) {
-        let warnings =
-            problems.into_iter().map(|problem| Warning { file: file.to_owned(), problem });
+    /// Reads JSON lines; blank ones are skipped.
+    pub(crate) fn read_lines<T>(
+        &self,
+        file: &Path,
+        text: &str,
+        read: impl FnOnce(Vec<Node>, Opened<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let problems = Problems::new(text, Syntax::Json);
+        let mut offset = 0;
+        let rows = all(text.split_inclusive('\n').filter_map(|line| {
+            let start = offset;
+            offset += line.len();
+            (!line.trim().is_empty()).then(|| json(line, start, &problems))
+        }));
+        let value = rows.and_then(|rows| read(rows, Opened { file, problems: &problems }));
+        self.checked(file, &problems, value)
+    }
+
+    /// Keeps the warnings and the problems of a file. Returns the value if there are no problems.
+    fn checked<T>(&self, file: &Path, problems: &Problems<'_>, value: Option<T>) -> Option<T> {
+        let warnings = problems.remarks().0.into_iter();
+        let warnings = warnings.map(|problem| Warning { file: file.to_owned(), problem });
         self.warnings.borrow_mut().extend(warnings);
+        let Some(error) = problems.error(file) else { return value };
+        self.add(error);
+        None
     }
 
     /// Returns the warnings.
@@ -96,19 +111,38 @@ impl Findings {
     }
 }
 
-fn parse_json(text: &str, problems: &Problems<'_>) -> Result<Option<Node>, ()> {
+/// Reads a JSON document that starts at an offset of its file.
+fn json(text: &str, offset: usize, problems: &Problems<'_>) -> Option<Node> {
     match read_json(text) {
-        Ok(document) => {
+        Ok(mut document) => {
             for again in &document.repeated {
                 let message = format!("the key `{}` is repeated", again.key);
-                problems.add(again.again, message).hint("keep one of them");
+                problems.add(moved(again.again, offset), message).hint("keep one of them");
             }
-            Ok(Some(document.root))
+            shift(&mut document.root, offset);
+            Some(document.root)
         }
         Err(error) => {
-            let span = evaluator_document::Span { start: error.offset, end: error.offset + 1 };
-            problems.add(span, format!("not JSON: {error}"));
-            Err(())
+            let start = offset + error.offset;
+            problems.add(Span { start, end: start + 1 }, format!("not JSON: {}", error.kind)).none()
+        }
+    }
+}
+
+fn moved(span: Span, offset: usize) -> Span {
+    Span { start: span.start + offset, end: span.end + offset }
+}
+
+fn shift(node: &mut Node, offset: usize) {
+    node.span = moved(node.span, offset);
+    match &mut node.kind {
+        NodeKind::Scalar(_) => {}
+        NodeKind::Sequence(items) => items.iter_mut().for_each(|item| shift(item, offset)),
+        NodeKind::Mapping(entries) => {
+            for (key, value) in entries {
+                shift(key, offset);
+                shift(value, offset);
+            }
         }
     }
 }
@@ -134,12 +168,19 @@ fn merged(errors: Vec<ConfigError>) -> Vec<ConfigError> {
     merged
 }
 
+/// Reads all items, also behind a problem. `None` after one.
+pub(crate) fn all<T>(read: impl IntoIterator<Item = Option<T>>) -> Option<Vec<T>> {
+    read.into_iter().collect::<Vec<_>>().into_iter().collect()
+}
+
+/// Returns true if a file has this extension.
+pub(crate) fn has_extension(file: &Path, extension: &str) -> bool {
+    file.extension().is_some_and(|it| it.eq_ignore_ascii_case(extension))
+}
+
 /// Returns the syntax of a file by its extension.
 pub(crate) fn syntax_of(file: &Path) -> Syntax {
-    match file.extension() {
-        Some(extension) if extension.eq_ignore_ascii_case("json") => Syntax::Json,
-        _ => Syntax::Yaml,
-    }
+    if has_extension(file, "json") { Syntax::Json } else { Syntax::Yaml }
 }
 
 /// Places in which files are looked for that an eval file names.

@@ -20,9 +20,10 @@
 //!     output::Recordings,
 //!     read::{Surroundings, read},
 //!     report::Status,
-//!     run::{Options, Resources, plan, run},
-//!     targets::{Starter, Targets},
+//!     run::{Options, plan, run},
+//!     targets::{TargetSession, Targets},
 //! };
+//! use evaluator_judges::{Environment, JudgeSettings};
 //! use evaluator_launch::process::Cancellation;
 //!
 //! let directory = tempfile::tempdir()?;
@@ -35,14 +36,17 @@
 //! let surroundings = Surroundings::new(directory.path(), |_| None);
 //! let suite = read(&file, &surroundings).expect("the file is valid");
 //! let recordings = Recordings::read(&directory.path().join("outputs"))?;
-//! let cancellation = Cancellation::new();
-//! let starter =
-//!     Starter::new(surroundings.variables.clone(), suite.directory.clone(), cancellation.clone());
-//! let plan = plan(suite, &Targets::default(), starter, Options::default(), Some(&recordings))?;
+//! let session = TargetSession::new(
+//!     Targets::default(),
+//!     suite.directory.clone(),
+//!     JudgeSettings::default(),
+//!     Environment::new(|_| None),
+//!     Cancellation::new(),
+//! )?;
+//! let plan = plan(suite, session, Options::default(), Some(&recordings))?;
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-//! let resources = Resources::new(NonZeroUsize::MIN, cancellation);
-//! let report = runtime.block_on(run(plan, resources, &mut |_| {}));
+//! let report = runtime.block_on(run(plan, NonZeroUsize::MIN, &mut |_| {}));
 //! assert_eq!((report.status(), report.results[0].score), (Status::Passed, Some(1.0)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -1,6 +1,6 @@
 //! An eval file as it was read: tests, and what grades them.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use evaluator_document::Problem;
 use evaluator_json::{Object, Value};
@@ -28,6 +28,19 @@ pub struct Warning {
     pub problem: Problem,
 }
 
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, problem } = self;
+        write!(f, "{}:", file.display())?;
+        match problem.place {
+            Some(place) => write!(f, "{}:{}: ", place.line, place.column)?,
+            None => f.write_str(" ")?,
+        }
+        f.write_str(&problem.message)?;
+        problem.hint.iter().try_for_each(|hint| write!(f, " ({hint})"))
+    }
+}
+
 /// A position in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
@@ -39,8 +52,8 @@ pub struct Position {
     pub column: usize,
 }
 
-impl std::fmt::Display for Position {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
     }
 }
@@ -65,6 +78,14 @@ pub struct Suite {
     pub tests: Vec<Test>,
     /// Warnings.
     pub warnings: Vec<Warning>,
+}
+
+impl Suite {
+    /// Returns true if the file is of AgentV 2.
+    #[must_use]
+    pub fn is_v2(&self) -> bool {
+        self.generation == Generation::V2
+    }
 }
 
 /// One test.

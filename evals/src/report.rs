@@ -1,17 +1,19 @@
 //! Results of a run, and their form as JSON.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use evaluator_json::Value;
+use evaluator_json::{Value, parse_python};
+use serde::Serialize;
 
 use crate::{
     grade::Row,
-    json_text::{count, list, members as object, number, text, whole},
+    json_text::{count, list, members as object, text},
     model::{Generation, Warning},
 };
 
 /// Status of a test or an evaluator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The score is high enough.
     Passed,
@@ -33,8 +35,26 @@ impl Status {
     }
 }
 
+/// Tokens of the calls of an evaluator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tokens {
+    /// Tokens that were sent.
+    pub input: u64,
+    /// Tokens that were received.
+    pub output: u64,
+}
+
+/// What a model gets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Texts {
+    /// Instructions about the reply.
+    pub system: String,
+    /// Question.
+    pub user: String,
+}
+
 /// What asking a model took.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct JudgeUse {
     /// Name of the target.
@@ -42,75 +62,87 @@ pub struct JudgeUse {
     /// Provider and model.
     pub model: String,
     /// Questions, also those whose reply could not be read.
-    pub attempts: u32,
+    pub attempts: u64,
     /// Requests that were sent.
-    pub requests: u32,
+    pub requests: u64,
+    /// Tokens.
+    pub usage: Tokens,
     /// Answers that were in a recording.
-    pub replayed: u32,
-    /// Tokens that were sent.
-    pub input_tokens: u64,
-    /// Tokens that were received.
-    pub output_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub replayed: u64,
     /// Cost, if there are prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
-    /// Instructions and text of the question.
-    pub prompt: Option<(String, String)>,
     /// Warnings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Prompt, if the options of the run ask for prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Texts>,
 }
 
 /// Calls of a program to models.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ProxyUse {
     /// Calls.
-    pub calls: u64,
+    pub call_count: u64,
     /// Maximum number of calls.
     pub max_calls: u64,
     /// Calls that failed.
     pub failed: u64,
-    /// Tokens that were sent.
-    pub input_tokens: u64,
-    /// Tokens that were received.
-    pub output_tokens: u64,
+    /// Tokens.
+    pub token_usage: Tokens,
     /// Models that were asked.
     pub models: Vec<String>,
     /// What the program may have ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
 /// Result of an evaluator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct EvaluatorResult {
     /// Name.
     pub name: String,
     /// Type in the spelling of AgentV 4.
+    #[serde(rename = "type")]
     pub kind: String,
     /// Status.
     pub status: Status,
     /// Score, unless the status is an error.
     pub score: Option<f64>,
+    /// AgentV's word for the result: `pass`, `borderline` from 0.6 to 0.8, `fail`, `error`.
+    pub verdict: &'static str,
     /// Weight in the mean; `None` for members of a composite.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// Score below which the test has the score 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<f64>,
     /// Observations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Row>,
     /// Reason of the score or of the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Required rubrics that were missed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<String>,
     /// What asking a model took.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub judge: Option<JudgeUse>,
     /// Calls of a program to models.
+    #[serde(rename = "target_proxy", skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxyUse>,
     /// Results that were combined.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<EvaluatorResult>,
 }
 
 /// Result of a test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TestResult {
     /// Id.
@@ -122,11 +154,16 @@ pub struct TestResult {
     /// Score from which on the test passes.
     pub threshold: f64,
     /// Reason why there is no output.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Warnings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Results of the evaluators; none if there is no output.
     pub evaluators: Vec<EvaluatorResult>,
+    /// Time from the start of the test to its end. Not in the JSON, which is the same for every run.
+    #[serde(skip)]
+    pub duration: Duration,
 }
 
 /// Result of a run.
@@ -168,9 +205,17 @@ impl Report {
         }
     }
 
-    /// Returns the report as JSON. Prompts are shown with `verbose`.
-    #[must_use]
-    pub fn to_json(&self, verbose: bool) -> Value {
+    /// Returns all warnings that are not of one test, with their positions.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.warnings.iter().map(Warning::to_string).chain(self.notes.iter().cloned())
+    }
+
+    /// Returns the report as JSON.
+    ///
+    /// # Errors
+    ///
+    /// A result cannot be written as JSON.
+    pub fn to_json(&self) -> serde_json::Result<Value> {
         let generation = match self.generation {
             Generation::V2 => "2",
             Generation::V4 => "4",
@@ -181,134 +226,47 @@ impl Report {
             ("failed", count(self.count(Status::Failed))),
             ("errors", count(self.count(Status::Error))),
         ]);
-        let warnings = self.warnings.iter().map(warning).chain(self.notes.iter().cloned());
-        object([
+        let results = parse_python(&serde_json::to_string(&self.results)?).unwrap_or_default();
+        Ok(object([
             ("eval_file", text(&self.file.to_string_lossy())),
             ("suite", text(&self.suite)),
             ("generation", text(generation)),
             ("status", text(self.status().name())),
             ("summary", summary),
-            ("results", list(self.results.iter().map(|result| result.to_json(verbose)))),
-            ("warnings", list(warnings.map(|warning| text(&warning)))),
+            ("results", results),
+            ("warnings", list(self.warnings().map(Value::from))),
             ("errors", list(self.errors.iter().map(|error| text(error)))),
-        ])
+        ]))
     }
 }
 
-/// Returns a warning with its position on one line.
-#[must_use]
-pub fn warning(warning: &Warning) -> String {
-    let Warning { file, problem } = warning;
-    let place = problem.place.map(|place| format!("{}:{}: ", place.line, place.column));
-    let hint = problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    format!(
-        "{}:{}{}{hint}",
-        file.display(),
-        place.unwrap_or_else(|| " ".to_owned()),
-        problem.message
-    )
-}
-
 impl TestResult {
-    fn to_json(&self, verbose: bool) -> Value {
-        let mut members = vec![
-            ("id", text(&self.id)),
-            ("status", text(self.status.name())),
-            ("score", number(self.score)),
-            ("threshold", Value::Float(self.threshold)),
-        ];
-        members.extend(self.error.as_ref().map(|error| ("error", text(error))));
-        if !self.warnings.is_empty() {
-            members.push(("warnings", list(self.warnings.iter().map(|warning| text(warning)))));
-        }
-        let evaluators = self.evaluators.iter().map(|evaluator| evaluator.to_json(verbose));
-        members.push(("evaluators", list(evaluators)));
-        object(members)
+    /// Changes every text that a test, a program or a model had a part in.
+    pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> String) {
+        let texts = self.error.iter_mut().chain(&mut self.warnings);
+        texts.for_each(|text| *text = redact(text));
+        self.evaluators.iter_mut().for_each(|it| it.redact(redact));
     }
 }
 
 impl EvaluatorResult {
-    /// Returns AgentV's word for the result: `borderline` from 0.6 to 0.8.
-    #[must_use]
-    pub fn verdict(&self) -> &'static str {
-        match (self.status, self.score) {
-            (Status::Passed, _) => "pass",
-            (Status::Error, _) => "error",
-            (Status::Failed, Some(score)) if (0.6..0.8).contains(&score) => "borderline",
-            (Status::Failed, _) => "fail",
+    fn redact(&mut self, redact: &dyn Fn(&str) -> String) {
+        let mut texts: Vec<&mut String> = self.reason.iter_mut().chain(&mut self.missed).collect();
+        for row in &mut self.rows {
+            texts.push(&mut row.text);
+            texts.extend(&mut row.evidence);
         }
-    }
-
-    fn to_json(&self, verbose: bool) -> Value {
-        let mut members = vec![
-            ("name", text(&self.name)),
-            ("type", text(&self.kind)),
-            ("status", text(self.status.name())),
-            ("score", number(self.score)),
-            ("verdict", text(self.verdict())),
-        ];
-        members.extend(self.weight.map(|weight| ("weight", Value::Float(weight))));
-        members.extend(self.required.map(|least| ("required", Value::Float(least))));
-        if !self.rows.is_empty() {
-            members.push(("rows", list(self.rows.iter().map(row))));
+        if let Some(judge) = &mut self.judge {
+            texts.extend(&mut judge.warnings);
+            texts.extend(judge.prompt.iter_mut().flat_map(|it| [&mut it.system, &mut it.user]));
         }
-        members.extend(self.reason.as_ref().map(|reason| ("reason", text(reason))));
-        if !self.missed.is_empty() {
-            members.push(("missed", list(self.missed.iter().map(|id| text(id)))));
-        }
-        members.extend(self.judge.as_ref().map(|judge| ("judge", judge.to_json(verbose))));
-        members.extend(self.proxy.as_ref().map(|proxy| ("target_proxy", proxy.to_json())));
-        if !self.members.is_empty() {
-            let inner = self.members.iter().map(|member| member.to_json(verbose));
-            members.push(("members", list(inner)));
-        }
-        object(members)
+        texts.extend(self.proxy.iter_mut().filter_map(|proxy| proxy.warning.as_mut()));
+        texts.into_iter().for_each(|text| *text = redact(text));
+        self.members.iter_mut().for_each(|member| member.redact(redact));
     }
 }
 
-impl JudgeUse {
-    fn to_json(&self, verbose: bool) -> Value {
-        let usage =
-            object([("input", whole(self.input_tokens)), ("output", whole(self.output_tokens))]);
-        let mut members = vec![
-            ("target", text(&self.target)),
-            ("model", text(&self.model)),
-            ("attempts", whole(self.attempts.into())),
-            ("requests", whole(self.requests.into())),
-            ("usage", usage),
-        ];
-        if self.replayed > 0 {
-            members.push(("replayed", whole(self.replayed.into())));
-        }
-        members.extend(self.cost.as_ref().map(|cost| ("cost", text(cost))));
-        if !self.warnings.is_empty() {
-            members.push(("warnings", list(self.warnings.iter().map(|warning| text(warning)))));
-        }
-        if let Some((system, user)) = self.prompt.as_ref().filter(|_| verbose) {
-            members.push(("prompt", object([("system", text(system)), ("user", text(user))])));
-        }
-        object(members)
-    }
-}
-
-impl ProxyUse {
-    fn to_json(&self) -> Value {
-        let tokens =
-            object([("input", whole(self.input_tokens)), ("output", whole(self.output_tokens))]);
-        let mut members = vec![
-            ("call_count", whole(self.calls)),
-            ("max_calls", whole(self.max_calls)),
-            ("failed", whole(self.failed)),
-            ("token_usage", tokens),
-            ("models", list(self.models.iter().map(|model| text(model)))),
-        ];
-        members.extend(self.warning.as_ref().map(|warning| ("warning", text(warning))));
-        object(members)
-    }
-}
-
-fn row(row: &Row) -> Value {
-    let mut members = vec![("text", text(&row.text)), ("passed", Value::Bool(row.passed))];
-    members.extend(row.evidence.as_ref().map(|evidence| ("evidence", text(evidence))));
-    object(members)
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

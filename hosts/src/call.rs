@@ -87,7 +87,9 @@ impl Call {
         args.extend(launch.one_shot.args);
         args.extend([self.contract.name().into(), self.function.clone().into()]);
         let one_shot = CommandSpec { args, ..launch.one_shot };
-        let launch = Launch::new(one_shot).with_reuse(launch.reuse);
+        let mut visible = launch.visible.paths;
+        visible.insert(directory.path().to_owned());
+        let launch = Launch::new(one_shot).with_reuse(launch.reuse).with_visible(visible);
         Ok((launch, Driver { _directory: Arc::new(directory) }))
     }
 }

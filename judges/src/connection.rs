@@ -104,6 +104,7 @@ impl Connection {
             budgets: &self.budgets,
             time_limit,
             limits: Some(&self.limits),
+            drop_params: self.settings.drop_params.unwrap_or_default(),
             cassette: self.cassette.as_deref(),
             ..Call::new(&**endpoint, request)
         })?;

@@ -128,6 +128,10 @@ pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object
             if let Some(reported) = &answer.reply.model_reported {
                 set("model_reported", reported.as_str().into());
             }
+            if !answer.dropped_params.is_empty() {
+                let names = answer.dropped_params.iter().map(|name| name.as_str().into());
+                set("dropped_params", Value::Array(names.collect()));
+            }
             if let Some(key) = &answer.key {
                 set("key", key.as_str().into());
                 set("recorded_sample", count(sample.into()));

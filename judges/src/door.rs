@@ -26,6 +26,8 @@ pub(crate) struct Counted {
     pub(crate) usage: Usage,
     /// Other models that servers say they used, by the name of the model that was asked.
     pub(crate) reported: BTreeMap<String, BTreeSet<String>>,
+    /// Parameters that were dropped, by the name of the model.
+    pub(crate) dropped: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Entry to the queue of a server: as many calls as may be in flight have a thread.
@@ -80,12 +82,16 @@ impl Door {
         match result {
             Ok(answer) => {
                 counted.usage.add(answer);
+                let model = || format!("{}/{}", endpoint.provider(), endpoint.model());
+                if !answer.dropped_params.is_empty() {
+                    let dropped = counted.dropped.entry(model()).or_default();
+                    dropped.extend(answer.dropped_params.iter().cloned());
+                }
                 // The rule of the broker: an extension of the name is the same model.
                 if let (Some(reported), false) =
                     (&answer.reply.model_reported, answer.warnings.is_empty())
                 {
-                    let model = format!("{}/{}", endpoint.provider(), endpoint.model());
-                    counted.reported.entry(model).or_default().insert(reported.clone());
+                    counted.reported.entry(model()).or_default().insert(reported.clone());
                 }
             }
             Err(error) => counted.usage.add_failed(error.attempts),

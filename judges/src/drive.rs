@@ -10,7 +10,7 @@ use evaluator_metrics::{
     },
 };
 use evaluator_models::{
-    self as models, ErrorKind, Finish, JsonSchema, Message, ModelError, Request,
+    self as models, ErrorKind, Finish, JsonSchema, Message, Messages, ModelError, Request,
 };
 use tokio::task::{JoinSet, spawn_blocking};
 
@@ -64,7 +64,7 @@ struct Asking<'a> {
     subject: &'a Subject,
     chains: Vec<Chain>,
     /// Number of calls so far of each model for equal messages.
-    numbers: Vec<HashMap<Vec<Message>, u32>>,
+    numbers: Vec<HashMap<Messages, u32>>,
 }
 
 /// A call that was not made yet: the position of its question in the round, and the index of its sample.
@@ -358,13 +358,20 @@ fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: 
 }
 
 /// Waits for a place in the queue of the server, then asks on a thread.
-pub(crate) async fn call(
+///
+/// # Errors
+///
+/// Those of [`Connection::ask`].
+pub async fn call(
     connection: Arc<Connection>,
     model: usize,
     request: Request,
     limit: Option<Duration>,
 ) -> Result<models::Answer, ModelError> {
-    let places = Arc::clone(&connection.endpoints[model].1.places);
+    let Some((_, gate)) = connection.endpoints.get(model) else {
+        return Err(lost(&format!("there is no model number {model}")));
+    };
+    let places = Arc::clone(&gate.places);
     // The semaphore is never closed.
     let place = places.acquire_owned().await;
     let asked = spawn_blocking(move || {

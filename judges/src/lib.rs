@@ -62,7 +62,7 @@ mod usage;
 
 pub use calls::{Asked, ask_all, details};
 pub use connection::Connection;
-pub use drive::{Judged, Subject};
+pub use drive::{Judged, Subject, call};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
 pub use read::{

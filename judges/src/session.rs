@@ -200,6 +200,12 @@ impl Session {
         self.0.environment.cancel.cancel();
     }
 
+    /// Removes the secrets of the environment from a text.
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
+        self.0.redactor.redact(text)
+    }
+
     /// Returns the maximum number of calls that may be in flight at the same time.
     #[must_use]
     pub fn concurrency(&self) -> usize {
@@ -226,7 +232,13 @@ impl Session {
             }
             warnings.extend(cassette.take_warnings());
         }
-        let Counted { usage, reported } = self.0.door.counted();
+        let Counted { usage, reported, dropped } = self.0.door.counted();
+        for (model, names) in dropped {
+            let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+            let names = names.join(", ");
+            warnings
+                .push(format!("`{model}` refused {names}, and was asked without (`drop_params`)"));
+        }
         Summary {
             usage,
             spent: self.0.budget.spent(),

@@ -29,6 +29,8 @@ pub struct JudgeSettings {
     pub samples: Option<u32>,
     /// Parameters of the generation.
     pub params: Params,
+    /// Whether a request is sent again without a parameter that the server refuses. Default: `false`.
+    pub drop_params: Option<bool>,
     /// Whether replies that are JSON have to match a schema. Default: `false`.
     pub json_schema: Option<bool>,
     /// Instructions before those of the prompt.
@@ -115,6 +117,7 @@ impl JudgeSettings {
             allow_http: self.allow_http.or(base.allow_http),
             samples: self.samples.or(base.samples),
             params: params_over(&self.params, &base.params),
+            drop_params: self.drop_params.or(base.drop_params),
             json_schema: self.json_schema.or(base.json_schema),
             system_instruction: first(&self.system_instruction, &base.system_instruction),
             timeout: self.timeout.or(base.timeout),
@@ -223,6 +226,7 @@ impl JudgeSettings {
                 "reasoning_effort": reasoning_effort, "thinking_budget": thinking_budget,
                 "json_schema": json_schema.as_ref().map(|schema| &schema.schema),
             },
+            "drop_params": self.drop_params,
             "json_schema": self.json_schema,
             "system_instruction": self.system_instruction,
             "prompts": prompts,

@@ -28,7 +28,7 @@ pub struct Usage {
 
 impl Usage {
     /// Counts an answer.
-    pub(crate) fn add(&mut self, answer: &Answer) {
+    pub fn add(&mut self, answer: &Answer) {
         self.calls = self.calls.saturating_add(1);
         self.requests = self.requests.saturating_add(answer.attempts.into());
         self.replayed = self.replayed.saturating_add(answer.is_replayed.into());
@@ -50,7 +50,7 @@ impl Usage {
     }
 
     /// Counts a call without an answer.
-    pub(crate) fn add_failed(&mut self, requests: u32) {
+    pub fn add_failed(&mut self, requests: u32) {
         self.calls = self.calls.saturating_add(1);
         self.requests = self.requests.saturating_add(requests.into());
         self.failed = self.failed.saturating_add(1);

@@ -15,3 +15,4 @@ pub mod files;
 pub mod panic;
 pub mod process;
 pub mod runtime;
+mod tool;

@@ -7,7 +7,6 @@ use std::{
 };
 
 use rust_decimal::Decimal;
-use serde_json::{Map, Value};
 
 use crate::{
     Budget, Cancel, Cassette, Clock, Concurrency, Endpoint, ErrorKind, Mode, ModelError, Prices,
@@ -16,6 +15,7 @@ use crate::{
     cassette::{Claim, Identity, Recorded},
     clock::lock,
     error::Retry,
+    parameters::{Parameters, Refusals},
     queue::{Queue, too_long},
 };
 
@@ -71,14 +71,24 @@ pub struct Call<'a> {
     /// Time for one request, and repetitions, instead of those of the broker. The limits of queues are those of
     /// [`Broker::limit`].
     pub limits: Option<&'a Limits>,
+    /// Whether a request is sent again without a parameter that the server refuses by name. A limit of tokens is always sent.
+    pub drop_params: bool,
     /// Cassette instead of that of the broker.
     pub cassette: Option<&'a Cassette>,
 }
 
 impl<'a> Call<'a> {
-    /// Creates a call without budgets and without a limit of time.
+    /// Creates a call without budgets and without a limit of time, with all parameters.
     pub fn new(endpoint: &'a dyn Endpoint, request: &'a Request) -> Self {
-        Self { endpoint, request, budgets: &[], time_limit: None, limits: None, cassette: None }
+        Self {
+            endpoint,
+            request,
+            budgets: &[],
+            time_limit: None,
+            limits: None,
+            drop_params: false,
+            cassette: None,
+        }
     }
 }
 
@@ -100,6 +110,8 @@ pub struct Answer {
     pub waited: Duration,
     /// Cost, if the model has a price. A replayed reply has the cost that it had.
     pub cost: Option<Decimal>,
+    /// Parameters that were left out because the server refused them, under the names in its API.
+    pub dropped_params: Vec<String>,
     /// Warnings, e.g. that another model answered.
     pub warnings: Vec<String>,
 }
@@ -114,11 +126,15 @@ pub struct Broker {
     cassette: Option<Cassette>,
     prices: Prices,
     queues: Mutex<HashMap<String, Arc<Queue>>>,
+    refusals: Refusals,
 }
 
 /// State of a call over its requests.
 #[derive(Debug, Default)]
 struct Progress {
+    /// Requests that were sent.
+    sent: u32,
+    /// Requests with the present parameters.
     attempts: u32,
     duration: Duration,
     started: Duration,
@@ -143,6 +159,7 @@ impl Broker {
             cassette: None,
             prices: Prices::default(),
             queues: Mutex::default(),
+            refusals: Refusals::default(),
         }
     }
 
@@ -195,12 +212,10 @@ impl Broker {
         let (provider, model) = (endpoint.provider(), endpoint.model());
         let cassette = self.cassette_of(call)?;
         let answer = || {
-            let params = endpoint.parameters(&call.request.params)?;
+            let params = self.parameters(call)?;
             let identity = Identity::new(provider, model, &params, call.request);
             match cassette.look_up(&identity)? {
-                Some(recorded) => {
-                    self.complete(recorded.into(), call, Some(identity.key)).map(Some)
-                }
+                Some(recorded) => self.complete(recorded.into(), call, Some(&identity)).map(Some),
                 None => Ok(None),
             }
         };
@@ -223,26 +238,62 @@ impl Broker {
         call.cassette.or(self.cassette.as_ref()).filter(|cassette| cassette.mode() != Mode::Off)
     }
 
+    /// Returns the parameters of a call, without those that its server is known to refuse.
+    fn parameters(&self, call: &Call<'_>) -> Result<Parameters, ModelError> {
+        let mut params = Parameters::new(call.endpoint.parameters(&call.request.params)?);
+        if call.drop_params {
+            let known = self.refusals.of(call.endpoint, params.asked());
+            let recorded = || self.cassette_of(call)?.dropped_params(call, &params);
+            let names = known.or_else(recorded).unwrap_or_default();
+            names.iter().for_each(|name| params.drop(name));
+        }
+        Ok(params)
+    }
+
     fn answer(&self, call: &Call<'_>) -> Result<Answer, ModelError> {
+        let mut params = self.parameters(call)?;
+        let mut progress = Progress { started: self.clock.now(), ..Progress::default() };
+        loop {
+            let result = self.answer_to(call, &params, &mut progress);
+            let Err(error) = &result else { return result };
+            let Some(name) = error.refused_parameter(params.sent()).filter(|_| call.drop_params)
+            else {
+                return result;
+            };
+            params.drop(&name);
+            self.refusals.add(call.endpoint, &params);
+            progress.attempts = 0;
+        }
+    }
+
+    /// Returns the answer to a request with these parameters.
+    fn answer_to(
+        &self,
+        call: &Call<'_>,
+        params: &Parameters,
+        progress: &mut Progress,
+    ) -> Result<Answer, ModelError> {
         let endpoint = call.endpoint;
-        let (provider, model) = (endpoint.provider(), endpoint.model());
-        let params = endpoint.parameters(&call.request.params)?;
         let Some(cassette) = self.cassette_of(call) else {
-            let (answer, settled) = self.ask_server(call, &params)?;
+            let (answer, settled) = self.ask_server(call, params, progress)?;
             settled?;
-            return self.complete(answer, call, None);
+            let dropped_params = params.dropped().to_vec();
+            return self.complete(Answer { dropped_params, ..answer }, call, None);
         };
-        let identity = Identity::new(provider, model, &params, call.request);
+        let identity = Identity::new(endpoint.provider(), endpoint.model(), params, call.request);
         let answer = match cassette.claim(&identity, &self.cancel)? {
-            Claim::Recorded(recorded) => recorded.into(),
+            Claim::Recorded(recorded) => {
+                let (attempts, duration) = (progress.sent, progress.duration);
+                Answer { attempts, duration, ..recorded.into() }
+            }
             Claim::Ask(recording) => {
-                let (answer, settled) = self.ask_server(call, &params)?;
+                let (answer, settled) = self.ask_server(call, params, progress)?;
                 recording.store(&identity, &answer.reply);
                 settled?;
                 answer
             }
         };
-        self.complete(answer, call, Some(identity.key))
+        self.complete(answer, call, Some(&identity))
     }
 
     /// Adds cost, warnings and key to an answer.
@@ -254,7 +305,7 @@ impl Broker {
         &self,
         mut answer: Answer,
         call: &Call<'_>,
-        key: Option<String>,
+        identity: Option<&Identity<'_>>,
     ) -> Result<Answer, ModelError> {
         let (provider, model) = (call.endpoint.provider(), call.endpoint.model());
         let usage = answer.reply.usage.as_ref();
@@ -269,7 +320,10 @@ impl Broker {
         {
             answer.warnings.push(format!("`{model}` was answered by `{reported}`"));
         }
-        answer.key = key;
+        if let Some(identity) = identity {
+            answer.key = Some(identity.key.clone());
+            answer.dropped_params = identity.params.dropped().to_vec();
+        }
         Ok(answer)
     }
 
@@ -277,17 +331,17 @@ impl Broker {
     fn ask_server(
         &self,
         call: &Call<'_>,
-        params: &Map<String, Value>,
+        params: &Parameters,
+        progress: &mut Progress,
     ) -> Result<(Answer, Result<(), ModelError>), ModelError> {
         let queue = self.queue(call.endpoint);
-        let mut progress = Progress { started: self.clock.now(), ..Progress::default() };
         loop {
-            match self.attempt(call, params, &queue, &mut progress) {
+            match self.attempt(call, params, &queue, progress) {
                 Ok((reply, settled)) => {
                     let passed = self.clock.now().saturating_sub(progress.started);
                     let answer = Answer {
                         reply,
-                        attempts: progress.attempts,
+                        attempts: progress.sent,
                         duration: progress.duration,
                         waited: passed.saturating_sub(progress.duration),
                         ..Answer::default()
@@ -295,9 +349,9 @@ impl Broker {
                     return Ok((answer, settled));
                 }
                 Err(error) => {
-                    let error = ModelError { attempts: progress.attempts, ..error };
+                    let error = ModelError { attempts: progress.sent, ..error };
                     let first_wait = call.endpoint.first_wait();
-                    self.pause(error, &progress, &self.limits(call).retries, first_wait)?;
+                    self.pause(error, progress, &self.limits(call).retries, first_wait)?;
                 }
             }
         }
@@ -307,7 +361,7 @@ impl Broker {
     fn attempt(
         &self,
         call: &Call<'_>,
-        params: &Map<String, Value>,
+        params: &Parameters,
         queue: &Queue,
         progress: &mut Progress,
     ) -> Result<(Reply, Result<(), ModelError>), ModelError> {
@@ -325,8 +379,9 @@ impl Broker {
         let sent = self.clock.now();
         progress.first_sent.get_or_insert(sent);
         progress.attempts = progress.attempts.saturating_add(1);
+        progress.sent = progress.sent.saturating_add(1);
         let limit = self.limits(call).timeout.min(left.unwrap_or(Duration::MAX));
-        let result = endpoint.send(call.request, params, limit);
+        let result = endpoint.send(call.request, params.sent(), limit);
         let took = self.clock.now().saturating_sub(sent);
         progress.duration = progress.duration.saturating_add(took);
         match result {

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
+use crate::parameters::Refusal;
+
 /// Kind of a [`ModelError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -126,6 +130,8 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether a later attempt is pointless although the kind is transient, such as a limit per day.
     pub(crate) is_final: bool,
+    /// Words of the server that may name a parameter that it refuses.
+    pub(crate) refusal: Option<Refusal>,
 }
 
 impl ModelError {
@@ -139,6 +145,7 @@ impl ModelError {
             attempts: 0,
             retry_after: None,
             is_final: false,
+            refusal: None,
         }
     }
 
@@ -149,6 +156,11 @@ impl ModelError {
             self.model = format!("{provider}/{model}");
         }
         self
+    }
+
+    /// Returns the name of the parameter that the server refuses, one of those that were sent.
+    pub(crate) fn refused_parameter(&self, sent: &Map<String, Value>) -> Option<String> {
+        self.refusal.as_ref()?.parameter(sent)
     }
 
     pub(crate) fn retry(&self) -> Retry {

@@ -80,6 +80,7 @@ mod budget;
 mod cassette;
 mod clock;
 mod error;
+mod parameters;
 mod provider;
 mod proxy;
 mod queue;
@@ -104,7 +105,7 @@ pub use proxy::{
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};
-pub use request::{JsonSchema, Message, Params, Request, Role};
+pub use request::{JsonSchema, Message, Messages, Params, Request, Role};
 pub use rust_decimal::Decimal;
 pub use secret::{Redactor, Secret};
 pub use ureq::http::Method;

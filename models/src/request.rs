@@ -1,5 +1,11 @@
 //! Requests: messages, parameters, and their digests.
 
+use std::{
+    fmt,
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
+
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -71,6 +77,70 @@ impl Message {
     }
 }
 
+/// Messages of a request, in order. Clones share them, and their digest.
+#[derive(Clone, Default)]
+pub struct Messages(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    list: Vec<Message>,
+    digest: OnceLock<Sha256>,
+}
+
+impl Messages {
+    /// Returns the digest of a canonical JSON object whose first member, `messages`, are these. `rest` is the canonical JSON
+    /// object of its other members.
+    pub(crate) fn sha_with(&self, rest: &impl Serialize) -> String {
+        let beginning = self.0.digest.get_or_init(|| {
+            Sha256::new().chain_update(r#"{"messages":"#).chain_update(canonical(&self.0.list))
+        });
+        let rest = canonical(rest);
+        let sha =
+            beginning.clone().chain_update(b",").chain_update(rest.get(1..).unwrap_or_default());
+        hex(&sha.finalize())
+    }
+}
+
+impl From<Vec<Message>> for Messages {
+    fn from(list: Vec<Message>) -> Self {
+        Self(Arc::new(Shared { list, digest: OnceLock::new() }))
+    }
+}
+
+impl Deref for Messages {
+    type Target = [Message];
+
+    fn deref(&self) -> &[Message] {
+        &self.0.list
+    }
+}
+
+impl PartialEq for Messages {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || **self == **other
+    }
+}
+
+impl Eq for Messages {}
+
+impl std::hash::Hash for Messages {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl Serialize for Messages {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
 /// JSON Schema that a reply must match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonSchema {
@@ -113,7 +183,7 @@ pub struct Params {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// Messages in order.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     /// Parameters.
     pub params: Params,
     /// Number of the sample among equal requests of a run, from 0. It is not sent; each sample has its own recording.
@@ -128,7 +198,7 @@ impl Request {
     /// Creates a request without parameters.
     #[must_use]
     pub fn new(messages: Vec<Message>) -> Self {
-        Self { messages, ..Self::default() }
+        Self { messages: messages.into(), ..Self::default() }
     }
 
     /// Creates a request for the vectors of texts: [`Reply::vectors`](crate::Reply::vectors).
@@ -168,11 +238,19 @@ impl Request {
 
 /// Returns the SHA-256 of a text in hexadecimal digits.
 pub(crate) fn sha(text: &[u8]) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text))
 }
 
 /// Returns the SHA-256 of the canonical JSON (RFC 8785) of a value.
 pub(crate) fn canonical_sha(value: &impl Serialize) -> String {
+    sha(&canonical(value))
+}
+
+fn canonical(value: &impl Serialize) -> Vec<u8> {
     // Our values are trees with text keys; anything else would be an error of this crate.
-    sha(&serde_json_canonicalizer::to_vec(value).unwrap_or_default())
+    serde_json_canonicalizer::to_vec(value).unwrap_or_default()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -4,6 +4,6 @@ pub mod bench;
 
 /// The examples of this page are compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/embedding.md")]
+#[doc = include_str!("../../docs/guides/embedding.md")]
 #[derive(Debug)]
 pub struct Embedding;

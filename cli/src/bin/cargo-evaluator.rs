@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    evaluator_cli::run_if_helper();
     // Cargo gives the name of the subcommand as the first argument.
     let mut args: Vec<_> = std::env::args_os().collect();
     if args.get(1).is_some_and(|first| first == "evaluator") {

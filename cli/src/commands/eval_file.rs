@@ -12,16 +12,15 @@ use evaluator_evals::{
     model::Suite,
     output::Recordings,
     read::{self, Surroundings},
-    report::{Report, Status, warning},
-    run::{self as evals, Options, Plan, Resources, plan},
-    targets::{self, Starter, Targets},
+    report::{Report, Status},
+    run::{self as evals, Options, Plan, plan},
+    targets::{self, TargetSession, Targets},
 };
 use evaluator_host::{
     config::{ConfigError, OutputFormat},
     files::{WriteOptions, atomic_write},
     json::{ParseOptions, parse, to_pretty},
-    models::{Budget, Cassette, Mode, Prices, Redactor},
-    process::Cancellation,
+    judges::JudgeSettings,
     run::Runner,
 };
 
@@ -29,7 +28,11 @@ use super::{
     broken, print, print_document, print_with, report::append_job_summary, unusable, watched,
 };
 use crate::{
-    args::{ReportOutput, RunArgs, eval_file::of_traces, outputs},
+    args::{
+        ReportOutput, RunArgs,
+        eval_file::{EvalFileFlags, of_traces},
+        outputs,
+    },
     exit, render, signals, streams,
 };
 
@@ -120,31 +123,17 @@ fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
 pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
     let suite = load(file)?;
-    let options = options(&args.eval_file, args.threshold);
-    let cancellation = runner.cancellation.clone();
+    let (flags, options) = (&args.eval_file, options(&args.eval_file, args.threshold, verbose > 0));
     let judge = args.judge.settings();
-    let (plan, cassette) = prepare(
-        suite,
-        args.eval_file.targets.as_deref(),
-        args.eval_file.outputs.as_deref(),
-        options,
-        (judge.cassette.as_deref(), judge.mode()),
-        &cancellation,
-    )?;
+    let plan =
+        prepare(suite, flags.targets.as_deref(), flags.outputs.as_deref(), options, judge, runner)?;
     let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let mut resources = Resources::new(args.jobs.unwrap_or(processors), cancellation.clone());
-    resources.cassette = cassette;
-    let mode = judge.mode();
-    let budget = Budget::new("the run", judge.budget, Prices::default());
-    if mode != Mode::Replay {
-        budget.check(plan.models()).map_err(unusable)?;
-    }
-    resources.budgets = vec![budget];
-    signals::watch(cancellation);
+    let jobs = args.jobs.unwrap_or(processors);
+    signals::watch(runner.cancellation.clone());
     let count = plan.len();
     let report = watched(verbose, async |_| {
         let mut done = 0_usize;
-        evals::run(plan, resources, &mut |result| {
+        evals::run(plan, jobs, &mut |result| {
             done += 1;
             if verbose > 0 {
                 let id = render::one_line(&result.id);
@@ -153,22 +142,21 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
         })
         .await
     })?;
-    let code = show(&report, &outputs, verbose > 0);
+    let code = show(&report, &outputs);
     render::eval_outcome(&report);
     Ok(code)
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
-pub(super) fn check(file: &Path) -> Result<u8, u8> {
+pub(super) fn check(file: &Path, runner: &Runner) -> Result<u8, u8> {
     let suite = load(file)?;
     let count = suite.tests.len();
     let file = suite.file.clone();
     let directory = suite.directory.clone();
     let has_targets = targets::find(&directory, &working_directory()?).is_some();
     if has_targets {
-        let cancellation = Cancellation::new();
-        let options = options(&crate::args::eval_file::EvalFileFlags::default(), None);
-        prepare(suite, None, None, options, (None, Mode::Off), &cancellation)?;
+        let options = options(&EvalFileFlags::default(), None, false);
+        prepare(suite, None, None, options, JudgeSettings::default(), runner)?;
     }
     let targets = if has_targets {
         ""
@@ -180,12 +168,13 @@ pub(super) fn check(file: &Path) -> Result<u8, u8> {
     Ok(print(&render::painted(&text), exit::OK))
 }
 
-fn options(flags: &crate::args::eval_file::EvalFileFlags, threshold: Option<f64>) -> Options {
+fn options(flags: &EvalFileFlags, threshold: Option<f64>, prompts: bool) -> Options {
     let mut options = Options::default();
     options.threshold = threshold;
     options.test_ids.clone_from(&flags.test_ids);
     options.target.clone_from(&flags.target);
     options.grader_target.clone_from(&flags.grader_target);
+    options.prompts = prompts;
     options.max_retries = flags.max_retries.unwrap_or(MAX_RETRIES);
     options
 }
@@ -203,7 +192,7 @@ fn variable(name: &str) -> Option<String> {
 fn load(file: &Path) -> Result<Suite, u8> {
     let surroundings = Surroundings::new(working_directory()?, variable);
     let suite = read::read(file, &surroundings).map_err(problems)?;
-    suite.warnings.iter().for_each(|it| render::warning(&warning(it)));
+    suite.warnings.iter().for_each(|it| render::warning(&it.to_string()));
     Ok(suite)
 }
 
@@ -218,9 +207,9 @@ fn prepare(
     targets: Option<&Path>,
     outputs: Option<&Path>,
     options: Options,
-    (cassette, mode): (Option<&Path>, Mode),
-    cancellation: &Cancellation,
-) -> Result<(Plan, Option<Cassette>), u8> {
+    judge: JudgeSettings,
+    runner: &Runner,
+) -> Result<Plan, u8> {
     let found = targets.map(Path::to_owned);
     let directory = working_directory()?;
     let found = found.or_else(|| targets::find(&suite.directory, &directory));
@@ -228,23 +217,17 @@ fn prepare(
         Some(file) => targets::read(&file).map_err(problems)?,
         None => Targets::default(),
     };
-    targets.warnings.iter().for_each(|it| render::warning(&warning(it)));
+    targets.warnings.iter().for_each(|it| render::warning(&it.to_string()));
     let recordings = outputs.map(Recordings::read).transpose().map_err(unusable)?;
-    let mut starter =
-        Starter::new(std::sync::Arc::new(variable), suite.directory.clone(), cancellation.clone());
-    starter.is_offline = mode == Mode::Replay;
-    if cassette.is_none() && matches!(mode, Mode::Replay | Mode::Record) {
-        return Err(unusable("--judge-mode needs a file; name one with --judge-cassette"));
-    }
-    let redactor = Redactor::new(starter.secrets(&targets));
-    let open = |file: &Path| Cassette::open(file, mode, redactor);
-    let cassette = cassette.map(open).transpose().map_err(unusable)?;
-    let plan = plan(suite, &targets, starter, options, recordings.as_ref()).map_err(unusable)?;
-    Ok((plan, cassette))
+    let (directory, environment) = (suite.directory.clone(), runner.environment());
+    let session =
+        TargetSession::new(targets, directory, judge, environment, runner.cancellation.clone());
+    let session = session.map_err(unusable)?;
+    plan(suite, session, options, recordings.as_ref()).map_err(unusable)
 }
 
 /// Writes the report in all requested forms. Returns the exit code.
-fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
+fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
     let code = match report.status() {
         Status::Passed => exit::OK,
         Status::Failed => exit::FAILED,
@@ -254,7 +237,7 @@ fn show(report: &Report, outputs: &[ReportOutput], verbose: bool) -> u8 {
         let file = output.file.as_deref();
         let width = if file.is_none() { streams::stdout_width() } else { None };
         let write = |out: &mut dyn io::Write| match output.form {
-            OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json(verbose))),
+            OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json()?)),
             OutputFormat::Junit => render::eval_junit(report, out),
             // Its lines are meant as commands; text of others in them is escaped.
             OutputFormat::Github => out.write_all(render::eval_github(report).as_bytes()),

@@ -129,7 +129,7 @@ fn rows(table: &mut Columns<4>, result: &EvaluatorResult, depth: usize) {
         (None, Status::Passed) => String::new(),
         (None, _) => missed.collect::<Vec<_>>().join("; "),
     };
-    let mark = if result.verdict() == "borderline" {
+    let mark = if result.verdict == "borderline" {
         "[FAIL] borderline".to_owned()
     } else {
         mark(result.status)
@@ -155,18 +155,27 @@ fn score(score: Option<f64>) -> String {
     score.map_or_else(String::new, |score| format!("{score:.4}"))
 }
 
-/// Writes the results as JUnit: a test case per test.
+/// Writes the results as JUnit: a test case per test, and one per error of the run.
 pub(crate) fn eval_junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    let counts = [
-        ("tests", count(report.results.len())),
-        ("failures", count(report.count(Status::Failed))),
-        ("errors", count(report.count(Status::Error))),
-    ];
-    junit::element(&mut writer, "testsuites", "evaluator", &counts, |writer| {
-        junit::element(writer, "testsuite", &junit::attribute(&report.suite), &counts, |writer| {
+    let counts = |more: usize| {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        [
+            ("tests", count(report.results.len() + more)),
+            ("failures", count(report.count(Status::Failed))),
+            ("errors", count(report.count(Status::Error) + more)),
+        ]
+    };
+    let (all, own) = (counts(report.errors.len()), counts(0));
+    junit::element(&mut writer, "testsuites", "evaluator", &all, |writer| {
+        let warnings: Vec<_> = report.warnings().map(|warning| ("warning", warning)).collect();
+        junit::facts(writer, &warnings)?;
+        let errors = (1..).zip(&report.errors).map(|(number, error)| {
+            (format!("recording {number}"), junit::Outcome::Error("recording", error.clone()))
+        });
+        junit::suite(writer, "recordings", "errors", errors.collect())?;
+        junit::element(writer, "testsuite", &junit::attribute(&report.suite), &own, |writer| {
             report.results.iter().try_for_each(|result| {
                 let outcome = match result.status {
                     Status::Passed => None,
@@ -175,7 +184,9 @@ pub(crate) fn eval_junit(report: &Report, out: &mut dyn Write) -> io::Result<()>
                         Some(junit::Outcome::Error("evaluation_error", failure(result)))
                     }
                 };
-                junit::case(writer, &report.suite, &result.id, outcome, None)
+                let (duration, warnings) = (result.duration, &*result.warnings);
+                let case = junit::Case { outcome, duration, warnings, ..junit::Case::default() };
+                junit::case(writer, &report.suite, &result.id, &case)
             })
         })
     })?;
@@ -194,7 +205,7 @@ fn failure(result: &TestResult) -> String {
         let missed: Vec<&str> =
             it.rows.iter().filter(|row| !row.passed).map(|row| &*row.text).collect();
         let reason = it.reason.clone().unwrap_or_else(|| missed.join("; "));
-        format!("{} {}: {reason}", it.name, it.verdict())
+        format!("{} {}: {reason}", it.name, it.verdict)
     }));
     lines.join("\n")
 }

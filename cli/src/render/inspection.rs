@@ -18,7 +18,7 @@ const VALUE_CHARS: usize = 300;
 
 /// Error of a conversation without turns.
 const NO_TURNS: &str =
-    "no turns were found; see docs/trace-attributes.md for the attributes that are read";
+    "no turns were found; see docs/reference/trace-attributes.md for the attributes that are read";
 
 /// Writes each conversation, or the reason why it cannot be read. Returns the number of those that cannot be evaluated.
 fn each(

@@ -3,7 +3,10 @@
 //! A conversation is a test suite, and an evaluation of it a test case. Errors outside of any conversation are a separate suite,
 //! so that no CI system can overlook them.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 use evaluator_host::{
     report::{ConversationReport, EvaluationOutcome, EvaluationReport, Report},
@@ -84,7 +87,7 @@ pub(super) fn element(
 }
 
 /// Writes a suite of tests that all have the same kind of outcome; nothing without tests.
-fn suite(
+pub(super) fn suite(
     writer: &mut Xml<'_>,
     name: &str,
     kind: &'static str,
@@ -95,9 +98,9 @@ fn suite(
     }
     let count = tests.len() as u64;
     element(writer, "testsuite", name, &[("tests", count), (kind, count)], |writer| {
-        tests
-            .into_iter()
-            .try_for_each(|(test, outcome)| case(writer, name, &test, Some(outcome), None))
+        tests.into_iter().try_for_each(|(test, outcome)| {
+            case(writer, name, &test, &Case { outcome: Some(outcome), ..Case::default() })
+        })
     })
 }
 
@@ -113,15 +116,20 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
         found.push(("max_error_rate", report.max_error_rate.to_string()));
         found.push(("errors_tolerated", report.balance().tolerates_errors().to_string()));
     }
-    found.extend(report.warnings.iter().map(|warning| ("warning", valid(warning))));
+    found.extend(report.warnings.iter().map(|warning| ("warning", warning.clone())));
     if !report.left_out.is_empty() {
         found.push(("left_out", report.left_out.counted()));
     }
     found.extend(grouping(report).map(|grouping| ("grouping", grouping.to_string())));
+    facts(writer, &found)
+}
+
+/// Writes facts about the whole run; nothing without facts.
+pub(super) fn facts(writer: &mut Xml<'_>, found: &[(&str, String)]) -> io::Result<()> {
     if found.is_empty() {
         return Ok(());
     }
-    element(writer, "testsuite", "run", &[("tests", 0)], |writer| properties(writer, &found))
+    element(writer, "testsuite", "run", &[("tests", 0)], |writer| properties(writer, found))
 }
 
 fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result<()> {
@@ -161,8 +169,14 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
                 }
                 _ => None,
             };
-            let (class, name) = (&conversation.trace_id, &evaluation.name);
-            case(writer, class, name, outcome, Some(evaluation))?;
+            let written = Case {
+                outcome,
+                duration: evaluation.duration.unwrap_or_default(),
+                warnings: &evaluation.warnings,
+                attempts: evaluation.attempts,
+                stderr: evaluation.stderr.as_deref(),
+            };
+            case(writer, &conversation.trace_id, &evaluation.name, &written)?;
         }
         Ok(())
     })
@@ -176,34 +190,43 @@ pub(super) enum Outcome {
     Skipped(String),
 }
 
-/// Writes a test case, with the warnings, standard error and attempts of its evaluation.
+/// A test case.
+#[derive(Default)]
+pub(super) struct Case<'c> {
+    pub(super) outcome: Option<Outcome>,
+    pub(super) duration: Duration,
+    pub(super) warnings: &'c [String],
+    /// Attempts, if they are counted.
+    pub(super) attempts: u32,
+    pub(super) stderr: Option<&'c str>,
+}
+
+/// Writes a test case, with its warnings, standard error and attempts.
 pub(super) fn case(
     writer: &mut Xml<'_>,
     class: &str,
     name: &str,
-    outcome: Option<Outcome>,
-    evaluation: Option<&EvaluationReport>,
+    written: &Case<'_>,
 ) -> io::Result<()> {
-    let seconds = evaluation.and_then(|it| it.duration).unwrap_or_default().as_secs_f64();
-    let warnings = evaluation.map(|it| &*it.warnings).unwrap_or_default();
-    let attempts = evaluation.map_or(0, |it| it.attempts);
+    let Case { outcome, duration, warnings, attempts, stderr } = written;
+    let seconds = duration.as_secs_f64();
     let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
     let element = writer
         .create_element("testcase")
         .with_attribute(("classname", class.as_str()))
         .with_attribute(("name", name.as_str()))
         .with_attribute(("time", time.as_str()));
-    if outcome.is_none() && warnings.is_empty() && attempts < 2 {
+    if outcome.is_none() && warnings.is_empty() && *attempts < 2 {
         element.write_empty()?;
         return Ok(());
     }
     element.write_inner_content(|writer| {
-        if attempts > 1 {
+        if *attempts > 1 {
             properties(writer, &[("attempts", attempts.to_string())])?;
         }
         if let Some(outcome) = outcome {
             let (tag, kind, text) = match outcome {
-                Outcome::Error(kind, text) => ("error", Some(kind), text),
+                Outcome::Error(kind, text) => ("error", Some(*kind), text),
                 Outcome::Failure(text) => ("failure", None, text),
                 Outcome::Skipped(text) => ("skipped", None, text),
             };
@@ -213,14 +236,14 @@ pub(super) fn case(
             if let Some(kind) = kind {
                 element = element.with_attribute(("type", kind));
             }
-            element.write_text_content(content(&text))?;
+            element.write_text_content(content(text))?;
         }
         if !warnings.is_empty() {
             let lines: Vec<String> =
                 warnings.iter().map(|it| format!("warning: {}", one_line(it))).collect();
             writer.create_element("system-out").write_text_content(content(&lines.join("\n")))?;
         }
-        if let Some(stderr) = evaluation.and_then(|it| it.stderr.as_deref()) {
+        if let Some(stderr) = stderr {
             writer.create_element("system-err").write_text_content(content(stderr))?;
         }
         Ok(())

@@ -40,6 +40,38 @@ fn everything_that_is_missing_is_named_at_once() {
 }
 
 #[test]
+fn a_setting_of_judges_without_an_effect_is_a_warning_that_names_the_metric() {
+    let directory = Directory::new();
+    directory.file("replies.jsonl", "\"<sentence>It is.</sentence>\"\n");
+    let warning =
+        "warning: `swap` has no effect on `hallucinations_v1`, which shows nothing in two orders";
+    let entry = "  - {name: hallucinations_v1, type: builtin";
+    let swap = "judge: {model: 'fake:replies.jsonl', samples: 2, swap: true}";
+    let trace = support::trace("k01_traj_exact");
+    for (config, hint) in [
+        (format!("{swap}\nevaluators:\n{entry}}}\n"), Some("`judge: {swap: false}` in its entry")),
+        (format!("evaluators:\n{entry}, {swap}}}\n"), Some("leave it out")),
+        (format!("{swap}\nevaluators:\n{entry}, judge: {{swap: false}}}}\n"), None),
+        (
+            format!("{swap}\nevaluators:\n  - {{name: final_response_match_v2, type: builtin}}\n"),
+            None,
+        ),
+    ] {
+        directory.file("c.yaml", config.as_str());
+        for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
+            let ran = directory.evaluator(args);
+            let shown = [ran.stdout, ran.stderr].concat();
+            assert_eq!(
+                shown.matches(warning).count(),
+                usize::from(hint.is_some()),
+                "{config}: {shown}"
+            );
+            assert!(hint.is_none_or(|hint| shown.contains(hint)), "{config}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn a_configuration_that_cannot_be_run_is_reported_with_its_position_first() {
     let directory = Directory::new();
     directory.script("first", "echo it ran >>ran; exit 1");

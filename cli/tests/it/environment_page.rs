@@ -1,4 +1,4 @@
-//! `docs/environment.md` names the variables that the sources read, and no others.
+//! `docs/reference/environment.md` names the variables that the sources read, and no others.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::{collections::BTreeSet, fs, path::Path};
@@ -95,7 +95,7 @@ fn names<'t>(text: &'t str, mark: &'t str) -> impl Iterator<Item = &'t str> {
 #[test]
 fn the_page_names_what_is_read() {
     let sources = sources();
-    let page = fs::read_to_string(root().join("docs/environment.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/environment.md")).unwrap();
     let named: BTreeSet<&str> = names(&page, "`").collect();
 
     let families =
@@ -105,7 +105,7 @@ fn the_page_names_what_is_read() {
         families.chain(reads).filter(|name| !NOT_READ.contains(name)).collect();
     assert!(read.len() > 20, "{read:?}");
     let missing: Vec<&&str> = read.difference(&named).collect();
-    assert!(missing.is_empty(), "docs/environment.md does not name {missing:?}");
+    assert!(missing.is_empty(), "docs/reference/environment.md does not name {missing:?}");
 
     let is_known = |name: &str| {
         sources.contains(&format!("\"{name}\""))
@@ -114,5 +114,8 @@ fn the_page_names_what_is_read() {
                 .any(|known| name == *known || (known.ends_with('_') && name.starts_with(known)))
     };
     let unknown: Vec<&&str> = named.iter().filter(|name| !is_known(name)).collect();
-    assert!(unknown.is_empty(), "nothing reads {unknown:?}, which docs/environment.md names");
+    assert!(
+        unknown.is_empty(),
+        "nothing reads {unknown:?}, which docs/reference/environment.md names"
+    );
 }

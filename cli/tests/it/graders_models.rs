@@ -508,6 +508,54 @@ fn cosine_is_that_of_the_vectors_or_an_error() {
 }
 
 #[test]
+fn vectors_of_cosine_are_recorded_and_replayed() {
+    // The vector of a text is its number of letters and a constant.
+    let server = Server::start(|request: &Request, stream| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let texts = body["input"].as_array().unwrap().iter().zip(0..);
+        let data = texts.map(
+            |(text, index)| json!({"index": index, "embedding": [text.as_str().unwrap().len(), 1]}),
+        );
+        let data: Vec<Value> = data.collect();
+        let usage = json!({"prompt_tokens": 4, "total_tokens": 4});
+        let body = json!({"model": "e", "data": data, "usage": usage});
+        stream.write_all(&response("200 OK", &[], body.to_string()))
+    });
+    let directory = Directory::new();
+    let grader =
+        json!({"type": "text_similarity", "evaluation_metric": "cosine", "embedding_model": "e"});
+    let entry = json!({"grader": grader, "judge": {"cassette": "e.cassette.jsonl"}});
+    let texts: (&[&str], &[&str]) = (&["one", "three"], &["one", "a"]);
+    let first = grade_in(&directory, &entry, texts, &base(&server), &[]).exits(0);
+    // (3, 1) and (3, 1), then (5, 1) and (1, 1).
+    let scores = result(&first)["per_invocation_scores"].clone();
+    let second = 6.0 / 52_f64.sqrt();
+    assert!((scores[0].as_f64().unwrap() - 1.0).abs() < 1e-9, "{scores}");
+    assert!((scores[1].as_f64().unwrap() - second).abs() < 1e-9, "{scores}");
+    assert_eq!((server.count("/v1/embeddings"), server.requests().len()), (1, 1));
+    let cassette = directory.read("e.cassette.jsonl");
+    let record: Value = serde_json::from_str(&cassette).unwrap();
+    assert_eq!(record["params"], json!({"encoding_format": "float"}));
+    let sent: Vec<&Value> =
+        record["messages"].as_array().unwrap().iter().map(|message| &message["content"]).collect();
+    assert_eq!(sent, ["one", "three", "a"]);
+    assert_eq!(record["reply"]["text"], "[[3,1],[5,1],[1,1]]");
+    assert!(!cassette.contains(DECOY), "{cassette}");
+
+    let nowhere = "http://127.0.0.1:9/v1";
+    let replay = ["--judge-mode", "replay"];
+    let again = grade_in(&directory, &entry, texts, nowhere, &replay).exits(0);
+    assert_eq!(result(&again)["per_invocation_scores"], scores);
+    assert_eq!(result(&again)["details"]["judge"]["replayed"], 1);
+    assert_eq!(directory.read("e.cassette.jsonl"), cassette);
+    let other: (&[&str], &[&str]) = (&["one", "thrice"], &["one", "a"]);
+    let error = grade_in(&directory, &entry, other, nowhere, &replay).exits(3);
+    let error = result(&error)["error"].to_string();
+    assert!(error.contains("not_in_cassette") && error.contains("messages[1] differs"), "{error}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
 fn a_server_without_a_key_is_asked_without_one() {
     let server = model(|_| (200, result_of("1")));
     let entry = json!({"grader": score_model(&json!({"model": "meta-llama/Llama-3"})), "api_key_env": "", "base_url": base(&server)});

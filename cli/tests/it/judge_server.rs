@@ -177,6 +177,38 @@ fn failures_that_pass_are_asked_again_and_others_are_errors() {
 }
 
 #[test]
+fn a_refused_parameter_is_dropped_on_request_with_one_warning() {
+    let server = Server::start(|request, stream| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        if body.get("temperature").is_none() {
+            return stream.write_all(&answered(HOLDS));
+        }
+        let message = "Unsupported value: 'temperature' does not support 0.5 with this model.";
+        let error =
+            json!({"message": message, "param": "temperature", "code": "unsupported_value"});
+        stream.write_all(&response("400 Bad Request", &[], json!({"error": error}).to_string()))
+    });
+    let judge = "  samples: 2\n  params: {temperature: 0.5}\n  concurrency: {max: 1}\n";
+    let error = run(&prepared(&server, 3, judge), &[]).exits(3).error_of(METRIC);
+    assert!(error.contains("remove `params.temperature`, or set `drop_params: true`"), "{error}");
+
+    server.clear();
+    let directory =
+        prepared(&server, 3, &format!("{judge}  drop_params: true\n  cassette: c.jsonl\n"));
+    let warning = "`openai_like/m` refused `temperature`, and was asked without (`drop_params`)";
+    for (mode, requests) in [("auto", 7), ("replay", 7), ("auto", 7)] {
+        let ran = run(&directory, &["--judge-mode", mode]).exits(0);
+        assert_eq!(ran.stderr.matches(warning).count(), 1, "{mode}: {}", ran.stderr);
+        let replies = &ran.json()["traces"][2]["metrics"][0]["details"]["judge"]["replies"];
+        assert_eq!(replies[1]["dropped_params"], json!(["temperature"]), "{mode}");
+        assert_eq!(server.requests().len(), requests, "{mode}: one refusal, and six answers");
+    }
+    let cassette = directory.read("c.jsonl");
+    assert_eq!(cassette.lines().count(), 6);
+    assert!(cassette.lines().all(|line| line.contains(r#""params":{}"#)), "{cassette}");
+}
+
+#[test]
 fn an_interrupted_run_keeps_the_replies_that_came() {
     for name in ["INT", "KILL"] {
         let count = AtomicUsize::new(0);

@@ -7,36 +7,37 @@ use serde_json::{Value, json};
 
 use crate::support::{Directory, finish};
 
-fn lines() -> Vec<Value> {
+/// Returns the lines of a file of the vectors.
+pub(crate) fn lines(name: &str) -> Vec<Value> {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors");
     let directory = env::var_os("EVALUATOR_VECTORS_DIR").map_or(own, PathBuf::from);
-    let text = fs::read_to_string(directory.join("judges/agentevals.jsonl")).unwrap();
+    let text = fs::read_to_string(directory.join(name)).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Returns the text of a message of ADK.
-fn text(content: &Value) -> String {
+pub(crate) fn text(content: &Value) -> String {
     let parts = content["parts"].as_array().map_or(&[][..], Vec::as_slice);
     let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
     texts.join("\n")
 }
 
-/// Returns the turns as traces of one conversation.
-fn recorded(turns: &[Value]) -> Value {
+/// Returns the turns as traces of the conversation of this id.
+pub(crate) fn recorded(conversation: &str, turns: &[Value]) -> Value {
     let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
     let messages = |role: &str, text: &str| {
         json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
     };
     let spans = turns.iter().zip(1_u64..).map(|(turn, number)| {
         json!({
-            "traceId": format!("{number:032x}"),
+            "traceId": format!("{:032x}", trace_number(conversation, number)),
             "spanId": format!("{number:016x}"),
             "name": "invoke_agent a",
             "startTimeUnixNano": (number * 1000).to_string(),
             "endTimeUnixNano": (number * 1000 + 500).to_string(),
             "attributes": [
                 attribute("gen_ai.operation.name", "invoke_agent"),
-                attribute("gen_ai.conversation.id", "c"),
+                attribute("gen_ai.conversation.id", conversation),
                 attribute("gen_ai.input.messages", &messages("user", &text(&turn["userContent"]))),
                 attribute("gen_ai.output.messages", &messages("assistant", &text(&turn["finalResponse"]))),
             ],
@@ -44,6 +45,11 @@ fn recorded(turns: &[Value]) -> Value {
     });
     let spans: Vec<Value> = spans.collect();
     json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+}
+
+/// Returns a number that the traces of no other conversation have.
+fn trace_number(conversation: &str, turn: u64) -> u64 {
+    conversation.bytes().fold(turn, |number, byte| (number << 8) | u64::from(byte))
 }
 
 /// Returns the eval set of a line; `None` without golden turns and rubrics of the case.
@@ -63,7 +69,7 @@ fn golden(line: &Value) -> Option<Value> {
 fn check(line: &Value) -> Result<(), String> {
     let directory = Directory::new();
     let turns = line["actual_invocations"].as_array().unwrap();
-    directory.file("trace.json", recorded(turns).to_string());
+    directory.file("trace.json", recorded("c", turns).to_string());
     let replies = line["replies"].as_array().unwrap().iter().map(Value::to_string);
     directory.file("replies.jsonl", replies.collect::<Vec<_>>().join("\n"));
     let mut entry = line["evaluator"].clone();
@@ -117,7 +123,7 @@ fn check(line: &Value) -> Result<(), String> {
 
 #[test]
 fn vectors_of_agentevals_through_the_command() {
-    let lines = lines();
+    let lines = lines("judges/agentevals.jsonl");
     let wrong = lines.iter().filter_map(|line| {
         let problem = check(line).err()?;
         Some(format!("{} ({}): {problem}", line["id"], line["note"]))

@@ -13,6 +13,7 @@ mod config_errors;
 #[cfg(unix)]
 mod config_paths;
 mod conform;
+mod containment;
 mod contracts;
 mod discovery;
 mod environment_page;
@@ -29,7 +30,9 @@ mod injection;
 mod inspect;
 mod isolation;
 mod judge;
+mod judge_failures;
 mod judge_server;
+mod judge_simulator;
 mod judge_vectors;
 mod languages;
 mod large_runs;

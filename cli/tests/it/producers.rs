@@ -72,7 +72,7 @@ impl Results {
 }
 
 /// Reads every recording of the directory `EVALUATOR_PRODUCERS_DIR`, by default `tests/producers/traces`. The page
-/// `docs/frameworks.md` is about the latter; `PRODUCERS=overwrite` writes it again.
+/// `docs/reference/frameworks.md` is about the latter; `PRODUCERS=overwrite` writes it again.
 #[test]
 fn conversations_are_what_happened() {
     let chosen = env::var_os("EVALUATOR_PRODUCERS_DIR").map(PathBuf::from);

@@ -24,8 +24,7 @@ pub fn grade(
         );
     };
     let Some(actual) = embedded(answer) else {
-        let rows = vec![Row::new("the answer holds a JSON object", false)];
-        return Ok(Score { rows, ..Score::default() });
+        return Ok(Score::of(false, vec![Row::new("the answer holds a JSON object", false)]));
     };
     let (mut rows, mut sum, mut total) = (Vec::new(), 0.0, 0.0);
     for field in &accuracy.fields {
@@ -43,12 +42,10 @@ pub fn grade(
         sum += if passed { weight } else { 0.0 };
         total += weight;
     }
-    let score = match accuracy.all_or_nothing {
-        true => f64::from(u8::from(rows.iter().all(|row| row.passed))),
-        false if total > 0.0 => sum / total,
-        false => 0.0,
-    };
-    Ok(Score { score, rows, reason: None })
+    Ok(match accuracy.all_or_nothing {
+        true => Score::of(rows.iter().all(|row| row.passed), rows),
+        false => Score::new(if total > 0.0 { sum / total } else { 0.0 }, rows),
+    })
 }
 
 /// Returns the object in the last message of the assistant that is one, or has one in its text.

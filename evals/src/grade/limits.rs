@@ -19,11 +19,10 @@ pub fn grade(limits: &Limits, output: &Output) -> Result<Score, String> {
     let rows: Vec<Row> =
         limits.limits.iter().map(|limit| row(limit, output)).collect::<Result<_, _>>()?;
     let passed = rows.iter().filter(|row| row.passed).count();
-    let score = match limits.share {
-        true => share(passed, rows.len()),
-        false => f64::from(u8::from(passed == rows.len())),
-    };
-    Ok(Score { score, rows, reason: None })
+    Ok(match limits.share {
+        true => Score::new(share(passed, rows.len()), rows),
+        false => Score::of(passed == rows.len(), rows),
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "outputs have fewer than 2^53 calls")]

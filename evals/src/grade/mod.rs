@@ -13,19 +13,22 @@ mod limits;
 mod text;
 mod trajectory;
 
+use serde::Serialize;
+
 pub use fields::grade as fields;
 pub use limits::grade as limits;
 pub use text::{grade as text, needs_search};
 pub use trajectory::grade as trajectory;
 
 /// What was observed about one part of what is checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The observation.
     pub text: String,
     /// Whether it speaks for the answer.
     pub passed: bool,
     /// What it rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
 }
 
@@ -36,7 +39,7 @@ impl Row {
     }
 }
 
-/// A score with its reasons.
+/// A score with everything that led to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
     /// From 0 to 1.
@@ -45,6 +48,24 @@ pub struct Score {
     pub rows: Vec<Row>,
     /// Reason of the whole.
     pub reason: Option<String>,
+    /// Whether it passes, if the score does not decide.
+    pub passes: Option<bool>,
+    /// Ids of required items that were missed.
+    pub missed: Vec<String>,
+}
+
+impl Score {
+    /// Creates a score with its observations.
+    #[must_use]
+    pub fn new(score: f64, rows: Vec<Row>) -> Self {
+        Self { score, rows, ..Self::default() }
+    }
+
+    /// Creates a score of 1 or 0.
+    #[must_use]
+    pub fn of(holds: bool, rows: Vec<Row>) -> Self {
+        Self::new(f64::from(u8::from(holds)), rows)
+    }
 }
 
 /// Returns the share of `part` in `whole`.

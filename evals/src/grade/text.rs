@@ -14,7 +14,7 @@ pub fn needs_search(check: &TextCheck) -> bool {
 /// Checks an answer.
 #[must_use]
 pub fn grade(check: &TextCheck, answer: &str) -> Score {
-    let rows = match check {
+    let row = match check {
         TextCheck::Contains { values, all, ignore_case } => {
             return contains(values, *all, *ignore_case, answer);
         }
@@ -33,7 +33,7 @@ pub fn grade(check: &TextCheck, answer: &str) -> Score {
             Row::new("is JSON", parse(answer, &options).is_ok())
         }
     };
-    Score { score: f64::from(u8::from(rows.passed)), rows: vec![rows], reason: None }
+    Score::of(row.passed, vec![row])
 }
 
 fn contains(values: &[String], all: bool, ignore_case: bool, answer: &str) -> Score {
@@ -45,7 +45,7 @@ fn contains(values: &[String], all: bool, ignore_case: bool, answer: &str) -> Sc
         .collect();
     let mut found = rows.iter().map(|row| row.passed);
     let holds = if all { found.all(|found| found) } else { found.any(|found| found) };
-    Score { score: f64::from(u8::from(holds)), rows, reason: None }
+    Score::of(holds, rows)
 }
 
 #[cfg(test)]

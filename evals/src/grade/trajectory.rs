@@ -38,7 +38,7 @@ fn at_least(minimums: &[(String, u64)], calls: &[ToolCall<'_>]) -> Score {
 fn of_rows(rows: Vec<Row>) -> Score {
     let passed = rows.iter().filter(|row| row.passed).count();
     let score = if rows.is_empty() { 1.0 } else { share(passed, rows.len()) };
-    Score { score, rows, reason: None }
+    Score::new(score, rows)
 }
 
 /// Result of looking for an expected call: the index of the call of that name, and whether its arguments are the expected

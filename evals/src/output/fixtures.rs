@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use evaluator_document::{
-    ConfigError, Field, Node, Place, Problem, Problems, Span, Syntax, read_json,
-};
+use evaluator_document::{ConfigError, Field, Node, Problems};
 use evaluator_json::Value;
 
 use super::Output;
+use crate::files::{Findings, all};
 
 /// Name of the format.
 pub(super) const SCHEMA: &str = "agentv.replay_fixture.v1";
@@ -37,8 +36,8 @@ pub struct Wanted<'w> {
     pub suite: &'w str,
     /// Test.
     pub test_id: &'w str,
-    /// Target that was recorded; any if `None`.
-    pub source_target: Option<&'w str>,
+    /// Target that was recorded.
+    pub source_target: &'w str,
     /// Variant.
     pub variant: Option<&'w str>,
 }
@@ -48,57 +47,26 @@ pub struct Wanted<'w> {
 /// # Errors
 ///
 /// A line is not a fixture.
-pub fn fixtures(file: &Path) -> Result<Vec<Fixture>, ConfigError> {
-    let text = evaluator_document::load(file, "file of recordings")?;
-    let (mut fixtures, mut found, mut offset) = (Vec::new(), Vec::new(), 0);
-    for line in text.split_inclusive('\n') {
-        if !line.trim().is_empty() {
-            match row(line) {
-                Ok(fixture) => fixtures.push(fixture),
-                Err(problems) => found.extend(problems.into_iter().map(|problem| {
-                    let place =
-                        problem.place.map_or((0, line.len()), |place| (place.start, place.end));
-                    let span = Span { start: offset + place.0, end: offset + place.1 };
-                    Problem::new(problem.message, Some(Place::new(&text, span)), problem.hint)
-                })),
-            }
-        }
-        offset += line.len();
-    }
-    if found.is_empty() { Ok(fixtures) } else { Err(ConfigError::with(file, &text, found)) }
+pub fn fixtures(file: &Path) -> Result<Vec<Fixture>, Vec<ConfigError>> {
+    let text = evaluator_document::load(file, "file of recordings").map_err(|error| vec![error])?;
+    let findings = Findings::default();
+    let fixtures = findings.read_lines(file, &text, |rows, opened| {
+        all(rows.iter().map(|row| fixture(row, opened.problems)))
+    });
+    findings.finish()?;
+    Ok(fixtures.unwrap_or_default())
 }
 
-fn row(line: &str) -> Result<Fixture, Vec<Problem>> {
-    let problems = Problems::new(line, Syntax::Json);
-    let document = match read_json(line) {
-        Ok(document) => document,
-        Err(error) => {
-            let span = Span { start: error.offset, end: error.offset + 1 };
-            problems.add(span, format!("not JSON: {}", error.kind));
-            return Err(taken(&problems));
-        }
-    };
-    match fixture(&document.root, &problems) {
-        Some(fixture) if problems.count() == 0 => Ok(fixture),
-        _ => Err(taken(&problems)),
-    }
-}
-
-fn taken(problems: &Problems<'_>) -> Vec<Problem> {
-    problems.error(Path::new("")).map(|error| error.problems).unwrap_or_default()
-}
-
-/// Reads one fixture. `None` after a problem.
-pub fn fixture(root: &Node, problems: &Problems<'_>) -> Option<Fixture> {
+/// Reads one fixture. It can be used if there is no problem.
+fn fixture(root: &Node, problems: &Problems<'_>) -> Option<Fixture> {
     let mut fields = root.field("this line", problems).fields("this recording")?;
     fields.null_is_absent();
     let schema = fields.require("schema_version").and_then(|field| field.choice(&[(SCHEMA, ())]));
-    let suite = fields.take("suite").map(|field| field.sentence());
+    let suite = fields.take("suite").and_then(|field| field.sentence());
     let test_id = fields.require("test_id").and_then(|field| field.sentence());
     let source_target = fields.require("source_target").and_then(|field| field.sentence());
-    let attempt =
-        fields.take("attempt").map_or(Some(0), |field| field.at_least(0, "a whole number", "0"));
-    let variant = fields.take("variant").map(|field| field.sentence());
+    let attempt = fields.take("attempt").map(|field| field.at_least(0, "a whole number", "0"));
+    let variant = fields.take("variant").and_then(|field| field.sentence());
     let output = fields.require("output").and_then(|field| messages(&field));
     for key in ["token_usage", "cost_usd", "duration_ms", "start_time", "end_time"] {
         fields.take(key);
@@ -108,34 +76,24 @@ pub fn fixture(root: &Node, problems: &Problems<'_>) -> Option<Fixture> {
     schema?;
     let output = Output { messages: output?, ..Output::default() };
     Some(Fixture {
-        suite: optional(suite)?,
+        suite,
         test_id: test_id?,
         source_target: source_target?,
-        attempt: attempt?,
-        variant: optional(variant)?,
+        attempt: attempt.unwrap_or(Some(0))?,
+        variant,
         output: output.measured(object.as_object()?),
     })
 }
 
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn optional<T>(read: Option<Option<T>>) -> Option<Option<T>> {
-    match read {
-        Some(Some(value)) => Some(Some(value)),
-        Some(None) => None,
-        None => Some(None),
-    }
-}
-
 fn messages(field: &Field<'_>) -> Option<Vec<Value>> {
     let items = field.items()?;
-    let read = items.iter().map(|item| {
+    all(items.iter().map(|item| {
         let value = item.node.to_json().ok()?;
         match value.get("role").and_then(Value::as_str) {
             Some(_) => Some(value),
             None => item.add("a message needs `role`").none(),
         }
-    });
-    read.collect::<Vec<_>>().into_iter().collect()
+    }))
 }
 
 impl Wanted<'_> {
@@ -148,7 +106,7 @@ impl Wanted<'_> {
         let matches = |fixture: &&Fixture| {
             fixture.test_id == self.test_id
                 && fixture.suite.as_deref().is_none_or(|suite| suite == self.suite)
-                && self.source_target.is_none_or(|target| fixture.source_target == target)
+                && fixture.source_target == self.source_target
                 && fixture.attempt == 0
                 && fixture.variant.as_deref() == self.variant
         };

@@ -7,11 +7,18 @@
 //! | `recordings` | outputs that were recorded earlier, by the ids of their tests |
 //! | `traces` | outputs in trace files |
 
+use evaluator_document::ConfigError;
+
 mod fixtures;
 mod form;
 mod recordings;
 mod traces;
 
-pub use fixtures::{Fixture, Wanted, fixture, fixtures};
+pub use fixtures::{Fixture, Wanted, fixtures};
 pub use form::{Output, TokenUsage, ToolCall};
 pub use recordings::Recordings;
+
+/// Returns the text of errors.
+pub(crate) fn joined(errors: &[ConfigError]) -> String {
+    errors.iter().map(ConfigError::to_string).collect::<Vec<_>>().join("\n")
+}

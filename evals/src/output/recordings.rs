@@ -7,14 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evaluator_document::{Problems, Syntax, read_json};
 use evaluator_json::{Object, Value, parse_python};
 
 use super::{
     Output,
-    fixtures::{SCHEMA, fixture},
-    traces,
+    fixtures::{SCHEMA, fixtures},
+    joined, traces,
 };
+use crate::files::has_extension;
 
 /// Name of the format of transcripts.
 const TRANSCRIPT: &str = "agentv.transcript.v1";
@@ -96,7 +96,7 @@ impl Recordings {
 /// Returns true if a file holds a recording per line: its first line has a key that no trace has.
 fn holds_rows(file: &Path) -> bool {
     const KEYS: [&str; 3] = ["schema_version", "test_id", "eval_id"];
-    if !file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl")) {
+    if !has_extension(file, "jsonl") {
         return false;
     }
     let Ok(opened) = fs::File::open(file) else { return true };
@@ -137,8 +137,9 @@ fn lines(file: &Path) -> Result<Recordings, String> {
         let schema = object.get("schema_version").and_then(Value::as_str);
         match schema {
             Some(SCHEMA) => {
-                let (id, output) = of_fixture(line).map_err(wrong)?;
-                recordings.add(&id, Ok(output));
+                let fixtures = fixtures(file).map_err(|errors| joined(&errors))?;
+                fixtures.into_iter().for_each(|it| recordings.add(&it.test_id, Ok(it.output)));
+                break;
             }
             Some(TRANSCRIPT) => {
                 let (id, index, message) = of_transcript(&object).map_err(wrong)?;
@@ -162,21 +163,6 @@ fn lines(file: &Path) -> Result<Recordings, String> {
         return Err(format!("{} has no recordings", file.display()));
     }
     Ok(recordings)
-}
-
-fn of_fixture(line: &str) -> Result<(String, Output), String> {
-    let document = read_json(line).map_err(|error| error.to_string())?;
-    let problems = Problems::new(line, Syntax::Json);
-    let fixture = fixture(&document.root, &problems);
-    match (fixture, problems.error(Path::new(""))) {
-        (Some(fixture), None) => Ok((fixture.test_id, fixture.output)),
-        (_, error) => {
-            let messages = error.map(|error| error.problems).unwrap_or_default();
-            let messages: Vec<String> =
-                messages.into_iter().map(|problem| problem.message).collect();
-            Err(messages.join("; "))
-        }
-    }
 }
 
 fn of_transcript(row: &Object) -> Result<(String, i64, Value), String> {

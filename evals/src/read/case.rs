@@ -7,7 +7,7 @@ use super::{
     Reader, judge,
     list::{self, Place},
     message,
-    values::{any_text, first, flag, fraction},
+    values::{any_text, first, flag, fraction, whole},
 };
 use crate::{
     files::Opened,
@@ -28,7 +28,7 @@ pub(super) struct Defaults {
 const WITH_VARIABLES: [&str; 6] =
     ["criteria", "expected_outcome", "outcome", "input", "input_files", "expected_output"];
 
-/// Lists of evaluators of a test in the order of precedence.
+/// Lists of evaluators in the order of precedence.
 const LISTS: [&str; 3] = ["assertions", "assert", "evaluators"];
 
 /// Reads a test. `None` after a problem. `name` is the id of a test without one.
@@ -46,12 +46,12 @@ pub(super) fn read(
     fields.null_is_absent();
     out_of_scope(&mut fields);
     let id = id(reader, &mut fields, opened, name);
-    let threshold = execution_of(&mut fields);
-    let own = execution_list(reader, &mut fields, threshold.as_ref(), opened);
-    let threshold = threshold.map_or(Some(Execution::default()), |execution| execution.read);
+    let execution =
+        fields.take("execution").map(|field| Execution::read(&field, false)).unwrap_or_default();
+    let own = own_list(reader, &mut fields, execution.list, opened);
     let rubrics = fields.take("rubrics").map(|list| judge::rubrics_of(&list));
     let (criteria, input, expected) = texts(reader, &mut fields, defaults);
-    let metadata = fields.take("metadata").map(|field| judge::metadata(&field));
+    let metadata = fields.take("metadata").and_then(|field| judge::metadata(&field));
     for key in ["vars", "conversation_id", "dataset", "description", "tags", "note"] {
         fields.take(key);
     }
@@ -59,7 +59,6 @@ pub(super) fn read(
     required(reader, &fields, &criteria, &expected, has_something);
     fields.finish();
     let position = opened.position(&node);
-    let execution = threshold?;
     let suite = defaults.evaluators.as_ref().filter(|_| !execution.skips_defaults);
     let evaluators = evaluators(reader, own, rubrics, suite, &position)?;
     Some(Test {
@@ -71,10 +70,7 @@ pub(super) fn read(
         evaluators,
         threshold: execution.threshold,
         target: execution.target,
-        metadata: match metadata {
-            Some(metadata) => Some(metadata?),
-            None => None,
-        },
+        metadata,
     })
 }
 
@@ -139,57 +135,49 @@ fn id(
     Some(id)
 }
 
-/// Keys of `execution` of a test.
-#[derive(Clone, Debug, Default)]
-struct Execution {
-    threshold: Option<f64>,
+/// Keys of `execution` of a test or of the suite.
+#[derive(Default)]
+pub(super) struct Execution<'n> {
+    pub(super) threshold: Option<f64>,
+    pub(super) target: Option<String>,
+    pub(super) list: Option<Field<'n>>,
     skips_defaults: bool,
-    target: Option<String>,
 }
 
-/// `execution` of a test, with its list of evaluators.
-struct Executed<'n> {
-    read: Option<Execution>,
-    list: Option<Field<'n>>,
-}
-
-fn execution_of<'n>(fields: &mut Fields<'n>) -> Option<Executed<'n>> {
-    let execution = fields.take("execution")?;
-    let Some(mut inner) = execution.fields("this `execution`") else {
-        return Some(Executed { read: None, list: None });
-    };
-    inner.null_is_absent();
-    let list = first(&mut inner, &LISTS);
-    let threshold = inner.take("threshold").map(|field| fraction(&field));
-    let skips = first(&mut inner, &["skip_defaults", "skipDefaults"]).map(|field| flag(&field));
-    let target = inner.take("target").map(|field| field.sentence());
-    inner.refuse("targets", "several targets per test are not supported", "name one with `target`");
-    inner.finish();
-    let read = || {
-        Some(Execution {
-            threshold: match threshold {
-                Some(threshold) => Some(threshold?),
-                None => None,
-            },
-            skips_defaults: skips.unwrap_or(Some(false))?,
-            target: match target {
-                Some(target) => Some(target?),
-                None => None,
-            },
-        })
-    };
-    Some(Executed { read: read(), list })
+impl<'n> Execution<'n> {
+    pub(super) fn read(field: &Field<'n>, is_suite: bool) -> Self {
+        let Some(mut fields) = field.fields("this `execution`") else { return Self::default() };
+        fields.null_is_absent();
+        let list = first(&mut fields, &LISTS);
+        let threshold = fields.take("threshold").and_then(|field| fraction(&field));
+        let skips = first(&mut fields, &["skip_defaults", "skipDefaults"]);
+        let skips_defaults = skips.and_then(|field| flag(&field)).unwrap_or_default();
+        let target = fields.take("target").and_then(|field| field.sentence());
+        let message = "several targets are not supported";
+        fields.refuse("targets", message, "name one with `target` or --target");
+        if is_suite {
+            for key in ["trials", "budget_usd", "total_budget_usd"] {
+                fields.refuse(key, format!("`{key}` is not supported"), "remove it");
+            }
+            fields.take("workers").and_then(|field| whole(&field, 1..=1000));
+            if let Some(field) = skips.filter(|_| skips_defaults) {
+                let message = format!("`{}` has no effect outside of a test", field.key);
+                field.problems.warn(field.node.span, message);
+            }
+        }
+        fields.finish();
+        Self { threshold, skips_defaults, target, list }
+    }
 }
 
 /// Reads the list of evaluators of a test. The outer `None`: there is none; the inner one: after a problem.
 #[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn execution_list(
+fn own_list(
     reader: &Reader<'_>,
     fields: &mut Fields<'_>,
-    execution: Option<&Executed<'_>>,
+    inner: Option<Field<'_>>,
     opened: Opened<'_>,
 ) -> Option<Option<Vec<Evaluator>>> {
-    let inner = execution.and_then(|execution| execution.list);
     let [assertions, assert, evaluators] = LISTS.map(|key| fields.take(key));
     // The order of AgentV 4; in AgentV 2 the list of `execution` is the first as well.
     let mut lists = [assertions, assert, inner, evaluators].into_iter().flatten();
@@ -265,10 +253,7 @@ fn evaluators(
         negate: false,
         check: Check::Judge(Judge::new(scheme)),
     };
-    let own = match own {
-        Some(own) => Some(own?),
-        None => None,
-    };
+    let own = own.map_or(Some(None), |own| own.map(Some))?;
     // In AgentV 2 a list of the test replaces that of the suite.
     let suite = suite.filter(|_| own.is_none() || !reader.is_v2());
     let mut evaluators = Vec::new();

@@ -73,13 +73,13 @@ fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
     let kind = fields.require("type").and_then(|kind| kind.choice(&KINDS));
     let aggregator = match kind? {
         Kind::Weighted => {
-            let weights = fields.take("weights").map_or(Some(Vec::new()), |field| weights(&field));
-            weights.map(Aggregator::Weighted)
+            let weights = fields.take("weights").and_then(|field| weights(&field));
+            Some(Aggregator::Weighted(weights.unwrap_or_default()))
         }
-        Kind::Threshold => fields
-            .require("threshold")
-            .and_then(|field| fraction(&field))
-            .map(Aggregator::Threshold),
+        Kind::Threshold => {
+            let least = fields.require("threshold").and_then(|field| fraction(&field));
+            least.map(Aggregator::Threshold)
+        }
         Kind::Program => {
             let path = first(&mut fields, &["path", "command", "script"]);
             let directory = reader.directory.to_owned();
@@ -97,21 +97,9 @@ fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
 fn judging(reader: &Reader<'_>, fields: &mut Fields<'_>) -> Option<Judge> {
     let prompt = fields.take("prompt");
     let prompt = prompt.map_or(Some(Prompt::Default), |prompt| judge::aggregating(reader, &prompt));
-    let target = fields.take("target").map(|target| target.sentence());
-    let model = fields.take("model").map(|model| model.sentence());
-    Some(Judge {
-        prompt: prompt?,
-        scheme: Judge::NUMBER,
-        target: match target {
-            Some(target) => Some(target?),
-            None => None,
-        },
-        temperature: None,
-        model: match model {
-            Some(model) => Some(model?),
-            None => None,
-        },
-    })
+    let target = fields.take("target").and_then(|target| target.sentence());
+    let model = fields.take("model").and_then(|model| model.sentence());
+    Some(Judge { prompt: prompt?, target, model, ..Judge::new(Judge::NUMBER) })
 }
 
 fn weights(field: &Field<'_>) -> Option<Vec<(String, f64)>> {

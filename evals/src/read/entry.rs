@@ -1,6 +1,6 @@
 //! An entry of a list of evaluators: its type, and the keys that every type has.
 
-use evaluator_document::{Field, Fields, Node, did_you_mean};
+use evaluator_document::{Field, Fields, did_you_mean};
 
 use super::{
     Reader, composite, fields as field_accuracy, judge,
@@ -49,7 +49,7 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
     let written = kind_field.text()?;
     let kind = kind(&kind_field, written)?;
     let name = name(reader, &mut fields, place);
-    let common = common(&mut fields, place);
+    let (weight, gate, negate) = common(&mut fields, place);
     if kind != "code-grader" && kind != "composite" {
         fields.refuse(
             "preprocessors",
@@ -67,7 +67,7 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
         "composite" => composite::read(reader, fields, place).map(Check::Composite),
         _ => simple::read(fields, kind),
     };
-    let (check, name, (weight, gate, negate)) = (check?, name?, common?);
+    let check = check?;
     Some(Evaluator {
         name: name.unwrap_or_else(|| derived_name(kind, &check)),
         kind: kind.to_owned(),
@@ -99,23 +99,20 @@ fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
     field.add(format!("there is no type `{written}`")).hint(hint).none()
 }
 
-/// Reads the name. `Some(None)`: it follows from the type.
-fn name(reader: &Reader<'_>, fields: &mut Fields<'_>, place: Place<'_>) -> Option<Option<String>> {
-    match fields.take("name") {
-        Some(name) => name.sentence().map(Some),
-        None if place.is_member => {
-            fields.missing("name").hint("the aggregator names the members of a composite");
-            None
-        }
-        None if reader.is_v2() => {
-            fields.missing("name").hint("AgentV 2 leaves out evaluators without a name");
-            None
-        }
-        None => Some(None),
+/// Reads the name. `None`: it follows from the type.
+fn name(reader: &Reader<'_>, fields: &mut Fields<'_>, place: Place<'_>) -> Option<String> {
+    if let Some(name) = fields.take("name") {
+        return name.sentence();
     }
+    if place.is_member {
+        fields.missing("name").hint("the aggregator names the members of a composite");
+    } else if reader.is_v2() {
+        fields.missing("name").hint("AgentV 2 leaves out evaluators without a name");
+    }
+    None
 }
 
-fn common(fields: &mut Fields<'_>, place: Place<'_>) -> Option<(f64, Gate, bool)> {
+fn common(fields: &mut Fields<'_>, place: Place<'_>) -> (f64, Gate, bool) {
     if place.is_member {
         for key in ["weight", "required", "min_score", "negate"] {
             let message = format!("`{key}` has no effect on a member of a composite");
@@ -123,28 +120,22 @@ fn common(fields: &mut Fields<'_>, place: Place<'_>) -> Option<(f64, Gate, bool)
                 if key == "weight" { "use `weights` of the aggregator" } else { "remove it" };
             fields.refuse(key, message, hint);
         }
-        return Some((1.0, Gate::Open, false));
+        return (1.0, Gate::Open, false);
     }
-    let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
-    let negate = fields.take("negate").map_or(Some(false), |field| flag(&field));
-    let required = fields.take("required").map(|field| required(&field));
-    let min_score =
-        first(fields, &["min_score", "minScore"]).map(|field| (fraction(&field), field.node));
-    let gate = match (required, min_score) {
-        (None | Some(Some(Gate::Open)), Some((_, node))) => {
-            unused(fields, node, "`min_score` has no effect without `required: true`");
-            Some(Gate::Open)
+    let weight = fields.take("weight").and_then(|field| non_negative(&field)).unwrap_or(1.0);
+    let negate = fields.take("negate").and_then(|field| flag(&field)).unwrap_or_default();
+    let gate = fields.take("required").and_then(|field| required(&field)).unwrap_or(Gate::Open);
+    let min_score = first(fields, &["min_score", "minScore"]);
+    let minimum = min_score.as_ref().and_then(fraction);
+    let gate = match (gate, &min_score) {
+        (Gate::Open, Some(field)) => {
+            let message = "`min_score` has no effect without `required: true`";
+            field.problems.warn(field.node.span, message);
+            gate
         }
-        (Some(Some(_)), Some((minimum, _))) => minimum.map(Gate::Minimum),
-        (Some(gate), None) => gate,
-        (Some(None), Some(_)) => None,
-        (None, None) => Some(Gate::Open),
+        _ => minimum.map_or(gate, Gate::Minimum),
     };
-    Some((weight?, gate?, negate?))
-}
-
-fn unused(fields: &Fields<'_>, node: &Node, message: &str) {
-    fields.problems().warn(node.span, message);
+    (weight, gate, negate)
 }
 
 /// Reads `required`: a boolean, or the minimum as a number.

@@ -3,7 +3,10 @@
 use evaluator_document::{Field, Fields};
 
 use super::values::{flag, non_negative, texts};
-use crate::model::{self, Comparison, FieldAccuracy};
+use crate::{
+    files::all,
+    model::{self, Comparison, FieldAccuracy},
+};
 
 #[derive(Clone, Copy)]
 enum Match {
@@ -19,35 +22,32 @@ const AGGREGATIONS: [(&str, bool); 2] = [("weighted_average", false), ("all_or_n
 
 pub(super) fn read(mut fields: Fields<'_>) -> Option<FieldAccuracy> {
     let list = fields.require("fields");
-    let all_or_nothing = fields.take("aggregation").map(|field| field.choice(&AGGREGATIONS));
+    let all_or_nothing = fields.take("aggregation").and_then(|field| field.choice(&AGGREGATIONS));
     fields.finish();
     let list = list?;
     let items = list.items()?;
     if items.is_empty() {
         return list.add("`fields` is empty").none();
     }
-    let read: Vec<_> = items.iter().map(field).collect();
-    Some(FieldAccuracy {
-        fields: read.into_iter().collect::<Option<_>>()?,
-        all_or_nothing: all_or_nothing.unwrap_or(Some(false))?,
-    })
+    let fields = all(items.iter().map(field))?;
+    Some(FieldAccuracy { fields, all_or_nothing: all_or_nothing.unwrap_or_default() })
 }
 
 fn field(item: &Field<'_>) -> Option<model::Field> {
     let mut fields = item.fields("this field")?;
     let path = fields.require("path").and_then(|path| path.sentence());
     let matching = fields.require("match").and_then(|field| field.choice(&MATCHES));
-    let required = fields.take("required").map_or(Some(true), |field| flag(&field));
-    let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
-    let tolerance = fields.take("tolerance").map_or(Some(0.0), |field| non_negative(&field));
-    let relative = fields.take("relative").map_or(Some(false), |field| flag(&field));
-    let formats = fields.take("formats").map_or(Some(Vec::new()), |field| texts(&field));
+    let required = fields.take("required").and_then(|field| flag(&field)).unwrap_or(true);
+    let mut number = |key| fields.take(key).and_then(|field| non_negative(&field));
+    let (weight, tolerance) = (number("weight").unwrap_or(1.0), number("tolerance"));
+    let relative = fields.take("relative").and_then(|field| flag(&field)).unwrap_or_default();
+    let formats = fields.take("formats").and_then(|field| texts(&field)).unwrap_or_default();
     fields.finish();
-    let (tolerance, relative, formats) = (tolerance?, relative?, formats?);
+    let tolerance = tolerance.unwrap_or_default();
     let comparison = match matching? {
         Match::Exact => Comparison::Exact,
         Match::Number => Comparison::Number { tolerance, relative },
         Match::Date => Comparison::Date { formats },
     };
-    Some(model::Field { path: path?, comparison, required: required?, weight: weight? })
+    Some(model::Field { path: path?, comparison, required, weight })
 }

@@ -1,6 +1,6 @@
 //! Keys of judgements by a model: prompts and rubrics.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use evaluator_document::{Field, Fields, NodeKind};
 use evaluator_json::{Object, Value};
@@ -11,6 +11,7 @@ use super::{
     values::{any_text, first, flag, fraction, json, non_negative, number_in, whole},
 };
 use crate::{
+    files::all,
     model::{Judge, Prompt},
     template::Template,
 };
@@ -33,7 +34,7 @@ pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>, kind: &str) -> O
     // The option of the program that the guide of AgentV 2 shows, and the key of AgentV 5.
     let full = first(&mut fields, &["evaluatorTemplate", "evaluator_template"]);
     let value = fields.take("value");
-    let config = fields.take("config").map(|config| config.object());
+    let config = fields.take("config").and_then(|config| config.object());
     let prompt = match (first(&mut fields, &["prompt"]), full) {
         (Some(prompt), None) => self::prompt(reader, &prompt),
         (None, Some(full)) => any_text(&full).map(|text| Prompt::Template(template(&full, &text))),
@@ -48,66 +49,43 @@ pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>, kind: &str) -> O
         None => prompt,
     };
     let target = target(&mut fields);
-    let temperature = fields.take("temperature").map(|field| number_in(&field, 0.0..=2.0));
-    let model = fields.take("model").map(|field| field.sentence());
+    let temperature = fields.take("temperature").and_then(|field| number_in(&field, 0.0..=2.0));
+    let model = fields.take("model").and_then(|field| field.sentence());
     if let Some(steps) = first(&mut fields, &["max_steps", "maxSteps"]) {
-        whole(&steps, 1..=u32::MAX)?;
+        whole(&steps, 1..=u32::MAX);
         steps
             .problems
             .warn(steps.node.span, "`max_steps` has no effect: a judge is a model, not an agent");
     }
     let prompt = with_config(fields, prompt, config);
-    Some(Judge {
-        prompt: prompt?,
-        scheme: scheme?,
-        target: target?,
-        temperature: transposed(temperature)?,
-        model: transposed(model)?,
-    })
-}
-
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn transposed<T>(read: Option<Option<T>>) -> Option<Option<T>> {
-    match read {
-        Some(Some(value)) => Some(Some(value)),
-        Some(None) => None,
-        None => Some(None),
-    }
+    Some(Judge { prompt: prompt?, scheme: scheme?, target, temperature, model })
 }
 
 /// Hands `config` and the remaining keys to the program that writes the prompt. Without one they are unknown keys.
 fn with_config(
     fields: Fields<'_>,
     prompt: Option<Prompt>,
-    config: Option<Option<Object>>,
+    config: Option<Object>,
 ) -> Option<Prompt> {
     let Some(Prompt::Program(mut program)) = prompt else {
         fields.finish();
         return prompt;
     };
-    let mut all = program::remaining(&fields)?;
-    if let Some(config) = config {
-        all.extend(config?);
-    }
+    let mut all = program::remaining(&fields);
     // The `config` next to the command is the one that programs know.
-    if let Some(own) = program.config.take() {
-        all.extend(own);
-    }
+    all.extend(config.into_iter().chain(program.config.take()).flatten());
     program.config = (!all.is_empty()).then_some(all);
     Some(Prompt::Program(program))
 }
 
 /// Reads the name of the target that judges.
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn target(fields: &mut Fields<'_>) -> Option<Option<String>> {
-    match fields.take("target") {
-        None => Some(None),
-        Some(field) if field.is_mapping() => {
-            let message = "`target` of a judge names a target; access to models is for programs";
-            field.add(message).hint("give the name of a target").none()
-        }
-        Some(field) => field.sentence().map(Some),
+fn target(fields: &mut Fields<'_>) -> Option<String> {
+    let field = fields.take("target")?;
+    if field.is_mapping() {
+        let message = "`target` of a judge names a target; access to models is for programs";
+        return field.add(message).hint("give the name of a target").none();
     }
+    field.sentence()
 }
 
 fn prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
@@ -193,15 +171,10 @@ pub(super) fn rubrics_of(field: &Field<'_>) -> Option<Vec<Item>> {
     if items.is_empty() {
         return field.add(format!("`{}` is empty", field.key)).none();
     }
-    let read: Vec<_> = (1..).zip(&items).map(|(number, item)| rubric(number, item)).collect();
-    let read: Vec<Item> = read.into_iter().collect::<Option<_>>()?;
-    let repeated = read
-        .iter()
-        .enumerate()
-        .find(|(index, rubric)| read.iter().take(*index).any(|earlier| earlier.id == rubric.id));
-    if let Some((index, rubric)) = repeated {
-        let place = items.get(index).map_or(field.node.span, |item| item.node.span);
-        return field.problems.add(place, format!("the id `{}` is given twice", rubric.id)).none();
+    let read = all((1..).zip(&items).map(|(number, item)| rubric(number, item)))?;
+    let mut ids = HashSet::new();
+    for (item, rubric) in items.iter().zip(&read).filter(|(_, rubric)| !ids.insert(&rubric.id)) {
+        item.add(format!("the id `{}` is given twice", rubric.id));
     }
     Some(read)
 }
@@ -213,16 +186,16 @@ fn rubric(number: usize, item: &Field<'_>) -> Option<Item> {
     let mut fields = item.fields("this rubric")?;
     let id = fields.take("id").map_or(Some(id_of(number)), |id| id.sentence());
     let text = first(&mut fields, &["outcome", "criteria", "expected_outcome", "description"]);
-    let weight = fields.take("weight").map_or(Some(1.0), |field| non_negative(&field));
-    let required = fields.take("required").map(|field| flag(&field));
-    let operator = fields.take("operator").map(|field| {
+    let weight = fields.take("weight").and_then(|field| non_negative(&field)).unwrap_or(1.0);
+    let required = fields.take("required").and_then(|field| flag(&field));
+    let operator = fields.take("operator").and_then(|field| {
         let names =
             [("correctness", Operator::Correctness), ("contradiction", Operator::Contradiction)];
         field.choice(&names)
     });
     let ranges = first(&mut fields, &["score_ranges", "scoreRanges"]);
     let ranges = ranges.map_or(Some(Vec::new()), |field| self::ranges(&field));
-    let minimum = minimum(&mut fields);
+    let min_score = minimum(&mut fields);
     let is_empty = text.is_none() && ranges.as_ref().is_some_and(Vec::is_empty);
     if is_empty {
         fields.missing("outcome");
@@ -236,18 +209,17 @@ fn rubric(number: usize, item: &Field<'_>) -> Option<Item> {
     Some(Item {
         id: id?,
         text,
-        weight: weight?,
+        weight,
         // A criterion with ranges has a gate only if it says so.
-        required: transposed(required)?.unwrap_or(ranges.is_empty()),
-        min_score: minimum?,
-        operator: transposed(operator)?,
+        required: required.unwrap_or(ranges.is_empty()),
+        min_score,
+        operator,
         ranges,
     })
 }
 
 /// Reads the gate, as a share of 1.
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn minimum(fields: &mut Fields<'_>) -> Option<Option<f64>> {
+fn minimum(fields: &mut Fields<'_>) -> Option<f64> {
     let of_ten = first(fields, &["required_min_score", "requiredMinScore"]);
     let of_one = first(fields, &["min_score", "minScore"]);
     match (of_ten, of_one) {
@@ -255,9 +227,9 @@ fn minimum(fields: &mut Fields<'_>) -> Option<Option<f64>> {
             .add("`min_score` and `required_min_score` are the same gate")
             .hint("keep one")
             .none(),
-        (Some(field), None) => whole(&field, 0..=10).map(|minimum| Some(f64::from(minimum) / 10.0)),
-        (None, Some(field)) => fraction(&field).map(Some),
-        (None, None) => Some(None),
+        (Some(field), None) => whole(&field, 0..=10).map(|minimum| f64::from(minimum) / 10.0),
+        (None, Some(field)) => fraction(&field),
+        (None, None) => None,
     }
 }
 
@@ -271,10 +243,7 @@ fn ranges(field: &Field<'_>) -> Option<Vec<ScoreRange>> {
             });
             ScoreRange::from_lower_bounds(bounds.collect::<Option<Vec<_>>>()?)
         }
-        _ => {
-            let ranges: Vec<_> = field.items()?.iter().map(range).collect();
-            ranges.into_iter().collect::<Option<Vec<_>>>()?
-        }
+        _ => all(field.items()?.iter().map(range))?,
     };
     let item = Item { ranges, ..Item::new("it", "it") };
     match Scheme::rubrics(vec![item.clone()]) {
@@ -304,8 +273,7 @@ fn range(item: &Field<'_>) -> Option<ScoreRange> {
     let text = text.or_else(|| fields.missing("outcome").none());
     fields.finish();
     let bounds = bounds?;
-    let numbers: Vec<_> = bounds.items()?.iter().map(bound).collect();
-    let numbers: Vec<u8> = numbers.into_iter().collect::<Option<_>>()?;
+    let numbers = all(bounds.items()?.iter().map(bound))?;
     let [from, to] = numbers[..] else {
         return bounds
             .add("`score_range` must be two whole numbers, the lowest and the highest")

@@ -7,6 +7,7 @@ use evaluator_json::{Object, Value};
 
 use super::{Reader, values::json};
 use crate::{
+    files::all,
     json_text::pretty,
     model::{Message, Part},
 };
@@ -65,8 +66,7 @@ fn list(reader: &Reader<'_>, field: &Field<'_>) -> Option<Vec<Message>> {
     if items.is_empty() {
         return field.add(format!("`{}` is empty", field.key)).none();
     }
-    let messages: Vec<_> = items.iter().map(|item| message(reader, item)).collect();
-    messages.into_iter().collect()
+    all(items.iter().map(|item| message(reader, item)))
 }
 
 fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
@@ -104,9 +104,8 @@ fn parts(reader: &Reader<'_>, field: &Field<'_>, is_answer: bool) -> Option<Vec<
     match &field.node.kind {
         NodeKind::Scalar(Value::String(text)) => Some(vec![Part::Text(text.clone())]),
         NodeKind::Sequence(items) if !is_answer || items.first().is_some_and(is_block) => {
-            let blocks: Vec<_> = field.items()?.iter().map(|item| block(reader, item)).collect();
-            let blocks: Option<Vec<Option<Part>>> = blocks.into_iter().collect();
-            Some(blocks?.into_iter().flatten().collect())
+            let blocks = all(field.items()?.iter().map(|item| block(reader, item)))?;
+            Some(blocks.into_iter().flatten().collect())
         }
         _ => Some(vec![Part::Text(pretty(&json(field)?))]),
     }
@@ -163,8 +162,7 @@ fn read(path: &Path) -> Result<String, String> {
 
 /// Puts files in front of the first message of the user.
 fn with_files(reader: &Reader<'_>, files: &Field<'_>, messages: &mut Vec<Message>) -> Option<()> {
-    let read: Vec<_> = files.items()?.iter().map(|item| file(reader, item)).collect();
-    let read: Vec<Part> = read.into_iter().collect::<Option<_>>()?;
+    let read = all(files.items()?.iter().map(|item| file(reader, item)))?;
     let block = |part: &Part| {
         let given = match part {
             Part::File { given, .. } => given,

@@ -9,12 +9,12 @@ use super::{
     Reader,
     values::{first, whole},
 };
-use crate::model::Program;
+use crate::{files::all, model::Program};
 
 /// Calls of a program that may ask models and does not say how often.
 const DEFAULT_CALLS: u32 = 50;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "type",
     "weight",
@@ -26,6 +26,7 @@ const KEYS: [&str; 11] = [
     "script",
     "cwd",
     "target",
+    "provider",
 ];
 
 pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>) -> Option<Program> {
@@ -35,13 +36,17 @@ pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>) -> Option<Progra
         "convert files in the program",
     );
     let command = command(&mut fields);
-    let directory = fields.take("cwd").map(|field| directory(reader, &field));
-    let target = fields.take("target").map(|field| access(&field));
-    let block = fields.take("config").map(|field| field.object());
-    let config = remaining(&fields);
-    let mut config = config?;
+    let directory = fields.take("cwd").and_then(|field| directory(reader, &field));
+    // The key of AgentV 5. As text it is a setting of the program, as in AgentV 4.
+    let is_access = fields.peek("provider").is_some_and(|node| node.as_str().is_none());
+    let access = match is_access {
+        true => fields.take_either("target", "provider"),
+        false => fields.take("target"),
+    };
+    let max_calls = access.and_then(|field| calls(&field));
+    let block = fields.take("config").and_then(|field| field.object());
+    let mut config = remaining(&fields);
     if let Some(block) = block {
-        let block = block?;
         if reader.is_v2() {
             config.insert("config".to_owned(), Value::Object(block));
         } else {
@@ -50,9 +55,9 @@ pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>) -> Option<Progra
     }
     Some(Program {
         command: command?,
-        directory: directory.unwrap_or_else(|| Some(reader.directory.to_owned()))?,
+        directory: directory.unwrap_or_else(|| reader.directory.to_owned()),
         config: (!config.is_empty()).then_some(config),
-        max_calls: target.unwrap_or(Some(None))?,
+        max_calls,
     })
 }
 
@@ -60,13 +65,12 @@ pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>) -> Option<Progra
 pub(super) fn of_prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Program> {
     let mut fields = field.fields("this prompt")?;
     let command = command(&mut fields);
-    let config = fields.take("config").map(|field| field.object());
+    let config = fields.take("config").and_then(|field| field.object());
     fields.finish();
-    let (command, config) = (command?, config.map_or(Some(None), |config| config.map(Some))?);
+    let mut command = command?;
     let last = command.last().map(Path::new);
     let found = last.and_then(|last| reader.places.find(&last.to_string_lossy()));
     let directory = found.as_deref().and_then(Path::parent).unwrap_or(reader.directory).to_owned();
-    let mut command = command;
     if let (Some(found), Some(last)) = (&found, command.last_mut()) {
         *last = found.to_string_lossy().into_owned();
     }
@@ -88,8 +92,7 @@ pub(super) fn of_field(field: &Field<'_>) -> Option<Vec<String>> {
     if words.is_empty() {
         return field.add(format!("`{}` is empty", field.key)).none();
     }
-    let words: Vec<_> = words.iter().map(word).collect();
-    let words: Vec<String> = words.into_iter().collect::<Option<_>>()?;
+    let words = all(words.iter().map(word))?;
     if words.first().is_some_and(|program| program.trim().is_empty()) {
         return field.add(format!("`{}` is blank", field.key)).none();
     }
@@ -113,47 +116,38 @@ fn directory(reader: &Reader<'_>, field: &Field<'_>) -> Option<PathBuf> {
     Some(directory)
 }
 
-/// Reads access to models: `true`, `{}` or `{max_calls: N}`.
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn access(field: &Field<'_>) -> Option<Option<u32>> {
+/// Reads access to models: `true`, `{}` or `{max_calls: N}`. `None`: there is no access.
+fn calls(field: &Field<'_>) -> Option<u32> {
     match &field.node.kind {
-        NodeKind::Scalar(Value::Bool(true)) => Some(Some(DEFAULT_CALLS)),
-        NodeKind::Scalar(Value::Bool(false) | Value::Null) => Some(None),
+        NodeKind::Scalar(Value::Bool(true)) => Some(DEFAULT_CALLS),
+        NodeKind::Scalar(Value::Bool(false) | Value::Null) => None,
         NodeKind::Mapping(_) => {
             let mut fields = field.fields("this access")?;
             let calls = first(&mut fields, &["max_calls", "maxCalls"]);
             fields.finish();
-            calls.map_or(Some(DEFAULT_CALLS), |calls| whole(&calls, 0..=1_000_000)).map(Some)
+            calls.map_or(Some(DEFAULT_CALLS), |calls| whole(&calls, 0..=1_000_000))
         }
         _ => field.expected("true, false or {max_calls: N}").none(),
     }
 }
 
 /// Returns the keys that nothing took: they are settings of the program.
-pub(super) fn remaining(fields: &Fields<'_>) -> Option<Object> {
+pub(super) fn remaining(fields: &Fields<'_>) -> Object {
     let mut object = Object::default();
     for (key, value) in fields.remaining() {
-        let Some(name) = key.as_str() else {
-            fields
-                .problems()
-                .add(key.span, "keys of settings must be text")
-                .hint("put it in quotes");
-            return None;
-        };
-        if let Some(hint) = did_you_mean(name, KEYS) {
+        if let Some(hint) = key.as_str().and_then(|name| did_you_mean(name, KEYS)) {
+            let name = key.as_str().unwrap_or_default();
             let message = format!("`{name}` becomes a setting of the program");
             fields.problems().warn(key.span, message).hint(hint);
         }
-        match value.to_json() {
-            Ok(value) => object.insert(name.to_owned(), value),
-            Err(span) => {
-                fields
-                    .problems()
-                    .add(span, "keys of settings must be text")
-                    .hint("put it in quotes");
-                return None;
+        match (key.as_str(), value.to_json()) {
+            (Some(name), Ok(value)) => drop(object.insert(name.to_owned(), value)),
+            (_, value) => {
+                let span = value.err().unwrap_or(key.span);
+                let problem = fields.problems().add(span, "keys of settings must be text");
+                problem.hint("put it in quotes");
             }
-        };
+        }
     }
-    Some(object)
+    object
 }

@@ -41,10 +41,10 @@ fn text(value: &Field<'_>, kind: &str) -> Option<TextCheck> {
 
 fn pattern(fields: &mut Fields<'_>) -> Option<Pattern> {
     let value = fields.require("value");
-    let flags = fields.take("flags").map_or(Some(String::new()), |flags| any_text(&flags));
+    let flags = fields.take("flags").and_then(|flags| any_text(&flags)).unwrap_or_default();
     let value = value?;
     let source = value.text()?;
-    match Pattern::new(source, &flags?) {
+    match Pattern::new(source, &flags) {
         Ok(pattern) => Some(pattern),
         Err(reason) => {
             value.add(format!("not a regular expression of JavaScript: {reason}")).none()
@@ -78,42 +78,39 @@ fn limits(fields: &mut Fields<'_>, kind: &str) -> Option<Limits> {
         _ => &EXECUTION,
     };
     let mut limits = Vec::new();
-    let mut is_sound = true;
+    let mut is_missing = true;
     for (key, other, limit) in keys {
         let field = if key == other { fields.take(key) } else { first(fields, &[key, other]) };
-        let Some(field) = field else { continue };
-        match non_negative(&field) {
-            Some(number) => limits.push(limit(number)),
-            None => is_sound = false,
-        }
+        is_missing &= field.is_none();
+        limits.extend(field.and_then(|field| non_negative(&field)).map(limit));
     }
     if kind == "execution-metrics" {
-        is_sound &= exploration(fields, &mut limits).is_some();
+        is_missing &= !exploration(fields, &mut limits);
     }
-    if limits.is_empty() && is_sound {
-        let keys: Vec<_> = keys.iter().map(|(key, _, _)| format!("`{key}`")).collect();
-        let missing = keys.first().map(|key| key.trim_matches('`').to_owned()).unwrap_or_default();
-        fields.missing(&missing).hint(format!("it needs a limit: {}", keys.join(", ")));
-        return None;
+    if is_missing {
+        let names: Vec<_> = keys.iter().map(|(key, _, _)| format!("`{key}`")).collect();
+        let missing = keys.first().map_or("", |(key, _, _)| key);
+        fields.missing(missing).hint(format!("it needs a limit: {}", names.join(", ")));
     }
-    is_sound.then_some(Limits { limits, share: kind == "execution-metrics" })
+    Some(Limits { limits, share: kind == "execution-metrics" })
 }
 
-/// Reads the share of exploring calls. `None` after a problem.
-fn exploration(fields: &mut Fields<'_>, limits: &mut Vec<Limit>) -> Option<()> {
+/// Reads the share of exploring calls. Returns true if it is given.
+fn exploration(fields: &mut Fields<'_>, limits: &mut Vec<Limit>) -> bool {
     let target = first(fields, &["target_exploration_ratio", "targetExplorationRatio"]);
-    let tolerance = first(fields, &["exploration_tolerance", "explorationTolerance"]);
-    let given = tolerance.as_ref().map_or(Some(0.2), non_negative);
-    match (&target, &tolerance) {
+    let given = first(fields, &["exploration_tolerance", "explorationTolerance"]);
+    let tolerance = given.as_ref().and_then(non_negative).unwrap_or(0.2);
+    match (&target, &given) {
         (Some(target), _) => {
-            limits.push(Limit::Exploration { target: fraction(target)?, tolerance: given? });
+            let target = fraction(target);
+            limits.extend(target.map(|target| Limit::Exploration { target, tolerance }));
         }
-        (None, Some(tolerance)) if !limits.is_empty() => {
+        (None, Some(given)) if !limits.is_empty() => {
             let message =
                 "`exploration_tolerance` has no effect without `target_exploration_ratio`";
-            tolerance.problems.warn(tolerance.node.span, message);
+            given.problems.warn(given.node.span, message);
         }
         _ => {}
     }
-    given.map(|_| ())
+    target.is_some()
 }

@@ -3,24 +3,22 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use evaluator_document::{
-    ConfigError, Field, Fields, Node, NodeKind, Problems, Span, Syntax, load, read_json,
-};
+use evaluator_document::{ConfigError, Field, Fields, Node, NodeKind, Syntax, load};
 use globset::GlobBuilder;
 
 use super::{
     Reader, Surroundings,
-    case::{self, Defaults},
+    case::{self, Defaults, Execution},
     list::{self, Place},
     message,
-    values::{first, flag, fraction, whole},
+    values::first,
 };
 use crate::{
-    files::{Findings, Opened, Places, syntax_of},
+    files::{Findings, Opened, Places, all, has_extension, syntax_of},
     model::{Generation, Suite, Test},
 };
 
@@ -58,7 +56,7 @@ pub fn parse(
     let findings = Findings::default();
     let directory = surroundings.directory.join(file);
     let directory = directory.parent().unwrap_or(&surroundings.directory).to_owned();
-    let suite = if file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl")) {
+    let suite = if has_extension(file, "jsonl") {
         lines(file, text, &directory, surroundings, &findings)
     } else {
         findings.read_text(file, text, syntax_of(file), |root, opened| {
@@ -129,17 +127,13 @@ fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option
         fields.missing("tests");
     }
     fields.finish();
-    let (mut suite, defaults) = head?;
+    let (mut suite, defaults) = head;
     suite.tests = tests.and_then(|tests| self::tests(reader, &defaults, &tests, opened))?;
     Some(suite)
 }
 
 /// Reads all keys but the tests.
-fn head(
-    reader: &Reader<'_>,
-    fields: &mut Fields<'_>,
-    opened: Opened<'_>,
-) -> Option<(Suite, Defaults)> {
+fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Suite, Defaults) {
     for (key, what) in [
         ("workspace", "workspaces are not supported"),
         ("preprocessors", "preprocessors are not supported"),
@@ -148,52 +142,38 @@ fn head(
         ("default_test", "it is a key of AgentV 5, of which eval files are not read"),
         ("experiment", "experiments are not supported"),
     ] {
-        fields.refuse(key, format!("`{key}`: {what}"), "see docs/agentv-evals.md");
+        fields.refuse(key, format!("`{key}`: {what}"), "see docs/reference/agentv-evals.md");
     }
-    let name = first(fields, &["name", "dataset"]).map(|name| name.sentence());
+    let name = first(fields, &["name", "dataset"]).and_then(|name| name.sentence());
     default_judge(fields);
     for key in ["description", "version", "tags", "metadata", "$schema", "license", "author"] {
         fields.take(key);
     }
     let (input, files) = (fields.take("input"), fields.take("input_files"));
     let input = message::input(reader, input.as_ref(), files.as_ref());
-    let outer_target = fields.take("target").map(|target| target.sentence());
+    let outer_target = fields.take("target").and_then(|target| target.sentence());
     let own = first(fields, &["assertions", "assert"]);
-    let execution = fields.take("execution").map(|execution| self::execution(&execution));
-    let execution = execution.unwrap_or_else(|| Some(Execution::default()));
-    let list = match (&own, &execution) {
-        (Some(own), Some(Execution { list: Some(hidden), .. })) => {
-            let message = format!("these `{}` have no effect next to `{}`", hidden.key, own.key);
-            hidden.problems.warn(hidden.node.span.start(), message);
-            Some(*own)
-        }
-        (Some(own), _) => Some(*own),
-        (None, execution) => execution.as_ref().and_then(|execution| execution.list),
-    };
-    let evaluators = list.map(|list| {
+    let execution = fields.take("execution").map(|field| Execution::read(&field, true));
+    let execution = execution.unwrap_or_default();
+    if let (Some(own), Some(hidden)) = (&own, &execution.list) {
+        let message = format!("these `{}` have no effect next to `{}`", hidden.key, own.key);
+        hidden.problems.warn(hidden.node.span.start(), message);
+    }
+    let evaluators = own.or(execution.list).and_then(|list| {
         let is_old_key = list.key == "evaluators";
         list::read(reader, &list, Place { is_old_key, ..Place::new(opened) })
     });
-    let execution = execution?;
-    let target = match (execution.target, outer_target) {
-        (None, Some(outer)) => Some(outer?),
-        (inner, _) => inner,
-    };
     let suite = Suite {
         file: opened.file.to_owned(),
         directory: reader.directory.to_owned(),
-        name: name.unwrap_or_else(|| Some(name_of(opened.file)))?,
+        name: name.unwrap_or_else(|| name_of(opened.file)),
         generation: reader.generation,
-        target,
+        target: execution.target.or(outer_target),
         threshold: execution.threshold,
         tests: Vec::new(),
         warnings: Vec::new(),
     };
-    let evaluators = match evaluators {
-        Some(evaluators) => Some(evaluators?),
-        None => None,
-    };
-    Some((suite, Defaults { evaluators, input: input? }))
+    (suite, Defaults { evaluators, input: input.unwrap_or_default() })
 }
 
 /// Reads the kind of the default judge, of which there is one.
@@ -213,50 +193,6 @@ fn name_of(file: &Path) -> String {
     end.map_or(name.clone(), str::to_owned)
 }
 
-#[derive(Default)]
-struct Execution<'n> {
-    target: Option<String>,
-    threshold: Option<f64>,
-    list: Option<Field<'n>>,
-}
-
-fn execution<'n>(field: &Field<'n>) -> Option<Execution<'n>> {
-    let mut fields = field.fields("this `execution`")?;
-    fields.null_is_absent();
-    for (key, what) in [
-        ("targets", "several targets are not supported; name one with `target` or --target"),
-        ("trials", "trials are not supported"),
-        ("budget_usd", "budgets of targets are not supported"),
-        ("total_budget_usd", "budgets of targets are not supported"),
-    ] {
-        fields.refuse(key, format!("`{key}`: {what}"), "remove it");
-    }
-    let list = first(&mut fields, &["assertions", "assert", "evaluators"]);
-    let target = fields.take("target").map(|field| field.sentence());
-    let threshold = fields.take("threshold").map(|field| fraction(&field));
-    let workers = fields.take("workers").map(|field| whole(&field, 1..=1000));
-    let skips = first(&mut fields, &["skip_defaults", "skipDefaults"]).map(|field| flag(&field));
-    if skips == Some(Some(true)) {
-        field
-            .problems
-            .warn(field.node.span.start(), "`skip_defaults` has no effect outside of a test");
-    }
-    fields.finish();
-    workers.unwrap_or(Some(1))?;
-    skips.unwrap_or(Some(false))?;
-    Some(Execution {
-        target: match target {
-            Some(target) => Some(target?),
-            None => None,
-        },
-        threshold: match threshold {
-            Some(threshold) => Some(threshold?),
-            None => None,
-        },
-        list,
-    })
-}
-
 /// Reads the tests: a list, a file, or a directory.
 fn tests(
     reader: &Reader<'_>,
@@ -274,13 +210,9 @@ fn tests(
                     Some(pattern) => matching(reader, defaults, pattern, &item),
                     None => item.expected("a test, or file:// and a path").none(),
                 },
-                None => {
-                    case::read(reader, defaults, item.node, opened, None).map(|test| vec![test])
-                }
+                None => Some(vec![case::read(reader, defaults, item.node, opened, None)?]),
             });
-            // All tests are read, also behind a problem.
-            let read: Vec<Option<Vec<Test>>> = read.collect();
-            read.into_iter().collect::<Option<Vec<_>>>()?.concat()
+            all(read)?.concat()
         }
     };
     if tests.is_empty() {
@@ -303,36 +235,41 @@ fn elsewhere(
     if !found.is_dir() {
         return of_file(reader, defaults, &found, field);
     }
-    let entries = match fs::read_dir(&found) {
-        Ok(entries) => entries,
-        Err(error) => {
-            return field.add(format!("cannot read the directory `{path}`: {error}")).none();
-        }
+    let directories = match entries(&found) {
+        Ok(entries) => entries.into_iter().filter(|path| !path.is_file()),
+        Err(reason) => return field.add(reason).none(),
     };
-    let mut directories: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    directories.sort();
-    let mut tests = Some(Vec::new());
-    for directory in directories {
+    let tests = directories.filter_map(|directory| {
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let file = ["case.yaml", "case.yml"].map(|name| directory.join(name));
-        let Some(file) = file.iter().find(|file| file.is_file()) else {
+        let files = ["case.yaml", "case.yml"].map(|name| directory.join(name));
+        let Some(file) = files.iter().find(|file| !is_absent(file)) else {
             let message = format!("`{path}/{name}` has no case.yaml");
             field.problems.warn(field.node.span, message);
-            continue;
+            return None;
         };
-        let test = reader.findings.read(file, "test", |root, opened| {
+        Some(reader.findings.read(file, "test", |root, opened| {
             let mut root =
                 root.or_else(|| opened.problems.add_to_file("the test is empty").none())?;
             reader.substitute(&mut root);
             case::read(reader, defaults, &root, opened, Some(&name))
-        });
-        match (test, &mut tests) {
-            (Some(test), Some(tests)) => tests.push(test),
-            _ => tests = None,
-        }
-    }
-    tests
+        }))
+    });
+    all(tests)
+}
+
+/// Returns the paths of the entries of a directory, sorted.
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let paths = fs::read_dir(directory)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>());
+    let mut paths = paths
+        .map_err(|error| format!("cannot read the directory {}: {error}", directory.display()))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Returns true if nothing has this path. A link to nothing, and what cannot be read, is there.
+fn is_absent(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Reads a file that holds a list of tests.
@@ -342,22 +279,17 @@ fn of_file(
     file: &Path,
     field: &Field<'_>,
 ) -> Option<Vec<Test>> {
-    let is_lines = file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
-    let tests = if is_lines {
+    let tests = if has_extension(file, "jsonl") {
         let text = load(file, "file of tests").map_err(|error| reader.findings.add(error)).ok()?;
-        each_line(file, &text, reader.findings, |rows, opened| {
-            of_rows(reader, defaults, rows, opened)
-        })
+        reader
+            .findings
+            .read_lines(file, &text, |rows, opened| of_rows(reader, defaults, rows, opened))
     } else {
         reader.findings.read(file, "file of tests", |root, opened| {
             let Some(mut root) = root else { return Some(Vec::new()) };
             reader.substitute(&mut root);
             let rows = root.field("tests", opened.problems).items()?;
-            let read: Vec<_> = rows
-                .iter()
-                .map(|row| case::read(reader, defaults, row.node, opened, None))
-                .collect();
-            read.into_iter().collect()
+            all(rows.iter().map(|row| case::read(reader, defaults, row.node, opened, None)))
         })
     };
     if tests.as_ref().is_some_and(Vec::is_empty) {
@@ -392,43 +324,37 @@ fn matching(
         Ok(glob) => glob.compile_matcher(),
         Err(error) => return field.add(format!("not a pattern of paths: {error}")).none(),
     };
-    let mut files = Vec::new();
-    files_below(&base, &base, 0, &mut |file, relative| {
-        if glob.is_match(relative) {
-            files.push(file.to_owned());
-        }
-    });
-    files.sort();
+    let files = match is_absent(&base) {
+        true => Ok(Vec::new()),
+        false => files_below(&base),
+    };
+    let mut files = match files {
+        Ok(files) => files,
+        Err(reason) => return field.add(reason).none(),
+    };
+    files.retain(|file| file.strip_prefix(&base).is_ok_and(|relative| glob.is_match(relative)));
     if files.is_empty() {
         field.problems.warn(field.node.span, format!("no file matches `{pattern}`"));
     }
-    let read: Vec<_> = files.iter().map(|file| of_file(reader, defaults, file, field)).collect();
-    Some(read.into_iter().collect::<Option<Vec<_>>>()?.concat())
+    Some(all(files.iter().map(|file| of_file(reader, defaults, file, field)))?.concat())
 }
 
-/// Calls `found` with every file below a directory, and its path relative to `base`.
-fn files_below(base: &Path, directory: &Path, depth: usize, found: &mut dyn FnMut(&Path, &Path)) {
-    const MAX_DEPTH: usize = 16;
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let name = entry.file_name();
-        // Links are not followed, so that there are no circles.
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => {
-                let is_followed = depth < MAX_DEPTH && name != "node_modules" && name != ".git";
-                if is_followed {
-                    files_below(base, &path, depth + 1, found);
-                }
+/// Returns the files below a directory, sorted by their paths, with links to nothing. Links to directories are not followed,
+/// so that there are no circles.
+fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let (mut files, mut directories) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = directories.pop() {
+        for path in entries(&directory)? {
+            let is_skipped = path.ends_with("node_modules") || path.ends_with(".git");
+            if path.is_dir() {
+                directories.extend((!path.is_symlink() && !is_skipped).then_some(path));
+            } else if path.is_file() || path.is_symlink() {
+                files.push(path);
             }
-            Ok(_) if path.is_file() => {
-                if let Ok(relative) = path.strip_prefix(base) {
-                    found(&path, relative);
-                }
-            }
-            _ => {}
         }
     }
+    files.sort();
+    Ok(files)
 }
 
 /// Reads a JSONL file: a test per line, with the suite in a YAML file of the same name.
@@ -439,7 +365,7 @@ fn lines(
     surroundings: &Surroundings,
     findings: &Findings,
 ) -> Option<Suite> {
-    each_line(file, text, findings, |rows, opened| {
+    findings.read_lines(file, text, |rows, opened| {
         let is_new = rows.iter().any(|row| has_any(row, &NEW_KEYS));
         let is_old = rows.iter().any(|row| has_any(row, &OLD_KEYS));
         let generation = if is_old && !is_new { Generation::V2 } else { Generation::V4 };
@@ -465,7 +391,7 @@ fn sidecar(reader: &Reader<'_>, file: &Path) -> Option<(Suite, Defaults)> {
         fields.null_is_absent();
         let head = head(reader, &mut fields, opened);
         fields.finish();
-        head
+        Some(head)
     };
     let (mut suite, defaults) = match candidates.iter().find(|file| file.is_file()) {
         Some(suite) => reader.findings.read(suite, "suite", read)?,
@@ -482,67 +408,5 @@ fn of_rows(
     opened: Opened<'_>,
 ) -> Option<Vec<Test>> {
     rows.iter_mut().for_each(|row| reader.substitute(row));
-    let read: Vec<_> =
-        rows.iter().map(|row| case::read(reader, defaults, row, opened, None)).collect();
-    read.into_iter().collect()
-}
-
-/// Reads JSON lines; blank lines are skipped.
-fn each_line<T>(
-    file: &Path,
-    text: &str,
-    findings: &Findings,
-    read: impl FnOnce(Vec<Node>, Opened<'_>) -> Option<T>,
-) -> Option<T> {
-    let problems = Problems::new(text, Syntax::Json);
-    let (mut rows, mut offset, mut is_sound) = (Vec::new(), 0, true);
-    for line in text.split_inclusive('\n') {
-        if !line.trim().is_empty() {
-            match read_json(line) {
-                Ok(document) => {
-                    for again in &document.repeated {
-                        let span = moved(again.again, offset);
-                        problems.add(span, format!("the key `{}` is repeated", again.key));
-                    }
-                    let mut root = document.root;
-                    shift(&mut root, offset);
-                    rows.push(root);
-                }
-                Err(error) => {
-                    let at = offset + error.offset;
-                    problems
-                        .add(Span { start: at, end: at + 1 }, format!("not JSON: {}", error.kind));
-                    is_sound = false;
-                }
-            }
-        }
-        offset += line.len();
-    }
-    let value = is_sound.then(|| read(rows, Opened { file, problems: &problems })).flatten();
-    findings.warn(file, problems.remarks().0);
-    match problems.error(file) {
-        Some(error) => {
-            findings.add(error);
-            None
-        }
-        None => value,
-    }
-}
-
-fn moved(span: Span, offset: usize) -> Span {
-    Span { start: span.start + offset, end: span.end + offset }
-}
-
-fn shift(node: &mut Node, offset: usize) {
-    node.span = moved(node.span, offset);
-    match &mut node.kind {
-        NodeKind::Scalar(_) => {}
-        NodeKind::Sequence(items) => items.iter_mut().for_each(|item| shift(item, offset)),
-        NodeKind::Mapping(entries) => {
-            for (key, value) in entries {
-                shift(key, offset);
-                shift(value, offset);
-            }
-        }
-    }
+    all(rows.iter().map(|row| case::read(reader, defaults, row, opened, None)))
 }

@@ -8,7 +8,10 @@ use super::{
     list::Place,
     values::{first, json, non_negative, texts, whole},
 };
-use crate::model::{ArgsMatch, ExpectedCall, Trajectory, TrajectoryMode};
+use crate::{
+    files::all,
+    model::{ArgsMatch, ExpectedCall, Trajectory, TrajectoryMode},
+};
 
 #[derive(Clone, Copy)]
 enum Mode {
@@ -42,14 +45,11 @@ pub(super) fn read(
 ) -> Option<Trajectory> {
     let mode = fields.require("mode").and_then(|mode| mode.choice(&MODES));
     let args_match =
-        first(&mut fields, &["args_match", "argsMatch"]).map(|field| args_match(&field));
+        first(&mut fields, &["args_match", "argsMatch"]).and_then(|field| args_match(&field));
     // AgentV 2 compares the given keys only, AgentV 4 all of them.
     let is_old = reader.is_v2() || (written == "tool_trajectory" && place.is_old_key);
-    let default = match &args_match {
-        Some(given) => given.clone()?,
-        None if is_old => ArgsMatch::Superset,
-        None => ArgsMatch::Exact,
-    };
+    let default = if is_old { ArgsMatch::Superset } else { ArgsMatch::Exact };
+    let default = args_match.clone().unwrap_or(default);
     let (minimums, expected) = (fields.take("minimums"), fields.take("expected"));
     let unused = |field: &Option<Field<'_>>| {
         if let Some(field) = field {
@@ -94,15 +94,15 @@ fn counts(field: &Field<'_>) -> Option<Vec<(String, u64)>> {
 }
 
 fn calls(reader: &Reader<'_>, field: &Field<'_>, default: &ArgsMatch) -> Option<Vec<ExpectedCall>> {
-    let calls: Vec<_> = field.items()?.iter().map(|item| call(reader, item, default)).collect();
-    calls.into_iter().collect()
+    all(field.items()?.iter().map(|item| call(reader, item, default)))
 }
 
 fn call(reader: &Reader<'_>, field: &Field<'_>, default: &ArgsMatch) -> Option<ExpectedCall> {
     let mut fields = field.fields("this expected call")?;
     let tool = fields.require("tool").and_then(|tool| tool.sentence());
-    let args = fields.take("args").map(|field| arguments(&field));
-    let matching = first(&mut fields, &["args_match", "argsMatch"]).map(|field| args_match(&field));
+    let args = fields.take("args").and_then(|field| arguments(&field));
+    let matching = first(&mut fields, &["args_match", "argsMatch"]);
+    let args_match = matching.and_then(|field| args_match(&field));
     let longest = first(&mut fields, &["max_duration_ms", "maxDurationMs"]);
     let longest = longest.filter(|field| {
         if reader.is_v2() {
@@ -111,25 +111,18 @@ fn call(reader: &Reader<'_>, field: &Field<'_>, default: &ArgsMatch) -> Option<E
         }
         !reader.is_v2()
     });
-    let longest = longest.map(|field| non_negative(&field));
+    let max_duration_ms = longest.and_then(|field| non_negative(&field));
     fields.finish();
-    Some(ExpectedCall {
-        tool: tool?,
-        args: args.unwrap_or(Some(None))?,
-        args_match: matching.unwrap_or_else(|| Some(default.clone()))?,
-        max_duration_ms: match longest {
-            Some(given) => Some(given?),
-            None => None,
-        },
-    })
+    let args_match = args_match.unwrap_or_else(|| default.clone());
+    Some(ExpectedCall { tool: tool?, args, args_match, max_duration_ms })
 }
 
-/// Reads expected arguments: an object, or `any`.
-fn arguments(field: &Field<'_>) -> Option<Option<Value>> {
+/// Reads expected arguments: an object; `None` for `any`.
+fn arguments(field: &Field<'_>) -> Option<Value> {
     match &field.node.kind {
-        NodeKind::Scalar(Value::String(word)) if word == "any" => Some(None),
-        NodeKind::Scalar(Value::Null) => Some(None),
-        NodeKind::Mapping(_) => json(field).map(Some),
+        NodeKind::Scalar(Value::String(word)) if word == "any" => None,
+        NodeKind::Scalar(Value::Null) => None,
+        NodeKind::Mapping(_) => json(field),
         _ => field.expected("a mapping or `any`").none(),
     }
 }

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use evaluator_document::{Field, Fields, Node, NodeKind};
 use evaluator_json::Value;
 
+use crate::files::all;
+
 /// Takes the first of several keys that mean the same. The others have no effect, which is a warning.
 pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Option<Field<'n>> {
     let mut found: Option<Field<'n>> = None;
@@ -98,8 +100,7 @@ pub(super) fn texts(field: &Field<'_>) -> Option<Vec<String>> {
     if items.is_empty() {
         return field.add(format!("`{}` is empty", field.key)).none();
     }
-    let texts: Vec<_> = items.iter().map(|item| item.text().map(str::to_owned)).collect();
-    texts.into_iter().collect()
+    all(items.iter().map(|item| item.text().map(str::to_owned)))
 }
 
 /// Returns a value as JSON.

@@ -1,28 +1,24 @@
 //! Combines the results of evaluators.
 
-use std::sync::Arc;
-
 use evaluator_json::Value;
 use futures_util::future::join_all;
 
 use super::{
     Shared,
-    evaluate::{Evaluated, Graded, PASS, Subject, evaluate as evaluate_member},
-    judge::{self, Texts},
-    plan::is_v2,
-    program,
+    evaluate::{Evaluated, Subject, evaluate as evaluate_member},
+    judge, program,
 };
 use crate::{
-    grade::Row,
+    grade::{Row, Score},
     json_text::{list, members as object, pretty, text},
     model::{Aggregator, Composite, Evaluator, Judge, Prompt},
-    report::{EvaluatorResult, Status},
+    report::{EvaluatorResult, Status, Texts},
     template::RESULTS,
 };
 
 /// Evaluates the members at the same time, and combines their results. An error of a member is an error of the whole.
 pub(super) async fn evaluate(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     evaluator: &Evaluator,
     composite: &Composite,
     subject: Subject<'_>,
@@ -43,15 +39,15 @@ pub(super) async fn evaluate(
         Aggregator::Weighted(weights) => Evaluated::new(Ok(weighted(weights, &members))),
         Aggregator::Threshold(least) => Evaluated::new(Ok(share(*least, &members))),
         Aggregator::Program(program) => {
-            let results = results(&members, is_v2(&shared.plan.suite));
-            Evaluated::new(program::combine(shared, program, results).await.map(of_program))
+            let results = results(&members, shared.plan.suite.is_v2());
+            Evaluated::new(program::combine(shared, program, results).await)
         }
         Aggregator::Judge(asked) => {
-            let results = pretty(&results(&members, is_v2(&shared.plan.suite)));
+            let results = pretty(&results(&members, shared.plan.suite.is_v2()));
             let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
             let texts = texts(asked, &results);
-            let (judged, used) = judge::ask(shared, asked, subject.judge, texts, location).await;
-            Evaluated { judge: used, ..Evaluated::new(judged.map(Graded::from)) }
+            let (score, judge) = judge::ask(shared, asked, subject.judge, texts, location).await;
+            Evaluated { judge, ..Evaluated::new(score) }
         }
     };
     evaluated.members = members;
@@ -62,38 +58,21 @@ fn rows(members: &[EvaluatorResult]) -> Vec<Row> {
     members.iter().map(|member| Row::new(&member.name, member.status == Status::Passed)).collect()
 }
 
-fn weighted(weights: &[(String, f64)], members: &[EvaluatorResult]) -> Graded {
+fn weighted(weights: &[(String, f64)], members: &[EvaluatorResult]) -> Score {
     let weight = |member: &EvaluatorResult| {
         weights.iter().find(|(name, _)| *name == member.name).map_or(1.0, |(_, weight)| *weight)
     };
     let total: f64 = members.iter().map(weight).sum();
     let sum: f64 =
         members.iter().map(|member| weight(member) * member.score.unwrap_or_default()).sum();
-    let score = if total > 0.0 { sum / total } else { 0.0 };
-    Graded { score, rows: rows(members), ..Graded::default() }
+    Score::new(if total > 0.0 { sum / total } else { 0.0 }, rows(members))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a file has fewer than 2^53 lines")]
-fn share(least: f64, members: &[EvaluatorResult]) -> Graded {
+fn share(least: f64, members: &[EvaluatorResult]) -> Score {
     let passed = members.iter().filter(|member| member.status == Status::Passed).count();
     let score = passed as f64 / members.len() as f64;
-    Graded { score, rows: rows(members), passes: Some(score >= least), ..Graded::default() }
-}
-
-/// Takes the answer of a program. Its verdict counts if it is one; the score decides about the test.
-fn of_program(answered: program::Answered) -> Graded {
-    let passes = match answered.verdict.as_deref() {
-        Some("pass") => Some(true),
-        Some("fail" | "borderline") => Some(false),
-        _ => None,
-    };
-    Graded {
-        score: answered.score,
-        rows: answered.rows,
-        reason: answered.reason,
-        passes,
-        ..Graded::default()
-    }
+    Score { passes: Some(score >= least), ..Score::new(score, rows(members)) }
 }
 
 /// Returns results by name, with the keys of both generations.
@@ -103,18 +82,16 @@ fn results(members: &[EvaluatorResult], is_v2: bool) -> Value {
         list(rows.map(|row| text(&row.text)).collect::<Vec<_>>())
     };
     let assertions = |member: &EvaluatorResult| {
-        let row = |row: &Row| {
+        list(member.rows.iter().map(|row| {
             let mut members = vec![("text", text(&row.text)), ("passed", Value::Bool(row.passed))];
             members.extend(row.evidence.as_ref().map(|evidence| ("evidence", text(evidence))));
             object(members)
-        };
-        list(member.rows.iter().map(row).collect::<Vec<_>>())
+        }))
     };
     let result = |member: &EvaluatorResult| {
-        let verdict = match (is_v2, member.status, member.score) {
-            (true, Status::Failed, Some(score)) if (0.6..PASS).contains(&score) => "borderline",
-            (_, Status::Passed, _) => "pass",
-            _ => "fail",
+        let verdict = match member.verdict {
+            "borderline" if !is_v2 => "fail",
+            verdict => verdict,
         };
         let mut keys = vec![
             ("score", member.score.map_or(Value::Null, Value::Float)),

@@ -1,12 +1,12 @@
 //! An evaluator, by its type.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{future::Future, pin::Pin, time::Duration};
 
 use tokio::time::timeout;
 
 use super::{Shared, composite, judge, program};
 use crate::{
-    grade::{self, Row, Score},
+    grade::{self, Score},
     model::{Check, Evaluator, Gate, Test, TextCheck},
     output::Output,
     report::{EvaluatorResult, JudgeUse, ProxyUse, Status},
@@ -14,6 +14,9 @@ use crate::{
 
 /// Score from which on an evaluator passes.
 pub(super) const PASS: f64 = 0.8;
+
+/// Score from which on a failed evaluator is shown as borderline.
+pub(super) const BORDERLINE: f64 = 0.6;
 
 /// Time limit of a search by a pattern, which may take exponential time.
 const SEARCH: Duration = Duration::from_secs(10);
@@ -29,43 +32,18 @@ pub(super) struct Subject<'s> {
     pub(super) judge: Option<&'s str>,
 }
 
-/// A score with everything that led to it.
-#[derive(Debug, Default)]
-pub(super) struct Graded {
-    pub(super) score: f64,
-    pub(super) rows: Vec<Row>,
-    pub(super) reason: Option<String>,
-    /// Whether it passes, if the score does not decide.
-    pub(super) passes: Option<bool>,
-    pub(super) missed: Vec<String>,
-}
-
 /// What an evaluator led to.
 #[derive(Debug)]
 pub(super) struct Evaluated {
-    pub(super) graded: Result<Graded, String>,
+    pub(super) score: Result<Score, String>,
     pub(super) judge: Option<JudgeUse>,
     pub(super) proxy: Option<ProxyUse>,
     pub(super) members: Vec<EvaluatorResult>,
 }
 
 impl Evaluated {
-    pub(super) fn new(graded: Result<Graded, String>) -> Self {
-        Self { graded, judge: None, proxy: None, members: Vec::new() }
-    }
-}
-
-impl From<Score> for Graded {
-    fn from(score: Score) -> Self {
-        Self { score: score.score, rows: score.rows, reason: score.reason, ..Self::default() }
-    }
-}
-
-impl From<judge::Judged> for Graded {
-    fn from(judged: judge::Judged) -> Self {
-        let judge::Judged { score, rows, reason, missed } = judged;
-        let passes = (!missed.is_empty()).then_some(false);
-        Self { score, rows, reason, passes, missed }
+    pub(super) fn new(score: Result<Score, String>) -> Self {
+        Self { score, judge: None, proxy: None, members: Vec::new() }
     }
 }
 
@@ -74,7 +52,7 @@ pub(super) type Evaluation<'e> = Pin<Box<dyn Future<Output = EvaluatorResult> + 
 
 /// Evaluates an output. `is_member`: the evaluator is a member of a composite.
 pub(super) fn evaluate<'e>(
-    shared: &'e Arc<Shared>,
+    shared: &'e Shared,
     evaluator: &'e Evaluator,
     subject: Subject<'e>,
     is_member: bool,
@@ -85,35 +63,26 @@ pub(super) fn evaluate<'e>(
     })
 }
 
-async fn check(shared: &Arc<Shared>, evaluator: &Evaluator, subject: Subject<'_>) -> Evaluated {
+async fn check(shared: &Shared, evaluator: &Evaluator, subject: Subject<'_>) -> Evaluated {
     let Subject { test, output, judge, .. } = subject;
     match &evaluator.check {
         Check::Text(text) if grade::needs_search(text) => {
             Evaluated::new(search(text.clone(), output.answer().into_owned()).await)
         }
-        Check::Text(text) => Evaluated::new(Ok(grade::text(text, &output.answer()).into())),
-        Check::Trajectory(trajectory) => {
-            Evaluated::new(Ok(grade::trajectory(trajectory, output).into()))
-        }
+        Check::Text(text) => Evaluated::new(Ok(grade::text(text, &output.answer()))),
+        Check::Trajectory(trajectory) => Evaluated::new(Ok(grade::trajectory(trajectory, output))),
         Check::Fields(fields) => {
-            let graded = grade::fields(fields, &output.answer(), &test.expected);
-            Evaluated::new(graded.map(Graded::from))
+            Evaluated::new(grade::fields(fields, &output.answer(), &test.expected))
         }
-        Check::Limits(limits) => Evaluated::new(grade::limits(limits, output).map(Graded::from)),
+        Check::Limits(limits) => Evaluated::new(grade::limits(limits, output)),
         Check::Judge(asked) => {
-            let (judged, used) = judge::judge(shared, evaluator, asked, judge, test, output).await;
-            Evaluated { judge: used, ..Evaluated::new(judged.map(Graded::from)) }
+            let (score, judge) = judge::judge(shared, evaluator, asked, judge, test, output).await;
+            Evaluated { judge, ..Evaluated::new(score) }
         }
         Check::Program(program) => {
-            let answered =
+            let (score, proxy) =
                 program::judge(shared, program, &evaluator.name, judge, test, output).await;
-            let graded = answered.0.map(|answered| Graded {
-                score: answered.score,
-                rows: answered.rows,
-                reason: answered.reason,
-                ..Graded::default()
-            });
-            Evaluated { proxy: answered.1, ..Evaluated::new(graded) }
+            Evaluated { proxy, ..Evaluated::new(score) }
         }
         Check::Composite(composite) => {
             composite::evaluate(shared, evaluator, composite, subject).await
@@ -122,10 +91,10 @@ async fn check(shared: &Arc<Shared>, evaluator: &Evaluator, subject: Subject<'_>
 }
 
 /// Searches on a thread of its own, for a bounded time.
-async fn search(check: TextCheck, answer: String) -> Result<Graded, String> {
+async fn search(check: TextCheck, answer: String) -> Result<Score, String> {
     let searching = tokio::task::spawn_blocking(move || grade::text(&check, &answer));
     match timeout(SEARCH, searching).await {
-        Ok(Ok(score)) => Ok(score.into()),
+        Ok(Ok(score)) => Ok(score),
         Ok(Err(error)) => Err(format!("the search was abandoned: {error}")),
         Err(_) => Err(format!(
             "the search by the pattern took longer than {} s; its time may grow exponentially with the answer",
@@ -150,6 +119,7 @@ fn result(
         kind: evaluator.kind.clone(),
         status: Status::Error,
         score: None,
+        verdict: "error",
         weight: (!is_member).then_some(evaluator.weight),
         required,
         rows: Vec::new(),
@@ -159,19 +129,21 @@ fn result(
         proxy: evaluated.proxy,
         members: evaluated.members,
     };
-    let graded = match evaluated.graded {
+    let mut graded = match evaluated.score {
         Ok(graded) => graded,
         Err(reason) => return EvaluatorResult { reason: Some(reason), ..result },
     };
-    let (mut score, mut rows) = (graded.score, graded.rows);
-    let mut passes = graded.passes.unwrap_or(score >= PASS);
     if evaluator.negate {
-        score = 1.0 - score;
-        passes = score >= PASS;
-        rows.iter_mut().for_each(|row| row.passed = !row.passed);
+        (graded.score, graded.passes) = (1.0 - graded.score, None);
+        graded.rows.iter_mut().for_each(|row| row.passed = !row.passed);
     }
-    result.status = if passes { Status::Passed } else { Status::Failed };
-    (result.score, result.rows, result.reason) = (Some(score), rows, graded.reason);
+    let passes = graded.passes.unwrap_or(graded.score >= PASS);
+    (result.status, result.verdict) = match passes {
+        true => (Status::Passed, "pass"),
+        false if (BORDERLINE..PASS).contains(&graded.score) => (Status::Failed, "borderline"),
+        false => (Status::Failed, "fail"),
+    };
+    (result.score, result.rows, result.reason) = (Some(graded.score), graded.rows, graded.reason);
     result.missed = graded.missed;
     result
 }

@@ -3,19 +3,17 @@
 use std::sync::Arc;
 
 use evaluator_json::Value;
+use evaluator_judges::{Connection, Usage, call};
 use evaluator_metrics::judge::scheme::{self, Grade, Material, Scheme};
-use evaluator_models::{
-    Answer, Call, ErrorKind, JsonSchema, Limits, Message, ModelError, Params, Request,
-};
+use evaluator_models::{ErrorKind, JsonSchema, Message, Request};
 
-use super::{Shared, plan::is_v2, program, wording};
+use super::{Shared, program, wording};
 use crate::{
-    grade::Row,
+    grade::{Row, Score},
     json_text::{compact, members as object, pretty, text},
     model::{Evaluator, Judge, Prompt, Test},
     output::Output,
-    report::JudgeUse,
-    targets::JudgeTarget,
+    report::{JudgeUse, Texts, Tokens},
     template::{RESULTS, Template},
 };
 
@@ -25,29 +23,12 @@ const ATTEMPTS: u32 = 3;
 /// Number of characters of an unreadable reply in errors.
 const EXCERPT: usize = 2000;
 
-/// What a model gets: instructions about the reply, and the question.
-#[derive(Clone, Debug)]
-pub(super) struct Texts {
-    pub(super) system: String,
-    pub(super) user: String,
-}
-
-/// A judgement.
-#[derive(Debug)]
-pub(super) struct Judged {
-    pub(super) score: f64,
-    pub(super) rows: Vec<Row>,
-    pub(super) reason: Option<String>,
-    /// Ids of required items that were missed.
-    pub(super) missed: Vec<String>,
-}
-
 /// A judgement or the reason why there is none, and what it took.
-pub(super) type Asked = (Result<Judged, String>, Option<JudgeUse>);
+pub(super) type Asked = (Result<Score, String>, Option<JudgeUse>);
 
 /// Judges an output as an entry says.
 pub(super) async fn judge(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     evaluator: &Evaluator,
     asked: &Judge,
     judge: Option<&str>,
@@ -64,44 +45,61 @@ pub(super) async fn judge(
 
 /// Asks the model of an entry.
 pub(super) async fn ask(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     asked: &Judge,
     judge: Option<&str>,
     texts: Texts,
     location: String,
 ) -> Asked {
-    let name = asked.target.as_deref().or(judge).unwrap_or_default().to_owned();
-    let Some(target) = shared.plan.judges.get(&(name.clone(), asked.model.clone())) else {
-        return (Err(format!("the target `{name}` was not connected")), None);
+    let (targets, name) =
+        (&shared.plan.targets, asked.target.as_deref().or(judge).unwrap_or_default());
+    let connected = targets.get(name).and_then(|target| {
+        Ok((target.name.clone(), targets.connect(name, asked.model.as_deref())?))
+    });
+    let (target, connection) = match connected {
+        Ok(connected) => connected,
+        Err(reason) => return (Err(reason), None),
     };
-    let schema = || JsonSchema {
-        name: "verdict".to_owned(),
+    let settings = connection.settings();
+    let mut params = settings.params.clone();
+    params.temperature = asked.temperature.or(params.temperature);
+    if settings.json_schema == Some(true) {
         // A schema is JSON.
-        schema: serde_json::from_str(&compact(&asked.scheme.schema())).unwrap_or_default(),
+        let schema = serde_json::from_str(&compact(&asked.scheme.schema())).unwrap_or_default();
+        params.json_schema = Some(JsonSchema { name: "verdict".to_owned(), schema });
+    }
+    let metric = Some("llm-grader".to_owned());
+    let mut asking = Asking {
+        request: Request { params, metric, location, ..Request::new(Vec::new()) },
+        repairs: !shared.plan.suite.is_v2(),
+        usage: Usage::default(),
+        warnings: Vec::new(),
+        connection,
     };
-    let mut session = Session {
-        shared,
+    let result = asking.until_readable(&texts, &asked.scheme).await;
+    let Asking { usage, warnings, connection, .. } = asking;
+    let used = JudgeUse {
         target,
-        params: Params {
-            temperature: asked.temperature.or(target.params.temperature),
-            json_schema: target.structured.then(schema),
-            ..target.params.clone()
-        },
-        location,
-        used: JudgeUse {
-            target: target.name.clone(),
-            model: format!("{}/{}", target.endpoint.provider(), target.endpoint.model()),
-            prompt: Some((texts.system.clone(), texts.user.clone())),
-            ..JudgeUse::default()
-        },
+        model: model_of(&connection),
+        attempts: usage.calls,
+        requests: usage.requests,
+        usage: Tokens { input: usage.tokens.input, output: usage.tokens.output },
+        replayed: usage.replayed,
+        cost: usage.cost.map(|cost| cost.to_string()),
+        warnings,
+        prompt: shared.plan.options.prompts.then_some(texts),
     };
-    let result = session.until_readable(&texts, &asked.scheme).await;
-    let judged = result.map(|grade| judged(&asked.scheme, &grade));
-    (judged, Some(session.used))
+    (result.map(|grade| score(&asked.scheme, &grade)), Some(used))
+}
+
+/// Returns provider and model of a connection.
+pub(super) fn model_of(connection: &Connection) -> String {
+    let model = connection.models().next();
+    model.map(|it| format!("{}/{}", it.provider(), it.model())).unwrap_or_default()
 }
 
 /// Returns what a reply amounts to.
-fn judged(scheme: &Scheme, grade: &Grade) -> Judged {
+fn score(scheme: &Scheme, grade: &Grade) -> Score {
     let row = |text: &str, passed, evidence: Option<&str>| Row {
         text: text.to_owned(),
         passed,
@@ -127,21 +125,24 @@ fn judged(scheme: &Scheme, grade: &Grade) -> Judged {
         _ => Vec::new(),
     };
     let reasoning = grade.reasoning().trim();
-    Judged {
-        score: scheme.score(grade),
-        rows,
+    let missed: Vec<String> = scheme.missed(grade).map(|item| item.id.clone()).collect();
+    Score {
         reason: (!reasoning.is_empty()).then(|| reasoning.to_owned()),
-        missed: scheme.missed(grade).map(|item| item.id.clone()).collect(),
+        passes: (!missed.is_empty()).then_some(false),
+        missed,
+        ..Score::new(scheme.score(grade), rows)
     }
 }
 
 /// The calls about one judgement.
-struct Session<'s> {
-    shared: &'s Arc<Shared>,
-    target: &'s JudgeTarget,
-    params: Params,
-    location: String,
-    used: JudgeUse,
+struct Asking {
+    connection: Arc<Connection>,
+    /// Request without messages.
+    request: Request,
+    /// Whether the model may repair its last reply, as in AgentV 4.
+    repairs: bool,
+    usage: Usage,
+    warnings: Vec<String>,
 }
 
 /// Why an attempt led to nothing.
@@ -152,26 +153,25 @@ enum Failure {
     Final(String),
 }
 
-impl Session<'_> {
-    /// Asks until a reply can be read. In AgentV 4, a model may repair the last reply.
+impl Asking {
+    /// Asks until a reply can be read.
     async fn until_readable(&mut self, texts: &Texts, scheme: &Scheme) -> Result<Grade, String> {
-        let messages = vec![Message::system(&*texts.system), Message::user(&*texts.user)];
+        let messages = |user: &str| vec![Message::system(&*texts.system), Message::user(user)];
         let (mut reason, mut reply) = (String::new(), None);
         for attempt in 0..ATTEMPTS {
-            match self.attempt(messages.clone(), attempt, scheme).await {
+            match self.attempt(messages(&texts.user), attempt, scheme).await {
                 Ok(grade) => return Ok(grade),
                 Err(Failure::Final(reason)) => return Err(reason),
                 Err(Failure::Unreadable(why, text)) => (reason, reply) = (why, text),
             }
         }
         let last = reply.filter(|text| !text.trim().is_empty());
-        if let Some(text) = last.as_ref().filter(|_| !is_v2(&self.shared.plan.suite)) {
+        if let Some(text) = last.as_ref().filter(|_| self.repairs) {
             let user = format!(
                 "A reply was to have the form above, but cannot be read: {reason}\n\nWrite the same verdict again in that \
                  form. Change its structure only: do not judge again.\n\nThe reply:\n\n{text}"
             );
-            let repair = vec![Message::system(&*texts.system), Message::user(user)];
-            match self.attempt(repair, 0, scheme).await {
+            match self.attempt(messages(&user), 0, scheme).await {
                 Ok(grade) => return Ok(grade),
                 Err(Failure::Final(why)) => return Err(why),
                 Err(Failure::Unreadable(why, _)) => reason = why,
@@ -179,10 +179,8 @@ impl Session<'_> {
         }
         let shown =
             last.map(|text| format!("; the last reply: {}", end_of(&text))).unwrap_or_default();
-        Err(format!(
-            "no reply could be read after {} questions: {reason}{shown}",
-            self.used.attempts
-        ))
+        let count = self.usage.calls;
+        Err(format!("no reply could be read after {count} questions: {reason}{shown}"))
     }
 
     async fn attempt(
@@ -191,18 +189,11 @@ impl Session<'_> {
         sample: u32,
         scheme: &Scheme,
     ) -> Result<Grade, Failure> {
-        self.used.attempts = self.used.attempts.saturating_add(1);
-        let request = Request {
-            params: self.params.clone(),
-            sample,
-            metric: Some("llm-grader".to_owned()),
-            location: self.location.clone(),
-            ..Request::new(messages)
-        };
-        let answer = match send(self.shared, self.target, request).await {
+        let request = Request { messages: messages.into(), sample, ..self.request.clone() };
+        let answer = match call(Arc::clone(&self.connection), 0, request, None).await {
             Ok(answer) => answer,
             Err(error) => {
-                self.used.requests = self.used.requests.saturating_add(error.attempts);
+                self.usage.add_failed(error.attempts);
                 let is_worth_it = error.kind.is_transient()
                     || matches!(error.kind, ErrorKind::Blocked | ErrorKind::Refused);
                 return Err(match is_worth_it {
@@ -211,7 +202,9 @@ impl Session<'_> {
                 });
             }
         };
-        self.count(&answer);
+        self.usage.add(&answer);
+        self.warnings.extend(answer.warnings);
+        self.warnings.dedup();
         let text = match answer.reply.readable() {
             Ok(text) => text,
             Err(why) => {
@@ -220,42 +213,6 @@ impl Session<'_> {
             }
         };
         scheme.read(text).map_err(|why| Failure::Unreadable(why.to_string(), Some(text.to_owned())))
-    }
-
-    fn count(&mut self, answer: &Answer) {
-        let used = &mut self.used;
-        used.requests = used.requests.saturating_add(answer.attempts);
-        used.replayed = used.replayed.saturating_add(u32::from(answer.is_replayed));
-        if let Some(usage) = &answer.reply.usage {
-            used.input_tokens = used.input_tokens.saturating_add(usage.input);
-            used.output_tokens = used.output_tokens.saturating_add(usage.output);
-        }
-        used.cost = answer.cost.map(|cost| cost.to_string()).or(used.cost.take());
-        for warning in &answer.warnings {
-            if !used.warnings.contains(warning) {
-                used.warnings.push(warning.clone());
-            }
-        }
-    }
-}
-
-/// Sends a request on a thread for blocking work.
-pub(super) async fn send(
-    shared: &Arc<Shared>,
-    target: &JudgeTarget,
-    request: Request,
-) -> Result<Answer, ModelError> {
-    let (shared, target) = (Arc::clone(shared), target.clone());
-    let asked = tokio::task::spawn_blocking(move || {
-        let limits: &Limits = &target.limits;
-        let call = Call::new(&*target.endpoint, &request);
-        shared.broker.ask(&Call { limits: Some(limits), budgets: &shared.budgets, ..call })
-    });
-    match asked.await {
-        Ok(answer) => answer,
-        Err(error) => {
-            Err(ModelError::new(ErrorKind::Cancelled, format!("the call was abandoned: {error}")))
-        }
     }
 }
 
@@ -268,7 +225,7 @@ fn end_of(text: &str) -> String {
 
 /// Returns the texts that a model gets about an output.
 async fn texts(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     asked: &Judge,
     test: &Test,
     output: &Output,
@@ -282,7 +239,7 @@ async fn texts(
         Prompt::Program(program) => {
             let text = program::prompt(shared, program, test, output).await?;
             // Variables in what the program printed are replaced, as AgentV 4 does.
-            let user = match is_v2(&shared.plan.suite) {
+            let user = match shared.plan.suite.is_v2() {
                 true => text,
                 false => Template::new(&text).render(&value),
             };
@@ -301,7 +258,7 @@ fn default(
 ) -> Result<Texts, String> {
     let (question, reference) = (wording::question(test), wording::reference(test));
     let (answer, tool_calls) = (output.answer(), wording::tool_calls(output));
-    let is_v2 = is_v2(&shared.plan.suite);
+    let is_v2 = shared.plan.suite.is_v2();
     let material = Material {
         outcome: Some(criteria),
         question: &question,

@@ -20,120 +20,61 @@ mod program;
 mod test;
 mod wording;
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, sync::OnceLock};
 
-use evaluator_launch::process::Cancellation;
-use evaluator_models::{Broker, Budget, Cancel, Cassette, ProxyServer};
+use evaluator_models::ProxyServer;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::Semaphore;
 
 pub use plan::{Options, Plan, PlanError, plan};
 
-use crate::{
-    report::{Report, TestResult},
-    targets::Starter,
-};
+use crate::report::{Report, TestResult};
 
 /// Maximum number of tests in progress. Tests that wait for models need no processor.
 const IN_PROGRESS: usize = 64;
 
-/// What a run shares.
+/// What the tests of a run share.
 #[derive(Debug)]
 struct Shared {
     plan: Plan,
-    broker: Arc<Broker>,
-    budgets: Vec<Budget>,
     /// Started with the first program that may ask models.
-    proxies: std::sync::OnceLock<Result<ProxyServer, String>>,
+    proxies: OnceLock<Result<ProxyServer, String>>,
     /// Places for processes.
     places: Semaphore,
-    cancellation: Cancellation,
-    starter: Starter,
 }
 
-/// Resources of a run.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Resources {
-    /// Maximum number of processes at the same time.
-    pub jobs: NonZeroUsize,
-    /// Recording of judges.
-    pub cassette: Option<Cassette>,
-    /// Limits of what models may cost.
-    pub budgets: Vec<Budget>,
-    /// Stops the run.
-    pub cancellation: Cancellation,
-}
-
-impl Resources {
-    /// Creates resources without a recording.
-    #[must_use]
-    pub fn new(jobs: NonZeroUsize, cancellation: Cancellation) -> Self {
-        Self { jobs, cassette: None, budgets: Vec::new(), cancellation }
-    }
-}
-
-/// Runs the tests of a plan. `on_result` sees results in the order of the file, each as soon as those before it are there.
-pub async fn run(
-    plan: Plan,
-    resources: Resources,
-    on_result: &mut dyn FnMut(&TestResult),
-) -> Report {
-    let Resources { jobs, cassette, budgets, cancellation } = resources;
-    let cancel = Cancel::default();
+/// Runs the tests of a plan, with at most `jobs` processes at the same time. `on_result` sees results in the order of the
+/// file, each as soon as those before it are there.
+pub async fn run(plan: Plan, jobs: NonZeroUsize, on_result: &mut dyn FnMut(&TestResult)) -> Report {
     let stopping = tokio::spawn({
-        let (cancellation, cancel) = (cancellation.clone(), cancel.clone());
+        let (cancellation, session) =
+            (plan.targets.cancellation.clone(), plan.targets.session.clone());
         async move {
             cancellation.cancelled().await;
-            cancel.cancel();
+            session.cancel();
         }
     });
-    let broker = Broker::new(evaluator_models::Limits::default()).cancelled_by(cancel);
-    let broker = match cassette {
-        Some(cassette) => broker.with_cassette(cassette),
-        None => broker,
-    };
-    let starter = plan.starter.clone();
-    let shared = Arc::new(Shared {
-        plan,
-        broker: Arc::new(broker),
-        budgets,
-        proxies: std::sync::OnceLock::new(),
-        places: Semaphore::new(jobs.get()),
-        cancellation,
-        starter,
-    });
-    let count = shared.plan.tests.len();
-    let mut running = stream::iter(0..count)
-        .map(|index| test::run(Arc::clone(&shared), index))
-        .buffered(IN_PROGRESS);
-    let mut results = Vec::with_capacity(count);
-    while let Some(result) = running.next().await {
-        on_result(&result);
-        results.push(result);
+    let shared = Shared { plan, proxies: OnceLock::new(), places: Semaphore::new(jobs.get()) };
+    let mut results = Vec::with_capacity(shared.plan.tests.len());
+    {
+        let tests = stream::iter(&shared.plan.tests);
+        let mut running = tests.map(|test| test::run(&shared, test)).buffered(IN_PROGRESS);
+        while let Some(result) = running.next().await {
+            on_result(&result);
+            results.push(result);
+        }
     }
-    drop(running);
     stopping.abort();
-    finish(&shared, results)
-}
-
-/// Saves the recording, and puts the report together.
-fn finish(shared: &Shared, results: Vec<TestResult>) -> Report {
-    let plan = &shared.plan;
-    let (mut notes, mut errors) = (plan.notes.clone(), Vec::new());
-    if let Some(cassette) = shared.broker.cassette() {
-        if let Err(error) = cassette.save() {
-            errors.push(error.to_string());
-        }
-        notes.extend(cassette.take_warnings());
-    }
+    let Plan { suite, targets, mut notes, .. } = shared.plan;
+    let summary = targets.session.finish();
+    notes.extend(summary.warnings);
     Report {
-        file: plan.suite.file.clone(),
-        suite: plan.suite.name.clone(),
-        generation: plan.suite.generation,
+        file: suite.file,
+        suite: suite.name,
+        generation: suite.generation,
         results,
-        warnings: plan.suite.warnings.clone(),
+        warnings: suite.warnings,
         notes,
-        errors,
+        errors: summary.errors,
     }
 }

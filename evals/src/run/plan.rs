@@ -1,17 +1,20 @@
 //! What each test needs, checked before anything runs.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, hash_map::Entry},
+    path::PathBuf,
     sync::Arc,
 };
 
-use evaluator_models::{ModelError, ProxiedModel};
+use evaluator_judges::Connection;
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use tokio::sync::Semaphore;
 
 use crate::{
-    model::{Aggregator, Check, Evaluator, Generation, Judge, Suite, Test},
-    output::{Fixture, Output, Recordings, Wanted, fixtures},
-    targets::{CliTarget, JudgeTarget, Provider, Starter, Target, Targets},
+    files::has_extension,
+    model::{Aggregator, Check, Evaluator, Judge, Suite, Test},
+    output::{Fixture, Output, Recordings, Wanted, fixtures, joined},
+    targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
 };
 
 /// Score from which on a test passes if nothing says otherwise.
@@ -34,6 +37,8 @@ pub struct Options {
     pub grader_target: Option<String>,
     /// Repetitions of commands that took too long.
     pub max_retries: u32,
+    /// Whether results hold the prompts of judges.
+    pub prompts: bool,
 }
 
 /// Reasons why a run cannot start.
@@ -49,31 +54,18 @@ pub struct Plan {
     pub(super) suite: Suite,
     /// Tests to run.
     pub(super) tests: Vec<Planned>,
-    /// Targets that judge, by name and model.
-    pub(super) judges: HashMap<(String, Option<String>), JudgeTarget>,
-    /// Targets that programs may ask, by name.
-    pub(super) proxied: Vec<(String, Proxied)>,
-    /// What starts targets.
-    pub(super) starter: Starter,
+    /// Targets.
+    pub(super) targets: TargetSession,
     /// Options.
     pub(super) options: Options,
     /// Warnings about the run.
     pub(super) notes: Vec<String>,
 }
 
-/// A target that programs may ask.
-#[derive(Clone, Debug)]
-pub(super) enum Proxied {
-    Target(Box<JudgeTarget>),
-    /// It cannot be asked, for this reason.
-    Unusable(String),
-}
-
 /// A test to run.
 #[derive(Debug)]
 pub(super) struct Planned {
-    /// Index in the suite.
-    pub(super) index: usize,
+    pub(super) test: Test,
     /// Score from which on it passes.
     pub(super) threshold: f64,
     /// Where its output comes from.
@@ -83,29 +75,17 @@ pub(super) struct Planned {
 }
 
 /// Where the output of a test comes from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Source {
-    /// A recording.
-    Recorded(Box<Output>),
-    /// There is none, for this reason.
-    Missing(String),
+    /// A recording, or the reason why there is none.
+    Recorded(Result<Box<Output>, String>),
     /// A command; at most so many at the same time.
-    Command(CliTarget, Option<Arc<tokio::sync::Semaphore>>),
+    Command(CliTarget, Option<Arc<Semaphore>>),
     /// A model.
-    Model(JudgeTarget),
+    Model(Arc<Connection>),
 }
 
 impl Plan {
-    /// Returns the test of an index.
-    pub(super) fn test(&self, planned: &Planned) -> Option<&Test> {
-        self.suite.tests.get(planned.index)
-    }
-
-    /// Returns provider and model of every judge, to check budgets.
-    pub fn models(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.judges.values().map(|judge| (judge.endpoint.provider(), judge.endpoint.model()))
-    }
-
     /// Returns the number of tests that will run.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -122,26 +102,15 @@ impl Plan {
 /// State of planning.
 struct Planner<'p> {
     suite: &'p Suite,
-    targets: &'p Targets,
-    starter: &'p Starter,
+    targets: &'p TargetSession,
     options: &'p Options,
     recordings: Option<&'p Recordings>,
-    problems: BTreeSet<String>,
-    /// In the order in which they were found.
-    messages: Vec<String>,
+    /// Reasons why the run cannot start.
+    problems: Vec<String>,
     notes: Vec<String>,
-    judges: HashMap<(String, Option<String>), JudgeTarget>,
-    sources: HashMap<String, Result<Tested, String>>,
-    needs_proxy: bool,
-}
-
-/// A tested target.
-#[derive(Clone, Debug)]
-enum Tested {
-    Command(CliTarget, Option<Arc<tokio::sync::Semaphore>>),
-    Mock(String),
-    Replay(Arc<Vec<Fixture>>, Box<crate::targets::ReplayTarget>),
-    Model(JudgeTarget),
+    /// Limits of the commands of targets, by their names.
+    workers: HashMap<String, Arc<Semaphore>>,
+    fixtures: HashMap<PathBuf, Vec<Fixture>>,
 }
 
 /// Plans a run: which tests run, where their outputs come from, and which models judge them.
@@ -150,58 +119,47 @@ enum Tested {
 ///
 /// A target is missing or cannot be used, no model judges, or no test has such an id.
 pub fn plan(
-    suite: Suite,
-    targets: &Targets,
-    starter: Starter,
+    mut suite: Suite,
+    targets: TargetSession,
     options: Options,
     recordings: Option<&Recordings>,
 ) -> Result<Plan, PlanError> {
-    let chosen = chosen(&suite, &options.test_ids)?;
+    let ids: BTreeSet<String> = suite.tests.iter().map(|test| test.id.clone()).collect();
+    let chosen = chosen(&mut suite, &options.test_ids)?;
     let mut planner = Planner {
         suite: &suite,
-        targets,
-        starter: &starter,
+        targets: &targets,
         options: &options,
         recordings,
-        problems: BTreeSet::new(),
-        messages: Vec::new(),
+        problems: Vec::new(),
         notes: Vec::new(),
-        judges: HashMap::new(),
-        sources: HashMap::new(),
-        needs_proxy: false,
+        workers: HashMap::new(),
+        fixtures: HashMap::new(),
     };
-    let mut tests = Vec::new();
-    for index in chosen {
-        tests.extend(suite.tests.get(index).and_then(|test| planner.test(index, test)));
+    let planned = chosen.into_iter().map(|test| planner.test(test));
+    let tests = planned.collect::<Vec<_>>().into_iter().flatten().collect();
+    let Planner { problems, mut notes, .. } = planner;
+    if !problems.is_empty() {
+        return Err(PlanError(problems));
     }
-    if let Some(recordings) = recordings {
-        let ids: BTreeSet<&str> = suite.tests.iter().map(|test| &*test.id).collect();
-        let unused = recordings.ids().filter(|id| !ids.contains(id));
-        planner
-            .notes
-            .extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
-    }
-    let proxied = if planner.needs_proxy { planner.proxied() } else { Vec::new() };
-    let Planner { messages, notes, judges, .. } = planner;
-    if !messages.is_empty() {
-        return Err(PlanError(messages));
-    }
-    Ok(Plan { tests, judges, proxied, notes, suite, starter, options })
+    let recorded = recordings.into_iter().flat_map(Recordings::ids);
+    let unused = recorded.filter(|id| !ids.contains(*id));
+    notes.extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
+    Ok(Plan { tests, notes, suite, targets, options })
 }
 
-/// Returns the indexes of the tests whose ids match one of the patterns.
-fn chosen(suite: &Suite, patterns: &[String]) -> Result<Vec<usize>, PlanError> {
-    let all = 0..suite.tests.len();
+/// Takes the tests whose ids match one of the patterns.
+fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError> {
+    let tests = std::mem::take(&mut suite.tests);
     if patterns.is_empty() {
-        return Ok(all.collect());
+        return Ok(tests);
     }
     let globs = globs(patterns).map_err(|error| PlanError(vec![error]))?;
-    let chosen: Vec<usize> = all
-        .filter(|index| suite.tests.get(*index).is_some_and(|test| globs.is_match(&test.id)))
-        .collect();
+    let (chosen, others): (Vec<_>, Vec<_>) =
+        tests.into_iter().partition(|test| globs.is_match(&test.id));
     if chosen.is_empty() {
-        let ids: Vec<&str> = suite.tests.iter().map(|test| &*test.id).take(10).collect();
-        let more = if suite.tests.len() > ids.len() { ", .." } else { "" };
+        let ids: Vec<&str> = others.iter().map(|test| &*test.id).take(10).collect();
+        let more = if others.len() > ids.len() { ", .." } else { "" };
         let message = format!(
             "no test has an id like {}; ids: {}{more}",
             patterns.join(", "),
@@ -225,39 +183,36 @@ fn globs(patterns: &[String]) -> Result<GlobSet, String> {
 impl Planner<'_> {
     /// Adds a reason why the run cannot start, once.
     fn refuse(&mut self, message: String) {
-        if self.problems.insert(message.clone()) {
-            self.messages.push(message);
+        if !self.problems.contains(&message) {
+            self.problems.push(message);
         }
     }
 
-    fn test(&mut self, index: usize, test: &Test) -> Option<Planned> {
+    fn test(&mut self, test: Test) -> Option<Planned> {
         let threshold = test.threshold.or(self.options.threshold).or(self.suite.threshold);
-        let tested = self.tested_name(test);
+        let tested = self.tested_name(&test);
         let source = match self.recordings {
-            Some(recordings) => match recordings.get(&test.id) {
-                Some(Ok(output)) => Some(Source::Recorded(Box::new(output.clone()))),
-                Some(Err(reason)) => Some(Source::Missing(reason.clone())),
-                None => Some(Source::Missing(format!(
-                    "there is no recording of the test `{}`",
-                    test.id
-                ))),
-            },
-            None => self.source(test, &tested),
+            Some(recordings) => Ok(Source::Recorded(match recordings.get(&test.id) {
+                Some(recorded) => recorded.clone().map(Box::new),
+                None => Err(format!("there is no recording of the test `{}`", test.id)),
+            })),
+            None => self.source(&test, &tested),
         };
+        let source = source.map_err(|reason| self.refuse(reason)).ok();
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
         let threshold = threshold.unwrap_or(THRESHOLD);
-        Some(Planned { index, threshold, source: source?, judge })
+        Some(Planned { test, threshold, source: source?, judge })
     }
 
     fn tested_name(&mut self, test: &Test) -> String {
         let named =
             self.options.target.as_ref().or(test.target.as_ref()).or(self.suite.target.as_ref());
         let named = named.map_or(DEFAULT_TARGET, String::as_str);
-        let is_known = |name: &str| self.targets.targets.iter().any(|target| target.name == name);
+        let is_known =
+            |name: &str| self.targets.targets.targets.iter().any(|target| target.name == name);
         // AgentV does not look at the target of the file next to a JSONL file.
-        let is_lines =
-            self.suite.file.extension().is_some_and(|it| it.eq_ignore_ascii_case("jsonl"));
+        let is_lines = has_extension(&self.suite.file, "jsonl");
         if is_lines && self.options.target.is_none() && !is_known(named) && is_known(DEFAULT_TARGET)
         {
             let note = format!("there is no target `{named}`; `{DEFAULT_TARGET}` is tested");
@@ -274,61 +229,26 @@ impl Planner<'_> {
         if let Some(name) = &self.options.grader_target {
             return Some(name.clone());
         }
-        let target = self.targets.get(tested, &self.starter.variables).ok()?;
+        let target = self.targets.get(tested).ok()?;
         // An alias may have a judge of its own.
-        let alias = self.targets.targets.iter().find(|target| target.name == tested);
+        let alias = self.targets.targets.targets.iter().find(|target| target.name == tested);
         let judge = alias.and_then(|alias| alias.judge.as_ref()).or(target.judge.as_ref())?;
-        judge.resolve(&self.starter.variables).ok()
+        judge.resolve(&self.targets.variables).ok()
     }
 
-    fn source(&mut self, test: &Test, tested: &str) -> Option<Source> {
-        if !self.sources.contains_key(tested) {
-            let target = self.targets.get(tested, &self.starter.variables);
-            let found = target.and_then(|target| self.tested(target));
-            self.sources.insert(tested.to_owned(), found);
-        }
-        match self.sources.get(tested)?.clone() {
-            Ok(Tested::Command(command, places)) => Some(Source::Command(command, places)),
-            Ok(Tested::Mock(response)) => {
-                Some(Source::Recorded(Box::new(Output::of_text(&response))))
-            }
-            Ok(Tested::Model(model)) => Some(Source::Model(model)),
-            Ok(Tested::Replay(fixtures, replay)) => {
-                let wanted = Wanted {
-                    suite: replay.suite.as_deref().unwrap_or(&self.suite.name),
-                    test_id: &test.id,
-                    source_target: Some(&replay.source_target),
-                    variant: replay.variant.as_deref(),
-                };
-                Some(match wanted.find(&fixtures) {
-                    Ok(output) => Source::Recorded(Box::new(output)),
-                    Err(reason) => Source::Missing(reason),
-                })
-            }
-            Err(reason) => {
-                self.refuse(reason);
-                None
-            }
-        }
-    }
-
-    fn tested(&self, target: &Target) -> Result<Tested, String> {
+    fn source(&mut self, test: &Test, tested: &str) -> Result<Source, String> {
+        let targets = self.targets;
+        let target = targets.get(tested)?;
         match &target.provider {
-            Provider::Mock(response) => Ok(Tested::Mock(response.clone())),
+            Provider::Mock(response) => {
+                Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
+            }
             Provider::Cli(command) => {
-                command.command.resolve(&self.starter.variables)?;
-                let places = target.workers.map(|count| {
-                    Arc::new(tokio::sync::Semaphore::new(
-                        usize::try_from(count).unwrap_or(usize::MAX),
-                    ))
-                });
-                Ok(Tested::Command(command.clone(), places))
+                command.command.resolve(&targets.variables)?;
+                Ok(Source::Command(command.clone(), self.workers(target)))
             }
-            Provider::Replay(replay) => {
-                let recorded = fixtures(&replay.fixtures).map_err(|error| error.to_string())?;
-                Ok(Tested::Replay(Arc::new(recorded), Box::new(replay.clone())))
-            }
-            Provider::Model(_) => self.starter.connect(target, None).map(Tested::Model),
+            Provider::Replay(replay) => self.replay(test, replay),
+            Provider::Model(_) => targets.connect(tested, None).map(Source::Model),
             Provider::Unsupported(provider) => Err(format!(
                 "{}: the provider `{provider}` of the target `{}` is not supported: run the tests with AgentV, and grade their outputs with --outputs",
                 target.position, target.name
@@ -339,13 +259,35 @@ impl Planner<'_> {
         }
     }
 
+    /// Returns the limit of the commands of a target.
+    fn workers(&mut self, target: &Target) -> Option<Arc<Semaphore>> {
+        let most = usize::try_from(target.workers?).unwrap_or(Semaphore::MAX_PERMITS);
+        let known = self.workers.entry(target.name.clone());
+        Some(Arc::clone(known.or_insert_with(|| Arc::new(Semaphore::new(most)))))
+    }
+
+    fn replay(&mut self, test: &Test, replay: &ReplayTarget) -> Result<Source, String> {
+        let fixtures = match self.fixtures.entry(replay.fixtures.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                new.insert(fixtures(&replay.fixtures).map_err(|errors| joined(&errors))?)
+            }
+        };
+        let wanted = Wanted {
+            suite: replay.suite.as_deref().unwrap_or(&self.suite.name),
+            test_id: &test.id,
+            source_target: &replay.source_target,
+            variant: replay.variant.as_deref(),
+        };
+        Ok(Source::Recorded(wanted.find(fixtures).map(Box::new)))
+    }
+
     /// Checks that every entry that asks a model has one.
     fn check(&mut self, evaluators: &[Evaluator], judge: Option<&str>) {
         for evaluator in evaluators {
             match &evaluator.check {
                 Check::Judge(asked) => self.connect(evaluator, asked, judge),
                 Check::Program(program) if program.max_calls.is_some() => {
-                    self.needs_proxy = true;
                     self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
                 }
                 Check::Composite(composite) => {
@@ -367,59 +309,9 @@ impl Planner<'_> {
             ));
             return;
         };
-        let key = (name.to_owned(), asked.model.clone());
-        if self.judges.contains_key(&key) {
-            return;
-        }
-        let target = self.targets.get(name, &self.starter.variables);
-        let connected =
-            target.and_then(|target| self.starter.connect(target, asked.model.as_deref()));
-        match connected {
-            Ok(target) => {
-                self.judges.insert(key, target);
-            }
-            Err(reason) => {
-                let place = asked.target.as_ref().map(|_| format!("{}: ", evaluator.position));
-                self.refuse(format!("{}{reason}", place.unwrap_or_default()));
-            }
+        if let Err(reason) = self.targets.connect(name, asked.model.as_deref()) {
+            let place = asked.target.as_ref().map(|_| format!("{}: ", evaluator.position));
+            self.refuse(format!("{}{reason}", place.unwrap_or_default()));
         }
     }
-
-    /// Returns all targets for programs. Those that cannot be asked are there with the reason.
-    fn proxied(&self) -> Vec<(String, Proxied)> {
-        let connect = |target: &Target| {
-            let behind = self.targets.get(&target.name, &self.starter.variables);
-            match behind.and_then(|behind| self.starter.connect(behind, None)) {
-                Ok(connected) => Proxied::Target(Box::new(connected)),
-                Err(reason) => Proxied::Unusable(reason),
-            }
-        };
-        self.targets.targets.iter().map(|target| (target.name.clone(), connect(target))).collect()
-    }
-}
-
-/// A model that cannot be asked.
-#[derive(Debug)]
-pub(super) struct Unusable {
-    pub(super) name: String,
-    pub(super) reason: String,
-}
-
-impl ProxiedModel for Unusable {
-    fn label(&self) -> String {
-        self.name.clone()
-    }
-
-    fn ask(
-        &self,
-        _request: evaluator_models::Request,
-        _limit: std::time::Duration,
-    ) -> Result<evaluator_models::Answer, ModelError> {
-        Err(ModelError::new(evaluator_models::ErrorKind::Config, self.reason.clone()))
-    }
-}
-
-/// Returns true for the generation in which replies are not repaired.
-pub(super) fn is_v2(suite: &Suite) -> bool {
-    suite.generation == Generation::V2
 }

@@ -9,22 +9,19 @@ use evaluator_launch::{
     runtime::secrets::looks_secret,
 };
 use evaluator_models::{
-    BrokeredModel, Offer, PROXY_VARIABLES, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
+    Answer, ErrorKind, ModelError, Offer, PROXY_VARIABLES, ProxiedModel, Proxy, ProxyServer,
+    ProxyUsage, Request,
 };
 use evaluator_protocol::Contract;
 
-use super::{
-    Shared,
-    payload::payload,
-    plan::{Proxied, Unusable},
-};
+use super::{Shared, judge, payload::payload};
 use crate::{
-    grade::Row,
+    grade::{Row, Score},
     json_text::pretty,
     model::{Program, Test},
     output::Output,
-    report::ProxyUse,
-    targets::kill_text,
+    report::{ProxyUse, Tokens},
+    targets::{TargetSession, kill_text},
 };
 
 /// Time limit of a program.
@@ -33,25 +30,15 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Time limit of a program that asks models.
 const ASKING_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What a program answered.
-#[derive(Debug)]
-pub(super) struct Answered {
-    pub(super) score: f64,
-    pub(super) rows: Vec<Row>,
-    pub(super) reason: Option<String>,
-    /// `verdict` of a program that combines results.
-    pub(super) verdict: Option<String>,
-}
-
 /// Runs a program that judges. `name` is that of its entry, `judge` that of the target that answers it by default.
 pub(super) async fn judge(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     program: &Program,
     name: &str,
     judge: Option<&str>,
     test: &Test,
     output: &Output,
-) -> (Result<Answered, String>, Option<ProxyUse>) {
+) -> (Result<Score, String>, Option<ProxyUse>) {
     let document = pretty(&payload(test, output, program));
     let proxy = match program.max_calls.map(|calls| open(shared, name, judge, calls)) {
         None => None,
@@ -60,22 +47,24 @@ pub(super) async fn judge(
     };
     let printed = run(shared, program, document.as_bytes(), proxy.as_ref()).await;
     let used = proxy.map(|proxy| usage(&proxy.close()));
-    (printed.and_then(|printed| read(&printed)), used)
+    let score = printed.and_then(|printed| read(&printed));
+    // Only the verdict of a program that combines results counts.
+    (score.map(|score| Score { passes: None, ..score }), used)
 }
 
-/// Runs a program that combines results.
+/// Runs a program that combines results. Its verdict counts if it is one; the score decides about the test.
 pub(super) async fn combine(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     program: &Program,
     results: Value,
-) -> Result<Answered, String> {
+) -> Result<Score, String> {
     let document = pretty(&crate::json_text::members([("results", results)]));
     read(&run(shared, program, document.as_bytes(), None).await?)
 }
 
 /// Runs a program that writes a prompt.
 pub(super) async fn prompt(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     program: &Program,
     test: &Test,
     output: &Output,
@@ -101,7 +90,7 @@ async fn run(
     let place = shared.places.acquire().await;
     let spec = spec(program, proxy);
     let limits = Limits::with_timeout(if proxy.is_some() { ASKING_TIMEOUT } else { TIMEOUT });
-    let outcome = process::run(&spec, input, &limits, &shared.cancellation).await;
+    let outcome = process::run(&spec, input, &limits, &shared.plan.targets.cancellation).await;
     drop(place);
     if outcome.ending != Ending::Exited(0) {
         return Err(format!("the program {}", kill_text(&outcome)));
@@ -142,7 +131,7 @@ fn spec(program: &Program, proxy: Option<&Proxy>) -> CommandSpec {
 }
 
 /// Reads what a program printed: one JSON object with a score.
-fn read(printed: &[u8]) -> Result<Answered, String> {
+fn read(printed: &[u8]) -> Result<Score, String> {
     let printed = printed.strip_prefix(b"\xef\xbb\xbf").unwrap_or(printed);
     let document = parse_strict_document(printed).map_err(|error| error.to_string())?;
     let contract = foreign_contract(Contract::AgentV).ok_or("AgentV is not known")?;
@@ -150,11 +139,14 @@ fn read(printed: &[u8]) -> Result<Answered, String> {
     let details = answer.details.unwrap_or_default();
     let text =
         |key: &str| details.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    Ok(Answered {
-        score: answer.score.ok_or("the program gave no score")?,
-        rows: rows(&details),
+    Ok(Score {
         reason: text("reasoning").or_else(|| text("reason")).map(str::to_owned),
-        verdict: text("verdict").map(str::to_owned),
+        passes: match text("verdict") {
+            Some("pass") => Some(true),
+            Some("fail" | "borderline") => Some(false),
+            _ => None,
+        },
+        ..Score::new(answer.score.ok_or("the program gave no score")?, rows(&details))
     })
 }
 
@@ -189,43 +181,50 @@ fn rows(details: &Object) -> Vec<Row> {
     [texts("hits", true), texts("misses", false)].concat()
 }
 
-/// Opens the access of a program to models.
+/// Opens the access of a program to models: all targets, first the one that answers requests that name none.
 fn open(shared: &Shared, name: &str, judge: Option<&str>, calls: u32) -> Result<Proxy, String> {
+    let cannot = |error: String| format!("cannot serve models to programs: {error}");
+    let start = || ProxyServer::start().map_err(|error| error.to_string());
     let server =
-        shared.proxies.get_or_init(|| ProxyServer::start().map_err(|error| error.to_string()));
-    let server =
-        server.as_ref().map_err(|error| format!("cannot serve models to programs: {error}"))?;
-    let judge = judge.unwrap_or_default();
-    let mut models: Vec<(String, Arc<dyn ProxiedModel>)> = Vec::new();
-    // The first one answers requests that name none.
-    let (first, others): (Vec<_>, Vec<_>) =
-        shared.plan.proxied.iter().partition(|(name, _)| name == judge);
-    for (name, target) in first.into_iter().chain(others) {
-        let model: Arc<dyn ProxiedModel> = match target {
-            Proxied::Target(target) => Arc::new(BrokeredModel {
-                params: target.params.clone(),
-                budgets: shared.budgets.clone(),
-                ..BrokeredModel::new(Arc::clone(&shared.broker), Arc::clone(&target.endpoint))
-            }),
-            Proxied::Unusable(reason) => {
-                Arc::new(Unusable { name: name.clone(), reason: reason.clone() })
-            }
-        };
-        models.push((name.clone(), model));
-    }
+        shared.proxies.get_or_init(start).as_ref().map_err(|error| cannot(error.clone()))?;
+    let targets = &shared.plan.targets;
+    let mut names: Vec<&String> = targets.targets.targets.iter().map(|it| &it.name).collect();
+    names.sort_by_key(|name| Some(name.as_str()) != judge);
+    let model = |name: &String| -> (String, Arc<dyn ProxiedModel>) {
+        (name.clone(), Arc::new(ProxiedTarget { targets: targets.clone(), name: name.clone() }))
+    };
+    let models = names.into_iter().map(model).collect();
     let offer = Offer { max_calls: calls.into(), ..Offer::new(name, models) };
-    server
-        .open(Arc::new(offer))
-        .map_err(|error| format!("cannot serve models to programs: {error}"))
+    server.open(Arc::new(offer)).map_err(|error| cannot(error.to_string()))
+}
+
+/// A target that programs may ask. It is connected when it is asked.
+#[derive(Debug)]
+struct ProxiedTarget {
+    targets: TargetSession,
+    name: String,
+}
+
+impl ProxiedModel for ProxiedTarget {
+    fn label(&self) -> String {
+        let connection = self.targets.connect(&self.name, None);
+        connection.map_or_else(|_| self.name.clone(), |it| judge::model_of(&it))
+    }
+
+    fn ask(&self, request: Request, limit: Duration) -> Result<Answer, ModelError> {
+        let connection = self.targets.connect(&self.name, None);
+        let connection = connection.map_err(|error| ModelError::new(ErrorKind::Config, error))?;
+        let params = connection.settings().params.clone();
+        connection.ask(0, &Request { params, ..request }, Some(limit))
+    }
 }
 
 fn usage(usage: &ProxyUsage) -> ProxyUse {
     ProxyUse {
-        calls: usage.calls,
+        call_count: usage.calls,
         max_calls: usage.max_calls,
         failed: usage.failed,
-        input_tokens: usage.tokens.input,
-        output_tokens: usage.tokens.output,
+        token_usage: Tokens { input: usage.tokens.input, output: usage.tokens.output },
         models: usage.models.clone(),
         warning: usage.warning(),
     }

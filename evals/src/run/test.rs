@@ -1,16 +1,20 @@
 //! A test: its output, its evaluators, its score.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use evaluator_judges::call;
 use evaluator_models::{Message, Request};
 use futures_util::future::join_all;
 
 use super::{
     Shared,
     evaluate::{Subject, evaluate},
-    judge::send,
     payload,
-    plan::{Source, is_v2},
+    plan::{Planned, Source},
     wording,
 };
 use crate::{
@@ -20,42 +24,40 @@ use crate::{
     targets::{Invocation, Ran},
 };
 
-/// Runs the test of an index of the plan.
-pub(super) async fn run(shared: Arc<Shared>, index: usize) -> TestResult {
-    let plan = &shared.plan;
-    let (planned, test) =
-        match plan.tests.get(index).and_then(|planned| Some((planned, plan.test(planned)?))) {
-            Some(found) => found,
-            None => {
-                return failed("?", 0.0, "internal error: the plan has no such test".to_owned());
-            }
-        };
-    let threshold = planned.threshold;
-    if shared.cancellation.is_cancelled() {
-        return failed(&test.id, threshold, "the run was stopped before this test".to_owned());
-    }
-    let output = match output(&shared, test, &planned.source).await {
-        Ok(output) => output,
-        Err(reason) => return failed(&test.id, threshold, reason),
-    };
-    let judge = planned.judge.as_deref();
-    let subject = Subject { test, output: &output, threshold, judge };
-    let running =
-        test.evaluators.iter().map(|evaluator| evaluate(&shared, evaluator, subject, false));
-    finished(test, threshold, join_all(running).await)
+/// Runs a test. Its result holds no secret of this machine, whatever programs and models say.
+pub(super) async fn run(shared: &Shared, planned: &Planned) -> TestResult {
+    let started = Instant::now();
+    let mut result = result(shared, planned).await;
+    result.redact(&|text| shared.plan.targets.session.redact(text));
+    result.duration = started.elapsed();
+    result
 }
 
-/// Returns the result of a test without an output.
-fn failed(id: &str, threshold: f64, reason: String) -> TestResult {
-    TestResult {
-        id: id.to_owned(),
-        status: Status::Error,
-        score: None,
-        threshold,
-        error: Some(reason),
-        warnings: Vec::new(),
-        evaluators: Vec::new(),
-    }
+async fn result(shared: &Shared, planned: &Planned) -> TestResult {
+    let Planned { test, threshold, source, judge } = planned;
+    let output = match shared.plan.targets.cancellation.is_cancelled() {
+        true => Err("the run was stopped before this test".to_owned()),
+        false => output(shared, test, source).await,
+    };
+    let output = match output {
+        Ok(output) => output,
+        Err(reason) => {
+            return TestResult {
+                id: test.id.clone(),
+                status: Status::Error,
+                score: None,
+                threshold: *threshold,
+                error: Some(reason),
+                warnings: Vec::new(),
+                evaluators: Vec::new(),
+                duration: Duration::ZERO,
+            };
+        }
+    };
+    let subject = Subject { test, output: &output, threshold: *threshold, judge: judge.as_deref() };
+    let running =
+        test.evaluators.iter().map(|evaluator| evaluate(shared, evaluator, subject, false));
+    finished(test, *threshold, join_all(running).await)
 }
 
 /// Scores a test. An error of an evaluator is an error of the test.
@@ -92,25 +94,27 @@ fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> Te
     let proxies =
         evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
     warnings.extend(proxies.map(|(it, warning)| format!("`{}`: {warning}", it.name)));
-    TestResult { id: test.id.clone(), status, score, threshold, error: None, warnings, evaluators }
+    let (id, error, duration) = (test.id.clone(), None, Duration::ZERO);
+    TestResult { id, status, score, threshold, error, warnings, evaluators, duration }
 }
 
 /// Returns the output that is graded.
-async fn output(shared: &Arc<Shared>, test: &Test, source: &Source) -> Result<Output, String> {
+async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output, String> {
     match source {
-        Source::Recorded(output) => Ok(Output::clone(output)),
-        Source::Missing(reason) => Err(reason.clone()),
-        Source::Model(target) => {
+        Source::Recorded(output) => {
+            output.as_ref().map(|output| Output::clone(output)).map_err(Clone::clone)
+        }
+        Source::Model(connection) => {
             let request = Request {
-                params: target.params.clone(),
-                location: format!("test {}, target {}", test.id, target.name),
+                params: connection.settings().params.clone(),
+                location: format!("test {}, the tested target", test.id),
                 ..Request::new(vec![Message::user(wording::question(test))])
             };
-            let answer = send(shared, target, request).await.map_err(|error| error.to_string())?;
-            Ok(Output::of_text(&answer.reply.text))
+            let answer = call(Arc::clone(connection), 0, request, None).await;
+            answer.map(|it| Output::of_text(&it.reply.text)).map_err(|error| error.to_string())
         }
         Source::Command(command, places) => {
-            let prompt = wording::prompt(test, is_v2(&shared.plan.suite));
+            let prompt = wording::prompt(test, shared.plan.suite.is_v2());
             let files: Vec<PathBuf> = payload::files(test).map(PathBuf::from).collect();
             let directory = &shared.plan.suite.directory;
             let mut invocation = Invocation::new(command, directory, &prompt, &test.id);
@@ -129,12 +133,13 @@ async fn output(shared: &Arc<Shared>, test: &Test, source: &Source) -> Result<Ou
 
 /// Runs a command, again if it took too long.
 async fn run_command(shared: &Shared, invocation: Invocation<'_>) -> Result<Output, String> {
+    let targets = &shared.plan.targets;
     let retries = shared.plan.options.max_retries;
     let mut attempt = 0;
     loop {
         let invocation = Invocation { attempt, ..invocation };
         let place = shared.places.acquire().await;
-        let ran = invocation.run(&shared.starter.variables, &shared.cancellation).await;
+        let ran = invocation.run(&targets.variables, &targets.cancellation).await;
         drop(place);
         match ran {
             Ran::Output { text, duration } => {

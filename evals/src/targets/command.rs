@@ -14,7 +14,7 @@ use evaluator_models::Variables;
 use super::CliTarget;
 
 /// Time limit of a command without one.
-const TIMEOUT: Duration = Duration::from_secs(600);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Greatest output that is read.
 const MAX_OUTPUT: u64 = 64 << 20;

@@ -8,7 +8,7 @@ use super::{
     model::{Provider, Setting, Target, Targets, of_file},
     providers,
 };
-use crate::files::{Findings, Opened, Places};
+use crate::files::{Findings, Opened, Places, all};
 
 /// Looks for the targets of an eval file, in its directory, its parents up to the repository, and the working directory.
 #[must_use]
@@ -39,8 +39,7 @@ pub fn read(path: &Path) -> Result<Targets, Vec<ConfigError>> {
         let list = fields.require("targets");
         fields.finish();
         let items = list?.items()?;
-        let read: Vec<_> = items.iter().map(|item| target(item, opened)).collect();
-        let targets: Vec<Target> = read.into_iter().collect::<Option<_>>()?;
+        let targets = all(items.iter().map(|item| target(item, opened)))?;
         for (index, target) in targets.iter().enumerate() {
             if targets.iter().take(index).any(|earlier| earlier.name == target.name) {
                 let item = items.get(index)?;
@@ -59,71 +58,37 @@ fn target(item: &Field<'_>, opened: Opened<'_>) -> Option<Target> {
     let name = fields.require("name").and_then(|name| name.sentence());
     let keys = ["grader_target", "judge_target", "graderTarget", "judgeTarget"];
     let judge = setting(&mut fields, &keys, opened);
-    let workers = fields.take("workers").map(|field| field.whole(1..=1000));
-    let provider = match alias(&mut fields, opened) {
+    let workers = fields.take("workers").and_then(|field| field.whole(1..=1000));
+    let provider = match setting(&mut fields, &["use_target", "useTarget"], opened) {
         Some(alias) => {
             fields.take("provider");
             fields.finish();
-            alias.map(Provider::Alias)
+            Provider::Alias(alias)
         }
         None => {
             let provider = fields.require("provider").and_then(|field| field.sentence());
-            provider.and_then(|provider| providers::read(fields, &provider, opened))
+            providers::read(fields, &provider?, opened)?
         }
     };
-    Some(Target {
-        name: name?,
-        position: opened.position(item.node),
-        provider: provider?,
-        judge: optional(judge)?,
-        workers: optional(workers)?,
-    })
+    Some(Target { name: name?, position: opened.position(item.node), provider, judge, workers })
 }
 
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-fn alias(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<Option<Setting>> {
-    setting(fields, &["use_target", "useTarget"], opened)
-}
-
-/// Turns a value that is absent, wrong or read into one that is wrong or optional.
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
-pub(super) fn optional<T>(read: Option<Option<T>>) -> Option<Option<T>> {
-    match read {
-        Some(Some(value)) => Some(Some(value)),
-        Some(None) => None,
-        None => Some(None),
-    }
-}
-
-/// Takes a text that may be a reference, under the first of several keys. The outer `None`: it is absent; the inner one: after
-/// a problem.
-#[expect(clippy::option_option, reason = "absent, wrong, or read")]
+/// Takes a text that may be a reference, under the first of several keys.
 pub(super) fn setting(
     fields: &mut Fields<'_>,
     keys: &[&'static str],
     opened: Opened<'_>,
-) -> Option<Option<Setting>> {
-    let mut found: Option<(&'static str, Field<'_>)> = None;
-    for key in keys {
-        let Some(field) = fields.take(key) else { continue };
-        match &found {
-            None => found = Some((key, field)),
-            Some((first, _)) => {
-                field
-                    .add(format!("`{key}` and `{first}` are the same setting"))
-                    .hint("keep one of them");
-            }
-        }
+) -> Option<Setting> {
+    let mut given = keys.iter().filter_map(|key| Some((*key, fields.take(key)?)));
+    let (key, field) = given.next()?;
+    for (other, again) in given {
+        again.add(format!("`{other}` and `{key}` are the same setting")).hint("keep one of them");
     }
-    let (key, field) = found?;
-    let read = || {
-        let text = field.sentence()?;
-        let setting = Setting { text, key, position: opened.position(field.node) };
-        if setting.text.contains("${{") && !setting.is_reference() {
-            let message = format!("a reference must be the whole value of `{key}`");
-            return field.add(message).hint("for example ${{ OPENAI_API_KEY }}").none();
-        }
-        Some(setting)
-    };
-    Some(read())
+    let text = field.sentence()?;
+    let setting = Setting { text, key, position: opened.position(field.node) };
+    if setting.text.contains("${{") && !setting.is_reference() {
+        let message = format!("a reference must be the whole value of `{key}`");
+        return field.add(message).hint("for example ${{ OPENAI_API_KEY }}").none();
+    }
+    Some(setting)
 }

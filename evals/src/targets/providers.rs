@@ -6,7 +6,7 @@ use evaluator_document::{Field, Fields};
 use evaluator_models::Retries;
 
 use super::{
-    file::{optional, setting},
+    file::setting,
     model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting},
 };
 use crate::files::Opened;
@@ -57,13 +57,10 @@ fn any_text(field: &Field<'_>) -> Option<String> {
 
 fn cli(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<CliTarget> {
     let keys = ["command", "command_template", "commandTemplate"];
-    let command = setting(fields, &keys, opened);
-    if command.is_none() {
-        fields.missing("command");
-    }
+    let command = required(fields, &keys, opened);
     let directory = setting(fields, &["cwd"], opened);
-    let timeout = first(fields, ["timeout_seconds", "timeoutSeconds"]);
-    let timeout = timeout.map(|field| seconds(&field));
+    let timeout = fields.take_either("timeout_seconds", "timeoutSeconds");
+    let timeout = timeout.and_then(|field| seconds(&field));
     if let Some(check) = fields.take("healthcheck") {
         let message =
             "the health check is not run: a target that does not work is an error of its tests";
@@ -72,15 +69,16 @@ fn cli(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<CliTarget> {
     for key in ["files_format", "filesFormat", "keep_temp_files", "keepTempFiles", "verbose"] {
         fields.take(key);
     }
-    Some(CliTarget {
-        command: command??,
-        directory: optional(directory)?,
-        timeout: optional(timeout)?,
-    })
+    Some(CliTarget { command: command?, directory, timeout })
 }
 
-fn first<'n>(fields: &mut Fields<'n>, [key, other]: [&'static str; 2]) -> Option<Field<'n>> {
-    fields.take_either(key, other)
+/// Takes a setting. Its absence is a problem.
+fn required(fields: &mut Fields<'_>, keys: &[&'static str], opened: Opened<'_>) -> Option<Setting> {
+    let is_there = keys.iter().any(|key| fields.peek(key).is_some_and(|node| !node.is_null()));
+    if let (false, Some(key)) = (is_there, keys.first()) {
+        fields.missing(key);
+    }
+    setting(fields, keys, opened)
 }
 
 /// Reads a positive time, which may have a fraction.
@@ -107,20 +105,12 @@ fn replay(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<ReplayTarget> {
         "use `fixtures`, or run with --outputs",
     );
     let source = fields.require("source_target").and_then(|field| field.sentence());
-    let fixtures = setting(fields, &["fixtures"], opened);
-    if fixtures.is_none() {
-        fields.missing("fixtures");
-    }
-    let suite = fields.take("suite").map(|field| field.sentence());
-    let variant = fields.take("variant").map(|field| field.sentence());
-    let fixtures = fixtures??;
+    let fixtures = required(fields, &["fixtures"], opened);
+    let suite = fields.take("suite").and_then(|field| field.sentence());
+    let variant = fields.take("variant").and_then(|field| field.sentence());
     let directory = opened.file.parent().unwrap_or(opened.file);
-    Some(ReplayTarget {
-        source_target: source?,
-        fixtures: directory.join(fixtures.text),
-        suite: optional(suite)?,
-        variant: optional(variant)?,
-    })
+    let fixtures = directory.join(fixtures?.text);
+    Some(ReplayTarget { source_target: source?, fixtures, suite, variant })
 }
 
 fn model(fields: &mut Fields<'_>, prefix: &'static str, opened: Opened<'_>) -> Option<ModelTarget> {
@@ -130,37 +120,38 @@ fn model(fields: &mut Fields<'_>, prefix: &'static str, opened: Opened<'_>) -> O
     };
     let base = setting(fields, bases, opened);
     let key = setting(fields, &["api_key", "apiKey"], opened);
-    if let Some(Some(key)) = &key
-        && !key.is_reference()
-    {
+    if let Some(key) = key.as_ref().filter(|key| !key.is_reference()) {
         refuse_literal(fields, key);
     }
     let models: &[&str] = match prefix {
         "azure" => &["deployment", "model", "deploymentName"],
         _ => &["model", "deployment"],
     };
-    let model = setting(fields, models, opened);
-    if model.is_none() && prefix != "gemini" {
-        fields.missing("model");
-        return None;
-    }
+    let model = match prefix {
+        "gemini" => setting(fields, models, opened),
+        _ => Some(required(fields, models, opened)?),
+    };
     let version = setting(fields, &["api_version", "version", "apiVersion"], opened);
     responses(fields, prefix);
-    let temperature = fields.take("temperature").map(|field| field.non_negative());
-    let tokens = first(fields, ["max_output_tokens", "maxOutputTokens"]).map(|field| count(&field));
-    let thinking = first(fields, ["thinking_budget", "thinkingBudget"]).map(|field| count(&field));
-    let structured = fields.take("structured").map_or(Some(false), |field| field.flag());
-    let (retries, first_wait) = retries(fields)?;
+    let temperature = fields.take("temperature").and_then(|field| field.non_negative());
+    let mut count = |key, other| {
+        let field = fields.take_either(key, other)?;
+        field.at_least(1, "a whole number, at least 1", "1024")
+    };
+    let max_output_tokens = count("max_output_tokens", "maxOutputTokens");
+    let thinking_budget = count("thinking_budget", "thinkingBudget");
+    let structured = fields.take("structured").and_then(|field| field.flag()).unwrap_or_default();
+    let (retries, first_wait) = retries(fields);
     Some(ModelTarget {
         prefix,
-        base: optional(base)?,
-        key: optional(key)?,
-        model: optional(model)?,
-        version: optional(version)?,
-        temperature: optional(temperature)?,
-        max_output_tokens: optional(tokens)?,
-        thinking_budget: optional(thinking)?,
-        structured: structured?,
+        base,
+        key,
+        model,
+        version,
+        temperature,
+        max_output_tokens,
+        thinking_budget,
+        structured,
         retries,
         first_wait,
     })
@@ -181,36 +172,29 @@ fn responses(fields: &mut Fields<'_>, prefix: &str) {
     if prefix != "openai" && prefix != "azure" {
         return;
     }
-    let Some(field) = first(fields, ["api_format", "apiFormat"]) else { return };
+    let Some(field) = fields.take_either("api_format", "apiFormat") else { return };
     if field.choice(&[("chat", false), ("responses", true)]) == Some(true) {
         let message = "models are asked by chat completions, also with `api_format: responses`";
         field.problems.warn(field.node.span, message);
     }
 }
 
-fn count(field: &Field<'_>) -> Option<u64> {
-    field.at_least(1, "a whole number, at least 1", "1024")
-}
-
-fn retries(fields: &mut Fields<'_>) -> Option<(Retries, Duration)> {
-    let most = first(fields, ["max_retries", "maxRetries"]).map(|field| field.whole(0..=100));
-    let initial = first(fields, ["retry_initial_delay_ms", "retryInitialDelayMs"]);
-    let initial = initial.map(|field| milliseconds(&field));
-    let longest = first(fields, ["retry_max_delay_ms", "retryMaxDelayMs"]);
-    let longest = longest.map(|field| milliseconds(&field));
+fn retries(fields: &mut Fields<'_>) -> (Retries, Duration) {
+    let most = fields.take_either("max_retries", "maxRetries");
+    let most = most.and_then(|field| field.whole(0..=100)).unwrap_or(3);
+    let mut wait = |key, other| milliseconds(&fields.take_either(key, other)?);
+    let first_wait = wait("retry_initial_delay_ms", "retryInitialDelayMs");
+    let max_wait = wait("retry_max_delay_ms", "retryMaxDelayMs");
     for (key, other) in
         [("retry_backoff_factor", "retryBackoffFactor"), ("retry_status_codes", "retryStatusCodes")]
     {
-        if let Some(field) = first(fields, [key, other]) {
+        if let Some(field) = fields.take_either(key, other) {
             let message =
                 format!("`{key}` has no effect: waits double, and the kind of the failure decides");
             field.problems.warn(field.node.span, message);
         }
     }
-    let retries = Retries {
-        attempts: optional(most)?.unwrap_or(3).saturating_add(1),
-        max_wait: optional(longest)?.unwrap_or(Duration::from_secs(60)),
-        ..Retries::default()
-    };
-    Some((retries, optional(initial)?.unwrap_or(Duration::from_secs(1))))
+    let max_wait = max_wait.unwrap_or(Duration::from_secs(60));
+    let retries = Retries { attempts: most.saturating_add(1), max_wait, ..Retries::default() };
+    (retries, first_wait.unwrap_or(Duration::from_secs(1)))
 }

@@ -8,10 +8,17 @@ use evaluator_document::{
 };
 
 use super::{
-    Config, EvaluatorKind, OutputFormat, SourcePaths, adk, evaluator,
+    Config, EvaluatorConfig, EvaluatorKind, OutputFormat, SourcePaths, adk,
+    containment::Defaults,
+    evaluator,
     paths::{MissingPath, PathKind, Paths},
 };
-use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::TraceFormats};
+use crate::{
+    conversation::GroupBy,
+    metric::{Metrics, judge::Judge as _},
+    runtime::Runtimes,
+    trace::TraceFormats,
+};
 
 pub(super) const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
@@ -137,15 +144,42 @@ fn read(text: &str, file: &Path, paths: Paths, known: Known<'_>) -> Result<Confi
     if let Some(error) = reader.problems.error(file) {
         return Err(error);
     }
-    let (warnings, notes) = reader.problems.remarks();
+    let (mut warnings, notes) = reader.problems.remarks();
+    let config = config.unwrap_or_default();
+    warnings.extend(useless_swaps(&config, reader.known.metrics));
     Ok(Config {
         file: Some(file.to_owned()),
         source_text: text.to_owned(),
         warnings,
         notes,
         missing,
-        ..config.unwrap_or_default()
+        ..config
     })
+}
+
+/// Returns a warning for each evaluator whose judge has nothing to show in two orders although `swap` is set.
+fn useless_swaps(config: &Config, metrics: &Metrics) -> Vec<Problem> {
+    let warning = |evaluator: &EvaluatorConfig| {
+        let own = evaluator.judge()?.swap;
+        let can_swap = match &evaluator.kind {
+            EvaluatorKind::Builtin(_) => metrics.get(&evaluator.name).ok()?.judge()?.0.can_swap(),
+            EvaluatorKind::LlmJudge(llm_judge) => llm_judge.judged_by.can_swap(),
+            _ => false,
+        };
+        if can_swap || own.or(config.judge.swap) != Some(true) {
+            return None;
+        }
+        let message = format!(
+            "`swap` has no effect on `{}`, which shows nothing in two orders",
+            evaluator.name
+        );
+        let hint = match own {
+            Some(_) => "leave it out",
+            None => "write `judge: {swap: false}` in its entry",
+        };
+        Some(Problem::new(message, evaluator.place, Some(hint.to_owned())))
+    };
+    config.evaluators.iter().filter_map(warning).collect()
 }
 
 fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Config> {
@@ -161,6 +195,8 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     };
     let mut config = Config::default();
     let mut fields = node.field("", problems).fields("the configuration")?;
+    let defaults = fields.take("defaults").filter(|field| !field.node.is_null());
+    let defaults = defaults.map(|field| Defaults::read(field, &reader.paths)).unwrap_or_default();
     match fields.take("evaluators") {
         Some(field) => {
             let items = field.items().unwrap_or_default();
@@ -168,7 +204,7 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
                 field.add("`evaluators` is empty");
             }
             let mut names = evaluator::Names::default();
-            let read = |item: Field<'n>| evaluator::read(item.node, &mut names, reader);
+            let read = |item: Field<'n>| evaluator::read(item.node, &mut names, &defaults, reader);
             config.evaluators = items.into_iter().filter_map(read).collect();
         }
         None => {

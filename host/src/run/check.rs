@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     Runner,
+    containment::describe,
     context::working_directory,
     diagnosis::{self, ExpectedContent},
     program::{not_ready, program_file},
@@ -13,8 +14,9 @@ use crate::{
         BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig,
     },
     eval_set::EvalSet,
+    executor::{Containment, Docker, Image},
     hosts::{Call, Mismatch},
-    runtime::Entrypoint,
+    runtime::{Built, Entrypoint},
 };
 
 /// Result of the check of one entry of a configuration.
@@ -68,26 +70,35 @@ impl Runner {
     }
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
-        self.executors.get(&remote.program.executor, &remote.program.containment)?;
+        let containment = &remote.program.containment;
+        let executor = self.executors.get(&remote.program.executor, containment)?;
+        let contained = describe(executor.as_ref(), containment, None);
+        let contained = contained.map(|contained| format!("; {contained}")).unwrap_or_default();
         working_directory(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         if let Some(path) = cached {
-            return self.inspect_cached(path).map(|detail| format!("{found} ({detail})"));
+            let image = match executor.image(&nothing_downloaded(containment)) {
+                Err(_) if containment.docker.pull => return Ok(found + &contained),
+                image => image?,
+            };
+            return self
+                .inspect_cached(path, image)
+                .map(|detail| format!("{found} ({detail}){contained}"));
         }
         // The extension decides the runtime.
         let extension = remote.wanted.reference.extension();
         let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
         let runtime = runtime.ok_or_else(|| format!("no runtime runs `{extension}` files"))?;
         match runtime.availability() {
-            Ok(_) => Ok(found),
+            Ok(_) => Ok(found + &contained),
             Err(reason) => Err(format!("runtime not available: {reason}")),
         }
     }
 
     /// Returns the runtime of an evaluator that was fetched before.
-    fn inspect_cached(&self, path: PathBuf) -> Result<String, String> {
-        let entrypoint = Entrypoint { fetched: true, ..Entrypoint::from(path) };
+    fn inspect_cached(&self, path: PathBuf, image: Option<Image>) -> Result<String, String> {
+        let entrypoint = Entrypoint { fetched: true, image, ..Entrypoint::from(path) };
         let runtime = self.runtimes.for_path(&entrypoint.path);
         let inspected = runtime.and_then(|runtime| {
             Ok(format!("{}: {}", runtime.name(), runtime.inspect(&entrypoint)?))
@@ -100,6 +111,16 @@ impl Runner {
         working_directory(code.process.cwd.as_deref())?;
         let path = program_file(code);
         let entrypoint = code.entrypoint(path, executor.contains());
+        let image = match executor.image(&nothing_downloaded(&code.containment)) {
+            // Only the image, which will be downloaded, can tell more.
+            Err(_) if code.containment.docker.pull => {
+                let contained = describe(executor.as_ref(), &code.containment, None);
+                let path = entrypoint.path.display();
+                return Ok(format!("{path}; {}", contained.unwrap_or_default()));
+            }
+            image => image?,
+        };
+        let entrypoint = Entrypoint { image, ..entrypoint };
         let runtime =
             self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
         let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;
@@ -109,8 +130,26 @@ impl Runner {
         } else if let Some(mismatch) = Mismatch::of(&entrypoint.path, code.contract) {
             return Err(format!("{}: {mismatch}", entrypoint.path.display()));
         }
-        Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
+        let found = format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name());
+        // Runtimes find the files that they need when they prepare the program.
+        let visible = match runtime.built(&entrypoint) {
+            Built::Ready(launch) => Some(launch.visible),
+            _ => None,
+        };
+        Ok(match describe(executor.as_ref(), &code.containment, visible.as_ref()) {
+            Some(contained) if visible.is_some() => format!("{found}; {contained}"),
+            Some(contained) => {
+                format!("{found}; {contained}; needs its source and {}", runtime.name())
+            }
+            None => found,
+        })
     }
+}
+
+/// Returns the settings with which no image is downloaded.
+fn nothing_downloaded(containment: &Containment) -> Containment {
+    let docker = Docker { pull: false, ..containment.docker.clone() };
+    Containment { docker, ..containment.clone() }
 }
 
 fn check_grader(openai: &OpenAiEvalConfig) -> Result<String, String> {

@@ -21,20 +21,35 @@ pub(super) struct ExecutionContext {
     directory: Option<PathBuf>,
     environment: EnvironmentFilter,
     limits: LimitsConfig,
+    containment: Option<ContainedIn>,
 }
 
+/// The executor that contains the processes of an evaluator.
+#[derive(Clone, Debug)]
+struct ContainedIn {
+    executor: String,
+    network: bool,
+}
+
+/// Signal of a process that called something which a system call filter forbids.
+const FORBIDDEN_CALL: i32 = 31;
+
 impl ExecutionContext {
-    /// Reads the settings of an entry.
+    /// Reads the settings of an entry. `contained`: its executor contains programs.
     ///
     /// # Errors
     ///
     /// The working directory cannot be used.
-    pub(super) fn new(code: &CodeConfig, inherited: &Environment) -> Result<Self, String> {
+    pub(super) fn new(
+        code: &CodeConfig,
+        contained: bool,
+        inherited: &Environment,
+    ) -> Result<Self, String> {
         let env = &code.process.env;
-        let inherit = match (env.inherit, code.fetched) {
-            (Some(true), _) => Inherit::All,
-            (Some(false), _) | (None, true) => Inherit::Confined,
+        let inherit = match (env.inherit, code.fetched || contained) {
+            (Some(true), _) if !contained => Inherit::All,
             (None, false) => Inherit::Open,
+            _ => Inherit::Confined,
         };
         let mut variables = env.variables.clone();
         if code.models.is_some() {
@@ -46,6 +61,10 @@ impl ExecutionContext {
             directory: working_directory(code.process.cwd.as_deref())?,
             environment: EnvironmentFilter::new(inherited, inherit, &variables),
             limits: code.process.limits,
+            containment: contained.then(|| ContainedIn {
+                executor: code.executor.clone(),
+                network: code.containment.network,
+            }),
         })
     }
 
@@ -91,7 +110,10 @@ impl ExecutionContext {
             _ => None,
         };
         let hints: Vec<String> =
-            [limits, self.variable_hint(texts)].into_iter().flatten().collect();
+            [limits, self.containment_hint(verdict, texts), self.variable_hint(texts)]
+                .into_iter()
+                .flatten()
+                .collect();
         (!hints.is_empty()).then(|| hints.join("; "))
     }
 
@@ -110,6 +132,46 @@ impl ExecutionContext {
             let name = self.environment.absent().iter().find(|name| named(name))?;
             Some(format!("`env` passes {name} on, but it is not set"))
         })
+    }
+
+    /// Returns a hint if the executor may be the cause of the verdict.
+    fn containment_hint(&self, verdict: &Verdict, texts: &[&str]) -> Option<String> {
+        const NO_NETWORK: [&str; 8] = [
+            "Network is unreachable",
+            "ENETUNREACH",
+            "Connection refused",
+            "ECONNREFUSED",
+            "Name or service not known",
+            "name resolution",
+            "EAI_AGAIN",
+            "getaddrinfo",
+        ];
+        const NO_FILE: [&str; 6] = [
+            "Permission denied",
+            "Operation not permitted",
+            "Read-only file system",
+            "EACCES",
+            "EPERM",
+            "EROFS",
+        ];
+        const SOCKET: [&str; 2] = ["socket", "connect"];
+        let ContainedIn { executor, network } = self.containment.as_ref()?;
+        let says =
+            |signs: &[&str]| texts.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
+        match verdict {
+            Verdict::Answer(_) | Verdict::SpawnFailed { .. } => None,
+            Verdict::Signalled { signal: FORBIDDEN_CALL } => {
+                Some(format!("it called something that the {executor} forbids"))
+            }
+            _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(
+                format!("it runs in a {executor} without network; `{executor}: {{network: true}}`"),
+            ),
+            _ if says(&NO_FILE) => Some(format!(
+                "it runs in a {executor}, which shows few files and can change none of them; \
+                 `{executor}: {{read: [..], write: [..]}}`"
+            )),
+            _ => None,
+        }
     }
 
     /// Returns a hint about the limits for a process that exited with this code.
@@ -192,7 +254,7 @@ mod tests {
                 .collect(),
         };
         let inherited = Environment::new([("OPENAI_API_KEY", "k"), ("PATH", "/bin")]);
-        ExecutionContext::new(&code, &inherited).unwrap()
+        ExecutionContext::new(&code, false, &inherited).unwrap()
     }
 
     #[cfg(unix)]
@@ -240,6 +302,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_contained_program_cannot_reach_gets_a_hint() {
+        let code = CodeConfig { executor: "sandbox".to_owned(), ..CodeConfig::default() };
+        let here = ExecutionContext::new(&code, true, &Environment::default()).unwrap();
+        let hint = |verdict: Verdict, text: &str| here.hint(&verdict, &[text]).unwrap_or_default();
+        let exited = Verdict::Exited { code: 1 };
+        let network = "it runs in a sandbox without network; `sandbox: {network: true}`";
+        assert_eq!(hint(exited.clone(), "OSError: [Errno 101] Network is unreachable"), network);
+        let files = hint(exited.clone(), "PermissionError: [Errno 13] Permission denied: 'x'");
+        assert!(files.contains("`sandbox: {read: [..], write: [..]}`"), "{files}");
+        let forbidden = "it called something that the sandbox forbids";
+        assert_eq!(hint(Verdict::Signalled { signal: 31 }, ""), forbidden);
+        assert_eq!(hint(exited, "ValueError"), "");
+        let local = context(Resources::default(), &[]);
+        assert_eq!(local.hint(&Verdict::Signalled { signal: 31 }, &[]), None);
+    }
+
+    #[test]
     fn messages_that_name_an_unseen_variable_get_a_hint() {
         let here = context(Resources::default(), &[("GONE", None)]);
         let hint = |text: &str| here.hint(&Verdict::Exited { code: 1 }, &["", text]);
@@ -261,7 +340,7 @@ mod tests {
         };
         let none = Resources::default();
         let plain = Environment::new([("PATH", "/bin")]);
-        let unchanged = ExecutionContext::new(&CodeConfig::default(), &plain).unwrap();
+        let unchanged = ExecutionContext::new(&CodeConfig::default(), false, &plain).unwrap();
         assert_eq!(worker(unchanged).as_deref(), Some("/built"));
         assert_eq!(worker(context(none, &[])).as_deref(), Some("/built"));
         let memory = Resources { memory: Some(1 << 30), ..none };

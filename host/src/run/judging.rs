@@ -101,8 +101,9 @@ impl Runner {
         }
     }
 
-    /// Variables, secrets and providers of this process.
-    pub(super) fn environment(&self) -> Environment {
+    /// Returns the variables, secrets and providers of this process for a session of judges.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
         let variable = |name: &str| Some(env::var_os(name)?.to_string_lossy().into_owned());
         let mut environment = Environment::new(variable);
         environment.providers = self.models.clone();

@@ -19,7 +19,7 @@ use crate::{
         BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
         LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
-    executor::Executor,
+    executor::{Contained, Containment, Executor, Scope, Visible, wrap_server},
     hosts::{Driver, Mismatch},
     json::Object,
     judges::Session,
@@ -28,7 +28,7 @@ use crate::{
         Metric,
         judge::{Criterion, Judge, llm_judge::LlmJudge},
     },
-    process::CommandSpec,
+    process::{CommandSpec, forks::ServerCommand},
     report::run_file::Fingerprint,
     runtime::Reuse,
     source::Pins,
@@ -121,6 +121,8 @@ pub(super) struct Program {
     pub(super) may_describe: bool,
     /// Work that its evaluations share.
     pub(super) reuse: Reuse,
+    /// What a fork server is made from.
+    pub(super) forked: ForkedProgram,
     pub(super) timeout: Duration,
     /// Number of retries after a verdict that may be transient.
     pub(super) retries: u32,
@@ -135,6 +137,34 @@ pub(super) struct Program {
     pub(super) snapshot: Arc<ProgramSnapshot>,
     /// Models that it may ask.
     pub(super) target: Option<Target>,
+    /// How it is contained; `None` if it is not.
+    pub(super) contained: Option<Arc<Contained>>,
+}
+
+/// A program as its runtime starts it, and the executor that starts it.
+#[derive(Clone, Debug)]
+pub(super) struct ForkedProgram {
+    pub(super) command: CommandSpec,
+    pub(super) executor: Arc<dyn Executor>,
+    pub(super) containment: Arc<Containment>,
+    pub(super) visible: Visible,
+}
+
+impl ForkedProgram {
+    /// Returns the command of a server, which `make` makes from that of the program.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no server.
+    pub(super) fn server(
+        &self,
+        make: fn(&CommandSpec) -> Result<ServerCommand, String>,
+    ) -> Result<ServerCommand, String> {
+        let Self { command, executor, containment, visible } = self;
+        // No server runs in an image: only executors of this machine fork.
+        let scope = Scope { containment, visible, image: None };
+        wrap_server(executor.as_ref(), make(command)?, &scope)
+    }
 }
 
 impl Program {
@@ -208,6 +238,11 @@ impl Plan {
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
             evaluators.push(evaluator);
+        }
+        let uncontained = runner.uncontained_remotes(config);
+        if !uncontained.is_empty() {
+            let evaluators = uncontained.into_iter().map(str::to_owned).collect();
+            on_event(RunEvent::Uncontained { evaluators });
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);

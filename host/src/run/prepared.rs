@@ -96,7 +96,7 @@ impl PreparedEvaluator {
             .map(|evaluations| evaluations.min(runner.jobs));
         let shared = match &evaluator.work {
             Work::Program(program) if evaluations >= SHARING_PAYS_FROM => {
-                Shared::new(&program.one_shot, &program.reuse)
+                Shared::new(&program.forked, &program.reuse)
             }
             _ => None,
         };

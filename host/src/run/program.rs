@@ -9,15 +9,15 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
-    plan::{PlannedEvaluator, Program, Work, broken},
+    plan::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
     snapshot::ProgramSnapshot,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Executor, Local, Scope},
+    executor::{Executor, Image, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -49,24 +49,28 @@ pub(super) fn prepare(
     let inherited = Environment::inherited();
     let mut located = Vec::with_capacity(programs.len());
     for program in programs {
-        match ExecutionContext::new(&program.code, &inherited) {
-            Ok(context) => located.push((program, context)),
+        let Candidate { code, executor, .. } = &program;
+        let context = ExecutionContext::new(code, executor.contains(), &inherited);
+        let image = executor.image(&code.containment);
+        match context.and_then(|context| Ok((context, image?))) {
+            Ok((context, image)) => located.push((program, context, image)),
             Err(reason) => evaluators[program.index].work = broken(reason),
         }
     }
     report_withheld(evaluators, &located, on_event);
     let entrypoints: Vec<Entrypoint> = located
         .iter()
-        .map(|(Candidate { index, code, executor, .. }, _)| {
+        .map(|(Candidate { index, code, executor, .. }, _, image)| {
             let path = locate(&evaluators[*index].name, code, runner, on_event);
-            code.entrypoint(path, executor.contains())
+            Entrypoint { image: image.clone(), ..code.entrypoint(path, executor.contains()) }
         })
         .collect();
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
     let mut servers = 0;
-    for ((program, entrypoint), launch) in located.into_iter().zip(&entrypoints).zip(launches) {
+    let located = located.into_iter().map(|(program, context, _)| (program, context));
+    for ((program, entrypoint), launch) in located.zip(&entrypoints).zip(launches) {
         let evaluator = &mut evaluators[program.0.index];
         evaluator.work = match launch {
             Ok(launch) => {
@@ -103,32 +107,76 @@ fn prepared(
     (config, runner): (&Config, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
-    let inputs = runner.runtimes.inputs(entrypoint, &launch);
+    let mut inputs = runner.runtimes.inputs(entrypoint, &launch);
+    if entrypoint.image.is_some() {
+        // Names of programs in the image, which counts as a whole.
+        inputs.programs.retain(|program| program.is_absolute());
+    }
     let whose = (&*evaluator, &candidate);
     let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (config, runner), on_event);
     evaluator.fingerprint = fingerprint;
     let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
+    report_contained(&evaluator.name, &candidate, &launch, on_event);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
             let conditions = (context, snapshot);
-            ready(&code, driven, conditions, executor.as_ref(), config.retries)
+            let executor = (executor, entrypoint.image.clone());
+            ready(&code, driven, conditions, executor, config.retries)
         }
         Err(reason) => broken(reason),
     }
 }
 
 /// Returns the work that evaluations share, of what the runtime offers.
-fn reuse(offered: Reuse, code: &CodeConfig, resources: &Resources) -> Reuse {
+fn reuse(
+    offered: Reuse,
+    code: &CodeConfig,
+    executor: &dyn Executor,
+    resources: &Resources,
+) -> Reuse {
+    let forks = executor.forks(&code.containment);
     match offered {
-        _ if code.isolation != Isolation::Auto || code.executor != Local.name() => Reuse::None,
+        _ if code.isolation != Isolation::Auto => Reuse::None,
+        Reuse::Unavailable { .. } => offered,
+        Reuse::Fork(_) if executor.contains() && !forks => {
+            let reason = format!("its executor `{}` cannot end a fork alone", executor.name());
+            Reuse::Unavailable { reason: Reuse::not_forked(&reason) }
+        }
+        // It would be written by one evaluation and run by the next.
+        Reuse::CompiledCode(_) if executor.contains() => {
+            Reuse::Unavailable { reason: Reuse::not_cached("it is contained") }
+        }
+        _ if !forks => Reuse::None,
         // Writing compiled code takes memory and processor time.
         Reuse::CompiledCode(_) if !resources.is_unlimited() => {
             Reuse::Unavailable { reason: Reuse::not_cached("it has limits of its own") }
         }
         offered => offered,
     }
+}
+
+/// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine.
+fn models_are_reachable(
+    code: &CodeConfig,
+    executor: &dyn Executor,
+    image: Option<&Image>,
+) -> Result<(), String> {
+    let name = executor.name();
+    if code.models.is_some() && image.is_some() {
+        return Err(format!(
+            "a program with `models` asks them by a server on 127.0.0.1 of this machine, which no container can reach; \
+             use `executor: sandbox` instead of `{name}`"
+        ));
+    }
+    if code.models.is_none() || !executor.contains() || code.containment.network {
+        return Ok(());
+    }
+    Err(format!(
+        "a program with `models` asks them by a server on 127.0.0.1, and `executor: {name}` has no network; set \
+         `{name}: {{network: true}}`"
+    ))
 }
 
 /// Variable with the name of the entry, for contracts whose documents do not contain it: a program may have several evaluators.
@@ -164,19 +212,24 @@ fn ready(
     code: &CodeConfig,
     driven: Driven,
     (context, snapshot): (ExecutionContext, ProgramSnapshot),
-    executor: &dyn Executor,
+    (executor, image): (Arc<dyn Executor>, Option<Image>),
     retries: u32,
 ) -> Work {
+    if let Err(reason) = models_are_reachable(code, executor.as_ref(), image.as_ref()) {
+        return broken(reason);
+    }
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let scope = Scope { containment: &code.containment, visible: &launch.visible };
+    let scope =
+        Scope { containment: &code.containment, visible: &launch.visible, image: image.as_ref() };
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.
         Ok(if executor.contains() { wrapped } else { CommandSpec { resources, ..wrapped } })
     };
     let one_shot = launch.one_shot.args(&code.args);
+    let forked = CommandSpec { resources, ..one_shot.clone() };
     let may_describe = launch.worker.is_some();
     let may_stay = code.isolation != Isolation::Process;
     let worker = launch.worker.filter(|_| may_stay).map(|mut worker| {
@@ -188,7 +241,13 @@ fn ready(
             one_shot,
             worker,
             may_describe,
-            reuse: reuse(launch.reuse, code, &resources),
+            reuse: reuse(launch.reuse, code, executor.as_ref(), &resources),
+            forked: ForkedProgram {
+                command: forked,
+                executor: Arc::clone(&executor),
+                containment: code.containment.clone(),
+                visible: launch.visible.clone(),
+            },
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
             config: code.config.clone(),
@@ -198,6 +257,7 @@ fn ready(
             context,
             snapshot: Arc::new(snapshot),
             target: None,
+            contained: executor.contained(&code.containment).map(Arc::new),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
@@ -208,16 +268,30 @@ fn ready(
 /// Reports withheld variables, once for all evaluators with the same ones.
 fn report_withheld(
     evaluators: &[PlannedEvaluator],
-    programs: &[(Candidate, ExecutionContext)],
+    programs: &[(Candidate, ExecutionContext, Option<Image>)],
     on_event: &mut dyn FnMut(RunEvent),
 ) {
     let mut withheld: IndexMap<Vec<String>, Vec<String>> = IndexMap::new();
-    for (program, context) in programs {
+    for (program, context, _) in programs {
         let name = evaluators[program.index].name.clone();
         withheld.entry(context.withheld()).or_default().push(name);
     }
     for (variables, evaluators) in withheld.into_iter().filter(|(names, _)| !names.is_empty()) {
         on_event(RunEvent::Withheld { evaluators, variables });
+    }
+}
+
+/// Reports how the program of an evaluator is contained, if it is.
+fn report_contained(
+    evaluator: &str,
+    Candidate { code, executor, .. }: &Candidate,
+    launch: &Launch,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    if let Some(description) =
+        containment::describe(executor.as_ref(), &code.containment, Some(&launch.visible))
+    {
+        on_event(RunEvent::Contained { evaluator: evaluator.to_owned(), description });
     }
 }
 

@@ -34,7 +34,7 @@ impl PythonGrader {
         let (path, directory): (PathBuf, PrivateDirectory) =
             written.map_err(|error| format!("cannot write the program that calls it: {error}"))?;
         let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
-        let context = ExecutionContext::new(&code, &Environment::inherited())?;
+        let context = ExecutionContext::new(&code, false, &Environment::inherited())?;
         let entrypoints = [Entrypoint::from(path)];
         let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |it| {
             on_event(RunEvent::Prepare(it));

@@ -8,6 +8,7 @@ use std::{
 
 use tokio::sync::Mutex as AsyncMutex;
 
+use super::plan::ForkedProgram;
 use crate::{
     process::{
         self, Cancellation, CommandSpec, Ending, Limits, Outcome,
@@ -25,7 +26,7 @@ const MAX_DEATHS: u32 = 3;
 /// Starts the evaluations of one program faster than from scratch, for as long as that works.
 #[derive(Debug)]
 pub(super) struct Shared {
-    command: CommandSpec,
+    program: ForkedProgram,
     way: Way,
     /// Reason why processes are started without a fork or compiled code after all, until it is [taken](Self::take_reason).
     reason: Mutex<Option<String>>,
@@ -55,13 +56,13 @@ enum Server {
 
 impl Shared {
     /// Prepares sharing for a program; `None` if it has none. Nothing is started or written before the first evaluation.
-    pub(super) fn new(command: &CommandSpec, reuse: &Reuse) -> Option<Self> {
+    pub(super) fn new(program: &ForkedProgram, reuse: &Reuse) -> Option<Self> {
         let way = match reuse {
             Reuse::None | Reuse::Unavailable { .. } => return None,
             Reuse::Fork(make) => Way::Fork(*make, AsyncMutex::new(Server::Missing { deaths: 0 })),
             Reuse::CompiledCode(make) => Way::CompiledCode(*make, OnceLock::new()),
         };
-        Some(Self { command: command.clone(), way, reason: Mutex::default() })
+        Some(Self { program: program.clone(), way, reason: Mutex::default() })
     }
 
     /// Evaluates one document with these variables; `None` if its process has to start from scratch.
@@ -82,8 +83,9 @@ impl Shared {
             },
             Way::CompiledCode(make, made) => {
                 let give_up = |reason: &str| self.give_up(Reuse::not_cached(reason));
-                let cached = made
-                    .get_or_init(|| make(&self.command).map_err(|reason| give_up(&reason)).ok());
+                let cached = made.get_or_init(|| {
+                    make(&self.program.command).map_err(|reason| give_up(&reason)).ok()
+                });
                 let CachedCommand { command, needs, .. } = cached.as_ref()?;
                 // It may be deleted at any time, e.g. by a cleanup of temporary files.
                 let is_missing = || {
@@ -137,7 +139,7 @@ impl Shared {
             Server::Running { server, .. } => return Some(Arc::clone(server)),
             Server::Missing { deaths } => *deaths,
         };
-        let started = match make(&self.command) {
+        let started = match self.program.server(make) {
             Ok(command) => ForkServer::start(command, START_LIMIT, cancellation).await,
             Err(reason) => Err(ForkError::Unusual { reason }),
         };

@@ -114,6 +114,7 @@ pub(super) fn read_sending(fields: &mut Fields<'_>, settings: &mut JudgeSettings
     if let Some(field) = fields.take("params") {
         read_params(field, settings);
     }
+    settings.drop_params = fields.take("drop_params").and_then(|field| field.flag());
     settings.timeout = fields.take("timeout").and_then(duration);
     if let Some(mut fields) = fields.take("retries").and_then(|it| it.fields("`retries`")) {
         settings.attempts = fields.take("attempts").and_then(|field| field.whole(1..=100));

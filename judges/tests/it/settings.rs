@@ -38,7 +38,7 @@ fn every_key_is_read() {
     let settings = parse(
         "model: openai/gpt-4o-mini\nsamples: 5\n\
          params: {temperature: 0.0, max_output_tokens: 4096, seed: 7, reasoning_effort: low}\n\
-         timeout: 120\nretries: {attempts: 6, max_wait: 60, total: 300}\n\
+         drop_params: true\ntimeout: 120\nretries: {attempts: 6, max_wait: 60, total: 300}\n\
          concurrency: {max: 8, adaptive: true}\n\
          rate: {requests_per_minute: 300, tokens_per_minute: 200000}\n\
          budget: {calls: 2000, tokens: 3000000, money: 5.00}\n\
@@ -50,6 +50,7 @@ fn every_key_is_read() {
     assert_eq!(settings.models, ["openai/gpt-4o-mini"]);
     assert_eq!(settings.params.temperature, Some(0.0));
     assert_eq!((settings.params.seed, settings.params.max_output_tokens), (Some(7), Some(4096)));
+    assert_eq!(settings.drop_params, Some(true));
     assert_eq!(settings.limits().timeout, Duration::from_secs(120));
     assert_eq!(settings.limits().concurrency.max, 8);
     assert_eq!(settings.budget.money.unwrap().to_string(), "5");

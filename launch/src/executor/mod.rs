@@ -1,20 +1,34 @@
 //! The [`Executor`] trait, the local executor and the table of known executors.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, mem, sync::Arc};
 
-use crate::process::CommandSpec;
+use crate::process::{CommandSpec, Resources, forks::ServerCommand};
 
+mod docker;
 mod model;
+mod sandbox;
 
-pub use model::{Containment, Docker, Executor, Level, Scope, Visible};
+pub use docker::{DockerExecutor, Image};
+pub use evaluator_sandbox::{Level, run_if_helper};
+pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
+pub use sandbox::Sandbox;
 
 /// Runs commands as they are, on this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Local;
 
+impl Local {
+    /// Name of the executor.
+    pub const NAME: &str = "local";
+}
+
 impl Executor for Local {
     fn name(&self) -> &str {
-        "local"
+        Self::NAME
+    }
+
+    fn forks(&self, _containment: &Containment) -> bool {
+        true
     }
 
     fn check(&self, _containment: &Containment) -> Result<String, String> {
@@ -26,7 +40,7 @@ impl Executor for Local {
     }
 }
 
-/// The executors that a run may use, by name. The default contains `local`.
+/// The executors that a run may use, by name. The default contains `docker`, `local` and `sandbox`.
 #[derive(Clone, Debug)]
 pub struct Executors {
     by_name: BTreeMap<String, Arc<dyn Executor>>,
@@ -36,6 +50,8 @@ impl Default for Executors {
     fn default() -> Self {
         let mut executors = Self { by_name: BTreeMap::new() };
         executors.register_executor(Local);
+        executors.register_executor(Sandbox);
+        executors.register_executor(DockerExecutor::default());
         executors
     }
 }
@@ -49,6 +65,17 @@ impl Executors {
     /// Names in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
+    }
+
+    /// Returns the executors in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Executor> {
+        self.by_name.values().map(AsRef::as_ref)
+    }
+
+    /// Returns true if the executor of that name is known and contains programs.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.by_name.get(name).is_some_and(|executor| executor.contains())
     }
 
     /// Returns the executor of that name, after checking that it is available with these settings.
@@ -68,14 +95,41 @@ impl Executors {
     }
 }
 
+/// Returns the command of a server that runs in an executor which [forks](Executor::forks).
+///
+/// The server itself has no limit of processor time and files, because it works for all forks, which get the limits of
+/// the command.
+///
+/// # Errors
+///
+/// Why the server cannot run in this executor.
+pub fn wrap_server(
+    executor: &dyn Executor,
+    server: ServerCommand,
+    scope: &Scope<'_>,
+) -> Result<ServerCommand, String> {
+    let ServerCommand { mut command, greeting, needs, reads } = server;
+    if !executor.contains() {
+        let command = executor.wrap(command, scope)?;
+        return Ok(ServerCommand { command, greeting, needs, reads });
+    }
+    let resources = mem::take(&mut command.resources);
+    command.resources = Resources { memory: resources.memory, ..Resources::default() };
+    let mut visible = scope.visible.clone();
+    visible.paths.extend(reads.clone());
+    let scope = Scope { visible: &visible, ..*scope };
+    let command = CommandSpec { resources, ..executor.wrap(command, &scope)? };
+    Ok(ServerCommand { command, greeting, needs, reads })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn unknown_names_list_the_known_ones() {
-        let error = Executors::default().get("docker", &Containment::default()).unwrap_err();
-        assert_eq!(error, "unknown executor `docker` (available: local)");
+        let error = Executors::default().get("moon", &Containment::default()).unwrap_err();
+        assert_eq!(error, "unknown executor `moon` (available: docker, local, sandbox)");
     }
 
     #[test]
@@ -101,7 +155,7 @@ mod tests {
         executors.register_executor(Nice);
         let containment = Containment::default();
         let nice = executors.get("nice", &containment).unwrap();
-        let scope = Scope { containment: &containment, visible: &Visible::default() };
+        let scope = Scope { containment: &containment, visible: &Visible::default(), image: None };
         let wrapped = nice.wrap(CommandSpec::new("check"), &scope).unwrap();
         assert_eq!((wrapped.program, wrapped.args), ("nice".into(), vec!["check".into()]));
     }

@@ -2,6 +2,10 @@
 
 use std::{collections::BTreeSet, fmt, path::PathBuf};
 
+use evaluator_sandbox::Level;
+use serde::{Deserialize, Serialize};
+
+use super::docker::Image;
 use crate::process::CommandSpec;
 
 /// Turns the command of a runtime into the command that is started.
@@ -17,6 +21,12 @@ pub trait Executor: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Returns true if evaluations can be [forked](crate::process::forks) from a server that runs in this executor.
+    /// Default: `false`.
+    fn forks(&self, _containment: &Containment) -> bool {
+        false
+    }
+
     /// Checks that the executor can be used on this machine with these settings. Returns a description of how programs are
     /// contained, in one line.
     ///
@@ -26,12 +36,56 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// elsewhere.
     fn check(&self, containment: &Containment) -> Result<String, String>;
 
+    /// Returns the image in whose file system programs with these settings run; `None`, the default, for that of this
+    /// machine. Runtimes then use its interpreters and packages and install nothing. Called after a successful
+    /// [`check`](Self::check) and before any clock starts. May take long, because it may download the image.
+    ///
+    /// # Errors
+    ///
+    /// Why the image cannot be used.
+    fn image(&self, _containment: &Containment) -> Result<Option<Image>, String> {
+        Ok(None)
+    }
+
+    /// Returns how programs with these settings are contained, for reports and saved runs; `None` if they are not. Called
+    /// after a successful [`check`](Self::check). Default: the name and the network of an executor that
+    /// [contains](Self::contains) programs.
+    fn contained(&self, containment: &Containment) -> Option<Contained> {
+        self.contains().then(|| Contained {
+            executor: self.name().to_owned(),
+            network: containment.network,
+            ..Contained::default()
+        })
+    }
+
     /// Returns the command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
     ///
     /// # Errors
     ///
     /// Why the command cannot run in this executor.
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String>;
+}
+
+/// How a program is contained, in reports and saved runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contained {
+    /// Name of the executor.
+    pub executor: String,
+    /// Level of a sandbox: `full` or `partial`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Version of Landlock that restricts the program; `None` if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landlock_abi: Option<u32>,
+    /// Namespaces of its own, e.g. `user`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Whether it may use IPv4 and IPv6.
+    pub network: bool,
+    /// Id of the image of its container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 /// What one program may use.
@@ -41,6 +95,8 @@ pub struct Scope<'a> {
     pub containment: &'a Containment,
     /// What its runtime needs.
     pub visible: &'a Visible,
+    /// What [`Executor::image`] returned for it.
+    pub image: Option<&'a Image>,
 }
 
 /// Files and directories that a program cannot run without, as its runtime found them: its source or the directory of its
@@ -87,18 +143,8 @@ impl Default for Containment {
     }
 }
 
-/// How much is kept from a contained program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Level {
-    /// A file system, processes, network and users of its own.
-    #[default]
-    Full,
-    /// The file system of this machine with restricted access. It can see names, sizes and times of hidden files.
-    Partial,
-}
-
 /// Settings of a container engine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Docker {
     /// Name, digest or id of the image. Required by the executor `docker`.
     pub image: Option<String>,

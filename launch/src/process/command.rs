@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command, time::Duration};
 
-use super::os;
+use super::{Ending, SpawnError, os};
 
 /// A command line with environment, working directory and resource limits.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -19,12 +19,45 @@ pub struct CommandSpec {
     pub cwd: Option<PathBuf>,
     /// Resource limits.
     pub resources: Resources,
+    /// What starts the program in turn, if `program` is not the program itself.
+    pub starter: Option<Starter>,
+    /// Beginning of the names of containers, if the program is a container engine and the arguments start a container: each
+    /// start adds a number, and passes the name on as the second argument `--name=NAME`. A container whose client has to end
+    /// is killed by its name. Default: `None`.
+    pub container: Option<String>,
+}
+
+/// A program that starts another one, and how it reports that it cannot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Starter {
+    /// The program that it starts.
+    pub program: OsString,
+    /// Exit codes after a failure.
+    pub codes: &'static [i32],
+    /// Beginning of its standard error after a failure. The message follows.
+    pub prefix: &'static str,
+}
+
+impl Starter {
+    /// Returns the ending of the program: an exit of the starter that reports a failure means that the program was not
+    /// started. `stderr` is the beginning of standard error.
+    pub(super) fn ending(&self, ending: Ending, stderr: &[u8]) -> Ending {
+        let has_failed = matches!(ending, Ending::Exited(code) if self.codes.contains(&code));
+        match stderr.strip_prefix(self.prefix.as_bytes()).filter(|_| has_failed) {
+            Some(message) => Ending::SpawnFailed(SpawnError {
+                program: self.program.clone(),
+                reason: String::from_utf8_lossy(message).trim().to_owned(),
+                transient: false,
+            }),
+            None => ending,
+        }
+    }
 }
 
 /// Shows the names of variables only: values may be secrets.
 impl fmt::Debug for CommandSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { program, args, env, clear_env, cwd, resources } = self;
+        let Self { program, args, env, clear_env, cwd, resources, starter, container } = self;
         let name = |(name, value): &(OsString, Option<OsString>)| {
             format!("{}{}", if value.is_some() { "" } else { "-" }, name.display())
         };
@@ -35,6 +68,8 @@ impl fmt::Debug for CommandSpec {
             .field("clear_env", clear_env)
             .field("cwd", cwd)
             .field("resources", resources)
+            .field("starter", starter)
+            .field("container", container)
             .finish()
     }
 }

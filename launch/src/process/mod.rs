@@ -1,4 +1,4 @@
-//! Starts and supervises the processes of evaluators. The only other module that starts processes is `runtime::tool`,
+//! Starts and supervises the processes of evaluators. The only other module that starts processes is `tool`,
 //! for compilers, installers and version checks.
 //!
 //! [`run`] supervises a program that reads one document and writes one; [`Session`] keeps a program running and
@@ -10,11 +10,13 @@
 //!   bounded time only.
 //! - Every program leads its own process group, and nothing of the group outlives the call. A process that leaves the
 //!   group (a daemon in its own session) cannot be reached.
+//! - A container outlives the client of its engine, which is the process that is supervised. So it is killed by its name.
 //!
 //! Everything runs on the tokio runtime of the caller, which needs its I/O and time drivers enabled; a current-thread
 //! runtime is enough, and no thread is started.
 
 mod command;
+mod container;
 pub mod forks;
 mod os;
 mod pump;
@@ -22,7 +24,8 @@ mod run;
 mod session;
 mod spawn;
 
-pub use command::{CommandSpec, Limits, Resources};
+pub use command::{CommandSpec, Limits, Resources, Starter};
+pub(crate) use container::Container;
 pub use os::hide_memory;
 pub(crate) use os::kill_group;
 #[cfg(unix)]

@@ -261,6 +261,11 @@ impl StderrSections {
         self.started
     }
 
+    /// What the process printed before its first document, as far as it was not taken.
+    pub(super) fn beginning(&self) -> &[u8] {
+        self.start.head()
+    }
+
     /// Registers a document that is sent.
     pub fn expect(&mut self, document: Number) {
         self.sent = Some(document);

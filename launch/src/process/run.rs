@@ -21,6 +21,13 @@ use super::{
 /// call (a dead network disk); then the runtime reaps it later.
 pub(super) const KILL_GRACE: Duration = Duration::from_secs(1);
 
+/// Time for a container to end. An engine on a busy machine takes seconds for each of the steps of a start, and a container
+/// can be killed only after it was created.
+pub(super) const CONTAINER_GRACE: Duration = Duration::from_secs(60);
+
+/// Time between two attempts to kill a container.
+pub(super) const CONTAINER_RETRY: Duration = Duration::from_millis(500);
+
 /// Time to read what a killed group has left in its pipes.
 pub(super) const DRAIN_AFTER_KILL: Duration = Duration::from_millis(20);
 
@@ -39,7 +46,12 @@ pub async fn run(
         return nothing(start_time, Ending::Cancelled);
     }
     match Started::start(spec).await {
-        Ok(started) => supervise(start_time, started, input, limits, cancellation).await,
+        Ok(started) => {
+            let outcome = supervise(start_time, started, input, limits, cancellation).await;
+            let Some(starter) = &spec.starter else { return outcome };
+            let ending = starter.ending(outcome.ending, outcome.stderr.head());
+            Outcome { ending, ..outcome }
+        }
         Err(error) => nothing(start_time, Ending::SpawnFailed(error)),
     }
 }
@@ -87,10 +99,19 @@ pub(super) async fn supervise(
     Outcome { ending, stdout: pumps.out, stderr: pumps.err, unsent, duration: start_time.elapsed() }
 }
 
-/// Stops a running process: `SIGTERM`, then `SIGKILL`.
+/// Stops a running process: its container, if there is one, then `SIGTERM`, then `SIGKILL`.
 async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
-    started.terminate();
     pumps.stdin = None;
+    let start_time = Instant::now();
+    while let Some(container) = started.container()
+        && start_time.elapsed() < CONTAINER_GRACE
+    {
+        pumps.pump_until(container.kill()).await;
+        if pumps.pump_until(timeout(CONTAINER_RETRY, started.exited())).await.is_ok() {
+            break;
+        }
+    }
+    started.terminate();
     if pumps.pump_until(timeout(limits.term_grace, started.exited())).await.is_err() {
         started.kill();
         // A process that survives this is left to the runtime.

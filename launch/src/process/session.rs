@@ -14,9 +14,9 @@ use tokio::{
 };
 
 use super::{
-    Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError, os,
+    Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError, Starter, os,
     pump::{Lines, Outgoing, StderrSections, drain, feed, read_some},
-    run::{DRAIN_AFTER_KILL, KILL_GRACE},
+    run::{CONTAINER_GRACE, CONTAINER_RETRY, DRAIN_AFTER_KILL, KILL_GRACE},
     spawn::Started,
 };
 use crate::clock;
@@ -51,6 +51,7 @@ pub struct Session {
     stderr: Option<ChildStderr>,
     notes: StderrSections,
     limits: Limits,
+    starter: Option<Starter>,
 }
 
 /// Decides what is sent to a process and processes its answers.
@@ -237,6 +238,7 @@ impl Session {
             stderr: pipes.stderr,
             notes: StderrSections::new(limits, marked),
             limits: limits.clone(),
+            starter: spec.starter.clone(),
         })
     }
 
@@ -368,6 +370,15 @@ impl Session {
         if has_exited {
             return Some(self.exit().await);
         }
+        let start_time = Instant::now();
+        while let Some(container) = self.started.container()
+            && start_time.elapsed() < CONTAINER_GRACE
+        {
+            container.kill().await;
+            if self.exits_within(CONTAINER_RETRY).await {
+                break;
+            }
+        }
         self.started.terminate();
         if !self.exits_within(self.limits.term_grace).await {
             self.started.kill();
@@ -389,6 +400,10 @@ impl Session {
         lines.push(last.head());
         let _ = timeout(limits.eof_grace, note(stderr, notes)).await;
         let ending = self.started.reap();
+        let ending = match &self.starter {
+            Some(starter) => starter.ending(ending, self.notes.beginning()),
+            None => ending,
+        };
         self.collect(ending.clone(), Duration::ZERO).await;
         Exit { ending, leaked_pipe: self.stdout.is_some() }
     }

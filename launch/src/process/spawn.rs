@@ -22,7 +22,12 @@ use tokio::{
     time::sleep,
 };
 
-use super::{CommandSpec, Ending, forks::Forked, os};
+use super::{
+    CommandSpec, Ending,
+    container::{self, Container},
+    forks::Forked,
+    os,
+};
 
 /// Waits between attempts to start a file that is open for writing. A file that was just written may be open in a child
 /// that another thread has forked and that has not called exec yet.
@@ -73,6 +78,26 @@ fn command(spec: &CommandSpec, stdin: Stdio) -> io::Result<Command> {
     Ok(command)
 }
 
+/// Starts a command that nothing waits for, and that may outlive this program.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it ends what this program can no longer wait for, so it is not supervised"
+)]
+pub(super) fn start_detached(spec: &CommandSpec) {
+    let mut command = std::process::Command::new(&spec.program);
+    spec.configure(&mut command);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(unix)]
+    {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        os::reset_signals(&mut command);
+    }
+    // Without a process there is nothing else that could be done here.
+    if let Ok(mut child) = command.spawn() {
+        thread::spawn(move || child.wait());
+    }
+}
+
 fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
     let missing_cwd = spec.cwd.as_deref().filter(|cwd| !cwd.is_dir());
     let reason = match (error.kind(), missing_cwd) {
@@ -115,6 +140,7 @@ static ALL: ProcessRegistry = ProcessRegistry::new();
 /// Takes at most half a second, and usually no time. Kills nothing where there are no process groups.
 pub fn kill_all() {
     ALL.kill_all();
+    container::remove_all();
 }
 
 /// Starts a process by `start`, and registers it by the `id` of its leader until the returned guard is dropped. The
@@ -207,6 +233,8 @@ impl ProcessRegistry {
 #[derive(Debug)]
 pub(super) struct Started {
     origin: Origin,
+    /// The container behind it, until it is reaped.
+    container: Option<Container>,
 }
 
 /// The parent of the process, which notices its exit and reaps it.
@@ -243,21 +271,26 @@ impl Started {
         stdin: Stdio,
     ) -> Result<(Self, Pipes), SpawnError> {
         let watch = os::ExitWatch::new().map_err(|error| explain(spec, &error))?;
-        let spawned = spawn(spec, stdin).await;
-        let (mut child, listed) = spawned.map_err(|error| explain(spec, &error))?;
+        let (named, mut container) = Container::name(spec).unzip();
+        let spawned = spawn(named.as_ref().unwrap_or(spec), stdin).await;
+        let (mut child, listed) = spawned.map_err(|error| {
+            container.iter_mut().for_each(Container::set_gone);
+            explain(spec, &error)
+        })?;
         let pipes = Pipes {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
         };
         let group = os::Group::of(&child);
-        Ok((Self { origin: Origin::Spawned { child, group, watch, listed: Some(listed) } }, pipes))
+        let origin = Origin::Spawned { child, group, watch, listed: Some(listed) };
+        Ok((Self { origin, container }, pipes))
     }
 
     /// Wraps a process that a fork server has forked.
     #[cfg_attr(not(unix), expect(dead_code, reason = "servers need Unix sockets"))]
     pub(super) fn forked(forked: Forked) -> Self {
-        Self { origin: Origin::Forked(forked) }
+        Self { origin: Origin::Forked(forked), container: None }
     }
 
     /// Returns when the process is dead. Cancel safe.
@@ -269,6 +302,11 @@ impl Started {
             Origin::Spawned { group: None, .. } => {}
             Origin::Forked(forked) => forked.exited().await,
         }
+    }
+
+    /// The container behind the process, which has to be killed before it.
+    pub(super) fn container(&self) -> Option<&Container> {
+        self.container.as_ref()
     }
 
     /// Sends `SIGTERM` to the group.
@@ -302,10 +340,14 @@ impl Started {
             }
             Origin::Forked(forked) => return forked.reap(),
         };
-        match collected {
+        let ending = match collected {
             Ok(Some(status)) => os::ending(status),
             Ok(None) => Ending::Lost { reason: NOT_ENDED.to_owned() },
             Err(error) => Ending::Lost { reason: format!("its status could not be had: {error}") },
+        };
+        match self.container.take() {
+            Some(mut container) => container.ending(ending),
+            None => ending,
         }
     }
 }

@@ -95,7 +95,7 @@ impl Environment {
     }
 
     /// The variables for which `keeps` returns true, given name and value.
-    pub(super) fn retaining(&self, keeps: impl Fn(&OsStr, &OsStr) -> bool) -> Self {
+    pub(crate) fn retaining(&self, keeps: impl Fn(&OsStr, &OsStr) -> bool) -> Self {
         let kept = self.vars.iter().filter(|(name, value)| keeps(name, value));
         Self { vars: kept.cloned().collect() }
     }

@@ -16,7 +16,8 @@ pub mod secrets;
 mod syntax;
 #[doc(hidden)]
 pub mod testing;
-mod tool;
+
+use crate::tool;
 
 pub use cargo::Cargo;
 pub use environment::{Environment, EnvironmentFilter, Inherit};

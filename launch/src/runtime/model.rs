@@ -12,7 +12,7 @@ use std::{
 
 use super::{EnvironmentFilter, Syntax, own_tests::OwnTests, paths};
 use crate::{
-    executor::{Containment, Visible},
+    executor::{Containment, Image, Visible},
     process::{Cancellation, CommandSpec, forks::ServerCommand},
 };
 
@@ -126,12 +126,21 @@ pub struct Entrypoint {
     pub fetched: bool,
     /// Settings of its executor, if that contains programs. Everything that its preparation runs is then contained, too.
     pub contained: Option<Arc<Containment>>,
+    /// The image in whose file system it runs, if it does not run in that of this machine.
+    pub image: Option<Image>,
+}
+
+impl Entrypoint {
+    /// Returns true if it gets only the variables that [any program may see](super::Environment::confined).
+    pub(super) fn is_confined(&self) -> bool {
+        self.fetched || self.contained.is_some()
+    }
 }
 
 impl From<PathBuf> for Entrypoint {
     /// An evaluator of the user, which is not contained.
     fn from(path: PathBuf) -> Self {
-        Self { path, fetched: false, contained: None }
+        Self { path, fetched: false, contained: None, image: None }
     }
 }
 
@@ -203,6 +212,14 @@ impl Reuse {
         format!("a new process for every evaluation ({reason})")
     }
 
+    /// Message about evaluations that each start a container.
+    #[must_use]
+    pub fn one_container_each() -> Self {
+        let reason = "a new container for every evaluation, which takes about a second; a program with `--stream` keeps its \
+                      container";
+        Self::Unavailable { reason: reason.to_owned() }
+    }
+
     /// Message about evaluations that do not share compiled code.
     #[must_use]
     pub fn not_cached(reason: &str) -> String {
@@ -235,6 +252,12 @@ impl Launch {
     #[must_use]
     pub fn new(one_shot: CommandSpec) -> Self {
         Self { one_shot, worker: None, reuse: Reuse::None, visible: Visible::default() }
+    }
+
+    /// A script that a program of an image runs. It sees `directory`.
+    pub(super) fn in_image(program: CommandSpec, source: &Path, directory: &Path) -> Self {
+        let launch = Self::new(program.arg(source)).with_reuse(Reuse::one_container_each());
+        launch.with_visible([directory.to_owned()])
     }
 
     /// Sets what both commands need to read.

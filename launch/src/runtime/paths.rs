@@ -28,6 +28,25 @@ pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     }
 }
 
+/// Returns the directory of a source, which a program may read in a sandbox; the source itself if the directory contains
+/// everything of the user: their home directory or a cache.
+pub(super) fn around(source: &Path, environment: &Environment) -> PathBuf {
+    let directory = if source.is_dir() { Some(source) } else { source.parent() };
+    directory.filter(|it| is_narrow(it, environment)).unwrap_or(source).to_owned()
+}
+
+/// Returns true if neither the home directory nor a cache is below this directory.
+pub(super) fn is_narrow(directory: &Path, environment: &Environment) -> bool {
+    let private = ["HOME", "XDG_CACHE_HOME", "EVALUATOR_CACHE_DIR"];
+    let mut private = private.iter().filter_map(|name| environment.get(name));
+    directory.parent().is_some()
+        && !private.any(|path| {
+            let path = Path::new(path);
+            let real = path.canonicalize();
+            path.starts_with(directory) || real.is_ok_and(|real| real.starts_with(directory))
+        })
+}
+
 /// The error for a path that does not exist.
 pub(super) fn not_found(path: &Path) -> PrepareError {
     PrepareError::NotFound { path: absolute(path) }
@@ -142,13 +161,17 @@ impl Runtime for Executable {
     ) -> Vec<Result<Launch, PrepareError>> {
         entrypoints
             .iter()
-            .map(|Entrypoint { path: source, .. }| {
+            .map(|Entrypoint { path: source, image, .. }| {
                 // Links are kept: a program may look at the name it was started by.
                 let program = absolute(source);
                 if !program.exists() {
                     return Err(not_found(source));
                 }
-                let launch = Launch::new(CommandSpec::new(&program));
+                let visible = match image {
+                    Some(_) => program.parent().map(Path::to_owned).into_iter().collect(),
+                    None => visible(&program),
+                };
+                let launch = Launch::new(CommandSpec::new(&program)).with_visible(visible);
                 // Only the evaluator knows whether it can stream (`--describe`), so both forms are offered. Not for scripts:
                 // those written with an SDK are run by the runtime of their language, and a question to any other would run
                 // it.
@@ -174,6 +197,25 @@ impl Runtime for Executable {
         };
         Inputs { programs: [interpreter].into(), ..imports::of_script(program) }
     }
+}
+
+/// What an executable file reads in a sandbox: its directory, and that of its interpreter's installation.
+fn visible(program: &Path) -> Vec<PathBuf> {
+    let environment = Environment::inherited();
+    let mut visible = vec![around(program, &environment)];
+    // A link is shown with its target.
+    let real = program.canonicalize().ok();
+    visible.extend(real.filter(|real| real != program).map(|real| around(&real, &environment)));
+    let interpreter = environment::interpreter(program, &environment);
+    for file in interpreter.into_iter().filter(|file| file.is_file()) {
+        let installed = file.canonicalize().ok();
+        // PREFIX/bin/NAME, with its libraries in PREFIX.
+        let prefix = installed.as_deref().and_then(|real| real.parent()?.parent());
+        let prefix = prefix.filter(|prefix| is_narrow(prefix, &environment)).map(Path::to_owned);
+        visible.extend(prefix);
+        visible.push(file);
+    }
+    visible
 }
 
 #[cfg(test)]

@@ -41,6 +41,10 @@ impl Judge for Hallucinations {
         "hallucinations_v1"
     }
 
+    fn can_swap(&self) -> bool {
+        false
+    }
+
     fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
         case.golden_turns()?;
         let mut planned = Vec::new();

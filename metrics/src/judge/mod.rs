@@ -80,6 +80,12 @@ pub trait Judge: Send + Sync + fmt::Debug {
         &[TurnPart::User, TurnPart::Answer]
     }
 
+    /// Returns true if the judge compares material that can be shown in two orders, so that [`Criterion::swap`] has an effect;
+    /// true by default.
+    fn can_swap(&self) -> bool {
+        true
+    }
+
     /// Returns the questions about a conversation, in order.
     ///
     /// # Errors

@@ -74,6 +74,10 @@ impl Judge for UserSimulator {
         USER
     }
 
+    fn can_swap(&self) -> bool {
+        false
+    }
+
     fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
         let scenario = scenario(case)?;
         case.check_samples()?;

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
-    io::{self, Write},
+    io::{self, BufRead, BufReader, Read as _, Write},
     path::{Path, PathBuf},
 };
 
@@ -23,7 +23,12 @@ pub struct Found {
     pub records: BTreeMap<RecordId, Record>,
     /// Records that contradicted others and were left out.
     pub warnings: Vec<String>,
+    /// Lines with a record.
+    lines: usize,
 }
+
+/// Longest line in bytes, many times the longest request that a model can read.
+const LONGEST: u64 = 64 << 20;
 
 /// What [`tidy`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,8 +52,8 @@ fn failed(path: &Path, reason: impl std::fmt::Display) -> ModelError {
 ///
 /// The file cannot be read, does not exist (unless it may be missing), or has a line that is not a record.
 pub fn read(path: &Path, may_be_missing: bool) -> Result<Found, ModelError> {
-    match fs::read_to_string(path) {
-        Ok(text) => parse(path, &text),
+    match File::open(path) {
+        Ok(file) => parse(path, BufReader::new(file)),
         Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => {
             Ok(Found::default())
         }
@@ -56,27 +61,41 @@ pub fn read(path: &Path, may_be_missing: bool) -> Result<Found, ModelError> {
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Found, ModelError> {
+/// Reads records line by line.
+fn parse(path: &Path, mut file: impl BufRead) -> Result<Found, ModelError> {
     let mut found = Found::default();
-    for (number, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
+    let mut line = Vec::new();
+    for number in 1_usize.. {
+        line.clear();
+        let bad = |reason: String| failed(path, format!("line {number}: {reason}"));
+        let read = file.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+        match read.map_err(|error| bad(error.to_string()))? {
+            0 => break,
+            length if length as u64 == LONGEST => {
+                return Err(bad(format!("is longer than {LONGEST} bytes")));
+            }
+            _ => {}
+        }
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let bad = |reason: String| failed(path, format!("line {}: {reason}", number + 1));
-        let record: Record = serde_json::from_str(line)
+        let record: Record = serde_json::from_slice(&line)
             .map_err(|error| bad(format!("is not a record ({error}); restore or delete it")))?;
         if record.v != VERSION {
             return Err(bad(format!("has version {}, known is {VERSION}", record.v)));
         }
+        found.lines = found.lines.saturating_add(1);
         insert(&mut found, record);
     }
     Ok(found)
 }
 
 /// Adds a record. Of two records with different replies the one with the smaller digest stays.
-fn insert(found: &mut Found, record: Record) {
+fn insert(found: &mut Found, mut record: Record) {
     let id = (record.key.clone(), record.sample);
-    if let Some(other) = found.records.get(&id) {
+    if let Some(other) = found.records.get_mut(&id) {
+        other.dropped.append(&mut record.dropped);
+        record.dropped.clone_from(&other.dropped);
         if other.reply == record.reply {
             return;
         }
@@ -207,9 +226,7 @@ fn exclusive(path: &Path) -> Result<File, ModelError> {
 /// The file cannot be read or written.
 pub fn tidy(path: &Path, used: Option<&BTreeSet<RecordId>>) -> Result<Tidied, ModelError> {
     let _lock = exclusive(path)?;
-    let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
-    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
-    let mut records = parse(path, &text)?.records;
+    let Found { mut records, lines, .. } = read(path, false)?;
     let unique = records.len();
     if let Some(used) = used {
         records.retain(|id, _| used.contains(id));
@@ -220,4 +237,21 @@ pub fn tidy(path: &Path, used: Option<&BTreeSet<RecordId>>) -> Result<Tidied, Mo
         repeated: lines.saturating_sub(unique),
         unused: unique.saturating_sub(records.len()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_limited_and_read_one_by_one() {
+        let error = |file: &mut dyn BufRead| parse(Path::new("c.jsonl"), file).unwrap_err().message;
+        let endless = error(&mut BufReader::new(io::repeat(b' ')));
+        assert_eq!(endless, format!("cassette c.jsonl: line 1: is longer than {LONGEST} bytes"));
+        let broken = error(&mut &b"\n\xff\n"[..]);
+        assert!(broken.contains("line 2: is not a record"), "{broken}");
+        // What follows the first broken line is not read.
+        let endless = error(&mut BufReader::new(b"{}\n".chain(io::repeat(b' '))));
+        assert!(endless.contains("line 1: is not a record"), "{endless}");
+    }
 }

@@ -5,7 +5,7 @@ mod nearest;
 mod record;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::{Condvar, Mutex, PoisonError},
     time::Duration,
@@ -16,7 +16,9 @@ pub use record::{Record, StoredMessage, StoredReply};
 
 pub(crate) use record::Identity;
 
-use crate::{Cancel, ErrorKind, ModelError, Redactor, Reply, clock::lock};
+use crate::{
+    Call, Cancel, ErrorKind, ModelError, Redactor, Reply, clock::lock, parameters::Parameters,
+};
 
 /// Interval in which a call that waits for the reply of an equal call looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(100);
@@ -78,6 +80,10 @@ struct State {
     asking: BTreeSet<RecordId>,
     /// Records of the file when it was opened, whose replacements must not be appended.
     before: BTreeSet<RecordId>,
+    /// Records that note further dropped parameters since the cassette was opened.
+    noted: BTreeSet<RecordId>,
+    /// Dropped parameters of all records that may be replayed, by the key of the request that had them.
+    dropped: HashMap<String, Vec<String>>,
     warnings: Vec<String>,
 }
 
@@ -115,6 +121,10 @@ impl Cassette {
             let found = read(path, mode != Mode::Replay)?;
             (state.records, state.warnings) = (found.records, found.warnings);
             state.before = state.records.keys().cloned().collect();
+        }
+        if mode != Mode::Record {
+            let dropped = state.records.values().flat_map(|record| record.dropped.clone());
+            state.dropped = dropped.collect();
         }
         Ok(Self {
             path: path.to_owned(),
@@ -158,14 +168,14 @@ impl Cassette {
     /// The file cannot be written.
     pub fn save(&self) -> Result<(), ModelError> {
         let mut state = lock(&self.state);
-        if state.fresh.is_empty() {
-            return Ok(());
-        }
         let mut fresh = BTreeMap::new();
-        for id in &state.fresh {
+        for id in state.fresh.union(&state.noted) {
             if let Some(record) = state.records.get(id) {
                 fresh.insert(id.clone(), record.clone());
             }
+        }
+        if fresh.is_empty() {
+            return Ok(());
         }
         let mut warnings = file::add(&self.path, fresh, &self.redactor)?;
         state.warnings.append(&mut warnings);
@@ -203,6 +213,22 @@ impl Cassette {
         }
     }
 
+    /// Returns the names of the parameters without which the request is recorded; `None` if it is not known that the server
+    /// refuses any.
+    pub(crate) fn dropped_params(
+        &self,
+        call: &Call<'_>,
+        params: &Parameters,
+    ) -> Option<Vec<String>> {
+        let state = lock(&self.state);
+        if state.dropped.is_empty() {
+            return None;
+        }
+        let (provider, model) = (call.endpoint.provider(), call.endpoint.model());
+        let key = record::key(provider, model, params.asked(), call.request);
+        state.dropped.get(&key).cloned()
+    }
+
     /// Returns the recorded reply to a request; `None` if it has to be asked for.
     ///
     /// # Errors
@@ -229,6 +255,7 @@ impl Cassette {
         {
             let reply = record.reply.to_reply();
             state.used.insert(id.clone());
+            state.note_dropped(id, identity, self.mode);
             return Ok(Some(Recorded { reply, is_fresh }));
         }
         if self.mode == Mode::Replay || identity.provider == "replay" {
@@ -239,6 +266,19 @@ impl Cassette {
 }
 
 impl State {
+    /// Notes at a record that the request had more parameters, so that a replay of that request finds the record.
+    fn note_dropped(&mut self, id: &RecordId, identity: &Identity<'_>, mode: Mode) {
+        let (Some(key), Some(record)) = (identity.asked_key(), self.records.get_mut(id)) else {
+            return;
+        };
+        let names = identity.params.dropped().to_vec();
+        let earlier = record.dropped.insert(key.clone(), names.clone());
+        if earlier.as_ref() != Some(&names) && mode != Mode::Replay {
+            self.noted.insert(id.clone());
+        }
+        self.dropped.insert(key, names);
+    }
+
     /// Returns key and sample of a request. The provider `replay` takes the record of any model with the same messages.
     fn id(&self, identity: &Identity<'_>) -> RecordId {
         let id = (identity.key.clone(), identity.request.sample);
@@ -258,8 +298,16 @@ impl Recording<'_> {
     /// another reply to the same request: [`Cassette::save`] replaces that one.
     pub(crate) fn store(self, identity: &Identity<'_>, reply: &Reply) {
         let Cassette { path, redactor, stores_text, .. } = self.cassette;
-        let record = Record::new(identity, reply, *stores_text);
+        let mut record = Record::new(identity, reply, *stores_text);
         let mut state = lock(&self.cassette.state);
+        // Other calls may have left out parameters to make the same request.
+        if let Some(earlier) = state.records.get(&self.id) {
+            record.dropped.clone_from(&earlier.dropped);
+        }
+        if let Some(key) = identity.asked_key() {
+            record.dropped.insert(key, identity.params.dropped().to_vec());
+        }
+        state.dropped.extend(record.dropped.clone());
         if !state.before.contains(&self.id) {
             // If that fails, saving the file at the end of the run fails as well, and says so.
             let _ = file::append(path, &record, redactor);

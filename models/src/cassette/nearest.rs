@@ -75,17 +75,18 @@ fn differences(record: &Record, identity: &Identity<'_>) -> (Vec<String>, usize)
         }
     }
     for (name, old) in &record.params {
-        match identity.params.get(name) {
+        match identity.params.sent().get(name) {
             Some(new) if new == old => {}
             Some(new) => found.push(format!("params.{name} {old} -> {new}")),
             None => found.push(format!("params.{name} {old} -> absent")),
         }
     }
-    let added = identity.params.iter().filter(|(name, _)| !record.params.contains_key(*name));
+    let added =
+        identity.params.sent().iter().filter(|(name, _)| !record.params.contains_key(*name));
     found.extend(added.map(|(name, new)| format!("params.{name} absent -> {new}")));
     let (old, new) = (&record.messages, &identity.request.messages);
     let mut common = 0_usize;
-    for (index, (old, new)) in old.iter().zip(new).enumerate() {
+    for (index, (old, new)) in old.iter().zip(new.iter()).enumerate() {
         match difference(old, new) {
             Ok(bytes) => common = common.saturating_add(bytes),
             Err((bytes, text)) => {

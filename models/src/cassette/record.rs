@@ -1,10 +1,13 @@
 //! Records: requests and replies as they are stored, and the key of a request.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
     Finish, Message, Reply, Request, Role, Usage,
+    parameters::Parameters,
     request::{canonical_sha, sha},
 };
 
@@ -16,19 +19,18 @@ pub(super) const VERSION: u32 = 1;
 pub(crate) struct Identity<'a> {
     pub(crate) provider: &'a str,
     pub(crate) model: &'a str,
-    pub(crate) params: &'a Map<String, Value>,
+    pub(crate) params: &'a Parameters,
     pub(crate) request: &'a Request,
     pub(crate) key: String,
 }
 
-/// What the key is the digest of.
+/// What the key is the digest of, besides the messages.
 #[derive(Serialize)]
 struct Keyed<'a> {
-    v: u32,
-    provider: &'a str,
     model: &'a str,
     params: &'a Map<String, Value>,
-    messages: &'a [Message],
+    provider: &'a str,
+    v: u32,
 }
 
 impl<'a> Identity<'a> {
@@ -36,18 +38,33 @@ impl<'a> Identity<'a> {
     pub(crate) fn new(
         provider: &'a str,
         model: &'a str,
-        params: &'a Map<String, Value>,
+        params: &'a Parameters,
         request: &'a Request,
     ) -> Self {
-        let messages = &*request.messages;
-        let key = canonical_sha(&Keyed { v: VERSION, provider, model, params, messages });
+        let key = key(provider, model, params.sent(), request);
         Self { provider, model, params, request, key }
+    }
+
+    /// Returns the key of the request with all parameters, if some were dropped.
+    pub(super) fn asked_key(&self) -> Option<String> {
+        let asked = || key(self.provider, self.model, self.params.asked(), self.request);
+        (!self.params.dropped().is_empty()).then(asked)
     }
 
     /// Digest of the messages alone. It is not needed to replay the reply of a known model.
     pub(crate) fn prompt_sha(&self) -> String {
         canonical_sha(&self.request.messages)
     }
+}
+
+/// Returns the key of a request with these parameters.
+pub(super) fn key(
+    provider: &str,
+    model: &str,
+    params: &Map<String, Value>,
+    request: &Request,
+) -> String {
+    request.messages.sha_with(&Keyed { model, params, provider, v: VERSION })
 }
 
 /// One line of a cassette.
@@ -66,6 +83,9 @@ pub struct Record {
     pub model: String,
     /// Parameters as they were sent.
     pub params: Map<String, Value>,
+    /// Names of parameters that were dropped because the server refused them, by the key of the request that had them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, Vec<String>>,
     /// Metric that asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -139,7 +159,8 @@ impl Record {
             sample: identity.request.sample,
             provider: identity.provider.to_owned(),
             model: identity.model.to_owned(),
-            params: identity.params.clone(),
+            params: identity.params.sent().clone(),
+            dropped: BTreeMap::new(),
             metric: identity.request.metric.clone(),
             prompt_sha: identity.prompt_sha(),
             messages: identity.request.messages.iter().map(stored).collect(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::http::{excerpt, page};
-use crate::{ErrorKind, ModelError, Redactor, Secret};
+use crate::{ErrorKind, ModelError, Redactor, Secret, parameters::Refusal};
 
 /// An answer that is not a reply.
 #[derive(Debug)]
@@ -94,6 +94,10 @@ pub(super) fn classify(
     let mut result = ModelError::new(kind, message);
     result.status = Some(status);
     result.retry_after = retry_after;
+    if kind == ErrorKind::InvalidRequest {
+        result.refusal =
+            Refusal::read(error.get("param").and_then(Value::as_str), &redactor.redact(&raw));
+    }
     // A limit per day does not pass by waiting, and neither does a limit of zero.
     let quotas = String::from_utf8_lossy(answered.body);
     result.is_final =
@@ -145,7 +149,9 @@ fn hint(error: &Value, words: &[String]) -> String {
         Some("max_completion_tokens") if is_refused => {
             "; set `params.max_tokens_key: max_tokens`".to_owned()
         }
-        Some(name) if is_refused => format!("; remove `params.{}`", excerpt(name)),
+        Some(name) if is_refused => {
+            format!("; remove `params.{}`, or set `drop_params: true`", excerpt(name))
+        }
         _ => String::new(),
     }
 }

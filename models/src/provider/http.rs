@@ -7,11 +7,13 @@ use ureq::{
     Agent, AsSendBody, Body,
     http::{Method, Uri},
     tls::{PemItem, RootCerts, TlsConfig},
+    unversioned::transport::DefaultConnector,
 };
 
 use super::{
     classify::{Answered, classify},
     registry::Settings,
+    resolve::CachingResolver,
 };
 use crate::{ErrorKind, ModelError, Redactor, Secret, request::sha};
 
@@ -20,6 +22,8 @@ const CERTIFICATES: &str = "SSL_CERT_FILE";
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Connections that are kept open for later calls.
 const MOST_IDLE: usize = 1000;
+/// Bytes of each of the two buffers of a connection. Headers of answers fit in it.
+const BUFFER: usize = 32 << 10;
 /// Largest answer.
 const MOST: u64 = 16 << 20;
 /// Characters of a server's text in an error.
@@ -31,6 +35,8 @@ pub struct Server {
     agent: Agent,
     base: String,
     key: Option<Secret>,
+    /// Identifies the base URL and the key without showing the key.
+    identity: String,
     /// Header of the key, and what precedes the key in it.
     header: (&'static str, &'static str),
     redactor: Redactor,
@@ -53,6 +59,8 @@ impl Server {
             // The queue limits connections. More idle ones than these are closed, and each call then opens its own.
             .max_idle_connections(MOST_IDLE)
             .max_idle_connections_per_host(MOST_IDLE)
+            .input_buffer_size(BUFFER)
+            .output_buffer_size(BUFFER)
             .user_agent(concat!("evaluator/", env!("CARGO_PKG_VERSION")));
         if is_local {
             config = config.proxy(None);
@@ -62,13 +70,16 @@ impl Server {
         }
         let redactor = settings.redactor.with(key.clone());
         let base = base.trim_end_matches('/').to_owned();
-        Ok(Self { agent: config.build().into(), base, key, header, redactor })
+        let digest = key.as_ref().map(|key| sha(key.expose().as_bytes()));
+        let identity = format!("{base} {}", digest.unwrap_or_default());
+        let connector = DefaultConnector::default();
+        let agent = Agent::with_parts(config.build(), connector, CachingResolver::default());
+        Ok(Self { agent, base, key, identity, header, redactor })
     }
 
     /// Identifies the server and the key without showing the key.
     pub(super) fn queue(&self, provider: &str) -> String {
-        let key = self.key.as_ref().map(|key| sha(key.expose().as_bytes()));
-        format!("{provider} {} {}", self.base, key.unwrap_or_default())
+        format!("{provider} {}", self.identity)
     }
 
     /// Returns the base URL.

@@ -10,6 +10,7 @@ mod http;
 mod openai;
 mod registry;
 mod replay;
+mod resolve;
 
 pub use command::{CommandError, CommandRunner};
 pub use fake::{Fake, FakeReply};

@@ -8,8 +8,8 @@ use std::{
 };
 
 use evaluator_models::{
-    Broker, Call, Cassette, Endpoint, ErrorKind, Fake, Limits, Mode, ModelError, Providers,
-    Redactor, Reply, Request, Secret, Settings, tidy,
+    Broker, Call, Cassette, Endpoint, ErrorKind, Fake, Limits, Message, Mode, ModelError,
+    Providers, Redactor, Reply, Request, Secret, Settings, tidy,
 };
 
 use crate::server::request;
@@ -25,6 +25,13 @@ fn echo(mark: &'static str) -> Fake {
         let text = format!("{mark} {}", request.sample);
         Ok(Reply { text, ..Reply::default() })
     })
+}
+
+/// The request of the tests with another text of the user.
+fn saying(text: &str) -> Request {
+    let request = request();
+    let messages = vec![request.messages[0].clone(), Message::user(text)];
+    Request { messages: messages.into(), ..request }
 }
 
 fn silent() -> Fake {
@@ -67,7 +74,7 @@ fn a_miss_shows_the_text_that_changed_and_not_the_delimiter_that_depends_on_it()
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("c.jsonl");
     let ask = |broker: &Broker, text: &str| {
-        let request = Request::new(vec![evaluator_models::Message::user(text)]);
+        let request = Request::new(vec![Message::user(text)]);
         broker.ask(&Call::new(&echo("a"), &request))
     };
     let fenced = |mark: &str, text: &str| format!("<<<{mark}\n{text}\n{mark}>>>");
@@ -132,12 +139,11 @@ fn a_miss_shows_the_nearest_record() {
     };
     for (change, text) in [
         (
-            (|request| request.messages[1].content = "Is it Paris?\nAnswer: Pariz".to_owned())
-                as fn(&mut Request),
+            (|request| *request = saying("Is it Paris?\nAnswer: Pariz")) as fn(&mut Request),
             r#"messages[1] differs at 2:13 ("Answer: Paris" -> "Answer: Pariz")"#,
         ),
         (|request| request.params.temperature = Some(0.5), "params.temperature absent -> 0.5"),
-        (|request| drop(request.messages.pop()), "2 messages -> 1"),
+        (|request| request.messages = request.messages[..1].to_vec().into(), "2 messages -> 1"),
         (|request| request.sample = 7, "the same request with 2 recorded samples"),
     ] {
         let message = ask(change);
@@ -192,8 +198,7 @@ fn secrets_are_removed_and_the_record_still_fits() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("c.jsonl");
     let redactor = || Redactor::new([Secret::new("DB", "decoy\"password")]);
-    let mut request = request();
-    request.messages[1].content = "the password is decoy\"password".to_owned();
+    let request = saying("the password is decoy\"password");
     let model = Fake::in_order(["you said decoy\"password"]);
     let cassette = Cassette::open(&path, Mode::Auto, redactor()).unwrap();
     let broker = Broker::new(Limits::default()).with_cassette(cassette);
@@ -256,8 +261,7 @@ fn a_broken_line_is_an_error_with_its_number() {
 /// Recordings of users must stay valid: the key is the one that another implementation of RFC 8785 computes.
 #[test]
 fn the_key_is_stable() {
-    let mut request = request();
-    request.messages[1].content = "Is it Paris?\nAnswer: Paris \u{e9}\u{2028}".to_owned();
+    let mut request = saying("Is it Paris?\nAnswer: Paris \u{e9}\u{2028}");
     request.params.temperature = Some(0.5);
     request.params.max_output_tokens = Some(10);
     let directory = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@
 
 mod cassettes;
 mod damaged;
+mod drop_params;
 mod exchanges;
 mod failures;
 mod limits;

@@ -12,10 +12,11 @@
 //! | `worker` | processor time of one evaluation, when there is always a next one |
 //! | `growth` | more and more conversations |
 //! | `judges` | answers that a model judges, which takes 50 ms for each, and judgements from a cassette |
+//! | `containment` | starts, evaluations and runs in a sandbox, beside those without and those of other tools |
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
-//! in which all files are left. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
+//! in which all files are left, `BENCH_IMAGE` an image of a container engine that runs. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
 #![expect(
@@ -26,6 +27,7 @@
 )]
 
 mod bench;
+mod containment;
 mod growth;
 mod judges;
 mod one;
@@ -43,19 +45,21 @@ use table::Table;
 /// A part of the table: its name, and the function that measures it and adds its rows.
 type Part = (&'static str, fn(&Bench, &mut Table));
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("one", one::measure),
     ("python", python::measure),
     ("rust", rust::measure),
     ("worker", saturation::measure),
     ("growth", growth::measure),
     ("judges", judges::measure),
+    ("containment", containment::measure),
 ];
 
 /// Argument that leaves out the programs to compare with, which would be installed.
 const OURS: &str = "--ours";
 
 fn main() {
+    evaluator_sandbox::run_if_helper();
     if measure::is_measuring() || !is_wanted() {
         return;
     }

@@ -40,7 +40,12 @@ impl Usage {
     }
 
     /// The median of each number by itself.
-    fn median(usages: &[Self]) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    #[must_use]
+    pub fn median(usages: &[Self]) -> Self {
         let median = |number: fn(&Self) -> f64| {
             let mut numbers: Vec<f64> = usages.iter().map(number).collect();
             numbers.sort_by(f64::total_cmp);

@@ -44,7 +44,8 @@ fn read_by(source: &str) -> BTreeSet<String> {
 #[test]
 fn the_page_lists_the_attributes_that_are_read() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("../docs/trace-attributes.md")).expect("the page");
+    let page =
+        fs::read_to_string(root.join("../docs/reference/trace-attributes.md")).expect("the page");
     let listed = listed(&page);
     let files = ["src/conversation", "src/trace"].map(|directory| sources(&root.join(directory)));
     let read: BTreeSet<String> = files
@@ -54,7 +55,10 @@ fn the_page_lists_the_attributes_that_are_read() {
         .collect();
     assert!(read.len() > 50, "{read:?}");
     let missing: Vec<_> = read.difference(&listed).collect();
-    assert!(missing.is_empty(), "docs/trace-attributes.md does not list {missing:?}");
+    assert!(missing.is_empty(), "docs/reference/trace-attributes.md does not list {missing:?}");
     let unread: Vec<_> = listed.difference(&read).collect();
-    assert!(unread.is_empty(), "docs/trace-attributes.md lists {unread:?}, which nothing reads");
+    assert!(
+        unread.is_empty(),
+        "docs/reference/trace-attributes.md lists {unread:?}, which nothing reads"
+    );
 }

@@ -1,4 +1,4 @@
-//! The page of supported frameworks, `docs/frameworks.md`, which only this test writes.
+//! The page of supported frameworks, `docs/reference/frameworks.md`, which only this test writes.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -25,7 +25,7 @@ const HEAD: &str = "\
 
 Real releases of these frameworks and instrumentations wrote traces while a scripted model answered. What evaluators see
 of each trace is compared with what happened. The recordings are in
-[`tests/producers`](../tests/producers/README.md), with the scripts that record new releases. `evaluator inspect TRACE`
+[`tests/producers`](../../tests/producers/README.md), with the scripts that record new releases. `evaluator inspect TRACE`
 shows what is read from a trace of yours; [the attributes](trace-attributes.md) have a page of their own.
 
 ## What is recorded
@@ -91,12 +91,12 @@ pub(super) fn complaint(results: &Results, directory: &Path) -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let table = read(&directory.join("../content.json"));
     let text = text(results, &table, &Agentevals::load(directory));
-    let page = root.join("docs/frameworks.md");
+    let page = root.join("docs/reference/frameworks.md");
     if env::var_os("PRODUCERS").is_some_and(|it| it == "overwrite") {
         fs::write(&page, &text).unwrap();
     }
     let there = fs::read_to_string(&page).unwrap_or_default();
-    let complaint = "docs/frameworks.md is outdated; PRODUCERS=overwrite writes it again";
+    let complaint = "docs/reference/frameworks.md is outdated; PRODUCERS=overwrite writes it again";
     (there != text).then(|| complaint.to_owned())
 }
 

@@ -9,7 +9,10 @@ use self::{prompt::Prompt, scheme::Verdict};
 use super::{JudgeSettings, evaluator::read_judge, read::Reader};
 use crate::{
     json::Object,
-    metric::judge::llm_judge::{LlmJudge, Scope},
+    metric::judge::{
+        Judge as _,
+        llm_judge::{LlmJudge, Scope},
+    },
 };
 
 /// Values of `scope`.

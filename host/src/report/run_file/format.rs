@@ -1,4 +1,4 @@
-//! Version 1 of the run file: its lines, their checksums, and the records on them. See `docs/run-file.md`.
+//! Version 1 of the run file: its lines, their checksums, and the records on them. See `docs/reference/run-file.md`.
 
 use std::{collections::BTreeMap, io, sync::Arc};
 

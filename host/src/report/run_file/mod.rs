@@ -1,7 +1,7 @@
 //! The run file: everything that a run measured, on lines of JSON, so that it can be resumed and reported.
 //!
 //! Every run writes one: to memory and a temporary file, or to a [`RunFile`]. Every report is rendered from it. The format
-//! is described in `docs/run-file.md`.
+//! is described in `docs/reference/run-file.md`.
 //!
 //! | file | contents |
 //! |---|---|

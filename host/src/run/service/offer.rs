@@ -312,6 +312,7 @@ fn choosing(program: &Program, name: &str) -> Program {
         return program;
     }
     program.one_shot.args.extend(choice.clone());
+    program.forked.command.args.extend(choice.clone());
     if let Some(worker) = &mut program.worker {
         worker.args.extend(choice);
     }

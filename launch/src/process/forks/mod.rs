@@ -17,11 +17,15 @@
 //!
 //! | sender | line | meaning |
 //! |---|---|---|
-//! | server | `started PID` | the process leads a group, and waits |
+//! | fork | `started PID` | the process leads a group, and waits |
 //! | host | the byte `g` | the process continues |
 //! | server | `refused REASON` | there is no process |
 //! | server | `exited CODE`, `killed SIGNAL` | the process is dead and not reaped |
 //! | host | closes the socket | the server kills the rest of the group, and reaps the process |
+//!
+//! On Linux the host takes the id of a fork from the kernel, which adds it to `started`: in a sandbox, PID is a number of
+//! another namespace. The standard streams are pipes; in a sandbox, where forks see each other, they are sockets, which a
+//! fork cannot open by `/proc`.
 //!
 //! A server that has printed anything before it is ready is not used: each evaluation would have printed it. When its
 //! socket ends, a server kills the groups of its children and exits.
@@ -29,10 +33,12 @@
 //! Limits are applied to a fork from outside (`prlimit`) while it waits for the byte `g`: the server works for all
 //! forks and has no limits. Where a system cannot do that, a process is started instead.
 
-use std::any::Any;
+use std::{any::Any, path::PathBuf};
 
 use super::CommandSpec;
 
+#[cfg(unix)]
+mod peer;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -56,6 +62,8 @@ pub struct ServerCommand {
     pub greeting: Vec<u8>,
     /// What has to exist until the server is ready, e.g. files that it reads; removed when this is dropped.
     pub needs: Box<dyn Any + Send + Sync>,
+    /// Directory of the files that it reads, in addition to those of the program.
+    pub reads: Option<PathBuf>,
 }
 
 /// Reason why nothing was forked.

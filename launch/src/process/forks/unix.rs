@@ -1,6 +1,7 @@
 //! The fork server and its forked processes on Unix.
 
 use std::{
+    fs::File,
     io::{self, ErrorKind, IoSlice, Write as _, pipe},
     mem::{self, MaybeUninit},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -13,13 +14,16 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, Interest},
+    io::{AsyncWriteExt, Interest},
     net::UnixStream,
     process::{ChildStderr, ChildStdin, ChildStdout},
     time::timeout,
 };
 
-use super::{ForkError, ServerCommand};
+use super::{
+    ForkError, ServerCommand,
+    peer::{self, Peer},
+};
 use crate::process::{
     Cancellation, Captured, Ending, Limits, Outcome, Resources,
     os::{self, Identified},
@@ -44,6 +48,9 @@ const PRINTED: usize = 1 << 10;
 pub struct ForkServer {
     control: UnixStream,
     started: Started,
+    /// The server as this process sees it, and whether it runs in a sandbox.
+    server: Peer,
+    contained: bool,
     /// Resource limits of each fork. The server itself is not limited: it works for all of them.
     resources: Resources,
 }
@@ -71,10 +78,12 @@ impl ForkServer {
 
     async fn ready(mut server: ServerCommand) -> Result<Self, ForkError> {
         let resources = mem::take(&mut server.command.resources);
+        let contained = server.command.starter.is_some();
         let unusual = |error: io::Error| ForkError::Unusual { reason: error.to_string() };
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(unusual)?;
         ours.set_nonblocking(true).map_err(unusual)?;
         let mut control = UnixStream::from_std(ours).map_err(unusual)?;
+        peer::identify_senders(&control).map_err(unusual)?;
         let stdin = Stdio::from(OwnedFd::from(theirs));
         let (started, mut pipes) = Started::start_with(&server.command, stdin)
             .await
@@ -85,17 +94,24 @@ impl ForkServer {
         let mut err = Captured::new(0, PRINTED);
         let mut received = Vec::new();
         let (said, (), ()) = tokio::join!(
-            line(&mut control, &mut received),
+            peer::line(&control, &mut received),
             drain(&mut pipes.stdout, &mut out),
             drain(&mut pipes.stderr, &mut err),
         );
         let printed = [out.text(), err.text()].concat();
-        let reason = match said.as_deref() {
-            Some("ready") if printed.is_empty() => return Ok(Self { control, started, resources }),
-            Some("ready") => format!("the imports printed: {}", last_line(&printed)),
-            Some(said) => said.strip_prefix("unusual ").unwrap_or(said).to_owned(),
-            None if printed.is_empty() => "the interpreter ended before it was ready".to_owned(),
-            None => format!("the interpreter ended before it was ready: {}", last_line(&printed)),
+        let (said, server) = said.unzip();
+        let reason = match (said.as_deref(), server) {
+            (Some("ready"), Some(server)) if printed.is_empty() => {
+                return Ok(Self { control, started, server, contained, resources });
+            }
+            (Some("ready"), _) => format!("the imports printed: {}", last_line(&printed)),
+            (Some(said), _) => said.strip_prefix("unusual ").unwrap_or(said).to_owned(),
+            (None, _) if printed.is_empty() => {
+                "the interpreter ended before it was ready".to_owned()
+            }
+            (None, _) => {
+                format!("the interpreter ended before it was ready: {}", last_line(&printed))
+            }
         };
         Err(ForkError::Unusual { reason })
     }
@@ -141,11 +157,13 @@ impl ForkServer {
     }
 
     async fn fork(&self, variables: &[(String, String)]) -> Result<(Started, Pipes), ForkError> {
-        let (their_stdin, stdin) = pipe().map_err(no_descriptors)?;
-        let (stdout, their_stdout) = pipe().map_err(no_descriptors)?;
-        let (stderr, their_stderr) = pipe().map_err(no_descriptors)?;
-        let variables = pipe_with(variables).map_err(no_descriptors)?;
+        let stream = || self.stream().map_err(no_descriptors);
+        let ((their_stdin, stdin), (stdout, their_stdout), (stderr, their_stderr)) =
+            (stream()?, stream()?, stream()?);
+        let (variables_reader, variables_writer) = stream()?;
+        write_variables(variables_writer, variables).map_err(no_descriptors)?;
         let (mut status, theirs) = UnixStream::pair().map_err(no_descriptors)?;
+        peer::identify_senders(&status).map_err(no_descriptors)?;
         let theirs = theirs.into_std().map_err(no_descriptors)?;
         // The server expects a blocking socket.
         theirs.set_nonblocking(false).map_err(no_descriptors)?;
@@ -154,20 +172,24 @@ impl ForkServer {
             their_stdout.as_fd(),
             their_stderr.as_fd(),
             theirs.as_fd(),
-            variables.as_fd(),
+            variables_reader.as_fd(),
         ])
         .await
         .map_err(|error| died(&error.to_string()))?;
         // Our copies would keep the pipes open after the process has closed its own.
-        drop((their_stdin, their_stdout, their_stderr, theirs, variables));
+        drop((their_stdin, their_stdout, their_stderr, theirs, variables_reader));
 
         let mut received = Vec::new();
-        let said = line(&mut status, &mut received).await.ok_or_else(|| died("it is gone"))?;
+        let said = peer::line(&status, &mut received).await;
+        let (said, sender) = said.ok_or_else(|| died("it is gone"))?;
         if let Some(reason) = said.strip_prefix("refused ") {
             return Err(ForkError::Unusual { reason: reason.to_owned() });
         }
-        let leader = said.strip_prefix("started ").and_then(|pid| pid.parse().ok());
-        let leader = leader.and_then(Pid::from_raw).ok_or_else(|| died("it talks nonsense"))?;
+        let reported = said.strip_prefix("started ").and_then(|pid| pid.parse().ok());
+        let reported = reported.and_then(Pid::from_raw).ok_or_else(|| died("it talks nonsense"))?;
+        // Opened before the check: a number that is given to another process meanwhile is noticed.
+        let identified = Identified::new(sender.id(reported));
+        let leader = sender.child_of(&self.server, reported).map_err(|error| died(&error))?;
         let listed =
             spawn::start(|| Ok(leader), |leader| leader.as_raw_nonzero().get().try_into().ok());
         // Dropping the socket ends the process.
@@ -179,15 +201,29 @@ impl ForkServer {
         status.write_all(b"g").await.map_err(|_| died("it is gone"))?;
         let started = Started::forked(Forked {
             leader,
-            identified: Identified::new(leader),
+            identified,
+            contained: self.contained,
             listed: Some(listed),
             status: Some(status),
             received,
             ending: None,
             orphan: false,
         });
-        let pipes = pipes(stdin.into(), stdout.into(), stderr.into()).map_err(no_descriptors)?;
+        let pipes = pipes(stdin, stdout, stderr).map_err(no_descriptors)?;
         Ok((started, pipes))
+    }
+
+    /// Returns both ends of a standard stream, the reader first.
+    ///
+    /// In a sandbox it is a socket: a fork can open the pipes of another fork by `/proc/PID/fd` and write an answer into
+    /// them, and sockets cannot be opened.
+    fn stream(&self) -> io::Result<(OwnedFd, OwnedFd)> {
+        if self.contained {
+            let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
+            return Ok((reader.into(), writer.into()));
+        }
+        let (reader, writer) = pipe()?;
+        Ok((reader.into(), writer.into()))
     }
 
     /// Sends a request with its descriptors.
@@ -215,15 +251,13 @@ fn pipes(stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<Pipes> 
     })
 }
 
-/// Returns a pipe that contains the variables. They fit into the buffer of a pipe, and are few.
-fn pipe_with(variables: &[(String, String)]) -> io::Result<OwnedFd> {
-    let (reader, mut writer) = pipe()?;
+/// Writes the variables. They fit into the buffer of a pipe or a socket, and are few.
+fn write_variables(writer: OwnedFd, variables: &[(String, String)]) -> io::Result<()> {
     let text: String = variables.iter().map(|(name, value)| format!("{name}={value}\0")).collect();
     if text.len() > VARIABLES {
         return Err(io::Error::other("too many variables for a forked process"));
     }
-    writer.write_all(text.as_bytes())?;
-    Ok(reader.into())
+    File::from(writer).write_all(text.as_bytes())
 }
 
 fn died(how: &str) -> ForkError {
@@ -232,19 +266,6 @@ fn died(how: &str) -> ForkError {
 
 fn no_descriptors(error: io::Error) -> ForkError {
     ForkError::Unusual { reason: format!("no pipes for a forked process: {error}") }
-}
-
-/// Reads the next line; `None` if the other side has closed. Bytes after it stay in `received`.
-async fn line(socket: &mut UnixStream, received: &mut Vec<u8>) -> Option<String> {
-    loop {
-        if let Some(line) = take_line(received) {
-            return Some(String::from_utf8_lossy(&line).into_owned());
-        }
-        match socket.read_buf(received).await {
-            Ok(1..) => {}
-            Ok(0) | Err(_) => return None,
-        }
-    }
 }
 
 fn last_line(text: &str) -> &str {
@@ -273,6 +294,8 @@ pub(in super::super) struct Forked {
     ending: Option<Ending>,
     /// True if the server died first.
     orphan: bool,
+    /// True if the server runs code that may reap the process at any time.
+    contained: bool,
 }
 
 impl Forked {
@@ -343,8 +366,11 @@ impl Forked {
         }
         // This also checks whether the server is still there.
         self.has_exited();
-        // The id of an orphan is valid only as long as the orphan lives.
-        if self.orphan && !self.identified.as_ref().is_some_and(Identified::lives) {
+        // The id of an orphan is valid only as long as the orphan lives. What a dead leader leaves in a sandbox is killed by the
+        // server.
+        if (self.orphan || self.contained)
+            && !self.identified.as_ref().is_some_and(Identified::lives)
+        {
             return;
         }
         // It fails if only the zombie of the leader is left, or if all members changed their user. The following wait

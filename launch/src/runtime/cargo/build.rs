@@ -19,6 +19,7 @@ use crate::{
     runtime::{
         Environment, Launch, PrepareError, PrepareEvent,
         environment::{is_harmless, is_listed},
+        paths,
         tool::{self, ToolOutput},
     },
 };
@@ -46,6 +47,8 @@ pub(super) struct Toolchain {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) manifest: PathBuf,
+    /// What its programs may read at run time in a sandbox: the directory of the package, or of a lone file.
+    pub(super) sources: PathBuf,
     /// Package id, needed if the manifest is part of a workspace.
     pub(super) package: Option<String>,
     pub(super) target_directory: PathBuf,
@@ -280,6 +283,16 @@ impl Findings {
         }
     }
 
+    /// What a program of this unit reads in a sandbox: its package, itself, and the libraries that were built for it.
+    fn visible(&self, unit: &Unit, program: &Path, libraries: &[PathBuf]) -> Vec<PathBuf> {
+        let path = self.library_path(unit, program, libraries);
+        let libraries = path.iter().flat_map(env::split_paths).chain(self.out_dir.clone());
+        let libraries = libraries.filter(|directory| directory.is_dir());
+        let own = paths::is_narrow(&unit.sources, &Environment::inherited());
+        let sources = own.then(|| unit.sources.clone());
+        sources.into_iter().chain([program.to_owned()]).chain(libraries).collect()
+    }
+
     /// The library path; `None` if the program needs no library that the system does not find itself.
     fn library_path(&self, unit: &Unit, program: &Path, more: &[PathBuf]) -> Option<OsString> {
         let directory = program.parent()?;
@@ -327,7 +340,10 @@ impl Toolchain {
         let inherited = self.call([]).variable(LIBRARY_PATH);
         libraries.extend(inherited.iter().flat_map(env::split_paths));
         move |findings, program| {
-            Launch::new(findings.command(unit, program, &libraries)).with_stream()
+            let visible = findings.visible(unit, &program, &libraries);
+            Launch::new(findings.command(unit, program, &libraries))
+                .with_stream()
+                .with_visible(visible)
         }
     }
 
@@ -495,6 +511,7 @@ mod launch_tests {
             build_directory: Some("/t".into()),
             features: Vec::new(),
             kind: ProgramKind::Bin,
+            sources: PathBuf::new(),
             lone_file: None,
             renames: Vec::new(),
         };

@@ -257,6 +257,7 @@ mod tests {
             build_directory: None,
             features: vec!["a".to_owned(), "b".to_owned()],
             kind: ProgramKind::Bin,
+            sources: PathBuf::new(),
             lone_file: None,
             renames: vec![("/cache/main.rs".to_owned(), "/evals/check.rs".to_owned())],
         }

@@ -68,6 +68,7 @@ impl Workspace {
             build_directory: self.build_directory.clone(),
             features: target.required_features.clone(),
             kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
+            sources: package.directory().to_owned(),
             lone_file: None,
             renames: Vec::new(),
         };

@@ -280,6 +280,7 @@ impl Unit {
             build_directory: None,
             features: Vec::new(),
             kind: ProgramKind::Bin,
+            sources: script.sources().to_owned(),
             lone_file: Some(script.file_name()),
             renames: script.renames(),
         }

@@ -42,6 +42,11 @@ impl Script {
         self.source.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
+    /// Directory of the user's file.
+    pub(super) fn sources(&self) -> &Path {
+        self.source.parent().unwrap_or(&self.source)
+    }
+
     /// The generated manifest.
     pub(super) fn manifest(&self) -> PathBuf {
         self.package().join("Cargo.toml")

@@ -157,6 +157,22 @@ impl Node {
         }
     }
 
+    /// Returns how the Node.js of an image runs a file, which sees its package.
+    fn in_image(&self, source: &Path) -> Launch {
+        let node = CommandSpec::new("node");
+        let node = match self.language {
+            Language::JavaScript => node,
+            // Versions that need no flag accept it, too.
+            Language::TypeScript => node.arg("--experimental-strip-types"),
+        };
+        let is_package = |directory: &&Path| {
+            ["package.json", "node_modules"].iter().any(|name| directory.join(name).exists())
+        };
+        let mut directories = source.ancestors().skip(1);
+        let directory = directories.find(is_package).or(source.parent()).unwrap_or(source);
+        Launch::in_image(node, source, directory)
+    }
+
     /// Returns `tsx` of the project of the file, or of the machine.
     fn find_tsx(&self, source: &Path) -> Option<PathBuf> {
         source
@@ -199,6 +215,9 @@ impl Runtime for Node {
     /// Decides as [`prepare`](Runtime::prepare) does.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
+        if let Some(image) = &entrypoint.image {
+            return Ok(format!("node of the image {}", image.name()));
+        }
         let node = self.find()?;
         let cancellation = Cancellation::new();
         let version = self.version(&node, &cancellation)?;
@@ -223,8 +242,11 @@ impl Runtime for Node {
         let node = self.find();
         entrypoints
             .iter()
-            .map(|Entrypoint { path, .. }| {
+            .map(|Entrypoint { path, image, .. }| {
                 let source = paths::resolve(path)?;
+                if image.is_some() {
+                    return Ok(self.in_image(&source));
+                }
                 let node = node.clone()?;
                 let command = match self.language {
                     Language::JavaScript => CommandSpec::new(&node).arg(&source),
@@ -238,7 +260,8 @@ impl Runtime for Node {
                     }
                 };
                 let reuse = self.reuse((&node, &command), &source, cancellation);
-                Ok(Launch::new(command).with_reuse(reuse))
+                let visible = visible((&node, &command), &source, &self.environment);
+                Ok(Launch::new(command).with_reuse(reuse).with_visible(visible))
             })
             .collect()
     }
@@ -298,6 +321,26 @@ impl Runtime for Node {
             Language::TypeScript => syntax::typescript(&node, source, cancellation),
         }
     }
+}
+
+/// What an evaluator reads in a sandbox: its package, or the directory of a file that belongs to none, and the programs that
+/// run it.
+fn visible(
+    (node, command): (&Path, &CommandSpec),
+    source: &Path,
+    environment: &Environment,
+) -> Vec<PathBuf> {
+    let is_package = |directory: &&Path| {
+        directory.join("package.json").is_file() || directory.join("node_modules").is_dir()
+    };
+    let mut outer = source.ancestors().skip(1);
+    let package = outer.find(is_package).filter(|it| paths::is_narrow(it, environment));
+    let package = package.map_or_else(|| paths::around(source, environment), Path::to_owned);
+    let program = PathBuf::from(&command.program);
+    // Packages of the machine are links into their own directories.
+    let real = program.canonicalize().ok().filter(|real| *real != program && program != node);
+    let real = real.map(|real| paths::around(&real, environment));
+    [package, node.to_owned(), program].into_iter().chain(real).collect()
 }
 
 fn too_old(version: Version) -> String {
@@ -496,7 +539,8 @@ mod tests {
             .prepare(&[source.clone().into()], &Cancellation::new(), &mut no_events)
             .remove(0)
             .unwrap();
-        assert_eq!(launch, Launch::new(CommandSpec::new(node).arg(source)));
+        assert_eq!(launch.one_shot, CommandSpec::new(&node).arg(source));
+        assert_eq!(launch.visible.paths, [directory.path(""), node].into());
     }
 
     #[test]

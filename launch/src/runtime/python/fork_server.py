@@ -16,7 +16,7 @@ Standard input is a socket to the host, which started this interpreter:
 
 On the socket of a request:
 
-    server  started <pid>                      the process leads a process group, and waits
+    fork    started <pid>                      the process leads a process group, and waits
     host    g                                  the process continues
     server  refused <reason>                   nothing was started
     server  exited <code> | killed <signal>    the process is dead, and not reaped
@@ -187,6 +187,8 @@ class Server:
         self.directory = os.path.dirname(os.path.realpath(self.path))
         # See `ended_well`.
         self.deletes_nothing = b"__cached__" not in source
+        # A socket cannot be opened by its name.
+        self.names_streams = any(name in source for name in (b"/dev/std", b"/dev/fd", b"/proc/"))
         self.stamp = stamp(self.path)
         fresh = set(sys.modules)
         safe = getattr(sys.flags, "safe_path", False)
@@ -325,6 +327,8 @@ class Server:
         status = self.socket.socket(fileno=status)
         try:
             self.refuse_shadows()
+            if self.names_streams and os.fstat(stdin).st_mode & 0o170000 == 0o140000:
+                raise Unusual("it names a file in /dev or /proc, and the standard streams of forks in a sandbox have no names")
             if stamp(self.path) != self.stamp:
                 self.deletes_nothing = False
             gate, opener = os.pipe()
@@ -348,12 +352,13 @@ class Server:
             os.close(gate)
             self.children[status.fileno()] = [pid, status, False, opener]
             self.poll.register(status, self.select.POLLIN)
-            self.say(status, "started %d" % pid)
         return False
 
     def become(self, gate, stdin, stdout, stderr, status, variables):
         """Restores in this fork the state of the interpreter before it became a server."""
         os.setpgid(0, 0)
+        # Sent by this process itself: the host takes its number from the kernel.
+        self.say(status, "started %d" % os.getpid())
         status.close()
         self.control.close()
         for _, other, _, gate_of_other in self.children.values():

@@ -69,6 +69,18 @@ pub(super) struct Identity {
     pub(super) has_venv: bool,
     /// File of the interpreter itself: not that of a virtual environment, and not a link.
     pub(super) base: String,
+    /// What it reads, for a sandbox.
+    #[serde(default)]
+    pub(super) files: Files,
+}
+
+/// What an interpreter reads besides evaluators.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Files {
+    /// Directories of the installation, of the virtual environment, and of the user's packages.
+    pub(super) directories: Vec<PathBuf>,
+    /// Directory in which it looks for the user's packages, by default `~/.local`; `None` if there are none.
+    pub(super) user_base: Option<PathBuf>,
 }
 
 /// What the script prints, in one line.
@@ -125,9 +137,30 @@ impl Questions {
         environment: &Environment,
         cancellation: &Cancellation,
     ) -> Result<Answers, String> {
+        self.ask_by(interpreter, cancellation, |command| Ok(environment.give_to(command))).map_err(
+            |problem| {
+                format!(
+                    "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
+                    interpreter.display()
+                )
+            },
+        )
+    }
+
+    /// Asks an interpreter by a command that is made from the one that starts it.
+    ///
+    /// # Errors
+    ///
+    /// The last line of its standard error, or why it does not start.
+    pub(super) fn ask_by(
+        self,
+        interpreter: &Path,
+        cancellation: &Cancellation,
+        wrap: impl FnOnce(CommandSpec) -> Result<CommandSpec, String>,
+    ) -> Result<Answers, String> {
         let command = CommandSpec::new(interpreter).args(["-c", SCRIPT]).args(&self.asked);
-        let command = environment.give_to(command);
-        let problem = match tool::output(&command, ANSWER_LIMIT, cancellation) {
+        let command = wrap(command)?;
+        match tool::output(&command, ANSWER_LIMIT, cancellation) {
             Ok(output) => {
                 // Other code may print at the start and at the end of the interpreter.
                 let report = |line: &str| serde_json::from_str::<Report>(line).ok();
@@ -137,20 +170,16 @@ impl Questions {
                         let executable =
                             Some(executable).filter(|it| it.is_absolute() && it.is_file());
                         let answers = self.asked.into_iter().zip(answers).collect();
-                        return Ok(Answers { identity, executable, answers });
+                        Ok(Answers { identity, executable, answers })
                     }
                     None => {
                         let mut lines = output.stderr.lines().rev().map(str::trim);
-                        lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+                        Err(lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned())
                     }
                 }
             }
-            Err(error) => error.to_string(),
-        };
-        Err(format!(
-            "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
-            interpreter.display()
-        ))
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 

@@ -96,7 +96,7 @@ impl Needs {
             return Ok(());
         };
         Err(format!(
-            "{}:{line}: it requires Python {wanted}, and {} is Python {version}; point EVALUATOR_PYTHON at another one",
+            "{}:{line}: it requires Python {wanted}, and {} is Python {version}",
             self.source.display(),
             interpreter.display()
         ))

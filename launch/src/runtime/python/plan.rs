@@ -6,14 +6,16 @@
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
-    interpreter::{Answers, INTERPRETER_VARIABLE, MissingModule, Questions},
+    interpreter::{Answers, Files, INTERPRETER_VARIABLE, MissingModule, Questions},
     needs::Needs,
     venv::{self, Installer, Sdk, Venv, hex},
 };
 use crate::{
+    executor::Containment,
     process::{Cancellation, CommandSpec, forks::ServerCommand},
     runtime::{
         Entrypoint, Environment, PrepareError, PrivateDirectory, environment::is_script, paths,
@@ -26,6 +28,10 @@ pub(super) struct Plan {
     pub(super) source: PathBuf,
     /// True if it was fetched from a source.
     pub(super) fetched: bool,
+    /// Settings of its executor, if that contains programs.
+    pub(super) contained: Option<Arc<Containment>>,
+    /// What the interpreter reads, if it was asked.
+    pub(super) files: Files,
     pub(super) interpreter: PathBuf,
     /// Version of the interpreter, if it was asked.
     pub(super) version: Option<String>,
@@ -101,10 +107,11 @@ impl<'a> Planner<'a> {
                 Ok((source, needs))
             })
             .collect();
-        let answers = [false, true].map(|fetched| {
-            let mine = entrypoints.iter().zip(&read).filter(|(it, _)| it.fetched == fetched);
+        let answers = [false, true].map(|confined| {
+            let mine = entrypoints.iter().zip(&read).filter(|(it, _)| it.is_confined() == confined);
+            let contained = entrypoints.iter().any(|it| it.contained.is_some());
             let mine: Vec<_> = mine.filter_map(|(_, read)| read.as_ref().ok()).collect();
-            self.ask(python, fetched, &mine)
+            self.ask(python, (confined, confined && contained), &mine)
         });
         // A wrapper script of a version manager would look up the version for every evaluation.
         let real = answers.iter().flatten().flatten().find_map(|it| it.executable.clone());
@@ -113,8 +120,8 @@ impl<'a> Planner<'a> {
             .zip(entrypoints)
             .map(|(read, entrypoint)| {
                 let (source, needs) = read?;
-                let answers = answers[usize::from(entrypoint.fetched)].as_ref();
-                self.decide(source, entrypoint.fetched, needs, &interpreter, answers)
+                let answers = answers[usize::from(entrypoint.is_confined())].as_ref();
+                self.decide(source, entrypoint, needs, &interpreter, answers)
             })
             .collect()
     }
@@ -131,8 +138,8 @@ impl<'a> Planner<'a> {
     ) -> Result<Vec<MissingModule>, String> {
         let mut questions = Questions::default();
         questions.missing(&plan.source);
-        let seen =
-            if plan.fetched { self.environment.confined() } else { self.environment.clone() };
+        let confined = plan.fetched || plan.contained.is_some();
+        let seen = if confined { self.environment.confined() } else { self.environment.clone() };
         let answers = questions.ask(python, &seen, self.cancellation)?;
         Ok(answers.missing(&plan.source))
     }
@@ -141,7 +148,7 @@ impl<'a> Planner<'a> {
     fn ask(
         &self,
         python: &Path,
-        fetched: bool,
+        (confined, contained): (bool, bool),
         read: &[&(PathBuf, Option<Needs>)],
     ) -> Option<Result<Answers, String>> {
         let mut questions = Questions::default();
@@ -152,9 +159,10 @@ impl<'a> Planner<'a> {
             read.iter().for_each(|(source, _)| questions.missing(source));
         }
         let has_needs = read.iter().any(|(_, needs)| needs.is_some());
-        let is_asked = has_needs || !read.is_empty() && (self.checks_imports || is_script(python));
-        // A fetched evaluator gets only these variables, so others must not affect the answers.
-        let confined = fetched.then(|| self.environment.confined());
+        let is_asked = has_needs
+            || !read.is_empty() && (contained || self.checks_imports || is_script(python));
+        // Such an evaluator gets only these variables, so others must not affect the answers.
+        let confined = confined.then(|| self.environment.confined());
         let seen = confined.as_ref().unwrap_or(self.environment);
         is_asked.then(|| questions.ask(python, seen, self.cancellation))
     }
@@ -162,14 +170,16 @@ impl<'a> Planner<'a> {
     fn decide(
         &self,
         source: PathBuf,
-        fetched: bool,
+        entrypoint: &Entrypoint,
         needs: Option<Needs>,
         interpreter: &Path,
         answers: Option<&Result<Answers, String>>,
     ) -> Result<Plan, PrepareError> {
         let mut plan = Plan {
             source,
-            fetched,
+            fetched: entrypoint.fetched,
+            contained: entrypoint.contained.clone(),
+            files: Files::default(),
             interpreter: interpreter.to_owned(),
             version: None,
             named_in: needs.as_ref().map(Needs::named_in),
@@ -179,14 +189,18 @@ impl<'a> Planner<'a> {
         let answers = match answers {
             None => return Ok(plan),
             // Asked for another evaluator.
-            Some(_) if needs.is_none() && !self.checks_imports => return Ok(plan),
+            Some(_) if needs.is_none() && plan.contained.is_none() && !self.checks_imports => {
+                return Ok(plan);
+            }
             Some(answers) => answers.as_ref().map_err(PrepareError::runtime_missing)?,
         };
+        plan.files = answers.identity.files.clone();
         plan.version = Some(answers.identity.version.clone());
         plan.missing_modules = answers.missing(&plan.source);
         let Some(needs) = needs else { return Ok(plan) };
         needs
             .accept(interpreter, &answers.identity.version)
+            .map_err(|reason| format!("{reason}; point {INTERPRETER_VARIABLE} at another one"))
             .map_err(PrepareError::runtime_missing)?;
         let missing = needs.missing(&self.sdk, answers);
         if missing.is_empty() {
@@ -234,6 +248,7 @@ pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {
     Ok(ServerCommand {
         command: command.clone().env(SEARCH_PATH, after),
         greeting: greeting(before.as_deref()),
+        reads: Some(directory.path().to_owned()),
         needs: Box::new(directory),
     })
 }

@@ -136,6 +136,18 @@ def answer_missing(directory, script):
     return missing
 
 
+def files():
+    """Returns the directories that this interpreter reads, and the base of the user's packages if it has any."""
+    found = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))}
+    site = sys.modules.get("site")
+    packages = site.getusersitepackages() if getattr(site, "ENABLE_USER_SITE", False) else None
+    has_packages = packages and os.path.isdir(packages)
+    return {
+        "directories": sorted(found | {packages} if has_packages else found),
+        "user_base": site.getuserbase() if has_packages else None,
+    }
+
+
 def answer(question):
     kind, *parts = question.split("\x1f")
     try:
@@ -153,6 +165,7 @@ report = {
         "version": sys.version.split()[0],
         "abi": machinery.EXTENSION_SUFFIXES[0],
         "has_venv": bool(util.find_spec("venv") and util.find_spec("ensurepip")),
+        "files": files(),
         "base": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
     },
     "executable": sys.executable,

@@ -21,10 +21,11 @@ use std::{
 };
 
 use super::{
+    image,
     interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
     plan::{self, Plan, Planner, Wanted, by_hand},
-    venv::{Build, Installer, SharedVenv, installer_environment},
+    venv::{Build, Installer, Sdk, SharedVenv, installer_environment},
 };
 use crate::{
     process::{Cancellation, CommandSpec},
@@ -151,8 +152,12 @@ impl Runtime for Python {
     /// Names the interpreter or environment that runs the evaluator, and looks there for its imports; builds nothing.
     fn inspect(&self, entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
-        let python = self.find()?;
         let cancellation = Cancellation::new();
+        if let Some(it) = &entrypoint.image {
+            image::prepare(entrypoint, it, &Sdk::of(&self.environment), true, &cancellation)?;
+            return Ok(format!("python3 of the image {}", it.name()));
+        }
+        let python = self.find()?;
         let mut planner = Planner::new(&self.environment, &cancellation);
         planner.checks_imports = true;
         let entrypoint = Entrypoint { path: source, ..entrypoint.clone() };
@@ -201,6 +206,21 @@ impl Runtime for Python {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
+        if entrypoints.iter().any(|entrypoint| entrypoint.image.is_some()) {
+            let sdk = Sdk::of(&self.environment);
+            let neighbours = entrypoints.chunk_by(|a, b| a.image.is_some() == b.image.is_some());
+            let prepared = neighbours.flat_map(|entrypoints| match &entrypoints[0].image {
+                None => self.prepare(entrypoints, cancellation, on_event),
+                Some(_) => {
+                    let in_image =
+                        entrypoints.iter().filter_map(|it| Some((it, it.image.as_ref()?)));
+                    in_image
+                        .map(|(it, image)| image::prepare(it, image, &sdk, false, cancellation))
+                        .collect()
+                }
+            });
+            return prepared.collect();
+        }
         let planner = Planner::new(&self.environment, cancellation);
         let plans = match self.find() {
             Ok(python) => planner.plan(&python, entrypoints),
@@ -229,16 +249,24 @@ impl Runtime for Python {
             .into_iter()
             .map(|placed| {
                 let (plan, place) = placed?;
+                let mut visible = visible(&plan, &self.environment);
                 let program = match place {
                     None => CommandSpec::new(plan.interpreter),
                     Some(place) => {
                         built[place].clone().map_err(failed)?;
+                        let venv = &environments[place].wanted.venv;
+                        visible.push(venv.directory.clone());
                         // It would make the interpreter look for its packages elsewhere.
-                        let python = environments[place].wanted.venv.python();
-                        CommandSpec::new(python).env_remove("PYTHONHOME")
+                        CommandSpec::new(venv.python()).env_remove("PYTHONHOME")
                     }
                 };
-                Ok(Launch::new(program.arg(plan.source)).with_reuse(Reuse::Fork(plan::server)))
+                let program = match plan.files.user_base.filter(|_| plan.contained.is_some()) {
+                    // Its default is in the home directory, which a sandbox hides.
+                    Some(base) => program.env("PYTHONUSERBASE", base),
+                    None => program,
+                };
+                let launch = Launch::new(program.arg(plan.source)).with_visible(visible);
+                Ok(launch.with_reuse(Reuse::Fork(plan::server)))
             })
             .collect()
     }
@@ -304,6 +332,16 @@ impl Runtime for Python {
             Err(reason) => Syntax::Unchecked { reason },
         }
     }
+}
+
+/// What an evaluator and its interpreter read, without a virtual environment that is built for the evaluator.
+fn visible(plan: &Plan, environment: &Environment) -> Vec<PathBuf> {
+    if plan.contained.is_none() {
+        return Vec::new();
+    }
+    let mut visible = plan.files.directories.clone();
+    visible.push(paths::around(&plan.source, environment));
+    visible
 }
 
 impl Python {

@@ -117,17 +117,6 @@ impl LlmJudge {
         self
     }
 
-    /// Returns true if the prompt has something to show in two orders: rubrics, choices, or the reference of the prompt that
-    /// is built in.
-    #[must_use]
-    pub fn can_swap(&self) -> bool {
-        match &self.scheme {
-            Scheme::Rubrics(items) => items.len() > 1 && self.shows("rubrics"),
-            Scheme::Choices(_) => true,
-            Scheme::Number(..) => self.template.is_none() && self.scope == Scope::Turn,
-        }
-    }
-
     /// Returns true if the prompt shows the answer.
     #[must_use]
     pub fn shows_response(&self) -> bool {
@@ -305,19 +294,25 @@ impl Judge for LlmJudge {
         &self.parts
     }
 
+    /// Rubrics, choices, or the reference of the built-in prompt.
+    fn can_swap(&self) -> bool {
+        match &self.scheme {
+            Scheme::Rubrics(items) => items.len() > 1 && self.shows("rubrics"),
+            Scheme::Choices(_) => true,
+            Scheme::Number(..) => self.template.is_none() && self.scope == Scope::Turn,
+        }
+    }
+
     fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
         case.check_samples()?;
-        if case.criterion.swap && !self.can_swap() {
-            let reason = "`swap` needs rubrics, choices, or a reference that the prompt shows";
-            return Err(Refusal::Failed(reason.to_owned()));
-        }
+        let swap = case.criterion.swap && self.can_swap();
         if self.compares() && case.expected.is_none() {
             return Err(Refusal::NotEvaluated("no golden turns to compare with".to_owned()));
         }
         let mut planned = Vec::new();
         let mut reason = None;
         for turns in self.groups(case.actual.len()) {
-            for (order, samples) in Order::of(case.criterion.samples, case.criterion.swap) {
+            for (order, samples) in Order::of(case.criterion.samples, swap) {
                 match self.question(case, turns, order) {
                     Ok(question) => planned.push(Question { samples, ..question }),
                     Err(problem) => reason = reason.or(Some((turns, problem))),

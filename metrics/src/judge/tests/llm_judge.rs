@@ -258,7 +258,8 @@ fn swapping_changes_the_order_of_what_is_compared() {
     }
     let own = LlmJudge::new("s", NUMBER).prompt("{{response}}", &[]).unwrap();
     assert!(!own.can_swap());
-    assert!(matches!(own.plan(&case), Err(Refusal::Failed(_))));
+    let questions = own.plan(&case).unwrap();
+    assert_eq!((questions.len(), questions[0].order, questions[0].samples), (1, Order::Plain, 2));
 }
 
 #[test]
@@ -415,7 +416,7 @@ fn rules_of_adk_read_thoughts_too() {
 
 #[test]
 fn the_reference_page_has_the_variables() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/llm-judge.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/llm-judge.md");
     let page = std::fs::read_to_string(page).unwrap();
     let rows: Vec<String> = VARIABLES
         .iter()
@@ -425,5 +426,5 @@ fn the_reference_page_has_the_variables() {
         })
         .collect();
     let table = rows.join("\n").replace("|  |", "| |");
-    assert!(page.contains(&table), "the table in docs/llm-judge.md must be:\n{table}");
+    assert!(page.contains(&table), "the table in docs/reference/llm-judge.md must be:\n{table}");
 }

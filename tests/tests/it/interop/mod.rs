@@ -2,7 +2,7 @@
 //! a native run gives, and does any of them record a pass for an evaluator that broke?
 //!
 //! `cargo test -p evaluator-tests --test it interop -- --ignored --nocapture` installs the hosts (see
-//! `tests/src/bench/peers.rs`), runs everything, and compares the results with `docs/interop.md`; with
+//! `tests/src/bench/peers.rs`), runs everything, and compares the results with `docs/explanation/interop.md`; with
 //! `INTEROP=overwrite` it writes that page. A host that cannot be installed is reported and left out; with
 //! `INTEROP=all` that is a failure.
 

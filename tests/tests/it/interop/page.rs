@@ -1,4 +1,4 @@
-//! The page with the results: `docs/interop.md`, which only this test writes.
+//! The page with the results: `docs/explanation/interop.md`, which only this test writes.
 
 use std::{fs, path::PathBuf};
 
@@ -144,5 +144,5 @@ impl Page {
 }
 
 fn path() -> PathBuf {
-    build::root().join("docs/interop.md")
+    build::root().join("docs/explanation/interop.md")
 }

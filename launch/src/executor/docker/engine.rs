@@ -1,0 +1,150 @@
+//! Container engines: which one is used, its images, and the containers that dead hosts have left.
+
+use std::time::Duration;
+
+use super::owner;
+use crate::{
+    process::{Cancellation, CommandSpec},
+    tool,
+};
+
+/// Time limit of a question to an engine, which may be busy.
+const ANSWER_LIMIT: Duration = Duration::from_secs(120);
+
+/// Time limit of a download.
+const PULL_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// An engine that answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Engine {
+    program: String,
+    kind: Kind,
+    version: String,
+}
+
+/// Engines differ in what they ask for and how they report errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Docker,
+    Podman,
+}
+
+impl Kind {
+    /// The question for the version of the engine (not of its client).
+    fn question(self) -> [&'static str; 3] {
+        match self {
+            Self::Docker => ["info", "--format", "{{.ServerVersion}}"],
+            Self::Podman => ["info", "--format", "{{.Version.Version}}"],
+        }
+    }
+}
+
+impl Engine {
+    /// Returns the engine of this name, or the first of `docker` and `podman` that answers.
+    ///
+    /// # Errors
+    ///
+    /// What each of them says.
+    pub(super) fn find(chosen: Option<&str>) -> Result<Self, String> {
+        let names = chosen.map_or(vec!["docker", "podman"], |chosen| vec![chosen]);
+        let mut problems = Vec::new();
+        for program in names {
+            match Self::ask_version(program) {
+                Ok(engine) => return Ok(engine),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        Err(format!(
+            "no container engine answers ({}); start Docker or Podman, or name its command: `docker: {{engine: NAME}}`",
+            problems.join("; ")
+        ))
+    }
+
+    fn ask_version(program: &str) -> Result<Self, String> {
+        let mut problem = String::new();
+        // The command `docker` may be that of Podman.
+        for kind in [Kind::Docker, Kind::Podman] {
+            match call(program, &kind.question(), ANSWER_LIMIT) {
+                // Clients of Docker exit with 0 although the engine does not answer.
+                Ok(version) if !version.is_empty() && !version.contains("<no value>") => {
+                    return Ok(Self { program: program.to_owned(), kind, version });
+                }
+                Ok(_) => problem = format!("`{program} info` names no version"),
+                Err(error) if problem.is_empty() => problem = error,
+                Err(_) => {}
+            }
+        }
+        Err(problem)
+    }
+
+    pub(super) fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// Beginning of its standard error where it could not start a program.
+    pub(super) fn error_prefix(&self) -> &'static str {
+        match self.kind {
+            Kind::Docker => "docker: ",
+            Kind::Podman => "Error: ",
+        }
+    }
+
+    /// Name and version in one line.
+    pub(super) fn describe(&self) -> String {
+        let Self { program, version, .. } = self;
+        format!("containers of {program} {version}")
+    }
+
+    /// Returns the id of an image.
+    ///
+    /// # Errors
+    ///
+    /// The image is not on this machine.
+    pub(super) fn image_id(&self, name: &str) -> Result<String, String> {
+        let Self { program, .. } = self;
+        let question = ["image", "inspect", "--format", "{{.Id}}", "--", name];
+        call(program, &question, ANSWER_LIMIT).map_err(|error| {
+            format!(
+                "the image `{name}` cannot be used ({error}); type `{program} pull {name}`, or set `docker: {{pull: missing}}`"
+            )
+        })
+    }
+
+    /// Downloads an image.
+    pub(super) fn pull(&self, name: &str) -> Result<(), String> {
+        call(&self.program, &["pull", "--quiet", "--", name], PULL_LIMIT).map(drop)
+    }
+
+    /// Removes the containers of hosts of this user and machine that do not run any more.
+    pub(super) fn remove_orphans(&self) -> Result<(), String> {
+        let label = format!("label={}", owner::LABEL);
+        let question = ["ps", "--all", "--filter", &label, "--format", "{{.ID}} {{.Names}}"];
+        let listed = call(&self.program, &question, ANSWER_LIMIT)?;
+        let orphans = listed.lines().filter_map(|line| {
+            let (id, name) = line.split_once(' ')?;
+            owner::is_orphan(name).then_some(id)
+        });
+        let orphans: Vec<&str> = orphans.collect();
+        if !orphans.is_empty() {
+            // It fails where another host removes the same ones at this moment; what is still there, the next start removes.
+            let _ = call(&self.program, &[&["rm", "--force"], &*orphans].concat(), ANSWER_LIMIT);
+        }
+        Ok(())
+    }
+}
+
+/// Runs a command of an engine. Returns what it prints.
+///
+/// # Errors
+///
+/// The last line of its standard error, with the name of the program.
+fn call(program: &str, args: &[&str], limit: Duration) -> Result<String, String> {
+    let command = CommandSpec::new(program).args(args);
+    let output =
+        tool::output(&command, limit, &Cancellation::new()).map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(output.stdout.trim().to_owned());
+    }
+    let said = output.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    Err(format!("{program}: {}", said.unwrap_or("it failed without a message")))
+}

@@ -1,0 +1,219 @@
+//! The executor `sandbox`: programs run without the files, the network and the processes of this machine.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use evaluator_sandbox::{HELPER_ERROR, HELPER_FAILED, Level, Limits, Policy, support};
+
+use super::{Contained, Containment, Executor, Scope};
+use crate::{
+    process::{CommandSpec, Starter},
+    runtime::Environment,
+};
+
+/// Runs commands in a sandbox of the crate `evaluator-sandbox`: on Linux, without privileges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sandbox;
+
+impl Executor for Sandbox {
+    fn name(&self) -> &str {
+        "sandbox"
+    }
+
+    fn contains(&self) -> bool {
+        true
+    }
+
+    /// At the partial level, a fork could not be ended without the server: programs cannot form process groups.
+    fn forks(&self, containment: &Containment) -> bool {
+        containment.level == Level::Full
+    }
+
+    fn check(&self, containment: &Containment) -> Result<String, String> {
+        let found = support(containment.level).map_err(|refusal| refusal.to_string())?;
+        let namespaces = match found.namespaces.join(", ") {
+            names if names.is_empty() => String::new(),
+            names => format!("{names} namespaces; "),
+        };
+        let landlock = match found.landlock_abi {
+            Some(abi) => format!("Landlock ABI {abi}"),
+            None => "no Landlock".to_owned(),
+        };
+        Ok(format!("{}: {namespaces}{landlock}; seccomp", found.level.name()))
+    }
+
+    fn contained(&self, containment: &Containment) -> Option<Contained> {
+        let found = support(containment.level).ok()?;
+        Some(Contained {
+            executor: self.name().to_owned(),
+            level: Some(found.level.name().to_owned()),
+            landlock_abi: found.landlock_abi,
+            namespaces: found.namespaces.clone(),
+            network: containment.network,
+            image: None,
+        })
+    }
+
+    fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String> {
+        let variables = variables(&command, scope);
+        let program = find(&command, &variables)?;
+        let policy = policy(&command, scope);
+        // An absolute one, because the sandbox has no other.
+        let cwd = command.cwd.clone().or_else(|| env::current_dir().ok());
+        let wrapped = evaluator_sandbox::wrap(&policy, &program, &command.args, cwd.as_deref());
+        let wrapped = wrapped.map_err(|refusal| refusal.to_string())?;
+        Ok(CommandSpec {
+            program: wrapped.program.into(),
+            args: wrapped.args,
+            env: variables.iter().map(|(name, value)| (name.into(), Some(value.into()))).collect(),
+            clear_env: true,
+            starter: Some(Starter {
+                program: command.program,
+                codes: &[HELPER_FAILED, 126, 127],
+                prefix: HELPER_ERROR,
+            }),
+            ..CommandSpec::default()
+        })
+    }
+}
+
+/// Returns the path of the program. A name is looked up outside of the sandbox, where `PATH` has more directories.
+fn find(command: &CommandSpec, variables: &Environment) -> Result<PathBuf, String> {
+    variables.find_program(&command.program).ok_or_else(|| {
+        format!("`{}` was not found, or cannot be executed", command.program.display())
+    })
+}
+
+fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
+    let Containment { level, network, read, write, tmp, processes, .. } = scope.containment;
+    let limits = Limits::default();
+    let resources = command.resources;
+    Policy {
+        level: *level,
+        network: *network,
+        read: scope.visible.paths.iter().chain(read).cloned().collect(),
+        write: write.clone(),
+        tmp: *tmp,
+        processes: *processes,
+        limits: Limits {
+            memory: resources.memory.or(limits.memory),
+            cpu: resources.cpu,
+            open_files: resources.open_files.or(limits.open_files),
+            ..limits
+        },
+    }
+}
+
+/// Directories for temporary files, which do not exist in the sandbox. Programs use `/tmp` without them.
+const TEMPORARY: [&str; 3] = ["TMPDIR", "TEMP", "TMP"];
+
+/// Variables that name files which programs read, and fail or warn if they cannot.
+const FILES: [&str; 7] = [
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "PYTHONSTARTUP",
+    "LD_PRELOAD",
+];
+
+/// Options in `NODE_OPTIONS` that name files.
+const NODE_FILES: [&str; 5] = ["-r ", "--require", "--import", "--loader", "--experimental-loader"];
+
+/// The home directory: a name in the temporary directory, so that a program can create it.
+const HOME: &str = "/tmp/home";
+
+/// Returns the variables of a program: those of the command, or those that any program may see.
+fn variables(command: &CommandSpec, scope: &Scope<'_>) -> Environment {
+    let inherited = Environment::inherited();
+    let start = if command.clear_env { Environment::default() } else { inherited.confined() };
+    let set = command.env.iter().fold(start, |set, (name, value)| match value {
+        Some(value) => set.with(name, value),
+        None => set.retaining(|known, _| known != name),
+    });
+    let is_home = |value: &OsStr| inherited.get("HOME") == Some(value);
+    let kept = set.retaining(|name, value| {
+        let Some(name) = name.to_str() else { return true };
+        let names_options = |option: &&str| value.to_string_lossy().contains(option);
+        match name {
+            "HOME" => !is_home(value),
+            "NODE_OPTIONS" => !NODE_FILES.iter().any(|option| names_options(&option)),
+            _ if TEMPORARY.contains(&name) => false,
+            _ if FILES.contains(&name) => is_visible(Path::new(value), scope),
+            _ => true,
+        }
+    });
+    let missing = [("HOME", HOME), ("PYTHONDONTWRITEBYTECODE", "1")];
+    missing.into_iter().fold(kept, |kept, (name, value)| match kept.get(name) {
+        Some(_) => kept,
+        None => kept.with(name, OsString::from(value)),
+    })
+}
+
+/// Returns true if a path can be read inside.
+fn is_visible(path: &Path, Scope { containment, visible, .. }: &Scope<'_>) -> bool {
+    let named = visible.paths.iter().chain(&containment.read).chain(&containment.write);
+    let certificates = containment.network.then_some(Path::new("/etc/ssl/certs"));
+    let shown = named.map(PathBuf::as_path).chain([Path::new("/usr")]).chain(certificates);
+    shown.into_iter().any(|shown| path.starts_with(shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Visible;
+
+    #[test]
+    fn variables_that_name_what_is_not_there_are_dropped() {
+        let containment = Containment { read: vec!["/data".into()], ..Containment::default() };
+        let visible = Visible { paths: ["/src".into()].into() };
+        let scope = Scope { containment: &containment, visible: &visible, image: None };
+        let command = CommandSpec { clear_env: true, ..CommandSpec::new("x") };
+        let command = [
+            ("TMPDIR", "/var/tmp"),
+            ("SSL_CERT_FILE", "/etc/ssl/mine.pem"),
+            ("REQUESTS_CA_BUNDLE", "/data/ca.pem"),
+            ("NODE_OPTIONS", "--require /x.cjs"),
+            ("OTHER", "/etc/ssl/mine.pem"),
+            ("HOME", "/chosen"),
+        ]
+        .into_iter()
+        .fold(command, |command, (name, value)| command.env(name, value));
+        let seen = variables(&command, &scope);
+        let mut seen: Vec<_> = seen.iter().filter_map(|(name, _)| name.to_str()).collect();
+        seen.sort_unstable();
+        let expected = ["HOME", "OTHER", "PYTHONDONTWRITEBYTECODE", "REQUESTS_CA_BUNDLE"];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_command_that_inherits_gets_no_secrets() {
+        let scope = Scope {
+            containment: &Containment::default(),
+            visible: &Visible::default(),
+            image: None,
+        };
+        let seen = variables(&CommandSpec::new("x").env("OWN", "1"), &scope);
+        assert_eq!(seen.get("HOME"), Some(OsStr::new(HOME)));
+        assert_eq!(seen.get("OWN"), Some(OsStr::new("1")));
+        assert_eq!(seen.get("CARGO_MANIFEST_DIR"), None, "not one that any program may see");
+    }
+
+    #[test]
+    fn the_policy_has_the_limits_of_the_command_and_defaults() {
+        let scope = Scope {
+            containment: &Containment::default(),
+            visible: &Visible::default(),
+            image: None,
+        };
+        let mut command = CommandSpec::new("x");
+        command.resources.cpu = Some(3);
+        let policy = policy(&command, &scope);
+        let expected = Limits { cpu: Some(3), ..Limits::default() };
+        assert_eq!((policy.limits, policy.network), (expected, false));
+    }
+}

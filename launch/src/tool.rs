@@ -1,0 +1,328 @@
+//! Runs tools that prepare evaluators: compilers, installers, interpreters asked for their version.
+//!
+//! Evaluators themselves are never started here; they need more supervision.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, RecvTimeoutError, Sender},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::process::{
+    Cancellation, CommandSpec, Container, Registered, kill_group, start_registered,
+};
+
+/// Interval at which the exit is polled while a pipe stays open.
+const POLL: Duration = Duration::from_millis(50);
+/// Time to read output after the tool has exited: a daemon that it left behind may hold its pipes open.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// An output of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Reason why a tool did not exit by itself.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ToolError {
+    #[error("cannot {verb} {program}: {source}")]
+    Failed { verb: &'static str, program: String, source: io::Error },
+    #[error("{program} took longer than {} s and was stopped", .limit.as_secs_f64())]
+    TimedOut { program: String, limit: Duration },
+    #[error("{program} was stopped, because the run was cancelled")]
+    Cancelled { program: String },
+}
+
+/// Exit status and outputs of a tool that exited.
+#[derive(Debug)]
+pub(crate) struct ToolOutput {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs a tool as [`run`] does and collects its outputs. For tools that print little.
+pub(crate) fn output(
+    spec: &CommandSpec,
+    limit: Duration,
+    cancellation: &Cancellation,
+) -> Result<ToolOutput, ToolError> {
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    let status = run(spec, None, limit, cancellation, &mut |stream, line| {
+        let text = if stream == Stream::Stdout { &mut stdout } else { &mut stderr };
+        text.push_str(line);
+        text.push('\n');
+    })?;
+    Ok(ToolOutput { status, stdout, stderr })
+}
+
+/// Runs `spec` and passes on its lines (without line ends, one at a time) as they come.
+///
+/// Standard input is empty, or `lock`, an empty file that this process has locked: the lock is then held until the tool and
+/// all processes that it started have exited, even if this process is killed.
+///
+/// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed.
+pub(crate) fn run(
+    spec: &CommandSpec,
+    lock: Option<&File>,
+    limit: Duration,
+    cancellation: &Cancellation,
+    on_line: &mut dyn FnMut(Stream, &str),
+) -> Result<ExitStatus, ToolError> {
+    let program = || spec.program.display().to_string();
+    let (named, mut container) = Container::name(spec).unzip();
+    let started = start_when_written(named.as_ref().unwrap_or(spec), lock);
+    let (mut child, listed) = started.map_err(|source| {
+        container.iter_mut().for_each(Container::set_gone);
+        ToolError::Failed { verb: "start", program: program(), source }
+    })?;
+    let (sender, lines) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        pump(Stream::Stdout, stdout, sender.clone());
+    }
+    if let Some(stderr) = child.stderr.take() {
+        pump(Stream::Stderr, stderr, sender.clone());
+    }
+    drop(sender);
+
+    let mut tool = Running { child, status: None, container, _listed: listed };
+    let started = Instant::now();
+    let (mut exited, mut polled) = (None, started);
+    let (mut has_drained, mut pause) = (false, Duration::from_millis(1));
+    loop {
+        // Exit and end of output are two events: either may come first, and the other is then awaited a bounded time.
+        if has_drained {
+            thread::sleep(pause);
+            pause = pause.saturating_mul(2).min(POLL);
+        } else {
+            match lines.recv_timeout(POLL) {
+                Ok((stream, line)) => on_line(stream, &line),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => has_drained = true,
+            }
+        }
+        // By the clock: a process that outlives the tool may print without a pause.
+        if has_drained || polled.elapsed() >= POLL {
+            polled = Instant::now();
+            if tool.status.is_none() {
+                tool.status = tool.child.try_wait().map_err(|source| ToolError::Failed {
+                    verb: "wait for",
+                    program: program(),
+                    source,
+                })?;
+                exited = tool.status.map(|status| (status, polled));
+                if tool.status.is_some() {
+                    // The engine removes it.
+                    tool.container.iter_mut().for_each(Container::set_gone);
+                }
+            }
+        }
+        match exited {
+            Some((status, at)) if has_drained || at.elapsed() > DRAIN => return Ok(status),
+            None if started.elapsed() > limit => {
+                return Err(ToolError::TimedOut { program: program(), limit });
+            }
+            _ if cancellation.is_cancelled() => {
+                return Err(ToolError::Cancelled { program: program() });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A tool that is killed with its group when dropped, unless its exit was seen.
+struct Running {
+    child: Child,
+    status: Option<ExitStatus>,
+    /// The container behind it, removed on drop.
+    container: Option<Container>,
+    /// Dropped last: the process stays registered until it is reaped.
+    _listed: Registered,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            // The leader is not reaped yet, so its number cannot have been given to another group.
+            kill_group(self.child.id());
+            // Without process groups only the tool itself is killed. Errors mean that the process is gone.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Starts a program that may have just been written. A process that another thread forks meanwhile holds the file open until
+/// its own exec, and until then the system refuses to run the file.
+fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Registered)> {
+    for _ in 0..20 {
+        match start(spec, stdin) {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            started => return started,
+        }
+    }
+    start(spec, stdin)
+}
+
+/// Reads lines on a thread that is not joined: after an exit, a pipe may be held open by other processes.
+fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream, String)>) {
+    thread::spawn(move || {
+        let mut reader = BufReader::new(pipe);
+        let mut line = Vec::new();
+        // A read error is an end of output: the exit status says what happened.
+        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            let text = String::from_utf8_lossy(&line);
+            if lines.send((stream, text.trim_end_matches(['\r', '\n']).to_owned())).is_err() {
+                break;
+            }
+            line.clear();
+        }
+    });
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tools that prepare evaluators are started here and nowhere else"
+)]
+fn start(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(Child, Registered)> {
+    let stdin = stdin.map(File::try_clone).transpose()?.map_or_else(Stdio::null, Stdio::from);
+    let mut command = Command::new(&spec.program);
+    spec.configure(&mut command);
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        crate::process::reset_signals(&mut command);
+    }
+    start_registered(|| command.spawn(), |child| Some(child.id()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> CommandSpec {
+        CommandSpec::new("sh").args(["-c", script])
+    }
+
+    fn lines_of(
+        script: &str,
+        limit: Duration,
+    ) -> (Result<ExitStatus, ToolError>, Vec<(Stream, String)>) {
+        let mut lines = Vec::new();
+        let status = run(&shell(script), None, limit, &Cancellation::new(), &mut |stream, line| {
+            lines.push((stream, line.to_owned()))
+        });
+        (status, lines)
+    }
+
+    #[test]
+    fn lines_of_both_pipes_and_the_status_arrive() {
+        let (status, mut lines) =
+            lines_of("echo a; echo b >&2; printf 'c\\r\\nd'; exit 3", Duration::from_secs(60));
+        lines.sort_by_key(|(_, line)| line.clone());
+        assert_eq!(status.unwrap().code(), Some(3));
+        assert_eq!(
+            lines,
+            [
+                (Stream::Stdout, "a"),
+                (Stream::Stderr, "b"),
+                (Stream::Stdout, "c"),
+                (Stream::Stdout, "d")
+            ]
+            .map(|(stream, line)| (stream, line.to_owned()))
+        );
+    }
+
+    #[test]
+    fn more_output_than_a_pipe_holds_does_not_block() {
+        let (status, lines) = lines_of(
+            "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789012345678901234567890; \
+             echo x >&2; i=$((i+1)); done",
+            Duration::from_secs(60),
+        );
+        assert!(status.unwrap().success());
+        assert_eq!(lines.len(), 6000);
+    }
+
+    #[test]
+    fn the_limit_kills_the_group_and_says_so() {
+        let mut child = None;
+        let error = run(
+            &shell("sleep 1000 & echo $!; wait"),
+            None,
+            Duration::from_secs(2),
+            &Cancellation::new(),
+            &mut |_, line| {
+                child = Some(line.to_owned());
+            },
+        )
+        .unwrap_err();
+        assert_eq!(error.to_string(), "sh took longer than 2 s and was stopped");
+        let child = child.expect("the shell names its child");
+        // A killed process dies when it is scheduled, and may stay as a zombie until init reaps it.
+        let state = || {
+            let ps = format!("ps -o stat= -p {child} || true");
+            lines_of(&ps, Duration::from_secs(60)).1
+        };
+        let is_over = |(_, state): &(Stream, String)| state.starts_with('Z');
+        let is_dead = (0..500).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            state().iter().all(is_over)
+        });
+        assert!(is_dead, "{:?}", state());
+    }
+
+    #[test]
+    fn cancelling_kills_the_group_and_says_so() {
+        let cancellation = Cancellation::new();
+        let error = run(
+            &shell("sleep 1000 & echo $!; wait"),
+            None,
+            Duration::from_secs(60),
+            &cancellation,
+            &mut |_, _| cancellation.cancel(),
+        )
+        .unwrap_err();
+        assert_eq!(error.to_string(), "sh was stopped, because the run was cancelled");
+    }
+
+    #[test]
+    fn a_daemon_that_holds_the_pipes_does_not_hold_us() {
+        let (status, lines) = lines_of("sleep 1000 & echo $!", Duration::from_secs(60));
+        assert!(status.unwrap().success());
+        let (killed, _) = lines_of(&format!("kill {}", lines[0].1), Duration::from_secs(60));
+        assert!(killed.unwrap().success(), "it was still there");
+    }
+
+    #[test]
+    fn a_daemon_that_prints_without_a_pause_does_not_hold_us() {
+        // Its next line ends it, once the pipe has no reader.
+        let (status, lines) =
+            lines_of("while :; do echo x; done & exit 3", Duration::from_secs(60));
+        assert_eq!(status.unwrap().code(), Some(3));
+        assert!(lines.len() > 1);
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = run(
+            &CommandSpec::new("/nowhere/tool"),
+            None,
+            POLL,
+            &Cancellation::new(),
+            &mut |_, _| (),
+        )
+        .unwrap_err();
+        assert!(error.to_string().starts_with("cannot start /nowhere/tool: "), "{error}");
+    }
+}

@@ -1,0 +1,196 @@
+//! The process that the host started: it stands for the program.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Read, Write},
+    os::fd::{AsFd, OwnedFd},
+};
+
+use rustix::{
+    pipe::{PipeFlags, pipe_with},
+    process::{
+        DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getegid, geteuid, getpid,
+        pidfd_open, set_dumpable_behavior, set_parent_process_death_signal, waitpid,
+    },
+    thread::UnshareFlags,
+};
+
+use super::{
+    partial, root,
+    start::Start,
+    supervise::{has_ended, supervise},
+};
+use crate::{
+    order::{During, Failure, HELPER_ERROR, HELPER_FAILED, Order, Step},
+    os,
+    policy::Level,
+};
+
+/// What the helper has to do.
+pub(super) struct Task {
+    pub(super) order: Order,
+    pub(super) start: Start,
+    pub(super) signals: os::Signals,
+    /// Can be read when a child has ended.
+    pub(super) child_ended: OwnedFd,
+    /// Can be read when the host has ended.
+    pub(super) host: OwnedFd,
+}
+
+/// Does what the arguments after the hidden one say.
+pub(super) fn run(args: impl Iterator<Item = OsString>) -> ! {
+    let task = read(args).unwrap_or_else(|failure| fail(&failure, false));
+    let is_check = task.order.is_check;
+    let ended = match task.order.policy.level {
+        Level::Full => full(task),
+        Level::Partial => partial::run(task),
+    };
+    match ended {
+        Ok(status) => end_as(status),
+        Err(failure) => fail(&failure, is_check),
+    }
+}
+
+/// Reports a failure on standard error, or for a check on standard output, and ends this process.
+pub(super) fn fail(failure: &Failure, is_check: bool) -> ! {
+    let mut code = HELPER_FAILED;
+    // If the report cannot be written, the exit code is what is left.
+    if is_check {
+        let report = serde_json::to_string(failure).unwrap_or_default();
+        let _ = writeln!(io::stdout(), "{report}");
+    } else {
+        if failure.step == Step::Program {
+            code = if failure.errno == Some(libc::ENOENT) { 127 } else { 126 };
+        }
+        let text: String =
+            failure.to_string().split_inclusive(char::is_control).map(one_line).collect();
+        let _ = writeln!(io::stderr(), "{HELPER_ERROR}{text}");
+    }
+    os::exit(code)
+}
+
+/// A piece of text without the control character at its end.
+fn one_line(piece: &str) -> String {
+    match piece.strip_suffix(char::is_control) {
+        Some(rest) => format!("{rest}{}", piece[rest.len()..].escape_default()),
+        None => piece.to_owned(),
+    }
+}
+
+fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
+    os::close_inherited().during(Step::Order, || "close files of the host".to_owned())?;
+    let missing = || io::Error::other("the command line was not made by this version");
+    let json = args.next().and_then(|json| json.into_string().ok());
+    let order: Order = json
+        .ok_or_else(missing)
+        .and_then(|json| Ok(serde_json::from_str(&json)?))
+        .during(Step::Order, || "read what to do".to_owned())?;
+    let program = args.next().filter(|arg| arg == "--").and_then(|_| args.next());
+    let program = if order.is_check { Some(OsString::new()) } else { program };
+    let program =
+        program.ok_or_else(missing).during(Step::Order, || "find the program".to_owned())?;
+    let (signals, child_ended) =
+        os::Signals::take().during(Step::Order, || "change how signals are handled".to_owned())?;
+    let host = i32::try_from(order.host).ok().and_then(Pid::from_raw);
+    let host = host
+        .ok_or_else(missing)
+        .and_then(|host| Ok(pidfd_open(host, PidfdFlags::empty())?))
+        .during(Step::Order, || format!("watch the host (process {})", order.host))?;
+    let start = Start { program, args: args.collect() };
+    Ok(Task { order, start, signals, child_ended, host })
+}
+
+/// Runs the program below process 1 of new namespaces; returns its status, `None` if it was ended with everything.
+fn full(task: Task) -> Result<Option<i32>, Failure> {
+    let step = Step::Process;
+    let this =
+        pidfd_open(getpid(), PidfdFlags::empty()).during(step, || "watch itself".to_owned())?;
+    enter_namespaces(task.order.policy.network)?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .during(step, || "protect its memory".to_owned())?;
+    let (status, report) =
+        pipe_with(PipeFlags::CLOEXEC).during(step, || "make a pipe".to_owned())?;
+    let Some(init) = os::fork().during(step, || "start a process".to_owned())? else {
+        drop(status);
+        let is_check = task.order.is_check;
+        match init_main(task, &this, report) {
+            Ok(()) => os::exit(0),
+            Err(failure) => fail(&failure, is_check),
+        }
+    };
+    drop((report, task.host, task.child_ended, this));
+    os::close_standard_streams();
+    let mut bytes = Vec::new();
+    // An error is the same as no status.
+    let _ = File::from(status).read_to_end(&mut bytes);
+    let ended = loop {
+        match waitpid(Some(init), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            ended => break ended.ok().flatten().map(|(_, status)| status),
+        }
+    };
+    let reported = bytes.try_into().ok().map(i32::from_ne_bytes);
+    // Init reports the status of the program, and exits with a code only if it failed before.
+    let failed = ended.filter(|ended| ended.exit_status().is_some_and(|code| code != 0));
+    Ok(reported.or(failed.map(|failed| failed.as_raw())))
+}
+
+fn enter_namespaces(network: bool) -> Result<(), Failure> {
+    let (user, group) = (geteuid(), getegid());
+    let mut namespaces = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    if !network {
+        namespaces |= UnshareFlags::NEWNET;
+    }
+    os::unshare(namespaces).during(Step::Namespaces, || "make namespaces".to_owned())?;
+    // Mapped to themselves, so that owners of files look right and limits stay those of the user.
+    let (user, group) = (user.as_raw(), group.as_raw());
+    for (file, text) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("{user} {user} 1")),
+        ("gid_map", format!("{group} {group} 1")),
+    ] {
+        let path = format!("/proc/self/{file}");
+        std::fs::write(&path, text).during(Step::Identity, || format!("write {path}"))?;
+    }
+    Ok(())
+}
+
+/// Process 1 of the namespaces: makes the root directory, starts the program, and reports how it ended.
+fn init_main(task: Task, outer: &OwnedFd, report: OwnedFd) -> Result<(), Failure> {
+    let step = Step::Process;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .during(step, || "follow its parent".to_owned())?;
+    // The parent may have ended before the signal was asked for.
+    if has_ended(outer.as_fd()) {
+        os::exit(HELPER_FAILED);
+    }
+    root::enter(&task.order)?;
+    rustix::thread::set_no_new_privs(true)
+        .during(Step::Limits, || "give up privileges".to_owned())?;
+    os::drop_capabilities().during(Step::Limits, || "drop capabilities".to_owned())?;
+    let Some(program) = os::fork().during(step, || "start a process".to_owned())? else {
+        task.start.run(&task.order, &task.signals, None)
+    };
+    os::close_standard_streams();
+    let ended = supervise(program, task.child_ended.as_fd(), &[task.host.as_fd(), outer.as_fd()]);
+    if let Some(status) = ended {
+        // If outer has ended, so does this process.
+        let _ = File::from(report).write_all(&status.to_ne_bytes());
+    }
+    Ok(())
+}
+
+/// Ends this process as the program ended.
+fn end_as(status: Option<i32>) -> ! {
+    let Some(status) = status else { os::die_of(os::KILL) };
+    if libc::WIFEXITED(status) {
+        os::exit(libc::WEXITSTATUS(status));
+    }
+    os::die_of(libc::WTERMSIG(status))
+}

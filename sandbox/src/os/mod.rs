@@ -1,0 +1,205 @@
+//! System calls of Linux without a safe interface.
+
+#![expect(unsafe_code, reason = "rustix has no safe interface for these")]
+
+mod landlock;
+
+use std::{
+    io, mem,
+    os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
+    ptr,
+};
+
+use rustix::{
+    process::{Pid, Signal},
+    thread::UnshareFlags,
+};
+
+pub(crate) use landlock::{Ruleset, landlock_abi, right};
+
+use crate::filter::Instruction;
+
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Ends this process without running destructors.
+pub(crate) fn exit(code: i32) -> ! {
+    // SAFETY: this has no preconditions.
+    unsafe { libc::_exit(code) }
+}
+
+/// Returns the id of the child, or `None` in the child.
+///
+/// The caller has no other thread: a child of several would have only this one, and the locks of all.
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: the helper starts no thread.
+    let id = unsafe { libc::fork() };
+    check(id.into()).map(|_| Pid::from_raw(id))
+}
+
+/// Moves this process into new namespaces; its children, with `NEWPID`.
+pub(crate) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
+    // SAFETY: only flags of namespaces are used, which leave memory and descriptors alone.
+    Ok(unsafe { rustix::thread::unshare_unsafe(namespaces) }?)
+}
+
+/// Attributes of a mount.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MountAttributes(u64);
+
+impl MountAttributes {
+    pub(crate) const READ_ONLY: Self = Self(libc::MOUNT_ATTR_RDONLY | Self::WRITABLE.0);
+    pub(crate) const WRITABLE: Self = Self(libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV);
+    pub(crate) const NO_WRITES: Self = Self(libc::MOUNT_ATTR_RDONLY);
+    /// Devices can be written to nevertheless; only their attributes cannot be changed.
+    pub(crate) const DEVICE: Self =
+        Self(libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC);
+}
+
+/// Adds attributes to the mount of this directory or file, and with `recursive` to those below it.
+pub(crate) fn set_mount_attributes(
+    mount: impl AsFd,
+    attributes: MountAttributes,
+    recursive: bool,
+) -> io::Result<()> {
+    let attributes = [attributes.0, 0, 0, 0];
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is empty, and the attributes are a `struct mount_attr` of four numbers.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_fd().as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of_val(&attributes),
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Lets `exec` close every descriptor from 3 on.
+pub(crate) fn close_at_exec() -> io::Result<()> {
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
+    // SAFETY: nothing is closed now.
+    check(unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, flags) }).map(drop)
+}
+
+/// Closes every descriptor from 3 on. The helper does so first: what the host left open is not for it.
+pub(crate) fn close_inherited() -> io::Result<()> {
+    // SAFETY: nothing is open yet that this process has opened.
+    check(unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) }).map(drop)
+}
+
+/// Closes the standard streams, so that their other ends see when the program closes them.
+pub(crate) fn close_standard_streams() {
+    for descriptor in 0..3 {
+        // SAFETY: the helper neither reads nor writes them after this, and opens nothing.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+/// Takes all capabilities from this process, its descendants and the programs that they execute. It needs `no_new_privs`:
+/// without it, programs could gain what a user without privileges cannot drop here.
+pub(crate) fn drop_capabilities() -> io::Result<()> {
+    for capability in 0..64 {
+        // SAFETY: this call takes numbers only.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                // One more than the last capability; or none to drop others with.
+                Some(libc::EINVAL | libc::EPERM) => break,
+                _ => return Err(error),
+            }
+        }
+    }
+    rustix::thread::clear_ambient_capability_set()?;
+    rustix::thread::set_capabilities(None, none())?;
+    Ok(())
+}
+
+fn none() -> rustix::thread::CapabilitySets {
+    let empty = rustix::thread::CapabilitySet::empty();
+    rustix::thread::CapabilitySets { effective: empty, permitted: empty, inheritable: empty }
+}
+
+/// Installs the filter for this process and its descendants. It needs `no_new_privs`.
+pub(crate) fn install_filter(program: &[Instruction]) -> io::Result<()> {
+    let length = u16::try_from(program.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
+    // SAFETY: `Instruction` is a `struct sock_filter`, and the kernel only reads it.
+    let result = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program)
+    };
+    check(result).map(drop)
+}
+
+/// Signals that ask a process to end: the helper leaves them to the program.
+const ENDING: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
+
+/// How signals were handled when the helper was started.
+pub(crate) struct Signals {
+    actions: [libc::sigaction; 2],
+    mask: libc::sigset_t,
+}
+
+impl Signals {
+    /// Ignores `TERM` and `INT`, and blocks `CHLD`; the descriptor can be read when a child has ended.
+    pub(crate) fn take() -> io::Result<(Self, OwnedFd)> {
+        // SAFETY: all zeros are a valid value of these structures, which the calls fill. None keeps a pointer.
+        unsafe {
+            let mut signals: Self = mem::zeroed();
+            for (signal, action) in ENDING.into_iter().zip(&mut signals.actions) {
+                let mut ignore: libc::sigaction = mem::zeroed();
+                ignore.sa_sigaction = libc::SIG_IGN;
+                check(libc::sigaction(signal, &raw const ignore, action).into())?;
+            }
+            // A host that ignores it would take the status of the children away.
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+            let mut child: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&raw mut child);
+            libc::sigaddset(&raw mut child, libc::SIGCHLD);
+            check(
+                libc::sigprocmask(libc::SIG_BLOCK, &raw const child, &raw mut signals.mask).into(),
+            )?;
+            let descriptor =
+                libc::signalfd(-1, &raw const child, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            check(descriptor.into())?;
+            Ok((signals, OwnedFd::from_raw_fd(descriptor)))
+        }
+    }
+
+    /// Handles signals as when the helper was started.
+    pub(crate) fn restore(&self) -> io::Result<()> {
+        // SAFETY: the structures were filled by the same calls.
+        unsafe {
+            for (signal, action) in ENDING.into_iter().zip(&self.actions) {
+                check(libc::sigaction(signal, action, ptr::null_mut()).into())?;
+            }
+            check(
+                libc::sigprocmask(libc::SIG_SETMASK, &raw const self.mask, ptr::null_mut()).into(),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Ends this process by a signal, without a core dump.
+pub(crate) fn die_of(signal: i32) -> ! {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structures are initialized, and no call keeps a pointer.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+        libc::signal(signal, libc::SIG_DFL);
+        let mut only: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&raw mut only);
+        libc::sigaddset(&raw mut only, signal);
+        libc::sigprocmask(libc::SIG_UNBLOCK, &raw const only, ptr::null_mut());
+        libc::kill(libc::getpid(), signal);
+    }
+    exit(128 + signal)
+}
+
+/// The signal that cannot be caught.
+pub(crate) const KILL: i32 = Signal::KILL.as_raw();

@@ -1,0 +1,45 @@
+//! Everything ends when the host is killed.
+
+use std::{
+    os::unix::process::CommandExt,
+    process::{Command, Stdio},
+};
+
+use evaluator_sandbox::Level;
+
+use crate::world::{
+    NOBODY, is_root, levels, marker, policy, processes_with, read_line, stage, wait_for,
+};
+
+#[test]
+fn killing_the_host_ends_everything() {
+    for level in levels() {
+        kill_host(level, None);
+        if is_root() {
+            kill_host(level, Some(NOBODY));
+        }
+    }
+}
+
+fn kill_host(level: Level, user: Option<u32>) {
+    let (_directory, executable) = stage();
+    let marker = marker("orphan");
+    // A daemon, a child that ignores signals, and output that stays open.
+    let script = format!(
+        "(setsid sh -c 'trap \"\" TERM HUP; sleep 300; : {marker}' &) ; (trap '' TERM; sleep 300; : {marker}) & echo \
+         ready; sleep 300"
+    );
+    let mut host = Command::new(executable);
+    host.arg("host").arg(serde_json::to_string(&policy(level)).unwrap());
+    host.args(["--", "sh", "-c", &script]);
+    host.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped());
+    if let Some(user) = user {
+        host.uid(user).gid(user);
+    }
+    let mut host = host.spawn().unwrap();
+    assert_eq!(read_line(host.stdout.as_mut().unwrap()), "ready");
+    assert!(!processes_with(&marker).is_empty());
+    host.kill().unwrap();
+    host.wait().unwrap();
+    wait_for("processes are left", || processes_with(&marker).is_empty());
+}
