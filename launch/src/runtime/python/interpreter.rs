@@ -137,9 +137,28 @@ impl Questions {
         environment: &Environment,
         cancellation: &Cancellation,
     ) -> Result<Answers, String> {
+        let command = self.command(interpreter, environment);
+        self.answers_of(&command, interpreter, cancellation)
+    }
+
+    /// The command that asks an interpreter.
+    pub(super) fn command(&self, interpreter: &Path, environment: &Environment) -> CommandSpec {
         let command = CommandSpec::new(interpreter).args(["-c", SCRIPT]).args(&self.asked);
-        let command = environment.give_to(command);
-        let problem = match tool::output(&command, ANSWER_LIMIT, cancellation) {
+        environment.give_to(command)
+    }
+
+    /// Runs the command, possibly as an executor starts it.
+    ///
+    /// # Errors
+    ///
+    /// The interpreter does not start, or is not Python 3.
+    pub(super) fn answers_of(
+        self,
+        command: &CommandSpec,
+        interpreter: &Path,
+        cancellation: &Cancellation,
+    ) -> Result<Answers, String> {
+        let problem = match tool::output(command, ANSWER_LIMIT, cancellation) {
             Ok(output) => {
                 // Other code may print at the start and at the end of the interpreter.
                 let report = |line: &str| serde_json::from_str::<Report>(line).ok();
