@@ -117,6 +117,9 @@ pub(crate) enum Command {
         /// Build programs first, so that every program can list its evaluators and settings
         #[arg(long)]
         build: bool,
+        /// Require that every program is contained by its executor (sandbox or docker)
+        #[arg(long)]
+        contain: bool,
     },
     /// Print the JSON Schema of configuration files, for editors
     Schema,
@@ -174,7 +177,7 @@ pub(crate) enum EvaluatorCommand {
     /// Create an evaluator from a template
     #[command(visible_alias = "new")]
     Init(InitArgs),
-    /// List the languages evaluators can be written in, and whether this machine can run them
+    /// List the languages evaluators can be written in, and the executors that run them, and whether this machine has them
     Runtimes,
     /// List evaluators that can be named in a configuration
     #[command(
@@ -269,6 +272,9 @@ pub(crate) struct ValidateArgs {
     /// Time limit of an evaluator for one document, in seconds
     #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
+    /// Run and build the evaluators in a sandbox, as with `executor: sandbox`
+    #[arg(long)]
+    pub(crate) contain: bool,
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
     pub(crate) output: TextOrJson,
@@ -290,6 +296,10 @@ pub(crate) struct ConformArgs {
     /// Time limit for one document, in seconds
     #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
+    /// Run and build the program in a sandbox, as with `executor: sandbox`; it can read the directories of the files in
+    /// COMMAND
+    #[arg(long)]
+    pub(crate) contain: bool,
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
     pub(crate) output: TextOrJson,

@@ -26,7 +26,7 @@ mod recognize;
 mod serve;
 
 use evaluator_json as json;
-use evaluator_launch::{files, process, runtime};
+use evaluator_launch::{executor, files, process, runtime};
 use evaluator_protocol::{Contract, DecodeError, Document};
 use evaluator_traces::{
     conversation::{self, Conversation},

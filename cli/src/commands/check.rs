@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use evaluator_host::run::Runner;
 
-use super::{discovery, eval_file, load_config, open_session, show_table, watched};
+use super::{
+    discovery, ensure_contained, eval_file, load_config, open_session, show_table, watched,
+};
 use crate::{exit, render, render::Columns, signals};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
 pub(super) fn check(
     file: Option<PathBuf>,
-    locked: bool,
-    build: bool,
+    (locked, build, contain): (bool, bool, bool),
     verbose: u8,
     runner: Runner,
 ) -> Result<u8, u8> {
@@ -21,6 +22,11 @@ pub(super) fn check(
     }
     let config = load_config(Some(&file), &runner)?;
     let runnable = open_session(&config, verbose, &runner);
+    let contained = if contain { ensure_contained(&config, &runner) } else { Ok(()) };
+    let remotes = runner.uncontained_remotes(&config);
+    if !remotes.is_empty() {
+        render::note(&render::uncontained(&remotes));
+    }
     let mut runner = runner;
     runner.locked = locked;
     let mut findings = runner.check(&config);
@@ -49,6 +55,8 @@ pub(super) fn check(
         };
         table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
     }
-    let sound = runnable.is_ok() && findings.iter().all(|finding| finding.result.is_ok());
+    let sound = runnable.is_ok()
+        && contained.is_ok()
+        && findings.iter().all(|finding| finding.result.is_ok());
     Ok(show_table(table, if sound { exit::OK } else { exit::USAGE }))
 }

@@ -8,7 +8,7 @@ use evaluator_host::{
     runtime::PrepareEvent,
 };
 
-use super::{broken, preparing, print, show};
+use super::{broken, preparing, print, sandbox, show};
 use crate::{
     args::{ConformArgs, TextOrJson},
     exit, render, signals,
@@ -23,10 +23,12 @@ pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> Result
     }
     tester.timeout = Duration::from_secs(args.timeout);
     tester.settings = args.config.clone().unwrap_or_default();
+    let executor = args.contain.then(|| sandbox(&runner)).transpose()?;
+    let programs = (&runner.runtimes, executor.as_deref());
     let cancellation = &tester.cancellation;
     signals::watch(cancellation.clone());
     let tested = preparing(verbose, async |on_event| {
-        let program = Program::prepare(&args.command, &runner.runtimes, cancellation, on_event)
+        let program = Program::prepare(&args.command, programs, cancellation, on_event)
             .await
             .map_err(|error| error.to_string())?;
         let what = "testing the documents of hosts".to_owned();

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use clap_complete::Shell;
-use evaluator_host::{config, run::Runner};
+use evaluator_host::{config, executor::Containment, run::Runner};
 
-use super::{broken, print, print_with, show_table};
-use crate::{args, exit, render::Columns};
+use super::{broken, print, print_with, show};
+use crate::{args, exit, render::Columns, streams};
 
 /// Prints the JSON Schema of configuration files, with the registered metrics and trace formats.
 pub(super) fn schema(runner: &Runner) -> u8 {
     print(&format!("{:#}\n", config::schema(&runner.metrics, &runner.trace_formats)), exit::OK)
 }
 
-/// Lists the registered runtimes.
+/// Lists the registered runtimes and executors.
 pub(super) fn runtimes(runner: &Runner) -> u8 {
     let mut table = Columns::new(["Runtime", "Extensions", "Available", "Detail"]);
     for runtime in runner.runtimes.iter() {
@@ -24,7 +24,18 @@ pub(super) fn runtimes(runner: &Runner) -> u8 {
         let extensions = runtime.extensions().join(", ");
         table.row([runtime.name().to_owned(), extensions, available.to_owned(), detail]);
     }
-    show_table(table, exit::OK)
+    let mut executors = Columns::new(["Executor", "Available", "Detail"]);
+    for executor in runner.executors.iter() {
+        let (available, detail) = match executor.check(&Containment::default()) {
+            Ok(detail) => ("yes", detail),
+            Err(reason) => ("no", reason),
+        };
+        executors.row([executor.name().to_owned(), available.to_owned(), detail]);
+    }
+    let width = streams::stdout_width();
+    table.fit(width);
+    executors.fit(width);
+    show(&format!("{}\n{}", table.to_text(), executors.to_text()), exit::OK)
 }
 
 /// Prints the completion script of a shell.

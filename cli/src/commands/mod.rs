@@ -32,6 +32,7 @@ use std::{
 
 use evaluator_host::{
     config::{Config, ConfigError},
+    executor::{Containment, Executor},
     judges::Session,
     run::Runner,
     trace::TraceFormat,
@@ -54,8 +55,8 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Run(args) => run::run(*args, verbose, runner),
         Command::Report(args) => report::report(args, verbose),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
-        Command::Check { config, locked, build } => {
-            check::check(config, locked, build, verbose, runner)
+        Command::Check { config, locked, build, contain } => {
+            check::check(config, (locked, build, contain), verbose, runner)
         }
         Command::Schema => Ok(info::schema(&runner)),
         Command::Shared(command) | Command::Evaluator(command) => match command {
@@ -102,6 +103,24 @@ fn unusable_config(error: ConfigError) -> u8 {
 fn load_config(file: Option<&Path>, runner: &Runner) -> Result<Config, u8> {
     let config = file.map(|file| runner.load_config(file)).transpose();
     Ok(config.map_err(unusable_config)?.unwrap_or_default())
+}
+
+/// Checks that every evaluator of a configuration that runs code of its own is contained.
+fn ensure_contained(config: &Config, runner: &Runner) -> Result<(), u8> {
+    let uncontained = runner.uncontained(config);
+    if uncontained.is_empty() {
+        return Ok(());
+    }
+    Err(unusable(format!(
+        "not contained: {} (--contain requires `executor: sandbox` or `executor: docker` for every program; `defaults: \
+         {{executor: sandbox}}` sets it for all, and linked evaluators and Python graders cannot be contained)",
+        uncontained.join(", ")
+    )))
+}
+
+/// Returns the sandbox, for programs without a configuration.
+fn sandbox(runner: &Runner) -> Result<Arc<dyn Executor>, u8> {
+    runner.executors.get("sandbox", &Containment::default()).map_err(broken)
 }
 
 /// Shows warnings about a configuration, and fails if it cannot be run.

@@ -11,7 +11,8 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, eval_file, load_config, open_session, report::show, trace_format, unusable, watched,
+    discovery, ensure_contained, eval_file, load_config, open_session, report::show, trace_format,
+    unusable, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -29,6 +30,9 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> 
     let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
     let mut config = load_config(config_file.as_deref(), &runner)?;
     configure(&mut config, &mut args, &runner);
+    if args.contain {
+        ensure_contained(&config, &runner)?;
+    }
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
     if config.require_all_cases && config.eval_set.is_none() {
         return Err(unusable(

@@ -8,7 +8,7 @@ use evaluator_host::{
     validate::{Standing, Validation, Validator, targets},
 };
 
-use super::{preparing, print, show, unusable};
+use super::{preparing, print, sandbox, show, unusable};
 use crate::{
     args::{TextOrJson, ValidateArgs},
     exit, render, signals,
@@ -21,6 +21,7 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> Resu
         render::warning(&format!("ignored {}: {reason}", path.display()));
     }
     let validator = Validator {
+        executor: args.contain.then(|| sandbox(&runner)).transpose()?,
         runtimes: runner.runtimes,
         timeout: Duration::from_secs(args.timeout),
         cancellation: runner.cancellation,

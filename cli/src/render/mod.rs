@@ -25,7 +25,7 @@ pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, uncontained};
 pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
 pub(crate) use tables::{errors_of_summary, summary, table};
 pub(crate) use verdict::{sentence, verdict};

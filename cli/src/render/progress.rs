@@ -1,6 +1,7 @@
 //! Progress of long work, on stderr.
 
 use std::{
+    borrow::Borrow,
     collections::HashMap,
     path::Path,
     time::{Duration, Instant},
@@ -291,9 +292,21 @@ fn detail(event: &RunEvent) {
             evaluators.join(", "),
             variables.join(", ")
         )),
+        RunEvent::Uncontained { evaluators } => line(&uncontained(evaluators)),
+        RunEvent::Contained { evaluator, description } => {
+            line(&format!("{evaluator}: {description}"));
+        }
         RunEvent::NotReused { evaluator, reason } => line(&format!("{evaluator}: {reason}")),
         _ => {}
     }
+}
+
+/// Returns the recommendation about programs from sources that are not contained.
+pub(crate) fn uncontained(evaluators: &[impl Borrow<str>]) -> String {
+    format!(
+        "{} from a source runs with all of your rights; `executor: sandbox` contains it (docs/containment.md)",
+        evaluators.join(", ")
+    )
 }
 
 /// Returns the warning about damaged lines of a run file.

@@ -163,6 +163,7 @@ fn counts(report: &Report) -> String {
     if !report.left_out.is_empty() {
         let _ = write!(text, "; {} of trace files left out", report.left_out.counted());
     }
+    text += &contained(report);
     if let Some(reused) = report.reused {
         let total = counted(report.conversations.asked() as u64, "result");
         let _ = write!(text, "; {reused} of {total} from an earlier run");
@@ -178,6 +179,19 @@ fn counts(report: &Report) -> String {
         let _ = write!(text, "; the report is not whole: {}", one_line(error));
     }
     text
+}
+
+/// Returns how many evaluators were contained, and by what, if any was.
+fn contained(report: &Report) -> String {
+    let (evaluators, executors) = report.conversations.contained();
+    let names = match executors.len() {
+        0 => return String::new(),
+        1 => executors.keys().map(|name| (*name).to_owned()).collect(),
+        _ => executors.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>(),
+    };
+    let (evaluators, count) =
+        (counted(evaluators as u64, "evaluator"), executors.values().sum::<usize>());
+    format!("; {evaluators}, {count} contained ({})", one_line(&names.join(", ")))
 }
 
 /// Returns whether errors are tolerated, if some may be.

@@ -12,9 +12,11 @@ mod config_errors;
 #[cfg(unix)]
 mod config_paths;
 mod conform;
+mod containment;
 mod contracts;
 mod discovery;
 mod environment_page;
+mod escapes;
 mod eval_files;
 mod events;
 mod export;

@@ -7,6 +7,7 @@ use evaluator_judges::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 
 use super::{
+    containment::{self, Defaults},
     llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
@@ -61,6 +62,7 @@ pub(super) type Names = HashMap<String, Span>;
 pub(super) fn read<'n>(
     node: &'n Node,
     names: &mut Names,
+    defaults: &Defaults,
     reader: &'n Reader<'n>,
 ) -> Option<EvaluatorConfig> {
     let entry = node.field("evaluators", &reader.problems);
@@ -85,16 +87,19 @@ pub(super) fn read<'n>(
         Type::Code => {
             let path = fields.require("path");
             let path = path.and_then(|field| reader.paths.read(field, PathKind::File));
-            let program = read_program(&mut fields, reader);
-            Some(EvaluatorKind::Code(CodeConfig { path: path.unwrap_or_default(), ..program }))
+            let program = read_program(&mut fields, defaults, reader);
+            let code = CodeConfig { path: path.unwrap_or_default(), ..program };
+            containment::check_source(&fields, &code);
+            Some(EvaluatorKind::Code(code))
         }
-        Type::Remote => read_remote(&mut fields, reader).map(EvaluatorKind::Remote),
+        Type::Remote => read_remote(&mut fields, defaults, reader).map(EvaluatorKind::Remote),
         Type::LlmJudge => llm_judge::read(name, &mut fields, reader)
             .map(|it| EvaluatorKind::LlmJudge(Box::new(it))),
         Type::OpenaiEval => {
             openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
         }
         Type::Linked => {
+            containment::refuse(&mut fields);
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
         }
@@ -183,18 +188,16 @@ pub(super) fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeS
 }
 
 /// Takes the keys of a program, wherever its file is.
-fn read_program(fields: &mut Fields<'_>, reader: &Reader<'_>) -> CodeConfig {
+fn read_program(fields: &mut Fields<'_>, defaults: &Defaults, reader: &Reader<'_>) -> CodeConfig {
     let mut code = read_common(fields);
     let function = fields.take("function");
     code.function = function.and_then(|field| read_function(field, code.contract));
     code.retries = fields.take("retries").and_then(|field| field.whole(0..=MAX_RETRIES));
-    if let Some(executor) = fields.take("executor").and_then(|field| field.text()) {
-        code.executor = executor.to_owned();
-    }
     code.process = process::read(fields, &reader.paths);
     let isolation = fields.take("isolation").and_then(|field| field.choice(&ISOLATIONS));
     code.isolation = isolation.unwrap_or_default();
     code.models = read_models(fields);
+    defaults.take(fields, &reader.paths, &mut code);
     code
 }
 
@@ -252,7 +255,11 @@ pub(super) fn is_identifier(name: &str) -> bool {
         && name.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 
-fn read_remote(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<RemoteConfig> {
+fn read_remote(
+    fields: &mut Fields<'_>,
+    defaults: &Defaults,
+    reader: &Reader<'_>,
+) -> Option<RemoteConfig> {
     let source = fields.take("source");
     let source = source.and_then(|field| match field.text()? {
         "builtin" => {
@@ -265,7 +272,7 @@ fn read_remote(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<RemoteCon
         Some(field) => read_reference(field, reader.known.runtimes),
         None => fields.missing("ref").hint("e.g. evaluators/NAME/NAME.py").none(),
     };
-    let program = read_program(fields, reader);
+    let program = read_program(fields, defaults, reader);
     let source = source.unwrap_or(DEFAULT_SOURCE).to_owned();
     Some(RemoteConfig { wanted: Wanted { source, reference: reference? }, program })
 }

@@ -4,6 +4,7 @@
 //! that nothing reads is a problem, too: a misspelt `treshold` would otherwise silently change a verdict.
 
 mod adk;
+mod containment;
 mod evaluator;
 mod llm_judge;
 mod model;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
 use crate::{
     conversation::GroupBy,
-    executor::Containment,
+    executor::{Containment, Local},
     json::Object,
     runtime::Entrypoint,
     source::{Reference, Wanted},
@@ -290,7 +290,7 @@ impl Default for CodeConfig {
             config: Object::default(),
             contract: None,
             function: None,
-            executor: "local".to_owned(),
+            executor: Local::NAME.to_owned(),
             containment: Arc::default(),
             process: ProcessConfig::default(),
             isolation: Isolation::default(),

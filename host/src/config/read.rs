@@ -8,7 +8,9 @@ use evaluator_document::{
 };
 
 use super::{
-    Config, EvaluatorKind, OutputFormat, SourcePaths, adk, evaluator,
+    Config, EvaluatorKind, OutputFormat, SourcePaths, adk,
+    containment::Defaults,
+    evaluator,
     paths::{MissingPath, PathKind, Paths},
 };
 use crate::{conversation::GroupBy, metric::Metrics, runtime::Runtimes, trace::TraceFormats};
@@ -161,6 +163,8 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     };
     let mut config = Config::default();
     let mut fields = node.field("", problems).fields("the configuration")?;
+    let defaults = fields.take("defaults").filter(|field| !field.node.is_null());
+    let defaults = defaults.map(|field| Defaults::read(field, &reader.paths)).unwrap_or_default();
     match fields.take("evaluators") {
         Some(field) => {
             let items = field.items().unwrap_or_default();
@@ -168,7 +172,7 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
                 field.add("`evaluators` is empty");
             }
             let mut names = evaluator::Names::default();
-            let read = |item: Field<'n>| evaluator::read(item.node, &mut names, reader);
+            let read = |item: Field<'n>| evaluator::read(item.node, &mut names, &defaults, reader);
             config.evaluators = items.into_iter().filter_map(read).collect();
         }
         None => {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     OutputFormat,
+    containment::{ENGINES, LEVELS, PULLS},
     evaluator::{DEFAULT_SOURCE, contracts},
     read::GROUPINGS,
 };
@@ -15,6 +16,9 @@ const TEMPLATE: &str = include_str!("schema.json");
 
 /// The schema of entries with `type: llm_judge`.
 const LLM_JUDGE: &str = include_str!("llm_judge/schema.json");
+
+/// The schema of `sandbox`.
+const SANDBOX: &str = include_str!("sandbox.json");
 
 /// Keys that evaluators of `type: linked` share with programs.
 const LINKED: [&str; 6] = ["name", "threshold", "missing_turns", "timeout", "config", "contract"];
@@ -50,6 +54,12 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     for key in ["models", "target"] {
         code["properties"][key] = programs[key].take();
     }
+    let mut sandbox: Value = serde_json::from_str(SANDBOX).unwrap_or_default();
+    sandbox["properties"]["level"]["enum"] = names(&LEVELS);
+    code["properties"]["docker"] = docker(sandbox.clone());
+    code["properties"]["sandbox"] = sandbox;
+    let contained =
+        ["executor", "sandbox", "docker"].map(|key| (key, code["properties"][key].clone()));
     // One of them is enough.
     code["not"] = json!({"required": ["models", "target"]});
     code["properties"]["contract"]["enum"] = names(&contracts());
@@ -61,6 +71,7 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     let mut llm_judge: Value = serde_json::from_str(LLM_JUDGE).unwrap_or_default();
     llm_judge["properties"]["judge"] = entries[0]["properties"]["judge"].clone();
     *entries = json!([entries[0].take(), code, remote, openai_eval, linked, llm_judge]);
+    top["defaults"]["properties"] = contained.into_iter().collect();
     schema
 }
 
@@ -88,6 +99,26 @@ fn programs(judge: &Value) -> Value {
         schema[key]["properties"]["budget"] = judge["properties"]["budget"].clone();
     }
     schema
+}
+
+/// Returns the schema of `docker`, which shares keys with `sandbox`.
+fn docker(mut sandbox: Value) -> Value {
+    sandbox["description"] = json!("What the program may use with `executor: docker`.");
+    let keys = &mut sandbox["properties"];
+    keys.as_object_mut().map(|keys| keys.remove("level"));
+    keys["image"] = json!({
+        "description": "Name, digest or id of the image.",
+        "type": "string", "pattern": r"^[^-\s]\S*$"
+    });
+    keys["engine"] = json!({
+        "description": "Command of the container engine; default: docker if it is on PATH, else podman.",
+        "enum": names(&ENGINES)
+    });
+    keys["pull"] = json!({
+        "description": "missing: an image that does not exist is downloaded before the run.",
+        "enum": names(&PULLS), "default": "never"
+    });
+    sandbox
 }
 
 fn remote(mut code: Value) -> Value {
@@ -178,6 +209,18 @@ mod tests {
                 )
             );
         }
+        let keys = |key: &str| format!("{key}: {{qqqqqqqqqqqq: 1}}");
+        for key in ["sandbox", "docker"] {
+            let program = format!(
+                "evaluators: [{{name: a, type: code, path: a.py, executor: {key}, {}}}]",
+                keys(key)
+            );
+            assert_eq!(properties(&entries[1]["properties"][key]), known_keys(&program), "{key}");
+        }
+        assert_eq!(
+            properties(&schema["properties"]["defaults"]),
+            known_keys(&format!("{}\nevaluators: [{{name: a, type: builtin}}]", keys("defaults")))
+        );
         assert_eq!(properties(&entries[4]), known_keys(&entry("name: a, type: linked")));
         let llm_judge = known_keys(&entry("name: a, type: llm_judge, criteria: c"));
         assert_eq!(properties(&entries[5]), llm_judge);
@@ -257,6 +300,23 @@ mod tests {
             ("evaluators: [{name: a, type: builtin}]\nallow_unevaluated: often".to_owned(), false),
             ("evaluators: [{name: a, type: builtin, missing_turns: ignore}]".to_owned(), true),
             ("evaluators: [{name: a, type: builtin, missing_turns: warn}]".to_owned(), false),
+            (code("executor: sandbox, sandbox: {level: partial, network: true, read: [a, b], write: [], tmp: 64MiB, processes: 1, builds: false}"), true),
+            (code("executor: docker, docker: {image: 'a:3', engine: podman, pull: missing, network: false}"), true),
+            (code("executor: sandbox, sandbox: {level: most}"), false),
+            (code("executor: sandbox, sandbox: {read: a}"), false),
+            (code("executor: sandbox, sandbox: {read: [3]}"), false),
+            (code("executor: sandbox, sandbox: {tmp: 0}"), false),
+            (code("executor: sandbox, sandbox: {processes: 0}"), false),
+            (code("executor: sandbox, sandbox: {image: a}"), false),
+            (code("executor: sandbox, sandbox: true"), false),
+            (code("executor: docker, docker: {image: -v}"), false),
+            (code("executor: docker, docker: {image: a, level: full}"), false),
+            (code("executor: docker, docker: {image: a, pull: always}"), false),
+            (code("executor: docker, docker: {image: a, engine: ./evil}"), false),
+            ("evaluators: [{name: a, type: builtin}]\ndefaults: {executor: sandbox, sandbox: {network: true}, docker: {image: a}}".to_owned(), true),
+            ("evaluators: [{name: a, type: builtin}]\ndefaults: {timeout: 3}".to_owned(), false),
+            ("evaluators: [{name: a, type: builtin, executor: sandbox}]".to_owned(), false),
+            ("evaluators: [{name: a, type: linked, executor: sandbox}]".to_owned(), false),
             (code("missing_turns: fail"), true),
             (code("missing_turns: true"), false),
             ("evaluators: [{name: a, type: remote, ref: a.py, missing_turns: ignore}]".to_owned(), true),

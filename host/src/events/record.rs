@@ -203,6 +203,7 @@ mod tests {
             warnings: Vec::new(),
             details: None,
             target_proxy: None,
+            containment: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The conversations of a report, which are read from a run file one by one.
 
 use std::{
+    collections::BTreeMap,
     fmt, io,
     sync::{Arc, OnceLock, mpsc::sync_channel},
     thread,
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::{
     conversation::RunPerformance,
+    executor::Contained,
     json::{self, ParseOptions, Value},
     verdict::{Status, Tally},
 };
@@ -223,6 +225,11 @@ impl Conversations {
         self.0.totals.never_worked()
     }
 
+    /// Number of evaluators that were called, and of those that each executor contained, by its name.
+    pub fn contained(&self) -> (usize, BTreeMap<&str, usize>) {
+        self.0.totals.contained()
+    }
+
     /// Reasons why evaluators did not evaluate conversations, in the order of the report. Reads the conversations only if an
     /// evaluator has more than ten reasons.
     ///
@@ -322,6 +329,7 @@ struct Outline {
     attempts: u32,
     #[serde(default)]
     warnings: Vec<String>,
+    containment: Option<Arc<Contained>>,
 }
 
 impl From<Outline> for EvaluationReport {
@@ -342,6 +350,7 @@ impl From<Outline> for EvaluationReport {
             warnings: outline.warnings,
             details: None,
             target_proxy: None,
+            containment: outline.containment,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The JSON form of a report.
 //!
 //! Keys are those of agentevals' `-o json`, in its order. These are additions: of an evaluation `outcome`,
-//! `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings` and `target_proxy`; of the run `summary`, `left_out`, `grouping`,
+//! `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy` and `containment`; of the run `summary`, `left_out`, `grouping`,
 //! `warnings`, `unrecorded_cases`, `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with
 //! `partial_reason`. Additions without content are left out, except `outcome`, `error_type`, `summary` and `grouping`.
 //!
@@ -17,6 +17,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
+    executor::Contained,
     json::{Value, to_pretty_inside},
     report::{ConversationReport, EvaluationReport, Report, TargetProxyReport, TargetTokens},
 };
@@ -170,6 +171,20 @@ fn evaluation(evaluation: EvaluationReport) -> Value {
         ("warnings", some(evaluation.warnings)),
         ("details", details.map(Value::Object)),
         ("target_proxy", evaluation.target_proxy.map(target_proxy)),
+        ("containment", evaluation.containment.as_deref().map(containment)),
+    ])
+}
+
+fn containment(contained: &Contained) -> Value {
+    let Contained { executor, level, landlock_abi, namespaces, network, image } = contained;
+    let text = |text: &Option<String>| text.clone().map(Value::String);
+    object([
+        ("executor", Some(executor.as_str().into())),
+        ("level", text(level)),
+        ("landlock_abi", landlock_abi.map(|version| Value::Int(version.into()))),
+        ("namespaces", some(namespaces.clone())),
+        ("network", Some(Value::Bool(*network))),
+        ("image", text(image)),
     ])
 }
 
@@ -220,6 +235,8 @@ fn some(list: Vec<String>) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
         json::{Object, parse_python, to_pretty},
@@ -253,6 +270,11 @@ mod tests {
                 models: vec!["openai/m".to_owned()],
                 ..TargetProxyReport::default()
             }),
+            containment: Some(Arc::new(Contained {
+                executor: "sandbox".to_owned(),
+                landlock_abi: Some(7),
+                ..Contained::default()
+            })),
         };
         let conversation = |evaluations| ConversationReport {
             trace_id: "t".into(),

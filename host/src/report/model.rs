@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Conversations, EventContext, TargetProxyReport, encoding};
 use crate::{
     conversation::{GroupedBy, PerformanceMetrics},
+    executor::Contained,
     json::Object,
     trace::UnusableParts,
     verdict::{Balance, NOT_RUN, Standing, Status, Tally},
@@ -181,6 +182,9 @@ pub struct EvaluationReport {
     /// What its program asked models; `None` if the entry offers it none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_proxy: Option<TargetProxyReport>,
+    /// How its program was contained; `None` if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Arc<Contained>>,
 }
 
 /// Stable name of a kind of error, e.g. `timed_out`. Not written as a reference, since serde would borrow it.
@@ -302,6 +306,7 @@ mod tests {
             warnings: Vec::new(),
             details: None,
             target_proxy: None,
+            containment: None,
         }
     }
 

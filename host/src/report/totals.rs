@@ -1,6 +1,6 @@
 //! Counts of a report, collected while its conversations are written.
 
-use std::mem;
+use std::{collections::BTreeMap, mem};
 
 use super::{ConversationReport, EvaluationOutcome, EvaluationReport};
 use crate::{
@@ -41,6 +41,8 @@ struct Evaluator {
     reasons: Vec<Reason>,
     /// Number of conversations with other reasons.
     others: u64,
+    /// Name of the executor that contained all of its evaluations; `None` if none did, or not in all.
+    contained: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,21 +76,25 @@ impl Totals {
             // Without a threshold no evaluator was asked.
             if evaluation.threshold.is_some() {
                 self.asked += 1;
-                self.evaluator((number, column), &evaluation.name)
-                    .count((number, column), evaluation);
+                self.evaluator((number, column), evaluation).count((number, column), evaluation);
             }
         }
     }
 
-    fn evaluator(&mut self, first: (usize, usize), name: &str) -> &mut Evaluator {
-        let is_it = |evaluator: &Evaluator| evaluator.name == name;
+    fn evaluator(
+        &mut self,
+        first: (usize, usize),
+        evaluation: &EvaluationReport,
+    ) -> &mut Evaluator {
+        let is_it = |evaluator: &Evaluator| evaluator.name == evaluation.name;
         // Conversations have the same evaluators in the same order.
         let likely = Some(first.1).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
         let known = likely.or_else(|| self.evaluators.iter().position(is_it));
         let index = known.unwrap_or_else(|| {
             self.evaluators.push(Evaluator {
-                name: name.to_owned(),
+                name: evaluation.name.clone(),
                 first,
+                contained: evaluation.containment.as_ref().map(|it| it.executor.clone()),
                 ..Evaluator::default()
             });
             self.evaluators.len() - 1
@@ -110,6 +116,15 @@ impl Totals {
     /// Returns the evaluators that have errors and no score, in the order of the report.
     pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
         self.evaluators.iter().filter(|it| it.broke && !it.scored).map(|it| it.name.as_str())
+    }
+
+    /// Returns the number of evaluators that were called, and of those that each executor contained.
+    pub(super) fn contained(&self) -> (usize, BTreeMap<&str, usize>) {
+        let mut executors = BTreeMap::new();
+        for executor in self.evaluators.iter().filter_map(|it| it.contained.as_deref()) {
+            *executors.entry(executor).or_default() += 1;
+        }
+        (self.evaluators.len(), executors)
     }
 
     /// Returns true if [`not_evaluated`](Self::not_evaluated) is the same in whatever order conversations are counted.
@@ -137,6 +152,10 @@ impl Evaluator {
     fn count(&mut self, position: (usize, usize), evaluation: &EvaluationReport) {
         let outcome = evaluation.outcome();
         self.first = self.first.min(position);
+        let executor = evaluation.containment.as_ref().map(|it| &it.executor);
+        if self.contained.as_ref() != executor {
+            self.contained = None;
+        }
         self.scored |= matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
         self.broke |= outcome == EvaluationOutcome::Error;
         let details = evaluation.details.as_ref();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     Runner,
+    containment::describe,
     context::working_directory,
     diagnosis::{self, ExpectedContent},
     program::{not_ready, program_file},
@@ -14,7 +15,7 @@ use crate::{
     },
     eval_set::EvalSet,
     hosts::{Call, Mismatch},
-    runtime::Entrypoint,
+    runtime::{Built, Entrypoint},
 };
 
 /// Result of the check of one entry of a configuration.
@@ -68,19 +69,24 @@ impl Runner {
     }
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
-        self.executors.get(&remote.program.executor, &remote.program.containment)?;
+        let containment = &remote.program.containment;
+        let executor = self.executors.get(&remote.program.executor, containment)?;
+        let contained = describe(executor.as_ref(), containment, None);
+        let contained = contained.map(|contained| format!("; {contained}")).unwrap_or_default();
         working_directory(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         if let Some(path) = cached {
-            return self.inspect_cached(path).map(|detail| format!("{found} ({detail})"));
+            return self
+                .inspect_cached(path)
+                .map(|detail| format!("{found} ({detail}){contained}"));
         }
         // The extension decides the runtime.
         let extension = remote.wanted.reference.extension();
         let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
         let runtime = runtime.ok_or_else(|| format!("no runtime runs `{extension}` files"))?;
         match runtime.availability() {
-            Ok(_) => Ok(found),
+            Ok(_) => Ok(found + &contained),
             Err(reason) => Err(format!("runtime not available: {reason}")),
         }
     }
@@ -109,7 +115,19 @@ impl Runner {
         } else if let Some(mismatch) = Mismatch::of(&entrypoint.path, code.contract) {
             return Err(format!("{}: {mismatch}", entrypoint.path.display()));
         }
-        Ok(format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name()))
+        let found = format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name());
+        // Runtimes find the files that they need when they prepare the program.
+        let visible = match runtime.built(&entrypoint) {
+            Built::Ready(launch) => Some(launch.visible),
+            _ => None,
+        };
+        Ok(match describe(executor.as_ref(), &code.containment, visible.as_ref()) {
+            Some(contained) if visible.is_some() => format!("{found}; {contained}"),
+            Some(contained) => {
+                format!("{found}; {contained}; needs its source and {}", runtime.name())
+            }
+            None => found,
+        })
     }
 }
 

@@ -98,6 +98,10 @@ impl PreparedEvaluator {
             warnings,
             details: answer.details,
             target_proxy,
+            containment: match &self.evaluator.work {
+                Work::Program(program) => program.contained.clone(),
+                _ => None,
+            },
         }
     }
 

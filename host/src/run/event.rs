@@ -58,6 +58,18 @@ pub enum RunEvent {
         /// Names of the variables.
         variables: Vec<String>,
     },
+    /// Programs from sources run without containment.
+    Uncontained {
+        /// Names of their evaluators.
+        evaluators: Vec<String>,
+    },
+    /// An evaluator is prepared, and its program will run in an executor that contains it.
+    Contained {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// The executor, and what the program may use.
+        description: String,
+    },
     /// An evaluator is being prepared.
     Prepare(PrepareEvent),
     /// An evaluator did not compile, or a tool that prepares it failed.

@@ -12,6 +12,7 @@ use crate::{
     },
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
+    executor::{Contained, Containment},
     metric::judge::PROMPTS,
     report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
@@ -165,7 +166,7 @@ pub(super) fn of_launch(
     let mut digester = Digester::new("program")
         .json("name", &evaluator.name)
         .json("missing turns", &(evaluator.missing_turns == MissingTurns::Fail))
-        .json("settings", &settings(&candidate.code, &config.judge))
+        .json("settings", &settings(candidate, &config.judge))
         .json("program", &portable(&PathBuf::from(&launch.one_shot.program)))
         .json("arguments", &arguments.collect::<Vec<_>>());
     if let Some(pin) = &candidate.pin {
@@ -178,7 +179,7 @@ pub(super) fn of_launch(
 ///
 /// Its path counts as the names of its files, and retries do not change an answer. Variables that are passed on count with
 /// their values, except for secrets, which their owner may renew at any time.
-fn settings(code: &CodeConfig, judge: &JudgeSettings) -> Value {
+fn settings(candidate: &Candidate, judge: &JudgeSettings) -> Value {
     let CodeConfig {
         path: _,
         command,
@@ -190,12 +191,15 @@ fn settings(code: &CodeConfig, judge: &JudgeSettings) -> Value {
         contract,
         function,
         executor,
-        containment: _,
+        containment,
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
         models,
         fetched,
-    } = code;
+    } = &candidate.code;
+    // A result without containment must not be taken for one with it.
+    let contained = candidate.executor.contained(containment);
+    let contained = contained.map(|contained| containment_settings(containment, contained));
     let variables: BTreeMap<&str, Option<String>> = env
         .variables
         .iter()
@@ -215,6 +219,7 @@ fn settings(code: &CodeConfig, judge: &JudgeSettings) -> Value {
         "contract": contract.map(|contract| contract.name()),
         "function": function,
         "executor": executor,
+        "containment": contained,
         "output": output,
         "stderr": stderr,
         "memory": resources.memory,
@@ -226,6 +231,29 @@ fn settings(code: &CodeConfig, judge: &JudgeSettings) -> Value {
         "shares_processes": *isolation == Isolation::Auto,
         "models": models.as_ref().map(|models| models.identity(judge)),
         "fetched": fetched,
+    })
+}
+
+/// The settings of containment. The version of Landlock belongs to the machine.
+fn containment_settings(containment: &Containment, contained: Contained) -> Value {
+    let Containment { level, network, read, write, tmp, processes, builds, docker } = containment;
+    // Directories of the same name outside of the working directory are different ones.
+    let here = env::current_dir().unwrap_or_default();
+    let paths = |paths: &[PathBuf]| -> Vec<String> {
+        let shown = |path: &PathBuf| {
+            path.strip_prefix(&here).unwrap_or(path).to_string_lossy().into_owned()
+        };
+        paths.iter().map(shown).collect()
+    };
+    json!({
+        "level": level.name(),
+        "network": network,
+        "read": paths(read),
+        "write": paths(write),
+        "tmp": tmp,
+        "processes": processes,
+        "builds": builds,
+        "image": contained.image.as_ref().or(docker.image.as_ref()),
     })
 }
 

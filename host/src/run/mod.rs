@@ -21,6 +21,7 @@
 //! | `event` | [`RunEvent`]: progress of a run |
 
 mod check;
+mod containment;
 mod context;
 mod conversations;
 mod describe;

@@ -19,7 +19,7 @@ use crate::{
         BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
         LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
-    executor::{Containment, Executor, Scope, Visible, wrap_server},
+    executor::{Contained, Containment, Executor, Scope, Visible, wrap_server},
     hosts::{Driver, Mismatch},
     json::Object,
     judges::Session,
@@ -137,6 +137,8 @@ pub(super) struct Program {
     pub(super) snapshot: Arc<ProgramSnapshot>,
     /// Models that it may ask.
     pub(super) target: Option<Target>,
+    /// How it is contained; `None` if it is not.
+    pub(super) contained: Option<Arc<Contained>>,
 }
 
 /// A program as its runtime starts it, and the executor that starts it.
@@ -235,6 +237,11 @@ impl Plan {
             let mut evaluator = planned(entry, work);
             evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
             evaluators.push(evaluator);
+        }
+        let uncontained = runner.uncontained_remotes(config);
+        if !uncontained.is_empty() {
+            let evaluators = uncontained.into_iter().map(str::to_owned).collect();
+            on_event(RunEvent::Uncontained { evaluators });
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, config, runner, on_event);

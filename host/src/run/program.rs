@@ -9,7 +9,7 @@ use evaluator_protocol::Contract;
 use indexmap::IndexMap;
 
 use super::{
-    RunEvent, Runner,
+    RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
     plan::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
@@ -108,6 +108,7 @@ fn prepared(
     let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (config, runner), on_event);
     evaluator.fingerprint = fingerprint;
     let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
+    report_contained(&evaluator.name, &candidate, &launch, on_event);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
     match driven(&code, launch, &entrypoint.path) {
@@ -235,6 +236,7 @@ fn ready(
             context,
             snapshot: Arc::new(snapshot),
             target: None,
+            contained: executor.contained(&code.containment).map(Arc::new),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
@@ -255,6 +257,20 @@ fn report_withheld(
     }
     for (variables, evaluators) in withheld.into_iter().filter(|(names, _)| !names.is_empty()) {
         on_event(RunEvent::Withheld { evaluators, variables });
+    }
+}
+
+/// Reports how the program of an evaluator is contained, if it is.
+fn report_contained(
+    evaluator: &str,
+    Candidate { code, executor, .. }: &Candidate,
+    launch: &Launch,
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    if let Some(description) =
+        containment::describe(executor.as_ref(), &code.containment, Some(&launch.visible))
+    {
+        on_event(RunEvent::Contained { evaluator: evaluator.to_owned(), description });
     }
 }
 

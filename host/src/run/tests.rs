@@ -195,14 +195,14 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
     let mut runner = runner();
     runner.runtimes.register(Slow { deaf: true });
     let text = format!(
-        "evaluators: [{{name: boxed, type: code, path: '{TRACE}', executor: docker}}, {{name: passes, type: builtin}}]"
+        "evaluators: [{{name: boxed, type: code, path: '{TRACE}', executor: moon}}, {{name: passes, type: builtin}}]"
     );
     let config = Config::parse(&text, Path::new("c.yaml")).unwrap();
     let (report, events) = run(&runner, config.evaluators).await;
     assert_outcomes(
         &report,
         &[
-            ("boxed", Some("prepare_failed"), Some("unknown executor `docker` (available: local)")),
+            ("boxed", Some("prepare_failed"), Some("unknown executor `moon` (available: local)")),
             ("passes", None, None),
         ],
     );

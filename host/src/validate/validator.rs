@@ -4,6 +4,7 @@ use std::{
     fs, io,
     num::NonZeroUsize,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -13,6 +14,7 @@ use super::{
     structure::{self, REQUIREMENTS},
 };
 use crate::{
+    executor::{Executor, wrap_with_defaults},
     hosts::conform::{prepare_on_thread, run_concurrently},
     manifest::{self, DirectoryFile, Language, LoadedManifest},
     process::Cancellation,
@@ -27,6 +29,8 @@ use crate::{
 pub struct Validator {
     /// Runtimes.
     pub runtimes: Runtimes,
+    /// Executor that contains the evaluators; `None` if they are not contained.
+    pub executor: Option<Arc<dyn Executor>>,
     /// Time limit for one document; 30 s by default.
     pub timeout: Duration,
     /// Number of evaluators that run at a time; the number of processors by default.
@@ -39,6 +43,7 @@ impl Default for Validator {
     fn default() -> Self {
         Self {
             runtimes: Runtimes::default(),
+            executor: None,
             timeout: Duration::from_secs(30),
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             cancellation: Cancellation::new(),
@@ -136,8 +141,22 @@ impl Validator {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
-        let launches = self.runtimes.prepare_all(entrypoints, &self.cancellation, on_event);
-        launches.into_iter().map(|launch| launch.map(|launch| launch.seeing(&visible))).collect()
+        let contained = self.executor.as_ref().map(|_| Arc::default());
+        let entrypoints: Vec<_> = entrypoints
+            .iter()
+            .map(|it| Entrypoint { contained: contained.clone(), ..it.clone() })
+            .collect();
+        let launches = self.runtimes.prepare_all(&entrypoints, &self.cancellation, on_event);
+        let launches = launches.into_iter().map(|launch| {
+            let mut launch = launch?.seeing(&visible);
+            if let Some(executor) = &self.executor {
+                let command = launch.one_shot.clone();
+                let wrapped = wrap_with_defaults(executor.as_ref(), command, &launch.visible);
+                launch.one_shot = wrapped.map_err(PrepareError::unusable)?;
+            }
+            Ok(launch)
+        });
+        launches.collect()
     }
 
     async fn run(&self, examined: &mut [Examined]) {

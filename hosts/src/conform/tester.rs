@@ -6,8 +6,11 @@ use std::{
     io,
     num::NonZeroUsize,
     panic::resume_unwind,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    path::{Path, PathBuf, absolute},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -22,11 +25,12 @@ use super::{
     report::{CaseReport, Conformance, HostReport},
 };
 use crate::{
+    executor::{Executor, wrap_with_defaults},
     json::Object,
     process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome},
     runtime::{
-        Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareEvent, PrivateDirectory,
-        Runtimes,
+        Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareEvent,
+        PrivateDirectory, Runtimes,
     },
 };
 
@@ -160,7 +164,8 @@ impl Program {
     /// Prepares a command line: the first word is an evaluator's file (a source, a package, an executable) or a program on
     /// `PATH`. A single word that is not a file is split as a shell does.
     ///
-    /// The program inherits the environment of evaluators: all variables except secrets. Must be called inside a tokio
+    /// The program inherits the environment of evaluators: all variables except secrets. `executor` contains the program and
+    /// its build, if it is given: it can read the directories of the files in its command line. Must be called inside a tokio
     /// runtime.
     ///
     /// # Errors
@@ -168,7 +173,7 @@ impl Program {
     /// The command line is empty or malformed, or the file is not a program or cannot be prepared.
     pub async fn prepare(
         words: &[OsString],
-        runtimes: &Runtimes,
+        (runtimes, executor): (&Runtimes, Option<&dyn Executor>),
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<Self, ConformError> {
@@ -184,15 +189,26 @@ impl Program {
                 )));
             }
         }
-        let command = match is_file(first, runtimes)? {
-            true => launched(first, runtimes, cancellation, on_event).await?,
-            false => CommandSpec::new(first),
+        let launch = match is_file(first, runtimes)? {
+            true => launched(first, (runtimes, executor.is_some()), cancellation, on_event).await?,
+            false => Launch::new(CommandSpec::new(first)),
         };
         let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
         // The test writes no files next to the source.
-        let command = visible.give_to(command.args(rest)).env("PYTHONDONTWRITEBYTECODE", "1");
+        let command = launch.one_shot.args(rest);
+        let command = visible.give_to(command).env("PYTHONDONTWRITEBYTECODE", "1");
+        let Some(executor) = executor else { return Ok(Self { command }) };
+        let mut visible = launch.visible;
+        visible.paths.extend(rest.iter().filter_map(|word| directory_of(Path::new(word))));
+        let command = wrap_with_defaults(executor, command, &visible).map_err(failed)?;
         Ok(Self { command })
     }
+}
+
+/// Returns the directory of a file; `None` if it does not exist.
+fn directory_of(file: &Path) -> Option<PathBuf> {
+    let file = absolute(file).ok().filter(|file| file.is_file())?;
+    file.parent().map(Path::to_owned)
 }
 
 fn split(words: &[OsString]) -> Result<Vec<OsString>, ConformError> {
@@ -224,17 +240,18 @@ fn is_file(first: &OsString, runtimes: &Runtimes) -> Result<bool, ConformError> 
 
 async fn launched(
     path: &OsString,
-    runtimes: &Runtimes,
+    (runtimes, is_contained): (&Runtimes, bool),
     cancellation: &Cancellation,
     on_event: &mut dyn FnMut(PrepareEvent),
-) -> Result<CommandSpec, ConformError> {
+) -> Result<Launch, ConformError> {
     let (runtimes, cancellation) = (runtimes.clone(), cancellation.clone());
-    let entrypoint = Entrypoint::from(PathBuf::from(path));
+    let contained = is_contained.then(Arc::default);
+    let entrypoint = Entrypoint { contained, ..Entrypoint::from(PathBuf::from(path)) };
     let work = move |on_event: &mut dyn FnMut(PrepareEvent)| {
         runtimes.prepare_all(&[entrypoint], &cancellation, on_event).pop()
     };
     match prepare_on_thread(work, on_event).await.flatten() {
-        Some(launch) => Ok(launch.map_err(failed)?.one_shot),
+        Some(launch) => launch.map_err(failed),
         None => Err(failed(INTERRUPTED)),
     }
 }

@@ -8,7 +8,7 @@ mod model;
 mod sandbox;
 
 pub use evaluator_sandbox::{Level, run_if_helper};
-pub use model::{Containment, Docker, Executor, Scope, Visible};
+pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
 pub use sandbox::Sandbox;
 pub(crate) use sandbox::contain_build;
 
@@ -16,9 +16,14 @@ pub(crate) use sandbox::contain_build;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Local;
 
+impl Local {
+    /// Name of the executor.
+    pub const NAME: &str = "local";
+}
+
 impl Executor for Local {
     fn name(&self) -> &str {
-        "local"
+        Self::NAME
     }
 
     fn forks(&self, _containment: &Containment) -> bool {
@@ -32,6 +37,19 @@ impl Executor for Local {
     fn wrap(&self, command: CommandSpec, _scope: &Scope<'_>) -> Result<CommandSpec, String> {
         Ok(command)
     }
+}
+
+/// Returns the command that starts a program without settings of its own in an executor.
+///
+/// # Errors
+///
+/// Why the command cannot run in this executor.
+pub fn wrap_with_defaults(
+    executor: &dyn Executor,
+    command: CommandSpec,
+    visible: &Visible,
+) -> Result<CommandSpec, String> {
+    executor.wrap(command, &Scope { containment: &Containment::default(), visible })
 }
 
 /// The executors that a run may use, by name. The default contains `local` and `sandbox`.
@@ -58,6 +76,17 @@ impl Executors {
     /// Names in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
+    }
+
+    /// Returns the executors in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Executor> {
+        self.by_name.values().map(AsRef::as_ref)
+    }
+
+    /// Returns true if the executor of that name is known and contains programs.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.by_name.get(name).is_some_and(|executor| executor.contains())
     }
 
     /// Returns the executor of that name, after checking that it is available with these settings.

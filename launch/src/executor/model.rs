@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fmt, path::PathBuf};
 
 use evaluator_sandbox::Level;
+use serde::{Deserialize, Serialize};
 
 use crate::process::CommandSpec;
 
@@ -34,12 +35,45 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// elsewhere.
     fn check(&self, containment: &Containment) -> Result<String, String>;
 
+    /// Returns how programs with these settings are contained, for reports and saved runs; `None` if they are not. Called
+    /// after a successful [`check`](Self::check). Default: the name and the network of an executor that
+    /// [contains](Self::contains) programs.
+    fn contained(&self, containment: &Containment) -> Option<Contained> {
+        self.contains().then(|| Contained {
+            executor: self.name().to_owned(),
+            network: containment.network,
+            ..Contained::default()
+        })
+    }
+
     /// Returns the command to start in place of `command`. Its standard streams must reach the evaluator unchanged.
     ///
     /// # Errors
     ///
     /// Why the command cannot run in this executor.
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String>;
+}
+
+/// How a program is contained, in reports and saved runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contained {
+    /// Name of the executor.
+    pub executor: String,
+    /// Level of a sandbox: `full` or `partial`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Version of Landlock that restricts the program; `None` if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landlock_abi: Option<u32>,
+    /// Namespaces of its own, e.g. `user`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Whether it may use IPv4 and IPv6.
+    pub network: bool,
+    /// Id of the image of its container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 /// What one program may use.

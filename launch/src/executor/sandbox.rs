@@ -8,7 +8,7 @@ use std::{
 
 use evaluator_sandbox::{HELPER_ERROR, HELPER_FAILED, Level, Limits, Policy, support};
 
-use super::{Containment, Executor, Scope, Visible};
+use super::{Contained, Containment, Executor, Scope, Visible};
 use crate::{
     environment::Environment,
     process::{CommandSpec, Starter},
@@ -43,6 +43,18 @@ impl Executor for Sandbox {
             None => "no Landlock".to_owned(),
         };
         Ok(format!("{}: {namespaces}{landlock}; seccomp", found.level.name()))
+    }
+
+    fn contained(&self, containment: &Containment) -> Option<Contained> {
+        let found = support(containment.level).ok()?;
+        Some(Contained {
+            executor: self.name().to_owned(),
+            level: Some(found.level.name().to_owned()),
+            landlock_abi: found.landlock_abi,
+            namespaces: found.namespaces.clone(),
+            network: containment.network,
+            image: None,
+        })
     }
 
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String> {

@@ -224,7 +224,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, executor, limits, env, inherit_env, cwd, isolation, models, target, missing_turns)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, limits, env, inherit_env, cwd, isolation, models, target, executor, sandbox, docker, missing_turns)",
         ),
         (
             "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",
@@ -306,7 +306,7 @@ fn metrics_named_next_to_a_configuration_replace_or_join_it() {
 #[test]
 fn a_remote_entry_has_the_settings_of_a_program() {
     let text = "sources: {local: here}\nevaluators:\n- {name: a, type: remote, ref: e/a.py}\n\
-                - {name: b, type: remote, source: company, ref: e/b/src/main.rs, threshold: 0.9, timeout: 5, config: {x: 1}, executor: docker, isolation: process}\n";
+                - {name: b, type: remote, source: company, ref: e/b/src/main.rs, threshold: 0.9, timeout: 5, config: {x: 1}, executor: moon, isolation: process}\n";
     let config = Config::parse(text, Path::new("c.yaml")).unwrap();
     assert_eq!(config.sources.local.as_deref(), Some(Path::new("here")));
     let remote = |index: usize| match &config.evaluators[index].kind {
@@ -318,6 +318,6 @@ fn a_remote_entry_has_the_settings_of_a_program() {
     let code = remote(1).at("/there/main.rs");
     assert_eq!(
         (code.timeout.as_secs(), code.executor.as_str(), code.config.len(), code.isolation),
-        (5, "docker", 1, Isolation::Process)
+        (5, "moon", 1, Isolation::Process)
     );
 }

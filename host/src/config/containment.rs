@@ -1,0 +1,372 @@
+//! What contains a program: `executor`, `sandbox` and `docker` of an entry, and their `defaults` in the file.
+
+use std::path::{self, PathBuf};
+
+use evaluator_document::{Field, Fields};
+
+use super::{
+    model::CodeConfig,
+    paths::{PathKind, Paths},
+};
+use crate::executor::{Containment, Docker, Level, Local};
+
+/// Executors that contain programs, by their names. Each has a key of its own with settings.
+const SANDBOX: &str = "sandbox";
+const DOCKER: &str = "docker";
+
+/// Values of `level`.
+pub(super) const LEVELS: [(&str, Level); 2] = [("full", Level::Full), ("partial", Level::Partial)];
+
+/// Values of `engine`.
+pub(super) const ENGINES: [(&str, &str); 2] = [("docker", "docker"), ("podman", "podman")];
+
+/// Values of `pull`.
+pub(super) const PULLS: [(&str, bool); 2] = [("never", false), ("missing", true)];
+
+/// Minimum size of a temporary directory: a page.
+const MIN_TMP: u64 = 4096;
+
+/// Settings of programs without settings of their own: the key `defaults` of the file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Defaults {
+    executor: Option<String>,
+    sandbox: Keys,
+    docker: Keys,
+}
+
+/// The keys of `sandbox` or `docker` that are present.
+#[derive(Clone, Debug, Default)]
+struct Keys {
+    level: Option<Level>,
+    network: Option<bool>,
+    read: Option<Vec<PathBuf>>,
+    write: Option<Vec<PathBuf>>,
+    tmp: Option<u64>,
+    processes: Option<u32>,
+    builds: Option<bool>,
+    image: Option<String>,
+    engine: Option<String>,
+    pull: Option<bool>,
+}
+
+impl Defaults {
+    /// Reads the key `defaults`.
+    pub(super) fn read(field: Field<'_>, paths: &Paths) -> Self {
+        if !field.is_mapping() {
+            field.expected("a mapping").hint("for example {executor: sandbox}");
+            return Self::default();
+        }
+        let Some(mut fields) = field.fields("`defaults`") else { return Self::default() };
+        let defaults = Self {
+            executor: read_executor(&mut fields),
+            sandbox: read_sandbox(&mut fields, paths).unwrap_or_default(),
+            docker: read_docker(&mut fields, paths).unwrap_or_default(),
+        };
+        fields.finish();
+        defaults
+    }
+
+    /// Takes the keys of a program, which win over the defaults one by one.
+    pub(super) fn take(&self, fields: &mut Fields<'_>, paths: &Paths, code: &mut CodeConfig) {
+        let own = read_executor(fields).or_else(|| self.executor.clone());
+        code.executor = own.unwrap_or_else(|| Local::NAME.to_owned());
+        let sandbox = read_sandbox(fields, paths);
+        let docker = read_docker(fields, paths);
+        for (key, given) in [(SANDBOX, sandbox.is_some()), (DOCKER, docker.is_some())] {
+            if let (true, Some(node)) = (given && code.executor != key, fields.peek(key)) {
+                let message = format!("`{key}` has no effect with `executor: {}`", code.executor);
+                let hint = format!("add `executor: {key}`, or leave `{key}` out");
+                fields.problems().add(node.span, message).hint(hint);
+            }
+        }
+        let (given, defaults) = match &*code.executor {
+            SANDBOX => (sandbox, &self.sandbox),
+            DOCKER => (docker, &self.docker),
+            _ => return,
+        };
+        code.containment = given.unwrap_or_default().over(defaults).into();
+        check(fields, code);
+    }
+}
+
+impl Keys {
+    /// Returns the settings of keys that win over others.
+    fn over(self, others: &Self) -> Containment {
+        let default = Containment::default();
+        Containment {
+            level: self.level.or(others.level).unwrap_or(default.level),
+            network: self.network.or(others.network).unwrap_or(default.network),
+            read: self.read.or_else(|| others.read.clone()).unwrap_or(default.read),
+            write: self.write.or_else(|| others.write.clone()).unwrap_or(default.write),
+            tmp: self.tmp.or(others.tmp).unwrap_or(default.tmp),
+            processes: self.processes.or(others.processes).unwrap_or(default.processes),
+            builds: self.builds.or(others.builds).unwrap_or(default.builds),
+            docker: Docker {
+                image: self.image.or_else(|| others.image.clone()),
+                engine: self.engine.or_else(|| others.engine.clone()),
+                pull: self.pull.or(others.pull).unwrap_or(default.docker.pull),
+            },
+        }
+    }
+
+    /// Takes the keys that `sandbox` and `docker` share.
+    fn read(fields: &mut Fields<'_>, paths: &Paths) -> Self {
+        let mut flag = |key| fields.take(key).and_then(|field: Field<'_>| field.flag());
+        let (network, builds) = (flag("network"), flag("builds"));
+        let mut list = |key, kind| fields.take(key).map(|field| read_paths(field, kind, paths));
+        let (read, write) = (list("read", PathKind::File), list("write", PathKind::Directory));
+        let processes = fields.take("processes");
+        let processes =
+            processes.and_then(|field| field.at_least(1, "a whole number, at least 1", "64"));
+        Self {
+            network,
+            read,
+            write,
+            tmp: fields.take("tmp").and_then(|field| field.size(MIN_TMP)),
+            processes: processes.and_then(|number| number.try_into().ok()),
+            builds,
+            ..Self::default()
+        }
+    }
+}
+
+fn read_executor(fields: &mut Fields<'_>) -> Option<String> {
+    fields.take("executor")?.text().map(str::to_owned)
+}
+
+fn read_sandbox(fields: &mut Fields<'_>, paths: &Paths) -> Option<Keys> {
+    let field = fields.take(SANDBOX)?;
+    if !field.is_mapping() {
+        return field.expected("a mapping").hint("for example {network: true}").none();
+    }
+    let mut fields = field.fields("`sandbox`")?;
+    let level = fields.take("level").and_then(|field| field.choice(&LEVELS));
+    let keys = Keys { level, ..Keys::read(&mut fields, paths) };
+    fields.finish();
+    Some(keys)
+}
+
+fn read_docker(fields: &mut Fields<'_>, paths: &Paths) -> Option<Keys> {
+    let field = fields.take(DOCKER)?;
+    if !field.is_mapping() {
+        return field.expected("a mapping").hint("for example {image: \"evaluators:3\"}").none();
+    }
+    let mut fields = field.fields("`docker`")?;
+    let image = fields.take("image").and_then(|field| read_image(field));
+    let engine = fields.take("engine").and_then(|field| field.choice(&ENGINES));
+    let pull = fields.take("pull").and_then(|field| field.choice(&PULLS));
+    let engine = engine.map(str::to_owned);
+    let keys = Keys { image, engine, pull, ..Keys::read(&mut fields, paths) };
+    fields.finish();
+    Some(keys)
+}
+
+/// Reads the name of an image, which must not be taken for an option of the engine.
+fn read_image(field: Field<'_>) -> Option<String> {
+    let image = field.text()?;
+    if image.starts_with('-') || image.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        let message = format!("`image` must be the name or id of an image, not {image:?}");
+        return field.add(message).hint("for example evaluators:3").none();
+    }
+    Some(image.to_owned())
+}
+
+/// Reads paths, relative as `path` is, and makes them absolute.
+fn read_paths(field: Field<'_>, kind: PathKind, paths: &Paths) -> Vec<PathBuf> {
+    let items = field.items().unwrap_or_default();
+    let read = |item: Field<'_>| {
+        if item.text()?.contains('\0') {
+            return item.add(format!("`{}` has a NUL character", field.key)).none();
+        }
+        let path = paths.read(item, kind)?;
+        Some(path::absolute(&path).unwrap_or(path))
+    };
+    items.into_iter().filter_map(read).collect()
+}
+
+/// Adds problems with settings that contradict containment.
+fn check(fields: &Fields<'_>, code: &mut CodeConfig) {
+    let problems = fields.problems();
+    let executor = code.executor.clone();
+    // A setting may be that of the file's defaults.
+    let add = |key: &str, message: String, hint: &str| match fields
+        .peek(key)
+        .or_else(|| fields.peek("executor"))
+        .or_else(|| fields.peek("type"))
+    {
+        Some(node) => problems.add(node.span, message).hint(hint),
+        None => problems.add_to_file(message).hint(hint),
+    };
+    match code.process.env.inherit {
+        Some(true) => {
+            let key =
+                if fields.peek("inherit_env").is_some() { "inherit_env" } else { "inheritEnv" };
+            let message = format!("`{key}: true` would show all secrets to a contained program");
+            add(key, message, "name the variables that it needs under `env`");
+        }
+        _ => code.process.env.inherit = Some(false),
+    }
+    if executor == DOCKER && code.containment.docker.image.is_none() {
+        let message = "`executor: docker` needs the name of an image".to_owned();
+        add(DOCKER, message, "for example docker: {image: \"evaluators:3\"}");
+    }
+    if executor == SANDBOX && code.models.is_some() && !code.containment.network {
+        let key = if fields.peek("target").is_some() { "target" } else { "models" };
+        let message = format!(
+            "`{key}` is a server of this machine, which a sandbox without network cannot reach"
+        );
+        add(key, message, "add `sandbox: {network: true}`");
+    }
+}
+
+/// Refuses the keys for an evaluator that is linked into this program.
+pub(super) fn refuse(fields: &mut Fields<'_>) {
+    for key in ["executor", SANDBOX, DOCKER] {
+        let message = format!("`{key}` has no effect on an evaluator that runs in this program");
+        fields.refuse(key, message, "only `type: code` and `type: remote` can be contained");
+    }
+}
+
+/// Adds a problem if a contained program could change its own file.
+pub(super) fn check_source(fields: &Fields<'_>, code: &CodeConfig) {
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let source = real(&path::absolute(&code.path).unwrap_or_else(|_| code.path.clone()));
+    let Some(shared) = code.containment.write.iter().find(|path| source.starts_with(real(path)))
+    else {
+        return;
+    };
+    let Some(node) = fields.peek(&code.executor).or_else(|| fields.peek("path")) else { return };
+    let (shared, source) = (shared.display(), source.display());
+    let message = format!("`write` names {shared}, which contains the program itself, {source}");
+    fields.problems().add(node.span, message).hint("name a directory without programs");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Config, EvaluatorKind};
+
+    fn read(defaults: &str, keys: &str) -> Result<CodeConfig, String> {
+        let text =
+            format!("{defaults}\nevaluators:\n- {{name: a, type: code, path: a.py, {keys}}}");
+        let config =
+            Config::parse(&text, Path::new("c.yaml")).map_err(|error| error.to_string())?;
+        let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!("{config:?}") };
+        Ok(code.clone())
+    }
+
+    fn absolute(path: &str) -> PathBuf {
+        path::absolute(path).unwrap()
+    }
+
+    #[test]
+    fn settings_are_read_and_win_over_defaults_one_by_one() {
+        let code = read("", "executor: sandbox").unwrap();
+        assert_eq!((&*code.executor, &*code.containment), (SANDBOX, &Containment::default()));
+        assert_eq!(code.process.env.inherit, Some(false));
+        let keys = "level: partial, network: yes, read: [data, /x], write: [out], tmp: 2MiB, processes: 7, builds: true";
+        let expected = Containment {
+            level: Level::Partial,
+            network: true,
+            read: vec![absolute("data"), "/x".into()],
+            write: vec![absolute("out")],
+            tmp: 2 << 20,
+            processes: 7,
+            builds: true,
+            docker: Docker::default(),
+        };
+        let code = read("", &format!("executor: sandbox, sandbox: {{{keys}}}")).unwrap();
+        assert_eq!(*code.containment, expected);
+        let defaults = format!(
+            "defaults: {{executor: sandbox, sandbox: {{{keys}}}, docker: {{image: i, pull: missing}}}}"
+        );
+        assert_eq!(*read(&defaults, "").unwrap().containment, expected);
+        let code = read(&defaults, "sandbox: {network: false, read: []}").unwrap();
+        let expected = Containment { network: false, read: Vec::new(), ..expected };
+        assert_eq!(*code.containment, expected);
+        let code =
+            read(&defaults, "executor: docker, docker: {engine: podman, tmp: 1GiB}").unwrap();
+        let docker = Docker { image: Some("i".into()), engine: Some("podman".into()), pull: true };
+        let expected = Containment { tmp: 1 << 30, docker, ..Containment::default() };
+        assert_eq!((&*code.executor, &*code.containment), (DOCKER, &expected));
+        let code = read(&defaults, "executor: local").unwrap();
+        assert_eq!((&*code.executor, &*code.containment), ("local", &Containment::default()));
+        assert_eq!(code.process.env.inherit, None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_its_place() {
+        for (defaults, keys, message) in [
+            ("", "sandbox: {}", "`sandbox` has no effect with `executor: local`"),
+            (
+                "",
+                "executor: local, docker: {image: a}",
+                "`docker` has no effect with `executor: local`",
+            ),
+            (
+                "",
+                "executor: docker, docker: {image: a}, sandbox: {}",
+                "`sandbox` has no effect with `executor: docker`",
+            ),
+            ("", "executor: docker", "`executor: docker` needs the name of an image"),
+            ("defaults: {executor: docker}", "", "`executor: docker` needs the name of an image"),
+            ("", "executor: docker, docker: {}", "`executor: docker` needs the name of an image"),
+            ("", "executor: docker, docker: {image: '-v'}", "must be the name or id of an image"),
+            ("", "executor: docker, docker: {level: full, image: a}", "level"),
+            ("", "executor: sandbox, sandbox: {image: a}", "image"),
+            ("", "executor: sandbox, sandbox: {netwrok: true}", "did you mean `network`?"),
+            ("", "executor: sandbox, sandbox: {level: most}", "full"),
+            ("", "executor: sandbox, sandbox: [read]", "`sandbox` must be a mapping"),
+            ("", "executor: sandbox, sandbox: {read: data}", "`read` must be a list"),
+            ("", "executor: sandbox, sandbox: {read: ['']}", "`read` is empty"),
+            ("", "executor: sandbox, sandbox: {read: [\"a\\0\"]}", "`read` has a NUL character"),
+            ("", "executor: sandbox, sandbox: {tmp: 0}", "`tmp` must be at least 4KiB"),
+            ("", "executor: sandbox, sandbox: {tmp: 64M}", "`64MiB` counts in 1024s"),
+            (
+                "",
+                "executor: sandbox, sandbox: {processes: 0}",
+                "`processes` must be a whole number, at least 1",
+            ),
+            ("", "executor: sandbox, sandbox: {network: maybe}", "`network` must be true or false"),
+            (
+                "",
+                "executor: sandbox, inherit_env: true",
+                "`inherit_env: true` would show all secrets",
+            ),
+            (
+                "defaults: {executor: sandbox}",
+                "inheritEnv: true",
+                "`inheritEnv: true` would show all secrets",
+            ),
+            ("", "executor: sandbox, target: {}", "add `sandbox: {network: true}`"),
+            ("", "executor: sandbox, sandbox: {write: [.]}", "which contains the program itself"),
+            ("", "executor: sandbox, sandbox: {write: [/]}", "which contains the program itself"),
+            (
+                "defaults: {sandbox: {write: [.]}}",
+                "executor: sandbox",
+                "which contains the program itself",
+            ),
+            ("defaults: {excutor: sandbox}", "", "did you mean `executor`?"),
+            ("defaults: {sandbox: {reed: []}}", "", "did you mean `read`?"),
+            ("defaults: sandbox", "", "`defaults` must be a mapping"),
+        ] {
+            let error = read(defaults, keys).unwrap_err();
+            assert!(error.contains(message), "{defaults} {keys}: {error}");
+            assert!(error.contains("c.yaml:"), "{defaults} {keys}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_linked_evaluator_cannot_be_contained() {
+        for key in ["executor: sandbox", "sandbox: {}", "docker: {image: a}"] {
+            let text = format!("evaluators: [{{name: a, type: linked, {key}}}]");
+            let error = Config::parse(&text, Path::new("c.yaml")).unwrap_err().to_string();
+            assert!(
+                error.contains("has no effect on an evaluator that runs in this program"),
+                "{error}"
+            );
+        }
+    }
+}

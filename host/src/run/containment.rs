@@ -1,0 +1,77 @@
+//! Which evaluators are contained, and what their programs may use.
+
+use std::path::Path;
+
+use evaluator_document::size;
+
+use super::Runner;
+use crate::{
+    config::{Config, EvaluatorKind, Execution},
+    executor::{Containment, Executor, Visible},
+};
+
+impl Runner {
+    /// Returns the names of the evaluators that run code of their own and are not contained: programs without an executor
+    /// that contains them, linked evaluators, and Python functions of graders.
+    #[must_use]
+    pub fn uncontained<'c>(&self, config: &'c Config) -> Vec<&'c str> {
+        let is_uncontained = |kind: &EvaluatorKind| match kind {
+            EvaluatorKind::Code(code) => !self.executors.contains(&code.executor),
+            EvaluatorKind::Remote(remote) => !self.executors.contains(&remote.program.executor),
+            EvaluatorKind::OpenAiEval(openai) => {
+                matches!(openai.execution, Execution::Local) && openai.grader.needs_python()
+            }
+            EvaluatorKind::Linked(_) => true,
+            EvaluatorKind::Builtin(_) | EvaluatorKind::LlmJudge(_) => false,
+        };
+        let evaluators = config.evaluators.iter().filter(|it| is_uncontained(&it.kind));
+        evaluators.map(|evaluator| evaluator.name.as_str()).collect()
+    }
+
+    /// Returns the names of the evaluators whose programs come from a source and are not contained.
+    #[must_use]
+    pub fn uncontained_remotes<'c>(&self, config: &'c Config) -> Vec<&'c str> {
+        let remotes = config.evaluators.iter().filter_map(|it| match &it.kind {
+            EvaluatorKind::Remote(remote) => Some((it.name.as_str(), &remote.program.executor)),
+            _ => None,
+        });
+        remotes.filter(|(_, executor)| !self.executors.contains(executor)).map(|it| it.0).collect()
+    }
+}
+
+/// Describes what a program with these settings may use, in one line; `None` if the executor does not contain programs.
+/// `visible` is what its runtime needs, if that is known.
+pub(super) fn describe(
+    executor: &dyn Executor,
+    containment: &Containment,
+    visible: Option<&Visible>,
+) -> Option<String> {
+    if !executor.contains() {
+        return None;
+    }
+    let Containment { network, read, write, tmp, processes, .. } = containment;
+    // It was checked before; what has changed since is an error of the start.
+    let how = executor.check(containment).unwrap_or_else(|reason| reason);
+    let mut parts = vec![format!("{}: {how}", executor.name())];
+    parts.push(if *network { "network" } else { "no network" }.to_owned());
+    if let Some(visible) = visible {
+        parts.extend(list("needs", visible.paths.iter().map(AsRef::as_ref)));
+    }
+    parts.extend(list("reads", read.iter().map(AsRef::as_ref)));
+    parts.extend(list("writes", write.iter().map(AsRef::as_ref)));
+    let limits = format!("{processes} processes and {} of temporary files", size::shown(*tmp));
+    // The kernel permits no lower limit for root.
+    let limits = if *processes < 301 { limits + " (as root 301 processes)" } else { limits };
+    parts.push(format!("{limits}; memory is limited for each process, not for all together"));
+    Some(parts.join("; "))
+}
+
+/// Lists paths after a word, each with the one that it links to.
+fn list<'p>(word: &str, paths: impl Iterator<Item = &'p Path>) -> Option<String> {
+    let shown = |path: &Path| match path.canonicalize() {
+        Ok(real) if real != path => format!("{} -> {}", path.display(), real.display()),
+        _ => path.display().to_string(),
+    };
+    let paths: Vec<String> = paths.map(shown).collect();
+    (!paths.is_empty()).then(|| format!("{word} {}", paths.join(", ")))
+}
