@@ -462,3 +462,87 @@ fn builds_and_rust_programs_are_contained() {
         assert!(processes.windows(2).any(|pair| pair[0] == pair[1]), "{processes:?}");
     }
 }
+
+/// Says what was tried while it was installed, or when its interpreter started.
+const SETUP: &str = r#"import os, setuptools, socket
+done = []
+def attempt(name, action):
+    try:
+        action()
+        done.append(name)
+    except Exception as error:
+        print(name, error)
+attempt("read", lambda: open("@SECRET@").read())
+attempt("write", lambda: open("@BESIDE@", "w").close())
+attempt("connect", lambda: socket.create_connection(("127.0.0.1", @PORT@), 10).close())
+open("tried.py", "w").write("done = %r\\n" % done)
+setuptools.setup(name="tried", version="1", py_modules=["tried"])
+"#;
+
+/// A directory of the tests of requirements, in which this world's files are.
+impl World {
+    fn requirements(&self) -> bool {
+        crate::requirements::make_wheels(self.directory.path())
+    }
+
+    fn evaluate(&self) -> Ran {
+        crate::requirements::evaluate(&self.directory)
+    }
+}
+
+#[test]
+fn wheels_are_installed_in_a_sandbox_and_nothing_else() {
+    let Some(world) = World::new() else { return };
+    if !world.requirements() {
+        return;
+    }
+    let text = "import json, sys, tiny\nprint(json.dumps({'score': tiny.score(), 'details': {'prefix': sys.prefix}}))\n";
+    world.directory.file("src/check.py", text);
+    world.directory.file("src/requirements.txt", "tiny >= 9\n");
+    world.config(&["src/check.py"], |_| "");
+    let report = world.evaluate().exits(0).json();
+    let prefix = |name: &str| {
+        let (score, details) = evaluations(&report, name).remove(0);
+        assert_eq!(score, Some(0.75));
+        details["prefix"].as_str().unwrap().to_owned()
+    };
+    let (inside, outside) = (prefix("in src/check.py"), prefix("out src/check.py"));
+    assert_eq!(inside, format!("{outside}-contained"), "they share no environment");
+
+    // What would run code is refused before anything is installed.
+    world.directory.file("src/requirements.txt", "./package\n");
+    let ran = world.evaluate().exits(3);
+    let error = ran.error_of("in src/check.py");
+    assert!(error.contains("may only name packages of the index"), "{error}");
+}
+
+#[test]
+fn builds_of_python_packages_are_contained() {
+    let Some(world) = World::new() else { return };
+    if !world.requirements() {
+        return;
+    }
+    let secret = world.directory.join("secret").display().to_string();
+    let port = world.server.local_addr().unwrap().port().to_string();
+    let beside = world.directory.join("src/left").display().to_string();
+    let setup = SETUP.replace("@SECRET@", &secret).replace("@PORT@", &port);
+    world.directory.file("src/package/setup.py", setup.replace("@BESIDE@", &beside));
+    world.directory.file("src/requirements.txt", "./package\n");
+    world.directory.file(
+        "src/check.py",
+        "import json, tried\nprint(json.dumps({'score': 0.75, 'details': {'done': tried.done}}))\n",
+    );
+    let entry =
+        "{name: in, type: code, path: src/check.py, executor: sandbox, sandbox: {builds: true}}";
+    world.directory.file("c.yaml", format!("evaluators:\n- {entry}\n"));
+    let ran = world.evaluate();
+    if ran.code == Some(3) && ran.error_of("in").contains("setuptools") {
+        eprintln!("SKIPPED: environments of this Python have no setuptools");
+        return;
+    }
+    let report = ran.exits(0).json();
+    let (score, details) = evaluations(&report, "in").remove(0);
+    assert_eq!((score, &details["done"]), (Some(0.75), &serde_json::json!([])));
+    assert_eq!(world.connections(), 0);
+    assert!(!world.directory.join("src/left").exists());
+}

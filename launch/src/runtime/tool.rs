@@ -11,7 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::{Cancellation, CommandSpec, Registered, kill_group, start_registered};
+use crate::process::{
+    Cancellation, CommandSpec, Registered, kill_group, kill_group_of_dead, start_registered,
+};
 
 /// Interval at which the exit is polled while a pipe stays open.
 const POLL: Duration = Duration::from_millis(50);
@@ -66,7 +68,8 @@ pub(super) fn output(
 /// Standard input is empty, or `lock`, an empty file that this process has locked: the lock is then held until the tool and
 /// all processes that it started have exited, even if this process is killed.
 ///
-/// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed.
+/// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed. The group of a
+/// contained tool is also killed when the tool has exited.
 pub(super) fn run(
     spec: &CommandSpec,
     lock: Option<&File>,
@@ -106,6 +109,9 @@ pub(super) fn run(
         if has_drained || polled.elapsed() >= POLL {
             polled = Instant::now();
             if tool.status.is_none() {
+                if spec.starter.is_some() {
+                    kill_group_of_dead(tool.child.id());
+                }
                 tool.status = tool.child.try_wait().map_err(|source| ToolError::Failed {
                     verb: "wait for",
                     program: program(),
