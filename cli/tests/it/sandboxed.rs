@@ -436,7 +436,12 @@ impl World {
 fn builds_and_rust_programs_are_contained() {
     let Some(world) = World::new() else { return };
     world.package();
-    let lone = format!("---\n[dependencies]\n---\nconst BUILT: [&str; 0] = [];\n{RUST}");
+    // With a dependency of its own it does not get the SDK, which takes long to compile.
+    let snoop = world.directory.join("src/hostile/snoop");
+    let lone = format!(
+        "---\n[dependencies]\nsnoop = {{ path = {snoop:?} }}\n---\n\
+         const BUILT: [&str; 1] = [snoop::attempt!()];\n{RUST}"
+    );
     world.rust("src/lone.rs", &lone);
     world.config(&["src/hostile", "src/lone.rs"], |_| "");
     let inside = world.run_rust("in ");
@@ -444,7 +449,7 @@ fn builds_and_rust_programs_are_contained() {
     let outside = world.run_rust("out ");
     assert!(world.connections() > 0);
     let all = "read!write!connect!";
-    for (file, built) in [("src/hostile", 2), ("src/lone.rs", 0)] {
+    for (file, built) in [("src/hostile", 2), ("src/lone.rs", 1)] {
         let inside = evaluations(&inside, &format!("in {file}"));
         let outside = evaluations(&outside, &format!("out {file}"));
         assert_eq!((inside.len(), outside.len()), (5, 5));
@@ -463,8 +468,8 @@ fn builds_and_rust_programs_are_contained() {
     }
 }
 
-/// Says what was tried while it was installed, or when its interpreter started.
-const SETUP: &str = r#"import os, setuptools, socket
+/// A build backend without dependencies, which records in the package what was tried while it was built.
+const BACKEND: &str = r#"import os, socket, zipfile
 done = []
 def attempt(name, action):
     try:
@@ -475,8 +480,15 @@ def attempt(name, action):
 attempt("read", lambda: open("@SECRET@").read())
 attempt("write", lambda: open("@BESIDE@", "w").close())
 attempt("connect", lambda: socket.create_connection(("127.0.0.1", @PORT@), 10).close())
-open("tried.py", "w").write("done = %r\\n" % done)
-setuptools.setup(name="tried", version="1", py_modules=["tried"])
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    name = "tried-1-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as wheel:
+        wheel.writestr("tried.py", "done = %r\n" % done)
+        wheel.writestr("tried-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: tried\nVersion: 1\n")
+        wheel.writestr("tried-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("tried-1.dist-info/RECORD", "")
+    return name
 "#;
 
 /// A directory of the tests of requirements, in which this world's files are.
@@ -525,8 +537,13 @@ fn builds_of_python_packages_are_contained() {
     let secret = world.directory.join("secret").display().to_string();
     let port = world.server.local_addr().unwrap().port().to_string();
     let beside = world.directory.join("src/left").display().to_string();
-    let setup = SETUP.replace("@SECRET@", &secret).replace("@PORT@", &port);
-    world.directory.file("src/package/setup.py", setup.replace("@BESIDE@", &beside));
+    let backend = BACKEND.replace("@SECRET@", &secret).replace("@PORT@", &port);
+    world.directory.file("src/package/backend.py", backend.replace("@BESIDE@", &beside));
+    world.directory.file(
+        "src/package/pyproject.toml",
+        "[build-system]\nrequires = []\nbuild-backend = \"backend\"\nbackend-path = [\".\"]\n\
+         [project]\nname = \"tried\"\nversion = \"1\"\n",
+    );
     world.directory.file("src/requirements.txt", "./package\n");
     world.directory.file(
         "src/check.py",
@@ -535,14 +552,56 @@ fn builds_of_python_packages_are_contained() {
     let entry =
         "{name: in, type: code, path: src/check.py, executor: sandbox, sandbox: {builds: true}}";
     world.directory.file("c.yaml", format!("evaluators:\n- {entry}\n"));
-    let ran = world.evaluate();
-    if ran.code == Some(3) && ran.error_of("in").contains("setuptools") {
-        eprintln!("SKIPPED: environments of this Python have no setuptools");
-        return;
-    }
-    let report = ran.exits(0).json();
+    let report = world.evaluate().exits(0).json();
     let (score, details) = evaluations(&report, "in").remove(0);
     assert_eq!((score, &details["done"]), (Some(0.75), &serde_json::json!([])));
     assert_eq!(world.connections(), 0);
     assert!(!world.directory.join("src/left").exists());
+}
+
+#[test]
+fn own_tests_are_contained() {
+    let Some(world) = World::new() else { return };
+    let test = |path: &str, contain: &[&str]| {
+        let mut command = world.directory.command(&[&["test"], contain, &[path]].concat());
+        command.env("EVALUATOR_CACHE_DIR", world.directory.join("cache"));
+        let ran = crate::support::finish(command.spawn().unwrap());
+        assert!(ran.stderr.contains("1 test"), "{path}: {}{}", ran.stdout, ran.stderr);
+        ran.code
+    };
+    let secret = world.directory.join("secret").display().to_string();
+    let mut paths = vec!["own/rust"];
+    let package =
+        "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    world.directory.file("own/rust/Cargo.toml", package);
+    world.directory.file(
+        "own/rust/src/main.rs",
+        format!("fn main() {{}}\n#[test]\nfn reads_nothing() {{ assert!(std::fs::read({secret:?}).is_err()) }}\n"),
+    );
+    if has("python3") {
+        world.directory.file("own/check.py", "");
+        world.directory.file(
+            "own/test_check.py",
+            format!(
+                "import check, unittest\nclass Own(unittest.TestCase):\n    def test_reads_nothing(self):\n        \
+                 self.assertRaises(OSError, open, {secret:?})\n"
+            ),
+        );
+        paths.push("own/check.py");
+    }
+    if has("node") {
+        world.directory.file("js/check.js", "");
+        world.directory.file(
+            "js/check.test.js",
+            format!(
+                "require('./check.js'); const test = require('node:test');\n\
+                 test('reads nothing', () => require('assert').throws(() => require('fs').readFileSync({secret:?})));\n"
+            ),
+        );
+        paths.push("js/check.js");
+    }
+    for path in paths {
+        assert_eq!(test(path, &["--contain"]), Some(0), "{path}");
+        assert_eq!(test(path, &[]), Some(1), "{path} reads the file without a sandbox");
+    }
 }

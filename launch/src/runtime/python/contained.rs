@@ -54,7 +54,8 @@ impl ContainedInstall {
             let venv = &build.shared.wanted.venv.directory;
             let (mut read, mut write) = (self.files.clone(), vec![venv.clone()]);
             read.push(wheels.path().to_owned());
-            read.extend(packages.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
+            let named = packages.iter().map(PathBuf::from);
+            read.extend(named.filter(|path| path.is_absolute() && !path.starts_with(venv)));
             if let Some(Sources { directory, file }) = local {
                 command = command.args(["--no-build-isolation", "-r"]).arg(file);
                 command.cwd = Some(directory.path().to_owned());
