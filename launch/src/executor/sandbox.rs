@@ -90,6 +90,8 @@ pub(crate) fn contain_build(
         tmp: BUILD_TMP,
         processes: BUILD_PROCESSES,
         limits: BUILD_LIMITS,
+        // What it leaves could change its results after they were checked.
+        linger: 0,
     };
     let visible = Visible { paths: policy.read.iter().chain(&policy.write).cloned().collect() };
     let alone = Containment { read: Vec::new(), write: Vec::new(), ..containment.clone() };
@@ -176,6 +178,7 @@ fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
             open_files: resources.open_files.or(limits.open_files),
             ..limits
         },
+        ..Policy::default()
     }
 }
 
