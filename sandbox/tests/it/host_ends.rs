@@ -8,7 +8,7 @@ use std::{
 use evaluator_sandbox::Level;
 
 use crate::world::{
-    NOBODY, is_root, levels, marker, policy, processes_with, read_line, stage, wait_for,
+    NOBODY, is_root, levels, marker, policy, processes_with, read_line, shell, stage, wait_for,
 };
 
 #[test]
@@ -42,4 +42,18 @@ fn kill_host(level: Level, user: Option<u32>) {
     host.kill().unwrap();
     host.wait().unwrap();
     wait_for("processes are left", || processes_with(&marker).is_empty());
+}
+
+#[test]
+fn killing_the_process_that_stands_for_the_program_ends_the_program() {
+    for level in levels() {
+        let marker = marker("outer");
+        let script = format!("echo ready; while :; do sleep 300; : {marker}; done");
+        let mut outer = shell(&policy(level), &script).spawn().unwrap();
+        assert_eq!(read_line(outer.stdout.as_mut().unwrap()), "ready");
+        // The process alone and not its group.
+        outer.kill().unwrap();
+        outer.wait().unwrap();
+        wait_for("processes are left", || processes_with(&marker).is_empty());
+    }
 }
