@@ -34,6 +34,8 @@ const SYSTEM: &[&str] = &[
     "/etc/mime.types",
     // Node.js exits at once if it exists and cannot be read.
     "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/crypto-policies",
 ];
 
 /// Paths of the system that a program with network can read, if they exist.

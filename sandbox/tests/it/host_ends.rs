@@ -3,6 +3,8 @@
 use std::{
     os::unix::process::CommandExt,
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use evaluator_sandbox::Level;
@@ -54,6 +56,26 @@ fn killing_the_process_that_stands_for_the_program_ends_the_program() {
         // The process alone and not its group.
         outer.kill().unwrap();
         outer.wait().unwrap();
+        wait_for("processes are left", || processes_with(&marker).is_empty());
+    }
+}
+
+#[test]
+fn killing_the_host_at_any_time_ends_everything() {
+    let (_directory, executable) = stage();
+    for level in levels() {
+        let marker = marker("early");
+        for milliseconds in [0, 1, 2, 3, 5, 8, 13, 21] {
+            let mut host = Command::new(&executable);
+            host.arg("host").arg(serde_json::to_string(&policy(level)).unwrap());
+            host.args(["--", "sh", "-c", &format!("sleep 300; : {marker}")]);
+            host.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut host = host.spawn().unwrap();
+            // How far the helper is by then does not matter.
+            thread::sleep(Duration::from_millis(milliseconds));
+            host.kill().unwrap();
+            host.wait().unwrap();
+        }
         wait_for("processes are left", || processes_with(&marker).is_empty());
     }
 }
