@@ -157,11 +157,13 @@ impl Plan {
             found.check_write(path, &real, guarded)?;
             found.add(real, MountKind::Write);
         }
+        if let Some(cwd) = cwd {
+            let real = found.follow(cwd);
+            let real =
+                real.map_err(|error| refused("the working directory", cwd, &error.to_string()))?;
+            found.add(real, MountKind::Directory);
+        }
         let cwd = cwd.unwrap_or(Path::new("/tmp"));
-        let real = found
-            .follow(cwd)
-            .map_err(|error| refused("the working directory", cwd, &error.to_string()))?;
-        found.add(real, MountKind::Directory);
         Ok(Self { mounts: found.into_mounts(), cwd: cwd.to_owned() })
     }
 }
