@@ -65,11 +65,13 @@ fn killing_the_host_at_any_time_ends_everything() {
     let (_directory, executable) = stage();
     for level in levels() {
         let marker = marker("early");
+        let tmp = tempfile::tempdir().unwrap();
         for milliseconds in [0, 1, 2, 3, 5, 8, 13, 21] {
             let mut host = Command::new(&executable);
             host.arg("host").arg(serde_json::to_string(&policy(level)).unwrap());
             host.args(["--", "sh", "-c", &format!("sleep 300; : {marker}")]);
             host.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            host.env("TMPDIR", tmp.path());
             let mut host = host.spawn().unwrap();
             // How far the helper is by then does not matter.
             thread::sleep(Duration::from_millis(milliseconds));
@@ -77,5 +79,6 @@ fn killing_the_host_at_any_time_ends_everything() {
             host.wait().unwrap();
         }
         wait_for("processes are left", || processes_with(&marker).is_empty());
+        wait_for("directories are left", || tmp.path().read_dir().unwrap().next().is_none());
     }
 }
