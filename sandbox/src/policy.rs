@@ -37,7 +37,8 @@ pub struct Policy {
     /// Allows IPv4 and IPv6, also to servers of this machine. Default: false.
     pub network: bool,
     /// Absolute paths of files and directories that can be read, in addition to the program and to those of the system.
-    /// Links are followed when the command is wrapped. Default: none.
+    /// Links are followed when the command is wrapped. At the full level a program can connect to Unix sockets in them.
+    /// Default: none.
     #[serde(with = "path_text::many")]
     pub read: Vec<PathBuf>,
     /// Absolute paths of directories that can be read and changed. What is written there stays. Default: none.
