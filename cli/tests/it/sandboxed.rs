@@ -436,7 +436,12 @@ impl World {
 fn builds_and_rust_programs_are_contained() {
     let Some(world) = World::new() else { return };
     world.package();
-    let lone = format!("---\n[dependencies]\n---\nconst BUILT: [&str; 0] = [];\n{RUST}");
+    // With a dependency of its own it does not get the SDK, which takes long to compile.
+    let snoop = world.directory.join("src/hostile/snoop");
+    let lone = format!(
+        "---\n[dependencies]\nsnoop = {{ path = {snoop:?} }}\n---\n\
+         const BUILT: [&str; 1] = [snoop::attempt!()];\n{RUST}"
+    );
     world.rust("src/lone.rs", &lone);
     world.config(&["src/hostile", "src/lone.rs"], |_| "");
     let inside = world.run_rust("in ");
@@ -444,7 +449,7 @@ fn builds_and_rust_programs_are_contained() {
     let outside = world.run_rust("out ");
     assert!(world.connections() > 0);
     let all = "read!write!connect!";
-    for (file, built) in [("src/hostile", 2), ("src/lone.rs", 0)] {
+    for (file, built) in [("src/hostile", 2), ("src/lone.rs", 1)] {
         let inside = evaluations(&inside, &format!("in {file}"));
         let outside = evaluations(&outside, &format!("out {file}"));
         assert_eq!((inside.len(), outside.len()), (5, 5));
@@ -460,5 +465,143 @@ fn builds_and_rust_programs_are_contained() {
             inside.iter().map(|(_, details)| details["process"].as_u64()).collect();
         assert!(processes.iter().all(|it| *it < Some(1000)), "{processes:?}");
         assert!(processes.windows(2).any(|pair| pair[0] == pair[1]), "{processes:?}");
+    }
+}
+
+/// A build backend without dependencies, which records in the package what was tried while it was built.
+const BACKEND: &str = r#"import os, socket, zipfile
+done = []
+def attempt(name, action):
+    try:
+        action()
+        done.append(name)
+    except Exception as error:
+        print(name, error)
+attempt("read", lambda: open("@SECRET@").read())
+attempt("write", lambda: open("@BESIDE@", "w").close())
+attempt("connect", lambda: socket.create_connection(("127.0.0.1", @PORT@), 10).close())
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    name = "tried-1-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as wheel:
+        wheel.writestr("tried.py", "done = %r\n" % done)
+        wheel.writestr("tried-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: tried\nVersion: 1\n")
+        wheel.writestr("tried-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("tried-1.dist-info/RECORD", "")
+    return name
+"#;
+
+/// A directory of the tests of requirements, in which this world's files are.
+impl World {
+    fn requirements(&self) -> bool {
+        crate::requirements::make_wheels(self.directory.path())
+    }
+
+    fn evaluate(&self) -> Ran {
+        crate::requirements::evaluate(&self.directory)
+    }
+}
+
+#[test]
+fn wheels_are_installed_in_a_sandbox_and_nothing_else() {
+    let Some(world) = World::new() else { return };
+    if !world.requirements() {
+        return;
+    }
+    let text = "import json, sys, tiny\nprint(json.dumps({'score': tiny.score(), 'details': {'prefix': sys.prefix}}))\n";
+    world.directory.file("src/check.py", text);
+    world.directory.file("src/requirements.txt", "tiny >= 9\n");
+    world.config(&["src/check.py"], |_| "");
+    let report = world.evaluate().exits(0).json();
+    let prefix = |name: &str| {
+        let (score, details) = evaluations(&report, name).remove(0);
+        assert_eq!(score, Some(0.75));
+        details["prefix"].as_str().unwrap().to_owned()
+    };
+    let (inside, outside) = (prefix("in src/check.py"), prefix("out src/check.py"));
+    assert_eq!(inside, format!("{outside}-contained"), "they share no environment");
+
+    // What would run code is refused before anything is installed.
+    world.directory.file("src/requirements.txt", "./package\n");
+    let ran = world.evaluate().exits(3);
+    let error = ran.error_of("in src/check.py");
+    assert!(error.contains("may only name packages of the index"), "{error}");
+}
+
+#[test]
+fn builds_of_python_packages_are_contained() {
+    let Some(world) = World::new() else { return };
+    if !world.requirements() {
+        return;
+    }
+    let secret = world.directory.join("secret").display().to_string();
+    let port = world.server.local_addr().unwrap().port().to_string();
+    let beside = world.directory.join("src/left").display().to_string();
+    let backend = BACKEND.replace("@SECRET@", &secret).replace("@PORT@", &port);
+    world.directory.file("src/package/backend.py", backend.replace("@BESIDE@", &beside));
+    world.directory.file(
+        "src/package/pyproject.toml",
+        "[build-system]\nrequires = []\nbuild-backend = \"backend\"\nbackend-path = [\".\"]\n\
+         [project]\nname = \"tried\"\nversion = \"1\"\n",
+    );
+    world.directory.file("src/requirements.txt", "./package\n");
+    world.directory.file(
+        "src/check.py",
+        "import json, tried\nprint(json.dumps({'score': 0.75, 'details': {'done': tried.done}}))\n",
+    );
+    let entry =
+        "{name: in, type: code, path: src/check.py, executor: sandbox, sandbox: {builds: true}}";
+    world.directory.file("c.yaml", format!("evaluators:\n- {entry}\n"));
+    let report = world.evaluate().exits(0).json();
+    let (score, details) = evaluations(&report, "in").remove(0);
+    assert_eq!((score, &details["done"]), (Some(0.75), &serde_json::json!([])));
+    assert_eq!(world.connections(), 0);
+    assert!(!world.directory.join("src/left").exists());
+}
+
+#[test]
+fn own_tests_are_contained() {
+    let Some(world) = World::new() else { return };
+    let test = |path: &str, contain: &[&str]| {
+        let mut command = world.directory.command(&[&["test"], contain, &[path]].concat());
+        command.env("EVALUATOR_CACHE_DIR", world.directory.join("cache"));
+        let ran = crate::support::finish(command.spawn().unwrap());
+        assert!(ran.stderr.contains("1 test"), "{path}: {}{}", ran.stdout, ran.stderr);
+        ran.code
+    };
+    let secret = world.directory.join("secret").display().to_string();
+    let mut paths = vec!["own/rust"];
+    let package =
+        "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    world.directory.file("own/rust/Cargo.toml", package);
+    world.directory.file(
+        "own/rust/src/main.rs",
+        format!("fn main() {{}}\n#[test]\nfn reads_nothing() {{ assert!(std::fs::read({secret:?}).is_err()) }}\n"),
+    );
+    if has("python3") {
+        world.directory.file("own/check.py", "");
+        world.directory.file(
+            "own/test_check.py",
+            format!(
+                "import check, unittest\nclass Own(unittest.TestCase):\n    def test_reads_nothing(self):\n        \
+                 self.assertRaises(OSError, open, {secret:?})\n"
+            ),
+        );
+        paths.push("own/check.py");
+    }
+    if has("node") {
+        world.directory.file("js/check.js", "");
+        world.directory.file(
+            "js/check.test.js",
+            format!(
+                "require('./check.js'); const test = require('node:test');\n\
+                 test('reads nothing', () => require('assert').throws(() => require('fs').readFileSync({secret:?})));\n"
+            ),
+        );
+        paths.push("js/check.js");
+    }
+    for path in paths {
+        assert_eq!(test(path, &["--contain"]), Some(0), "{path}");
+        assert_eq!(test(path, &[]), Some(1), "{path} reads the file without a sandbox");
     }
 }

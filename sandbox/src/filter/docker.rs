@@ -7,6 +7,12 @@ use super::{
     SHARED_ANONYMOUS, TERMINAL_INPUT, table,
 };
 
+/// Flags of `open` with which the mode has a meaning: `O_CREAT`, `O_TMPFILE`.
+const CREATES: [u32; 2] = [0x40, 0x40_0000];
+
+/// Bits of a mode: set-user-ID, set-group-ID.
+const RUNS_AS_OWNER: [u32; 2] = [0o4000, 0o2000];
+
 /// Address families from which on none is known.
 const FAMILIES: u32 = 64;
 
@@ -44,6 +50,15 @@ pub fn docker_profile(network: bool) -> Value {
     }
     for flags in [SHARED_ANONYMOUS, GROWS_DOWN] {
         refuse(&[table::MMAP.name], bits(3, flags, flags));
+    }
+    for (call, flags, mode) in table::WITH_MODE {
+        for bit in RUNS_AS_OWNER.map(|bit| bits(*mode, bit, bit)) {
+            let conditions = match flags {
+                None => vec![json!([bit])],
+                Some(flags) => CREATES.map(|flag| json!([bits(*flags, flag, flag), bit])).into(),
+            };
+            rules.extend(conditions.into_iter().map(|it| refusal(&[call.name], NOT_PERMITTED, it)));
+        }
     }
     json!({"defaultAction": "SCMP_ACT_ALLOW", "architectures": [architecture], "syscalls": rules})
 }

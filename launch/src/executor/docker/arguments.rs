@@ -31,6 +31,8 @@ pub(super) fn hardening(containment: &Containment, resources: &Resources) -> Vec
         "--security-opt=no-new-privileges",
         "--cpus=1",
         "--ulimit=core=0",
+        // Default of most systems, and a bound that the program cannot raise.
+        "--ulimit=stack=8388608:67108864",
     ]
     .map(OsString::from)
     .into();

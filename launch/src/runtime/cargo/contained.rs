@@ -86,7 +86,7 @@ impl ContainedBuild {
 
     /// Gives a unit a target directory of its own.
     pub(super) fn redirect(&self, unit: Unit) -> Unit {
-        let name = script::package_name(&unit.manifest);
+        let name = script::package_name(unit.manifest.parent().unwrap_or(&unit.manifest));
         let target_directory = self.directory.join("target").join(name);
         Unit { target_directory, build_directory: None, ..unit }
     }
