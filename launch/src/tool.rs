@@ -79,22 +79,19 @@ pub(crate) fn run(
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> Result<ExitStatus, ToolError> {
     let program = || spec.program.display().to_string();
-    let (named, mut container) = Container::name(spec).unzip();
-    let started = start_when_written(named.as_ref().unwrap_or(spec), lock);
-    let (mut child, listed) = started.map_err(|source| {
-        container.iter_mut().for_each(Container::set_gone);
-        ToolError::Failed { verb: "start", program: program(), source }
+    let mut tool = Running::start(spec, lock).map_err(|source| ToolError::Failed {
+        verb: "start",
+        program: program(),
+        source,
     })?;
     let (sender, lines) = mpsc::channel();
-    if let Some(stdout) = child.stdout.take() {
-        pump(Stream::Stdout, stdout, sender.clone());
-    }
-    if let Some(stderr) = child.stderr.take() {
+    let stdout = tool.child.stdout.take();
+    stdout.into_iter().for_each(|pipe| pump(Stream::Stdout, pipe, sender.clone()));
+    if let Some(stderr) = tool.child.stderr.take() {
         pump(Stream::Stderr, stderr, sender.clone());
     }
     drop(sender);
 
-    let mut tool = Running { child, status: None, container, _listed: listed };
     let started = Instant::now();
     let (mut exited, mut polled) = (None, started);
     let (mut has_drained, mut pause) = (false, Duration::from_millis(1));
@@ -144,6 +141,17 @@ struct Running {
 }
 
 impl Running {
+    fn start(spec: &CommandSpec, lock: Option<&File>) -> io::Result<Self> {
+        let (named, mut container) = Container::name(spec).unzip();
+        match start_when_written(named.as_ref().unwrap_or(spec), lock) {
+            Ok((child, listed)) => Ok(Self { child, status: None, container, _listed: listed }),
+            Err(error) => {
+                container.iter_mut().for_each(Container::set_gone);
+                Err(error)
+            }
+        }
+    }
+
     /// Returns the status of the tool once it has exited. `is_contained` tells whether the rest of its group is then killed.
     ///
     /// # Errors
@@ -154,17 +162,16 @@ impl Running {
             kill_group_of_dead(self.child.id());
         }
         self.status = self.child.try_wait()?;
-        if self.status.is_some() {
-            // The engine removes it.
-            self.container.iter_mut().for_each(Container::set_gone);
-        }
         Ok(self.status)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.status.is_none() {
+        if self.status.is_some() {
+            // The engine has removed it.
+            self.container.iter_mut().for_each(Container::set_gone);
+        } else {
             // The leader is not reaped yet, so its number cannot have been given to another group.
             kill_group(self.child.id());
             // Without process groups only the tool itself is killed. Errors mean that the process is gone.

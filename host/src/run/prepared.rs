@@ -37,6 +37,9 @@ use crate::{
 /// duration only.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
 
+/// Time for a container to start and to end, which takes a busy engine several seconds.
+const CONTAINER_START_LIMIT: Duration = Duration::from_secs(60);
+
 /// Number of conversations from which a warm worker pays: it takes one start, and asking the program for its description
 /// another.
 const WORKER_PAYS_FROM: usize = 3;
@@ -403,7 +406,11 @@ impl PreparedEvaluator {
         let workers = self.workers?;
         let worker = program.worker.clone()?;
         let _permit = permits.take().await?;
-        let limit = DESCRIBE_LIMIT.min(program.timeout);
+        let limit = match program.one_shot.container {
+            Some(_) => DESCRIBE_LIMIT + CONTAINER_START_LIMIT,
+            None => DESCRIBE_LIMIT,
+        };
+        let limit = limit.min(program.timeout);
         let description = describe(&program.one_shot, limit, &self.cancellation).await?;
         program.may_stream(&description).then(|| {
             self.workers(program, worker, workers, permits).numbered(description.numbers())

@@ -220,7 +220,7 @@ fn variables(command: &CommandSpec, scope: &Scope<'_>) -> Environment {
         let names_options = |option: &&str| value.to_string_lossy().contains(option);
         match name {
             "HOME" => !is_home(value),
-            "NODE_OPTIONS" => !NODE_FILES.iter().any(|option| names_options(&option)),
+            "NODE_OPTIONS" => !NODE_FILES.iter().any(names_options),
             _ if TEMPORARY.contains(&name) => false,
             _ if FILES.contains(&name) => is_visible(Path::new(value), scope),
             _ => true,

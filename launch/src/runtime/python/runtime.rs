@@ -213,19 +213,7 @@ impl Runtime for Python {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
         if entrypoints.iter().any(|entrypoint| entrypoint.image.is_some()) {
-            let sdk = Sdk::of(&self.environment);
-            let neighbours = entrypoints.chunk_by(|a, b| a.image.is_some() == b.image.is_some());
-            let prepared = neighbours.flat_map(|entrypoints| match &entrypoints[0].image {
-                None => self.prepare(entrypoints, cancellation, on_event),
-                Some(_) => {
-                    let in_image =
-                        entrypoints.iter().filter_map(|it| Some((it, it.image.as_ref()?)));
-                    in_image
-                        .map(|(it, image)| image::prepare(it, image, &sdk, false, cancellation))
-                        .collect()
-                }
-            });
-            return prepared.collect();
+            return self.prepare_apart(entrypoints, cancellation, on_event);
         }
         let planner = Planner::new(&self.environment, cancellation);
         let plans = match self.find() {
@@ -361,6 +349,27 @@ fn visible(plan: &Plan, environment: &Environment) -> Vec<PathBuf> {
 }
 
 impl Python {
+    /// Prepares evaluators of which some run in images, those of this machine apart from the others.
+    fn prepare_apart(
+        &self,
+        entrypoints: &[Entrypoint],
+        cancellation: &Cancellation,
+        on_event: &mut dyn FnMut(PrepareEvent),
+    ) -> Vec<Result<Launch, PrepareError>> {
+        let sdk = Sdk::of(&self.environment);
+        let neighbours = entrypoints.chunk_by(|a, b| a.image.is_some() == b.image.is_some());
+        let prepared = neighbours.flat_map(|entrypoints| match &entrypoints[0].image {
+            None => self.prepare(entrypoints, cancellation, on_event),
+            Some(_) => {
+                let in_image = entrypoints.iter().filter_map(|it| Some((it, it.image.as_ref()?)));
+                in_image
+                    .map(|(it, image)| image::prepare(it, image, &sdk, false, cancellation))
+                    .collect()
+            }
+        });
+        prepared.collect()
+    }
+
     /// Builds the environments that do not exist; one result for each of all.
     fn build(
         &self,
