@@ -109,10 +109,7 @@ pub(super) fn run(
         if has_drained || polled.elapsed() >= POLL {
             polled = Instant::now();
             if tool.status.is_none() {
-                if spec.starter.is_some() {
-                    kill_group_of_dead(tool.child.id());
-                }
-                tool.status = tool.child.try_wait().map_err(|source| ToolError::Failed {
+                tool.status = tool.try_wait(spec).map_err(|source| ToolError::Failed {
                     verb: "wait for",
                     program: program(),
                     source,
@@ -139,6 +136,16 @@ struct Running {
     status: Option<ExitStatus>,
     /// Dropped last: the process stays registered until it is reaped.
     _listed: Registered,
+}
+
+impl Running {
+    /// Returns how the tool exited, if it has. Nothing is left then of the group of a contained tool.
+    fn try_wait(&mut self, spec: &CommandSpec) -> io::Result<Option<ExitStatus>> {
+        if spec.starter.is_some() {
+            kill_group_of_dead(self.child.id());
+        }
+        self.child.try_wait()
+    }
 }
 
 impl Drop for Running {
