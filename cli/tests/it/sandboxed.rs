@@ -1,5 +1,10 @@
 //! `executor: sandbox`: programs that try to read, write and connect are kept from it, and otherwise run as without it.
 #![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests may panic, and say what is skipped"
+)]
 
 use std::{fs, io::ErrorKind, net::TcpListener};
 

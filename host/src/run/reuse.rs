@@ -37,7 +37,7 @@ enum Way {
     Fork(fn(&CommandSpec) -> Result<ServerCommand, String>, AsyncMutex<Server>),
     CompiledCode(
         fn(&CommandSpec) -> Result<CachedCommand, String>,
-        OnceLock<Option<CachedCommand>>,
+        OnceLock<Option<Box<CachedCommand>>>,
     ),
 }
 

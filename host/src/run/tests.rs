@@ -56,10 +56,10 @@ async fn run(runner: &Runner, evaluators: Vec<EvaluatorConfig>) -> (Report, Vec<
 }
 
 /// Name, kind of error and error of the evaluations of the first conversation.
-type Outcome = (&'static str, Option<&'static str>, Option<&'static str>);
+type Outcome<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
 
 #[track_caller]
-fn assert_outcomes(report: &Report, expected: &[Outcome]) {
+fn assert_outcomes(report: &Report, expected: &[Outcome<'_>]) {
     let evaluations = conversations(report).remove(0).evaluations;
     let outcomes: Vec<_> = evaluations
         .iter()

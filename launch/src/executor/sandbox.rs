@@ -217,10 +217,10 @@ fn variables(command: &CommandSpec, scope: &Scope<'_>) -> Environment {
     let is_home = |value: &OsStr| inherited.get("HOME") == Some(value);
     let kept = set.retaining(|name, value| {
         let Some(name) = name.to_str() else { return true };
-        let names_options = |option: &&str| value.to_string_lossy().contains(option);
+        let names_options = |option: &str| value.to_string_lossy().contains(option);
         match name {
             "HOME" => !is_home(value),
-            "NODE_OPTIONS" => !NODE_FILES.iter().any(names_options),
+            "NODE_OPTIONS" => !NODE_FILES.iter().any(|option| names_options(option)),
             _ if TEMPORARY.contains(&name) => false,
             _ if FILES.contains(&name) => is_visible(Path::new(value), scope),
             _ => true,
