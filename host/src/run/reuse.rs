@@ -84,9 +84,12 @@ impl Shared {
             Way::CompiledCode(make, made) => {
                 let give_up = |reason: &str| self.give_up(Reuse::not_cached(reason));
                 let cached = made.get_or_init(|| {
-                    make(&self.program.command).map_err(|reason| give_up(&reason)).ok()
+                    make(&self.program.command)
+                        .map_err(|reason| give_up(&reason))
+                        .ok()
+                        .map(Box::new)
                 });
-                let CachedCommand { command, needs, .. } = cached.as_ref()?;
+                let CachedCommand { command, needs, .. } = cached.as_deref()?;
                 // It may be deleted at any time, e.g. by a cleanup of temporary files.
                 let is_missing = || {
                     let is_missing = !needs.is_file();
