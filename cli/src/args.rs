@@ -483,6 +483,9 @@ pub(crate) struct TestArgs {
     /// File of an evaluator, package, directory of an evaluator, or directory of evaluators
     #[arg(value_parser = existing)]
     pub(crate) path: PathBuf,
+    /// Run and build the tests in a sandbox, as with `executor: sandbox`
+    #[arg(long)]
+    pub(crate) contain: bool,
     /// Arguments for the test runner
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,

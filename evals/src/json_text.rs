@@ -59,6 +59,16 @@ pub(crate) fn embedded(text: &str) -> Option<Value> {
     Some(evaluator_json::parse(cut, &options).ok()?.value)
 }
 
+/// Returns a finite number; a text is none.
+pub(crate) fn finite(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+            evaluator_hosts::number(value).filter(|number| number.is_finite())
+        }
+        _ => None,
+    }
+}
+
 /// Returns the value behind these steps: keys of objects and indexes of lists.
 pub(crate) fn at<'v, 's>(
     value: &'v Value,
@@ -88,12 +98,8 @@ pub(crate) fn number(number: Option<f64>) -> Value {
     number.map_or(Value::Null, Value::Float)
 }
 
-pub(crate) fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
 pub(crate) fn count(count: usize) -> Value {
-    whole(u64::try_from(count).unwrap_or(u64::MAX))
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

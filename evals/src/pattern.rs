@@ -5,19 +5,13 @@ use std::{fmt, sync::Arc};
 use regress::{Flags, Regex};
 
 /// A compiled pattern with its flags.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Pattern {
     source: String,
     flags: String,
     regex: Arc<Regex>,
     is_unicode: bool,
     is_sticky: bool,
-}
-
-impl fmt::Debug for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
 }
 
 impl fmt::Display for Pattern {

@@ -1,6 +1,6 @@
 //! Results of a run, and their form as JSON.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroU64, path::PathBuf, time::Duration};
 
 use evaluator_json::{Value, parse_python};
 use serde::Serialize;
@@ -68,8 +68,8 @@ pub struct JudgeUse {
     /// Tokens.
     pub usage: Tokens,
     /// Answers that were in a recording.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub replayed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<NonZeroU64>,
     /// Cost, if there are prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
@@ -264,9 +264,4 @@ impl EvaluatorResult {
         texts.into_iter().for_each(|text| *text = redact(text));
         self.members.iter_mut().for_each(|member| member.redact(redact));
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }

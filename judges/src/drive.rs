@@ -314,6 +314,7 @@ impl Asking<'_> {
     }
 
     /// Returns the number of the next sample. Equal requests are numbered, so that each has its own recording.
+    #[expect(clippy::mutable_key_type, reason = "what is computed late follows from the messages")]
     fn number(&mut self, model: usize, request: &Request) -> u32 {
         let numbers = &mut self.numbers[model];
         if let Some(next) = numbers.get_mut(&request.messages) {

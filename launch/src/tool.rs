@@ -12,7 +12,8 @@ use std::{
 };
 
 use crate::process::{
-    Cancellation, CommandSpec, Container, Registered, kill_group, start_registered,
+    Cancellation, CommandSpec, Container, Registered, kill_group, kill_group_of_dead,
+    start_registered,
 };
 
 /// Interval at which the exit is polled while a pipe stays open.
@@ -68,7 +69,8 @@ pub(crate) fn output(
 /// Standard input is empty, or `lock`, an empty file that this process has locked: the lock is then held until the tool and
 /// all processes that it started have exited, even if this process is killed.
 ///
-/// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed.
+/// When `limit` has passed or the run is cancelled, the tool and all processes of its group are killed. The group of a
+/// contained tool is also killed when the tool has exited.
 pub(crate) fn run(
     spec: &CommandSpec,
     lock: Option<&File>,
@@ -109,12 +111,10 @@ pub(crate) fn run(
         if has_drained || polled.elapsed() >= POLL {
             polled = Instant::now();
             if tool.status.is_none() {
-                tool.status = tool.child.try_wait().map_err(|source| ToolError::Failed {
-                    verb: "wait for",
-                    program: program(),
-                    source,
-                })?;
-                exited = tool.status.map(|status| (status, polled));
+                let polled_status = tool.poll(spec.starter.is_some());
+                let failed =
+                    |source| ToolError::Failed { verb: "wait for", program: program(), source };
+                exited = polled_status.map_err(failed)?.map(|status| (status, polled));
             }
         }
         match exited {
@@ -150,6 +150,19 @@ impl Running {
                 Err(error)
             }
         }
+    }
+
+    /// Returns the status of the tool once it has exited. `is_contained` tells whether the rest of its group is then killed.
+    ///
+    /// # Errors
+    ///
+    /// The system cannot tell.
+    fn poll(&mut self, is_contained: bool) -> io::Result<Option<ExitStatus>> {
+        if is_contained {
+            kill_group_of_dead(self.child.id());
+        }
+        self.status = self.child.try_wait()?;
+        Ok(self.status)
     }
 }
 

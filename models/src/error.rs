@@ -131,7 +131,7 @@ pub struct ModelError {
     /// Whether a later attempt is pointless although the kind is transient, such as a limit per day.
     pub(crate) is_final: bool,
     /// Words of the server that may name a parameter that it refuses.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<Box<Refusal>>,
 }
 
 impl ModelError {

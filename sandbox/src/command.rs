@@ -104,3 +104,19 @@ pub(crate) fn check_helper() -> Result<(), Refusal> {
                 its `main`";
     Err(Refusal::new(RefusalKind::NoHelper, text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_would_start_themselves_instead_of_the_helper_are_refused() {
+        // The test harness does not call `run_if_helper`.
+        let refusal = wrap(&Policy::default(), "true".as_ref(), &[], None).unwrap_err();
+        let known =
+            cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")));
+        let expected = if known { RefusalKind::NoHelper } else { RefusalKind::Platform };
+        assert_eq!(refusal.kind(), expected, "{refusal}");
+        assert_eq!(crate::support(crate::Level::Full).unwrap_err(), refusal);
+    }
+}

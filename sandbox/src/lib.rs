@@ -17,6 +17,8 @@
 //! }
 //! ```
 
+#![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the helper is for Linux"))]
+
 mod command;
 pub mod filter;
 mod helper;

@@ -15,6 +15,8 @@ pub const HELPER_FAILED: i32 = 125;
 
 /// Beginning of the line that the helper writes to standard error if the program was not started. The exit code is
 /// [`HELPER_FAILED`], or 127 (126) if everything is ready and the program does not exist (cannot be executed).
+///
+/// A program can write the same line and exit with the same code. That is an error as well, only another one.
 pub const HELPER_ERROR: &str = "evaluator-sandbox: ";
 
 /// What to do. Holds no secrets: arguments of processes can be seen by every user of the machine.

@@ -34,6 +34,8 @@ const SYSTEM: &[&str] = &[
     "/etc/mime.types",
     // Node.js exits at once if it exists and cannot be read.
     "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/crypto-policies",
 ];
 
 /// Paths of the system that a program with network can read, if they exist.
@@ -155,11 +157,13 @@ impl Plan {
             found.check_write(path, &real, guarded)?;
             found.add(real, MountKind::Write);
         }
+        if let Some(cwd) = cwd {
+            let real = found.follow(cwd);
+            let real =
+                real.map_err(|error| refused("the working directory", cwd, &error.to_string()))?;
+            found.add(real, MountKind::Directory);
+        }
         let cwd = cwd.unwrap_or(Path::new("/tmp"));
-        let real = found
-            .follow(cwd)
-            .map_err(|error| refused("the working directory", cwd, &error.to_string()))?;
-        found.add(real, MountKind::Directory);
         Ok(Self { mounts: found.into_mounts(), cwd: cwd.to_owned() })
     }
 }

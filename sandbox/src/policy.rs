@@ -37,7 +37,8 @@ pub struct Policy {
     /// Allows IPv4 and IPv6, also to servers of this machine. Default: false.
     pub network: bool,
     /// Absolute paths of files and directories that can be read, in addition to the program and to those of the system.
-    /// Links are followed when the command is wrapped. Default: none.
+    /// Links are followed when the command is wrapped. At the full level a program can connect to Unix sockets in them.
+    /// Default: none.
     #[serde(with = "path_text::many")]
     pub read: Vec<PathBuf>,
     /// Absolute paths of directories that can be read and changed. What is written there stays. Default: none.
@@ -51,6 +52,9 @@ pub struct Policy {
     pub processes: u32,
     /// Limits of each process.
     pub limits: Limits,
+    /// Milliseconds for which processes that the program leaves may live on at the full level, so that a host notices that
+    /// they hold its outputs open. Default: 1000. With 0, none is left when the command has exited.
+    pub linger: u32,
 }
 
 impl Default for Policy {
@@ -63,6 +67,7 @@ impl Default for Policy {
             tmp: 64 << 20,
             processes: 64,
             limits: Limits::default(),
+            linger: 1000,
         }
     }
 }

@@ -130,7 +130,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
     let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let jobs = args.jobs.unwrap_or(processors);
     signals::watch(runner.cancellation.clone());
-    let count = plan.count();
+    let count = plan.count;
     let report = watched(verbose, async |_| {
         let mut done = 0_usize;
         evals::run(plan, jobs, &mut |result| {

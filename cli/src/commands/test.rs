@@ -3,6 +3,7 @@
 use std::{
     io::{self, Write},
     path::Path,
+    sync::Arc,
 };
 
 use evaluator_host::{
@@ -14,7 +15,7 @@ use evaluator_host::{
     },
 };
 
-use super::{preparing, unusable};
+use super::{preparing, sandbox, unusable};
 use crate::{
     args::TestArgs,
     exit,
@@ -24,6 +25,9 @@ use crate::{
 
 /// Runs the tests of evaluators.
 pub(super) fn test(args: &TestArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
+    if args.contain {
+        sandbox(runner)?;
+    }
     let found = targets(&args.path, &runner.runtimes).map_err(unusable)?;
     for path in &found.passed_over {
         render::warning(&format!("ignored {}: it has no tests", path.display()));
@@ -56,7 +60,8 @@ fn test_one(
     runner: &Runner,
 ) -> Result<(String, u8), u8> {
     let Runner { runtimes, cancellation, .. } = runner;
-    let entrypoint = Entrypoint::from(evaluator.to_owned());
+    let contained = args.contain.then(Arc::default);
+    let entrypoint = Entrypoint { contained, ..Entrypoint::from(evaluator.to_owned()) };
     let prepared = preparing(verbose, async |on_event| {
         let runtime = runtimes.for_path(&entrypoint.path)?;
         runtime.own_tests(&entrypoint, &args.args, cancellation, on_event)

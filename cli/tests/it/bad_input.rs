@@ -307,7 +307,7 @@ fn evaluators_that_cannot_be_started_are_errors_and_the_others_run() {
     .map(|(name, path)| format!("  - {{name: {name}, type: code, path: {path}}}\n"))
     .collect();
     let builtin = "  - {name: tool_trajectory_avg_score, type: builtin}\n";
-    let boxed = "  - {name: boxed, type: code, path: check.py, executor: docker}\n";
+    let boxed = "  - {name: boxed, type: code, path: check.py, executor: moon}\n";
     directory.file("c.yaml", format!("evaluators:\n{entries}{boxed}{builtin}"));
     let args =
         ["run", &trace("k01_traj_exact"), "-e", &eval_set("library"), "-c", "c.yaml", "-o", "json"];
@@ -326,7 +326,7 @@ fn evaluators_that_cannot_be_started_are_errors_and_the_others_run() {
         ("javascript", "runtime not available: node was not found on PATH".to_owned()),
         ("typescript", "runtime not available: node was not found on PATH".to_owned()),
         ("rust", "runtime not available: cargo was not found on PATH".to_owned()),
-        ("boxed", "unknown executor `docker` (available: local)".to_owned()),
+        ("boxed", "unknown executor `moon` (available: ".to_owned()),
     ] {
         let error = ran.error_of(name);
         assert!(error.starts_with(&expected), "{error}");

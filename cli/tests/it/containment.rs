@@ -233,12 +233,14 @@ fn results_of_other_containment_are_not_reused() {
 /// A Python evaluator whose score is 1 if it cannot read a secret.
 const LOOKS: &str = r#"
 import json, os, sys
-document = json.load(sys.stdin)
-secret = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "secret")
-score = 0.0 if os.path.exists(secret) else 1.0
-print(json.dumps({"score": score, "details": {"escaped": score == 0.0}}))
-if score == 0.0:
-    open(secret, "a").write("stolen")
+
+if __name__ == "__main__":
+    json.load(sys.stdin)
+    secret = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "secret")
+    score = 0.0 if os.path.exists(secret) else 1.0
+    print(json.dumps({"score": score}))
+    if score == 0.0:
+        open(secret, "a").write("stolen")
 "#;
 
 #[test]

@@ -5,13 +5,23 @@
 
 use std::{
     collections::VecDeque,
-    io::Write as _,
-    sync::{Arc, Mutex},
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
 };
 
 use evaluator_test_support::{
     recording::recording,
     server::{Server, response},
+};
+use rustls::{
+    ServerConfig, ServerConnection, StreamOwned,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 use serde_json::{Value, json};
 
@@ -140,7 +150,7 @@ fn check(row: &Row) -> Result<(), String> {
         let (status, headers, body) = next.unwrap();
         if status.is_empty() { Ok(()) } else { stream.write_all(&response(status, &headers, body)) }
     });
-    let directory = prepared(&server, row);
+    let directory = prepared(&server.url(), row);
     let ran = run(&directory, &[]);
     let is = |what: &str, is_right: bool, found: &dyn std::fmt::Debug| {
         if is_right {
@@ -176,7 +186,7 @@ fn check(row: &Row) -> Result<(), String> {
 }
 
 /// A directory with a conversation, its golden case, an empty cassette and a configuration.
-fn prepared(server: &Server, row: &Row) -> Directory {
+fn prepared(base: &str, row: &Row) -> Directory {
     let directory = Directory::new();
     directory.file("trace.json", recording([("What is the token?", OTHER)]));
     let golden = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [{
@@ -190,10 +200,7 @@ fn prepared(server: &Server, row: &Row) -> Directory {
         format!(
             "eval_set: golden.json\njudge:\n  model: {}\n  base_url: {}\n  api_key_env: JUDGE_KEY\n  cassette: c.jsonl\n\
              \x20 samples: {}\n  concurrency: {{max: 1}}\n  retries: {{attempts: 3, max_wait: 0.02}}\n{}evaluators:\n- {{name: {METRIC}, type: builtin}}\n",
-            row.model,
-            server.url(),
-            row.samples,
-            row.judge,
+            row.model, base, row.samples, row.judge,
         ),
     );
     directory
@@ -492,4 +499,45 @@ fn usage_models_and_samples_are_what_the_server_and_the_settings_say() {
             ..answered("assumed usage", "judges: 1 call", ok(&uncounted))
         },
     ]);
+}
+
+/// A file with a certificate or key for `localhost`.
+fn pem(name: &str) -> String {
+    format!("{}/../host/tests/data/tls/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Starts a server with TLS whose authority is unknown. Returns its base URL and the number of its connections.
+fn tls_server() -> (String, Arc<AtomicUsize>) {
+    let chain = CertificateDer::pem_file_iter(pem("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(pem("server.key")).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain.collect::<Result<_, _>>().unwrap(), key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("https://localhost:{}", listener.local_addr().unwrap().port());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            // The client ends the connection.
+            drop(StreamOwned::new(connection, stream).read(&mut [0]));
+        }
+    });
+    (base, connections)
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_an_error_after_one_connection() {
+    let (base, connections) = tls_server();
+    let directory = prepared(&base, &fails("certificate", OPENAI, good(OPENAI, VALID), ""));
+    let error = says(&run(&directory, &[]).exits(3));
+    assert!(error.contains("certificate: ") && error.contains("no secure connection"), "{error}");
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+    assert_eq!(directory.read("c.jsonl"), "");
 }

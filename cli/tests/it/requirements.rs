@@ -248,7 +248,8 @@ fn an_unknown_executor_is_an_error_before_anything_is_installed() {
         "evaluators:\n  - {name: good, type: code, path: check.py, executor: moon}\n",
     );
     let ran = evaluate(&directory).exits(3);
-    assert_eq!(ran.error_of("good"), "unknown executor `moon` (available: local)");
+    let error = ran.error_of("good");
+    assert!(error.starts_with("unknown executor `moon` (available: "), "{error}");
     assert_eq!(creations(&directory), 0);
 }
 

@@ -343,3 +343,265 @@ fn running(text: &str) -> Vec<String> {
     let ids = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     ids.filter(|id| id.bytes().all(|byte| byte.is_ascii_digit()) && has_text(id)).collect()
 }
+
+/// What a build script, a procedural macro and the program itself try. Returns the names of what worked.
+const ATTEMPTS: &str = r#"
+fn attempts(beside: &str) -> String {
+    let mut done = String::new();
+    if std::fs::read("@SECRET@").is_ok() {
+        done.push_str("read!");
+    }
+    if std::fs::write(std::path::Path::new(beside).join("left"), "").is_ok() {
+        done.push_str("write!");
+    }
+    if std::net::TcpStream::connect("127.0.0.1:@PORT@").is_ok() {
+        done.push_str("connect!");
+    }
+    done
+}
+"#;
+
+/// Answers one document or, as a worker, any number of them.
+const RUST: &str = r#"
+use std::io::{self, BufRead, Read};
+
+fn main() {
+    let answer = format!(
+        "{{\"score\": 0.75, \"details\": {{\"done\": {:?}, \"built\": {:?}, \"process\": {}}}}}",
+        attempts(env!("CARGO_MANIFEST_DIR")), BUILT, std::process::id(),
+    );
+    match std::env::args().nth(1).as_deref() {
+        Some("--describe") => println!(
+            "{{\"sdk\": \"none\", \"sdk_version\": \"0\", \"protocol_version\": \"1.1\", \"capabilities\": [\"stream\"], \"evaluators\": []}}"
+        ),
+        Some("--stream") => io::stdin().lock().lines().for_each(|_| println!("{answer}")),
+        _ => {
+            io::stdin().read_to_string(&mut String::new()).unwrap();
+            println!("{answer}");
+        }
+    }
+}
+"#;
+
+impl World {
+    /// Writes a source that makes the attempts.
+    fn rust(&self, name: &str, text: &str) {
+        let secret = self.directory.join("secret").display().to_string();
+        let port = self.server.local_addr().unwrap().port().to_string();
+        let text =
+            format!("{text}{ATTEMPTS}").replace("@SECRET@", &secret).replace("@PORT@", &port);
+        self.directory.file(name, text);
+    }
+
+    /// A package whose build script and procedural macro make the attempts, too.
+    fn package(&self) {
+        let package = "[package]\nname = \"hostile\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        self.directory.file(
+            "src/hostile/Cargo.toml",
+            format!("{package}[dependencies]\nsnoop = {{ path = \"snoop\" }}\n[workspace]\n"),
+        );
+        self.directory.file(
+            "src/hostile/snoop/Cargo.toml",
+            format!("{package}[lib]\nproc-macro = true\n").replace("hostile", "snoop"),
+        );
+        self.rust(
+            "src/hostile/build.rs",
+            "fn main() { println!(\"cargo::rustc-env=SCRIPT={}\", attempts(env!(\"CARGO_MANIFEST_DIR\"))) }",
+        );
+        self.rust(
+            "src/hostile/snoop/src/lib.rs",
+            "#[proc_macro]\npub fn attempt(_: proc_macro::TokenStream) -> proc_macro::TokenStream {\n\
+             format!(\"{:?}\", attempts(env!(\"CARGO_MANIFEST_DIR\"))).parse().unwrap() }\n",
+        );
+        let text =
+            format!("const BUILT: [&str; 2] = [env!(\"SCRIPT\"), snoop::attempt!()];\n{RUST}");
+        self.rust("src/hostile/src/main.rs", &text);
+    }
+
+    /// Runs the entries of the configuration that a name selects.
+    fn run_rust(&self, prefix: &str) -> Value {
+        let text = self.directory.read("c.yaml");
+        let mine = text.lines().filter(|line| !line.contains("name: ") || line.contains(prefix));
+        self.directory.file("mine.yaml", mine.collect::<Vec<_>>().join("\n"));
+        let traces = trace("i11_five_traces_plain");
+        let mut command =
+            self.directory.command(&["run", &traces, "-c", "mine.yaml", "-o", "json"]);
+        command.env("EVALUATOR_CACHE_DIR", self.directory.join("cache"));
+        let ran = crate::support::finish(command.spawn().unwrap());
+        ran.exits(0).json()
+    }
+}
+
+#[test]
+fn builds_and_rust_programs_are_contained() {
+    let Some(world) = World::new() else { return };
+    world.package();
+    // With a dependency of its own it does not get the SDK, which takes long to compile.
+    let snoop = world.directory.join("src/hostile/snoop");
+    let lone = format!(
+        "---\n[dependencies]\nsnoop = {{ path = {snoop:?} }}\n---\n\
+         const BUILT: [&str; 1] = [snoop::attempt!()];\n{RUST}"
+    );
+    world.rust("src/lone.rs", &lone);
+    world.config(&["src/hostile", "src/lone.rs"], |_| "");
+    let inside = world.run_rust("in ");
+    assert_eq!(world.connections(), 0);
+    let outside = world.run_rust("out ");
+    assert!(world.connections() > 0);
+    let all = "read!write!connect!";
+    for (file, built) in [("src/hostile", 2), ("src/lone.rs", 1)] {
+        let inside = evaluations(&inside, &format!("in {file}"));
+        let outside = evaluations(&outside, &format!("out {file}"));
+        assert_eq!((inside.len(), outside.len()), (5, 5));
+        for ((score, details), done) in
+            inside.iter().zip([""; 5]).chain(outside.iter().zip([all; 5]))
+        {
+            assert_eq!(*score, Some(0.75));
+            assert_eq!(details["done"], done, "{file}: {details}");
+            assert_eq!(details["built"], serde_json::json!(vec![done; built]), "{file}: {details}");
+        }
+        // One worker, which is process 2 or later of its sandbox, answers all documents.
+        let processes: Vec<_> =
+            inside.iter().map(|(_, details)| details["process"].as_u64()).collect();
+        assert!(processes.iter().all(|it| *it < Some(1000)), "{processes:?}");
+        assert!(processes.windows(2).any(|pair| pair[0] == pair[1]), "{processes:?}");
+    }
+}
+
+/// A build backend without dependencies, which records in the package what was tried while it was built.
+const BACKEND: &str = r#"import os, socket, zipfile
+done = []
+def attempt(name, action):
+    try:
+        action()
+        done.append(name)
+    except Exception as error:
+        print(name, error)
+attempt("read", lambda: open("@SECRET@").read())
+attempt("write", lambda: open("@BESIDE@", "w").close())
+attempt("connect", lambda: socket.create_connection(("127.0.0.1", @PORT@), 10).close())
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    name = "tried-1-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as wheel:
+        wheel.writestr("tried.py", "done = %r\n" % done)
+        wheel.writestr("tried-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: tried\nVersion: 1\n")
+        wheel.writestr("tried-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("tried-1.dist-info/RECORD", "")
+    return name
+"#;
+
+/// A directory of the tests of requirements, in which this world's files are.
+impl World {
+    fn requirements(&self) -> bool {
+        crate::requirements::make_wheels(self.directory.path())
+    }
+
+    fn evaluate(&self) -> Ran {
+        crate::requirements::evaluate(&self.directory)
+    }
+}
+
+#[test]
+fn wheels_are_installed_in_a_sandbox_and_nothing_else() {
+    let Some(world) = World::new() else { return };
+    if !world.requirements() {
+        return;
+    }
+    let text = "import json, sys, tiny\nprint(json.dumps({'score': tiny.score(), 'details': {'prefix': sys.prefix}}))\n";
+    world.directory.file("src/check.py", text);
+    world.directory.file("src/requirements.txt", "tiny >= 9\n");
+    world.config(&["src/check.py"], |_| "");
+    let report = world.evaluate().exits(0).json();
+    let prefix = |name: &str| {
+        let (score, details) = evaluations(&report, name).remove(0);
+        assert_eq!(score, Some(0.75));
+        details["prefix"].as_str().unwrap().to_owned()
+    };
+    let (inside, outside) = (prefix("in src/check.py"), prefix("out src/check.py"));
+    assert_eq!(inside, format!("{outside}-contained"), "they share no environment");
+
+    // What would run code is refused before anything is installed.
+    world.directory.file("src/requirements.txt", "./package\n");
+    let ran = world.evaluate().exits(3);
+    let error = ran.error_of("in src/check.py");
+    assert!(error.contains("may only name packages of the index"), "{error}");
+}
+
+#[test]
+fn builds_of_python_packages_are_contained() {
+    let Some(world) = World::new() else { return };
+    if !world.requirements() {
+        return;
+    }
+    let secret = world.directory.join("secret").display().to_string();
+    let port = world.server.local_addr().unwrap().port().to_string();
+    let beside = world.directory.join("src/left").display().to_string();
+    let backend = BACKEND.replace("@SECRET@", &secret).replace("@PORT@", &port);
+    world.directory.file("src/package/backend.py", backend.replace("@BESIDE@", &beside));
+    world.directory.file(
+        "src/package/pyproject.toml",
+        "[build-system]\nrequires = []\nbuild-backend = \"backend\"\nbackend-path = [\".\"]\n\
+         [project]\nname = \"tried\"\nversion = \"1\"\n",
+    );
+    world.directory.file("src/requirements.txt", "./package\n");
+    world.directory.file(
+        "src/check.py",
+        "import json, tried\nprint(json.dumps({'score': 0.75, 'details': {'done': tried.done}}))\n",
+    );
+    let entry =
+        "{name: in, type: code, path: src/check.py, executor: sandbox, sandbox: {builds: true}}";
+    world.directory.file("c.yaml", format!("evaluators:\n- {entry}\n"));
+    let report = world.evaluate().exits(0).json();
+    let (score, details) = evaluations(&report, "in").remove(0);
+    assert_eq!((score, &details["done"]), (Some(0.75), &serde_json::json!([])));
+    assert_eq!(world.connections(), 0);
+    assert!(!world.directory.join("src/left").exists());
+}
+
+#[test]
+fn own_tests_are_contained() {
+    let Some(world) = World::new() else { return };
+    let test = |path: &str, contain: &[&str]| {
+        let mut command = world.directory.command(&[&["test"], contain, &[path]].concat());
+        command.env("EVALUATOR_CACHE_DIR", world.directory.join("cache"));
+        let ran = crate::support::finish(command.spawn().unwrap());
+        assert!(ran.stderr.contains("1 test"), "{path}: {}{}", ran.stdout, ran.stderr);
+        ran.code
+    };
+    let secret = world.directory.join("secret").display().to_string();
+    let mut paths = vec!["own/rust"];
+    let package =
+        "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n";
+    world.directory.file("own/rust/Cargo.toml", package);
+    world.directory.file(
+        "own/rust/src/main.rs",
+        format!("fn main() {{}}\n#[test]\nfn reads_nothing() {{ assert!(std::fs::read({secret:?}).is_err()) }}\n"),
+    );
+    if has("python3") {
+        world.directory.file("own/check.py", "");
+        world.directory.file(
+            "own/test_check.py",
+            format!(
+                "import check, unittest\nclass Own(unittest.TestCase):\n    def test_reads_nothing(self):\n        \
+                 self.assertRaises(OSError, open, {secret:?})\n"
+            ),
+        );
+        paths.push("own/check.py");
+    }
+    if has("node") {
+        world.directory.file("js/check.js", "");
+        world.directory.file(
+            "js/check.test.js",
+            format!(
+                "require('./check.js'); const test = require('node:test');\n\
+                 test('reads nothing', () => require('assert').throws(() => require('fs').readFileSync({secret:?})));\n"
+            ),
+        );
+        paths.push("js/check.js");
+    }
+    for path in paths {
+        assert_eq!(test(path, &["--contain"]), Some(0), "{path}");
+        assert_eq!(test(path, &[]), Some(1), "{path} reads the file without a sandbox");
+    }
+}

@@ -7,7 +7,7 @@ use regress::Regex;
 
 use super::{Row, Score, dates};
 use crate::{
-    json_text::{self, compact, embedded, equal, trim},
+    json_text::{self, compact, embedded, equal, finite, trim},
     model::{Comparison, FieldAccuracy, Message},
 };
 
@@ -88,12 +88,10 @@ fn is_match(comparison: &Comparison, expected: &Value, actual: &Value) -> bool {
 
 /// Returns a number, or the number at the start of a text.
 fn number(value: &Value) -> Option<f64> {
-    let number = match value {
-        Value::String(text) => parse_float(text),
-        Value::Bool(_) => None,
-        other => evaluator_hosts::number(other),
-    };
-    number.filter(|number| number.is_finite())
+    match value {
+        Value::String(text) => parse_float(text).filter(|number| number.is_finite()),
+        other => finite(other),
+    }
 }
 
 /// Reads the longest number at the start of a text, as JavaScript's `parseFloat` does.

@@ -29,19 +29,6 @@ pub struct Fixture {
     pub output: Output,
 }
 
-/// What is looked for in fixtures.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'w> {
-    /// Suite.
-    pub suite: &'w str,
-    /// Test.
-    pub test_id: &'w str,
-    /// Target that was recorded.
-    pub source_target: &'w str,
-    /// Variant.
-    pub variant: Option<&'w str>,
-}
-
 /// Reads a file of fixtures.
 ///
 /// # Errors
@@ -96,32 +83,30 @@ fn messages(field: &Field<'_>) -> Option<Vec<Value>> {
     }))
 }
 
-impl Wanted<'_> {
-    /// Returns the output of the one fixture that matches.
-    ///
-    /// # Errors
-    ///
-    /// There is none, or more than one.
-    pub fn find(&self, fixtures: &[Fixture]) -> Result<Output, String> {
-        let matches = |fixture: &&Fixture| {
-            fixture.test_id == self.test_id
-                && fixture.suite.as_deref().is_none_or(|suite| suite == self.suite)
-                && fixture.source_target == self.source_target
-                && fixture.attempt == 0
-                && fixture.variant.as_deref() == self.variant
-        };
-        let mut found = fixtures.iter().filter(matches);
-        match (found.next(), found.count()) {
-            (Some(fixture), 0) => Ok(fixture.output.clone()),
-            (None, _) => Err(format!(
-                "no recording matches the test `{}` of the suite `{}`",
-                self.test_id, self.suite
-            )),
-            (Some(_), more) => Err(format!(
-                "{} recordings match the test `{}`; exactly one must",
-                more + 1,
-                self.test_id
-            )),
+/// Returns the output of the one fixture of a suite, a test, a recorded target and a variant.
+///
+/// # Errors
+///
+/// There is none, or more than one.
+pub fn find(
+    fixtures: &[Fixture],
+    (suite, test_id): (&str, &str),
+    (source_target, variant): (&str, Option<&str>),
+) -> Result<Output, String> {
+    let mut found = fixtures.iter().filter(|fixture| {
+        fixture.test_id == test_id
+            && fixture.suite.as_deref().is_none_or(|known| known == suite)
+            && fixture.source_target == source_target
+            && fixture.attempt == 0
+            && fixture.variant.as_deref() == variant
+    });
+    match (found.next(), found.count()) {
+        (Some(fixture), 0) => Ok(fixture.output.clone()),
+        (None, _) => {
+            Err(format!("no recording matches the test `{test_id}` of the suite `{suite}`"))
+        }
+        (Some(_), more) => {
+            Err(format!("{} recordings match the test `{test_id}`; exactly one must", more + 1))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use evaluator_json::{Object, ParseOptions, Value, parse};
 
-use crate::json_text::compact;
+use crate::json_text::{compact, finite};
 
 /// What an agent did for one test.
 #[derive(Clone, Debug, Default)]
@@ -159,16 +159,6 @@ fn usage(value: &Value) -> Option<TokenUsage> {
     let number = |key: &str| value.get(key).and_then(finite).filter(|number| *number >= 0.0);
     let cached = number("cached");
     Some(TokenUsage { input: number("input")?, output: number("output")?, cached })
-}
-
-/// Returns a finite number.
-fn finite(value: &Value) -> Option<f64> {
-    match value {
-        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
-            evaluator_hosts::number(value).filter(|number| number.is_finite())
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

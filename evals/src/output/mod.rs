@@ -14,7 +14,7 @@ mod form;
 mod recordings;
 mod traces;
 
-pub use fixtures::{Fixture, Wanted, fixtures};
+pub use fixtures::{Fixture, find, fixtures};
 pub use form::{Output, TokenUsage, ToolCall};
 pub use recordings::Recordings;
 

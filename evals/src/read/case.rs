@@ -7,7 +7,7 @@ use super::{
     Reader, judge,
     list::{self, Place},
     message,
-    values::{any_text, first, flag, fraction, whole},
+    values::{any_text, first, flag, fraction, get, whole},
 };
 use crate::{
     files::Opened,
@@ -78,12 +78,8 @@ pub(super) fn read(
 }
 
 fn substitute(reader: &Reader<'_>, node: &mut Node) {
-    let NodeKind::Mapping(entries) = &mut node.kind else { return };
-    let vars = entries.iter().find(|(key, _)| key.as_str() == Some("vars"));
-    let Some(vars) = vars.and_then(|(_, vars)| vars.to_json().ok()) else { return };
-    if reader.is_v2() {
-        return;
-    }
+    let vars = get(node, "vars").filter(|_| !reader.is_v2()).and_then(|vars| vars.to_json().ok());
+    let (Some(vars), NodeKind::Mapping(entries)) = (vars, &mut node.kind) else { return };
     for (key, value) in entries {
         if key.as_str().is_some_and(|key| WITH_VARIABLES.contains(&key)) {
             references::variables(value, &vars);

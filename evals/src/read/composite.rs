@@ -1,5 +1,7 @@
 //! Keys of `composite`.
 
+use std::collections::HashSet;
+
 use evaluator_document::{Field, Fields};
 
 use super::{
@@ -36,10 +38,8 @@ pub(super) fn read(
         if members.is_empty() {
             return list.add(format!("`{}` is empty", list.key)).none();
         }
-        let repeated = members.iter().enumerate().find(|(index, member)| {
-            members.iter().take(*index).any(|earlier| earlier.name == member.name)
-        });
-        if let Some((_, member)) = repeated {
+        let mut names = HashSet::new();
+        if let Some(member) = members.iter().find(|member| !names.insert(&member.name)) {
             return list.add(format!("two members have the name `{}`", member.name)).none();
         }
         Some(members)

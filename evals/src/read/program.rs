@@ -123,8 +123,8 @@ fn calls(field: &Field<'_>) -> Option<u32> {
 pub(super) fn remaining(fields: &Fields<'_>) -> Object {
     let mut object = Object::default();
     for (key, value) in fields.remaining() {
-        if let Some(hint) = key.as_str().and_then(|name| did_you_mean(name, KEYS.split(' '))) {
-            let name = key.as_str().unwrap_or_default();
+        let similar = |name| Some((name, did_you_mean(name, KEYS.split(' '))?));
+        if let Some((name, hint)) = key.as_str().and_then(similar) {
             let message = format!("`{name}` becomes a setting of the program");
             fields.problems().warn(key.span, message).hint(hint);
         }

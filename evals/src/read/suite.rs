@@ -37,10 +37,8 @@ const OLD_KEYS: [&str; 4] = ["input_messages", "expected_messages", "expected_ou
 ///
 /// Every problem of every file, one error per file.
 pub fn read(file: &Path, surroundings: &Surroundings) -> Result<Suite, Vec<ConfigError>> {
-    match load(file, "eval file") {
-        Ok(text) => parse(file, &text, surroundings),
-        Err(error) => Err(vec![error]),
-    }
+    let text = load(file, "eval file").map_err(|error| vec![error])?;
+    parse(file, &text, surroundings)
 }
 
 /// Reads the text of an eval file, and all files that it names.
@@ -68,13 +66,10 @@ pub fn parse(
         })
     };
     let warnings = findings.finish()?;
-    match suite {
-        Some(suite) => Ok(Suite { warnings, ..suite }),
-        None => {
-            let message = "internal error: the eval file was rejected without a reason".to_owned();
-            Err(vec![ConfigError::new(file, message, None)])
-        }
-    }
+    suite.map(|suite| Suite { warnings, ..suite }).ok_or_else(|| {
+        let message = "internal error: the eval file was rejected without a reason".to_owned();
+        vec![ConfigError::new(file, message, None)]
+    })
 }
 
 fn reader<'r>(

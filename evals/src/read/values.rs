@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use evaluator_document::{Field, Fields, Node, NodeKind};
 use evaluator_json::Value;
 
-use crate::files::all;
+use crate::{files::all, json_text::finite};
 
 /// Takes the first of several keys that mean the same. The others have no effect, which is a warning.
 pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Option<Field<'n>> {
@@ -34,35 +34,22 @@ pub(super) fn has_any(node: &Node, keys: &[&str]) -> bool {
     keys.iter().any(|key| get(node, key).is_some())
 }
 
-/// Returns the number of a value that is written as one.
-fn number_of(node: &Node) -> Option<f64> {
-    match &node.kind {
-        NodeKind::Scalar(value @ (Value::Int(_) | Value::BigInt(_) | Value::Float(_))) => {
-            evaluator_hosts::number(value).filter(|number| number.is_finite())
-        }
-        _ => None,
-    }
-}
-
 /// Returns a finite number in a range.
 pub(super) fn number_in(field: &Field<'_>, range: RangeInclusive<f64>) -> Option<f64> {
-    let found = number_of(field.node).filter(|number| range.contains(number));
-    if found.is_none() {
-        let (low, high) = (range.start(), range.end());
-        let what = match high.is_finite() {
-            true => format!("a number from {low} to {high}"),
-            false => format!("a number that is at least {low}"),
-        };
-        match number_of(field.node) {
-            Some(number) => {
-                field.add(format!("`{}` must be {what}, not {number}", field.key));
-            }
-            None => {
-                field.expected(&what);
-            }
-        }
+    let (low, high) = (range.start(), range.end());
+    let what = match high.is_finite() {
+        true => format!("a number from {low} to {high}"),
+        false => format!("a number that is at least {low}"),
+    };
+    let number = match &field.node.kind {
+        NodeKind::Scalar(value) => finite(value),
+        _ => None,
+    };
+    match number {
+        Some(number) if range.contains(&number) => Some(number),
+        Some(number) => field.add(format!("`{}` must be {what}, not {number}", field.key)).none(),
+        None => field.expected(&what).none(),
     }
-    found
 }
 
 /// Returns a finite number that is at least 0.

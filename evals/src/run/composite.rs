@@ -33,25 +33,19 @@ pub(super) async fn evaluate(
         .collect();
     if !broken.is_empty() {
         let reason = format!("there is no score, because of errors in {}", broken.join(", "));
-        return Evaluated { members, ..Evaluated::new(Err(reason)) };
+        return Evaluated { members, ..Err(reason).into() };
     }
-    let mut evaluated = match &composite.aggregator {
-        Aggregator::Weighted(weights) => Evaluated::new(Ok(weighted(weights, &members))),
-        Aggregator::Threshold(least) => Evaluated::new(Ok(share(*least, &members))),
-        Aggregator::Program(program) => {
-            let results = results(&members, shared.plan.suite.is_v2());
-            Evaluated::new(program::combine(shared, program, results).await)
-        }
+    let results = || results(&members, shared.plan.suite.is_v2());
+    let evaluated = match &composite.aggregator {
+        Aggregator::Weighted(weights) => Ok(weighted(weights, &members)).into(),
+        Aggregator::Threshold(least) => Ok(share(*least, &members)).into(),
+        Aggregator::Program(program) => program::combine(shared, program, results()).await.into(),
         Aggregator::Judge(asked) => {
-            let results = pretty(&results(&members, shared.plan.suite.is_v2()));
-            let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
-            let texts = texts(asked, &results);
-            let (score, judge) = judge::ask(shared, asked, subject.judge, texts, location).await;
-            Evaluated { judge, ..Evaluated::new(score) }
+            let texts = texts(asked, &pretty(&results()));
+            judge::ask(shared, evaluator, asked, subject, texts).await
         }
     };
-    evaluated.members = members;
-    evaluated
+    Evaluated { members, ..evaluated }
 }
 
 fn rows(members: &[EvaluatorResult]) -> Vec<Row> {

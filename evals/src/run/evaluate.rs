@@ -1,7 +1,8 @@
 //! An evaluator, by its type.
 
-use std::{future::Future, pin::Pin, time::Duration};
+use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::{Shared, composite, judge, program};
@@ -41,22 +42,19 @@ pub(super) struct Evaluated {
     pub(super) members: Vec<EvaluatorResult>,
 }
 
-impl Evaluated {
-    pub(super) fn new(score: Result<Score, String>) -> Self {
+impl From<Result<Score, String>> for Evaluated {
+    fn from(score: Result<Score, String>) -> Self {
         Self { score, judge: None, proxy: None, members: Vec::new() }
     }
 }
 
-/// A result that is awaited. Boxed, because composites contain evaluators.
-pub(super) type Evaluation<'e> = Pin<Box<dyn Future<Output = EvaluatorResult> + Send + 'e>>;
-
-/// Evaluates an output. `is_member`: the evaluator is a member of a composite.
+/// Evaluates an output. `is_member`: the evaluator is a member of a composite. Boxed, because composites contain evaluators.
 pub(super) fn evaluate<'e>(
     shared: &'e Shared,
     evaluator: &'e Evaluator,
     subject: Subject<'e>,
     is_member: bool,
-) -> Evaluation<'e> {
+) -> BoxFuture<'e, EvaluatorResult> {
     Box::pin(async move {
         let evaluated = check(shared, evaluator, subject).await;
         result(evaluator, evaluated, subject, is_member)
@@ -64,26 +62,17 @@ pub(super) fn evaluate<'e>(
 }
 
 async fn check(shared: &Shared, evaluator: &Evaluator, subject: Subject<'_>) -> Evaluated {
-    let Subject { test, output, judge, .. } = subject;
+    let Subject { test, output, .. } = subject;
     match &evaluator.check {
         Check::Text(text) if grade::needs_search(text) => {
-            Evaluated::new(search(text.clone(), output.answer().into_owned()).await)
+            search(text.clone(), output.answer().into_owned()).await.into()
         }
-        Check::Text(text) => Evaluated::new(Ok(grade::text(text, &output.answer()))),
-        Check::Trajectory(trajectory) => Evaluated::new(Ok(grade::trajectory(trajectory, output))),
-        Check::Fields(fields) => {
-            Evaluated::new(grade::fields(fields, &output.answer(), &test.expected))
-        }
-        Check::Limits(limits) => Evaluated::new(grade::limits(limits, output)),
-        Check::Judge(asked) => {
-            let (score, judge) = judge::judge(shared, evaluator, asked, judge, test, output).await;
-            Evaluated { judge, ..Evaluated::new(score) }
-        }
-        Check::Program(program) => {
-            let (score, proxy) =
-                program::judge(shared, program, &evaluator.name, judge, test, output).await;
-            Evaluated { proxy, ..Evaluated::new(score) }
-        }
+        Check::Text(text) => Ok(grade::text(text, &output.answer())).into(),
+        Check::Trajectory(trajectory) => Ok(grade::trajectory(trajectory, output)).into(),
+        Check::Fields(fields) => grade::fields(fields, &output.answer(), &test.expected).into(),
+        Check::Limits(limits) => grade::limits(limits, output).into(),
+        Check::Judge(asked) => judge::judge(shared, evaluator, asked, subject).await,
+        Check::Program(program) => program::judge(shared, program, &evaluator.name, subject).await,
         Check::Composite(composite) => {
             composite::evaluate(shared, evaluator, composite, subject).await
         }

@@ -1,13 +1,17 @@
 //! Asks models.
 
-use std::sync::Arc;
+use std::{num::NonZeroU64, sync::Arc};
 
 use evaluator_json::Value;
 use evaluator_judges::{Connection, Usage, call};
 use evaluator_metrics::judge::scheme::{self, Grade, Material, Scheme};
 use evaluator_models::{ErrorKind, JsonSchema, Message, Request};
 
-use super::{Shared, program, wording};
+use super::{
+    Shared,
+    evaluate::{Evaluated, Subject},
+    program, wording,
+};
 use crate::{
     grade::{Row, Score},
     json_text::{compact, members as object, pretty, text},
@@ -23,42 +27,36 @@ const ATTEMPTS: u32 = 3;
 /// Number of characters of an unreadable reply in errors.
 const EXCERPT: usize = 2000;
 
-/// A judgement or the reason why there is none, and what it took.
-pub(super) type Asked = (Result<Score, String>, Option<JudgeUse>);
-
 /// Judges an output as an entry says.
 pub(super) async fn judge(
     shared: &Shared,
     evaluator: &Evaluator,
     asked: &Judge,
-    judge: Option<&str>,
-    test: &Test,
-    output: &Output,
-) -> Asked {
-    let texts = match texts(shared, asked, test, output).await {
-        Ok(texts) => texts,
-        Err(reason) => return (Err(reason), None),
-    };
-    let location = format!("test {}, evaluator {}", test.id, evaluator.name);
-    ask(shared, asked, judge, texts, location).await
+    subject: Subject<'_>,
+) -> Evaluated {
+    match texts(shared, asked, subject.test, subject.output).await {
+        Ok(texts) => ask(shared, evaluator, asked, subject, texts).await,
+        Err(reason) => Err(reason).into(),
+    }
 }
 
 /// Asks the model of an entry.
 pub(super) async fn ask(
     shared: &Shared,
+    evaluator: &Evaluator,
     asked: &Judge,
-    judge: Option<&str>,
+    subject: Subject<'_>,
     texts: Texts,
-    location: String,
-) -> Asked {
+) -> Evaluated {
+    let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
     let (targets, name) =
-        (&shared.plan.targets, asked.target.as_deref().or(judge).unwrap_or_default());
+        (&shared.plan.targets, asked.target.as_deref().or(subject.judge).unwrap_or_default());
     let connected = targets.get(name).and_then(|target| {
         Ok((target.name.clone(), targets.connect(name, asked.model.as_deref())?))
     });
     let (target, connection) = match connected {
         Ok(connected) => connected,
-        Err(reason) => return (Err(reason), None),
+        Err(reason) => return Err(reason).into(),
     };
     let settings = connection.settings();
     let mut params = settings.params.clone();
@@ -84,12 +82,13 @@ pub(super) async fn ask(
         attempts: usage.calls,
         requests: usage.requests,
         usage: Tokens { input: usage.tokens.input, output: usage.tokens.output },
-        replayed: usage.replayed,
+        replayed: NonZeroU64::new(usage.replayed),
         cost: usage.cost.map(|cost| cost.to_string()),
         warnings,
         prompt: shared.plan.options.prompts.then_some(texts),
     };
-    (result.map(|grade| score(&asked.scheme, &grade)), Some(used))
+    let score = result.map(|grade| score(&asked.scheme, &grade));
+    Evaluated { judge: Some(used), ..score.into() }
 }
 
 /// Returns provider and model of a connection.

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use crate::{
     files::has_extension,
     model::{Aggregator, Check, Evaluator, Judge, Suite, Test},
-    output::{Fixture, Output, Recordings, Wanted, fixtures, joined},
+    output::{Fixture, Output, Recordings, find, fixtures, joined},
     targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
 };
 
@@ -54,6 +54,8 @@ pub struct Plan {
     pub(super) suite: Suite,
     /// Tests to run.
     pub(super) tests: Vec<Planned>,
+    /// Number of tests to run.
+    pub count: usize,
     /// Targets.
     pub(super) targets: TargetSession,
     /// Options.
@@ -83,14 +85,6 @@ pub(super) enum Source {
     Command(CliTarget, Option<Arc<Semaphore>>),
     /// A model.
     Model(Arc<Connection>),
-}
-
-impl Plan {
-    /// Returns the number of tests that will run.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.tests.len()
-    }
 }
 
 /// State of planning.
@@ -131,7 +125,7 @@ pub fn plan(
         fixtures: HashMap::new(),
     };
     let planned = chosen.into_iter().map(|test| planner.test(test));
-    let tests = planned.collect::<Vec<_>>().into_iter().flatten().collect();
+    let tests: Vec<Planned> = planned.collect::<Vec<_>>().into_iter().flatten().collect();
     let Planner { problems, mut notes, .. } = planner;
     if !problems.is_empty() {
         return Err(PlanError(problems));
@@ -139,7 +133,7 @@ pub fn plan(
     let recorded = recordings.into_iter().flat_map(Recordings::ids);
     let unused = recorded.filter(|id| !ids.contains(*id));
     notes.extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
-    Ok(Plan { tests, notes, suite, targets, options })
+    Ok(Plan { count: tests.len(), tests, notes, suite, targets, options })
 }
 
 /// Takes the tests whose ids match one of the patterns.
@@ -261,13 +255,9 @@ impl Planner<'_> {
                 new.insert(fixtures(&replay.fixtures).map_err(|errors| joined(&errors))?)
             }
         };
-        let wanted = Wanted {
-            suite: replay.suite.as_deref().unwrap_or(&self.suite.name),
-            test_id: &test.id,
-            source_target: &replay.source_target,
-            variant: replay.variant.as_deref(),
-        };
-        Ok(Source::Recorded(wanted.find(fixtures).map(Box::new)))
+        let suite = replay.suite.as_deref().unwrap_or(&self.suite.name);
+        let source = (&*replay.source_target, replay.variant.as_deref());
+        Ok(Source::Recorded(find(fixtures, (suite, &test.id), source).map(Box::new)))
     }
 
     /// Checks that every entry that asks a model has one.

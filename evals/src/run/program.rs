@@ -13,7 +13,12 @@ use evaluator_models::{
 };
 use evaluator_protocol::Contract;
 
-use super::{Shared, judge, payload::payload};
+use super::{
+    Shared,
+    evaluate::{Evaluated, Subject},
+    judge,
+    payload::payload,
+};
 use crate::{
     grade::{Row, Score},
     json_text::pretty,
@@ -29,26 +34,24 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Time limit of a program that asks models.
 const ASKING_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Runs a program that judges. `name` is that of its entry, `judge` that of the target that answers it by default.
+/// Runs a program that judges. `name` is that of its entry.
 pub(super) async fn judge(
     shared: &Shared,
     program: &Program,
     name: &str,
-    judge: Option<&str>,
-    test: &Test,
-    output: &Output,
-) -> (Result<Score, String>, Option<ProxyUse>) {
-    let document = pretty(&payload(test, output, program));
-    let proxy = match program.max_calls.map(|calls| open(shared, name, judge, calls)) {
-        None => None,
-        Some(Ok(proxy)) => Some(proxy),
-        Some(Err(reason)) => return (Err(reason), None),
+    subject: Subject<'_>,
+) -> Evaluated {
+    let document = pretty(&payload(subject.test, subject.output, program));
+    let proxy = program.max_calls.map(|calls| open(shared, name, subject.judge, calls));
+    let proxy = match proxy.transpose() {
+        Ok(proxy) => proxy,
+        Err(reason) => return Err(reason).into(),
     };
     let printed = run(shared, program, document.as_bytes(), proxy.as_ref()).await;
-    let used = proxy.map(|proxy| usage(&proxy.close()));
+    let proxy = proxy.map(|proxy| usage(&proxy.close()));
     let score = printed.and_then(|printed| read(&printed));
     // Only the verdict of a program that combines results counts.
-    (score.map(|score| Score { passes: None, ..score }), used)
+    Evaluated { proxy, ..score.map(|score| Score { passes: None, ..score }).into() }
 }
 
 /// Runs a program that combines results. Its verdict counts if it is one; the score decides about the test.

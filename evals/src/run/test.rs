@@ -39,32 +39,26 @@ async fn result(shared: &Shared, planned: &Planned) -> TestResult {
         true => Err("the run was stopped before this test".to_owned()),
         false => output(shared, test, source).await,
     };
-    let output = match output {
-        Ok(output) => output,
-        Err(reason) => {
-            return TestResult {
-                id: test.id.clone(),
-                status: Status::Error,
-                score: None,
-                threshold: *threshold,
-                error: Some(reason),
-                warnings: Vec::new(),
-                evaluators: Vec::new(),
-                duration: Duration::ZERO,
-            };
+    let evaluators = match &output {
+        Ok(output) => {
+            let subject = Subject { test, output, threshold: *threshold, judge: judge.as_deref() };
+            join_all(test.evaluators.iter().map(|it| evaluate(shared, it, subject, false))).await
         }
+        Err(_) => Vec::new(),
     };
-    let subject = Subject { test, output: &output, threshold: *threshold, judge: judge.as_deref() };
-    let running =
-        test.evaluators.iter().map(|evaluator| evaluate(shared, evaluator, subject, false));
-    finished(test, *threshold, join_all(running).await)
+    finished(test, *threshold, evaluators, output.err())
 }
 
-/// Scores a test. An error of an evaluator is an error of the test.
-fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> TestResult {
+/// Scores a test. An error of an evaluator is an error of the test. `error`: there is no output.
+fn finished(
+    test: &Test,
+    threshold: f64,
+    evaluators: Vec<EvaluatorResult>,
+    error: Option<String>,
+) -> TestResult {
     let mut warnings = Vec::new();
     let is_broken = evaluators.iter().any(|evaluator| evaluator.status == Status::Error);
-    let score = (!is_broken).then(|| {
+    let score = (!is_broken && error.is_none()).then(|| {
         let weight = |evaluator: &EvaluatorResult| evaluator.weight.unwrap_or(1.0);
         let total: f64 = evaluators.iter().map(weight).sum();
         let sum: f64 = evaluators.iter().map(|it| weight(it) * it.score.unwrap_or_default()).sum();
@@ -94,7 +88,7 @@ fn finished(test: &Test, threshold: f64, evaluators: Vec<EvaluatorResult>) -> Te
     let proxies =
         evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
     warnings.extend(proxies.map(|(it, warning)| format!("`{}`: {warning}", it.name)));
-    let (id, error, duration) = (test.id.clone(), None, Duration::ZERO);
+    let (id, duration) = (test.id.clone(), Duration::ZERO);
     TestResult { id, status, score, threshold, error, warnings, evaluators, duration }
 }
 

@@ -56,9 +56,8 @@ fn formatted(messages: &[Message], file: impl Fn(&str, &str, &str) -> String) ->
 }
 
 fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
-    first.unwrap_or_default() + letters.as_str()
+    let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
 }
 
 /// Returns the gold answer: the content of the last expected message, else its tool calls.

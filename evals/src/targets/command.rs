@@ -155,17 +155,10 @@ pub(crate) fn kill_text(outcome: &Outcome) -> String {
 }
 
 fn read(file: &Path) -> Result<String, String> {
-    let size = file.metadata().map(|metadata| metadata.len());
-    match size {
-        Err(_) => {
-            return Err("the command of the target wrote no output file ({OUTPUT_FILE})".to_owned());
-        }
-        Ok(size) if size > MAX_OUTPUT => {
-            return Err(format!(
-                "the output of the target has {size} bytes, more than {MAX_OUTPUT}"
-            ));
-        }
-        Ok(_) => {}
+    let missing = "the command of the target wrote no output file ({OUTPUT_FILE})";
+    let size = file.metadata().map_err(|_| missing.to_owned())?.len();
+    if size > MAX_OUTPUT {
+        return Err(format!("the output of the target has {size} bytes, more than {MAX_OUTPUT}"));
     }
     let bytes = std::fs::read(file).map_err(|error| format!("cannot read the output: {error}"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

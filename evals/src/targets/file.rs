@@ -1,6 +1,9 @@
 //! `targets.yaml`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use evaluator_document::{ConfigError, Field, Fields};
 
@@ -10,11 +13,15 @@ use super::{
 };
 use crate::files::{Findings, Opened, Places, all};
 
+/// Names of files with targets, in the order of the search.
+const NAMES: [&str; 4] =
+    ["targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml"];
+
 /// Looks for the targets of an eval file, in its directory, its parents up to the repository, and the working directory.
 #[must_use]
 pub fn find(directory: &Path, working_directory: &Path) -> Option<PathBuf> {
     let places = Places::new(directory, working_directory);
-    places.find_any(&["targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml"])
+    places.find_any(&NAMES)
 }
 
 /// Reads targets from a file, or from the file in a directory.
@@ -24,8 +31,7 @@ pub fn find(directory: &Path, working_directory: &Path) -> Option<PathBuf> {
 /// The file cannot be used.
 pub fn read(path: &Path) -> Result<Targets, Vec<ConfigError>> {
     let file = if path.is_dir() {
-        let names = ["targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml"];
-        let found = names.iter().map(|name| path.join(name)).find(|file| file.is_file());
+        let found = NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file());
         found.ok_or_else(|| of_file(path, "the directory has no targets.yaml".to_owned()))?
     } else {
         path.to_owned()
@@ -40,11 +46,9 @@ pub fn read(path: &Path) -> Result<Targets, Vec<ConfigError>> {
         fields.finish();
         let items = list?.items()?;
         let targets = all(items.iter().map(|item| target(item, opened)))?;
-        for (index, target) in targets.iter().enumerate() {
-            if targets.iter().take(index).any(|earlier| earlier.name == target.name) {
-                let item = items.get(index)?;
-                item.add(format!("the target `{}` is given twice", target.name));
-            }
+        let mut names = HashSet::new();
+        for (item, target) in items.iter().zip(&targets).filter(|(_, it)| !names.insert(&it.name)) {
+            item.add(format!("the target `{}` is given twice", target.name));
         }
         Some(targets)
     });

@@ -88,7 +88,8 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
 /// Returns the schemas of `models` and `target` of a program. The settings of a model are those of a judge that decide how a
 /// request is sent.
 fn programs(judge: &Value) -> Value {
-    const SETTINGS: &str = "model base_url api_key_env credential_ref credentials allow_http params timeout retries concurrency rate";
+    const SETTINGS: &str = "model base_url api_key_env credential_ref credentials allow_http params drop_params timeout retries \
+        concurrency rate";
     let mut schema: Value =
         serde_json::from_str(evaluator_judges::PROGRAM_SCHEMA).unwrap_or_default();
     let settings: Vec<&str> = SETTINGS.split(' ').collect();
@@ -383,6 +384,7 @@ mod tests {
             (code("target: {judge: m}"), false),
             (code("target: 3"), false),
             (code("models: {judge: openai/m, other: {model: m, base_url: 'http://127.0.0.1', params: {seed: 1}}}"), true),
+            (code("models: {judge: {model: m, drop_params: true}}"), true),
             (code("models: {max_calls: 2}"), true),
             (code("models: {judge: ''}"), false),
             (code("models: {judge: 3}"), false),

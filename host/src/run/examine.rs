@@ -1,6 +1,6 @@
 //! Compares configurations with the descriptions of programs: names of evaluators and their settings.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use evaluator_document::did_you_mean;
 use serde_json::Value;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Finding, RunEvent, Runner, describe, program::program_file};
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
+    executor::{Executor, Scope},
     json,
     runtime::{Built, Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError},
 };
@@ -25,6 +26,14 @@ pub struct Examination {
     pub not_built: Vec<String>,
 }
 
+/// An entry with the program to compare.
+struct Examined<'c> {
+    name: &'c str,
+    code: &'c CodeConfig,
+    executor: Arc<dyn Executor>,
+    entrypoint: Entrypoint,
+}
+
 impl Runner {
     /// Compares the entries of `config` with the descriptions of their programs. Programs that are not built are built with
     /// `build`, and left out without it, as are programs without a description.
@@ -36,18 +45,19 @@ impl Runner {
         build: bool,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Examination {
-        let programs: Vec<(&str, &CodeConfig, Entrypoint)> = config
+        let programs: Vec<Examined<'_>> = config
             .evaluators
             .iter()
-            .filter_map(|evaluator| match &evaluator.kind {
-                EvaluatorKind::Code(code) => {
-                    let entrypoint = code.entrypoint(program_file(code), false);
-                    Some((evaluator.name.as_str(), code, entrypoint))
-                }
-                _ => None,
+            .filter_map(|evaluator| {
+                let EvaluatorKind::Code(code) = &evaluator.kind else { return None };
+                // `check` reports executors that are not available.
+                let executor = self.executors.get(&code.executor, &code.containment).ok()?;
+                let entrypoint = code.entrypoint(program_file(code), executor.contains());
+                Some(Examined { name: &evaluator.name, code, executor, entrypoint })
             })
             .collect();
-        let entrypoints: Vec<Entrypoint> = programs.iter().map(|it| it.2.clone()).collect();
+        let entrypoints: Vec<Entrypoint> =
+            programs.iter().map(|it| it.entrypoint.clone()).collect();
         let mut examination = Examination::default();
         let launches: Vec<_> = if build {
             let mut on_event = |event| on_event(RunEvent::Prepare(event));
@@ -62,18 +72,18 @@ impl Runner {
             };
             entrypoints.iter().map(built).collect()
         };
-        for ((name, code, _), launch) in programs.into_iter().zip(launches) {
+        for (examined, launch) in programs.iter().zip(launches) {
             let problem = match launch {
-                Ok(Built::Ready(launch)) => self.compare(name, code, *launch).await,
+                Ok(Built::Ready(launch)) => self.compare(examined, *launch).await,
                 Ok(Built::Stale) => {
-                    examination.not_built.push(name.to_owned());
+                    examination.not_built.push(examined.name.to_owned());
                     Ok(())
                 }
                 Ok(Built::Unknown) => Ok(()),
                 Err(problem) => Err(problem),
             };
             if let Err(problem) = problem {
-                let subject = name.to_owned();
+                let subject = examined.name.to_owned();
                 examination.problems.push(Finding { subject, result: Err(problem) });
             }
         }
@@ -81,13 +91,21 @@ impl Runner {
     }
 
     /// Compares an entry with the description of its program, if it has one.
-    async fn compare(&self, name: &str, code: &CodeConfig, launch: Launch) -> Result<(), String> {
+    async fn compare(&self, examined: &Examined<'_>, launch: Launch) -> Result<(), String> {
+        let Examined { name, code, executor, .. } = examined;
         // A program with arguments may choose its evaluator by them.
         if launch.worker.is_none() || !code.args.is_empty() {
             return Ok(());
         }
         let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
-        let command = launch.seeing(&visible).one_shot;
+        let launch = launch.seeing(&visible);
+        let image = executor.image(&code.containment)?;
+        let scope = Scope {
+            containment: &code.containment,
+            visible: &launch.visible,
+            image: image.as_ref(),
+        };
+        let command = executor.wrap(launch.one_shot, &scope)?;
         let Some(description) = describe(&command, LIMIT, &self.cancellation).await else {
             return Ok(());
         };
@@ -96,7 +114,7 @@ impl Runner {
             [] => return Ok(()),
             // A single evaluator may have another name than its entry.
             [only] => only,
-            several => several.iter().find(|it| it.name == name).ok_or_else(|| {
+            several => several.iter().find(|it| it.name == *name).ok_or_else(|| {
                 let hint = did_you_mean(name, known()).unwrap_or_else(|| {
                     format!("it has {}", known().collect::<Vec<_>>().join(", "))
                 });

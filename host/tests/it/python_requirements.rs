@@ -177,7 +177,7 @@ fn a_fetched_evaluator_cannot_choose_where_packages_come_from() {
     let python = Python::new(fixture.environment.clone());
     let expected = format!(
         "Dependency installation failed: {}, line 2: installer options are not allowed: `-i https://elsewhere.invalid`\n\
-         hint: an evaluator that was fetched may only name packages of the index, such as `rapidfuzz>=3`",
+         hint: an evaluator that was fetched or is contained may only name packages of the index, such as `rapidfuzz>=3`",
         fixture.path("requirements.txt").display()
     );
     assert_eq!(fixture.prepare(&python, true).0.unwrap_err().to_string(), expected);

@@ -50,6 +50,12 @@ impl Environment {
         self
     }
 
+    /// Sets a variable, unless it has a value.
+    #[must_use]
+    pub(crate) fn with_default(self, name: &str, value: &str) -> Self {
+        if self.get(name).is_some() { self } else { self.with(name, value) }
+    }
+
     /// Returns the value of a variable; an empty one counts as not set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {

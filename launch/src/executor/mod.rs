@@ -12,6 +12,7 @@ pub use docker::{DockerExecutor, Image};
 pub use evaluator_sandbox::{Level, run_if_helper};
 pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
 pub use sandbox::Sandbox;
+pub(crate) use sandbox::contain_build;
 
 /// Runs commands as they are, on this machine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,7 @@ use std::{
 
 use evaluator_sandbox::{HELPER_ERROR, HELPER_FAILED, Level, Limits, Policy, support};
 
-use super::{Contained, Containment, Executor, Scope};
+use super::{Contained, Containment, Executor, Scope, Visible};
 use crate::{
     environment::Environment,
     process::{CommandSpec, Starter},
@@ -58,26 +58,100 @@ impl Executor for Sandbox {
     }
 
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String> {
-        let variables = variables(&command, scope);
-        let program = find(&command, &variables)?;
+        let variables = variables(&command, scope).with_default("PYTHONDONTWRITEBYTECODE", "1");
         let policy = policy(&command, scope);
-        // An absolute one, because the sandbox has no other.
-        let cwd = command.cwd.clone().or_else(|| env::current_dir().ok());
-        let wrapped = evaluator_sandbox::wrap(&policy, &program, &command.args, cwd.as_deref());
-        let wrapped = wrapped.map_err(|refusal| refusal.to_string())?;
-        Ok(CommandSpec {
-            program: wrapped.program.into(),
-            args: wrapped.args,
-            env: variables.iter().map(|(name, value)| (name.into(), Some(value.into()))).collect(),
-            clear_env: true,
-            starter: Some(Starter {
-                program: command.program,
-                codes: &[HELPER_FAILED, 126, 127],
-                prefix: HELPER_ERROR,
-            }),
-            ..CommandSpec::default()
-        })
+        start(command, variables, &policy)
     }
+}
+
+/// Limits of a build, which needs more than an evaluator.
+const BUILD_LIMITS: Limits =
+    Limits { memory: Some(4 << 30), cpu: None, open_files: Some(4096), file_size: Some(1 << 30) };
+const BUILD_TMP: u64 = 256 << 20;
+const BUILD_PROCESSES: u32 = 2000;
+
+/// Returns the command that builds or installs an evaluator without network, which can read and change these paths only.
+///
+/// # Errors
+///
+/// Why this machine cannot contain it.
+pub(crate) fn contain_build(
+    command: CommandSpec,
+    containment: &Containment,
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+) -> Result<CommandSpec, String> {
+    support(containment.level).map_err(|refusal| refusal.to_string())?;
+    let policy = Policy {
+        level: containment.level,
+        network: false,
+        read,
+        write,
+        tmp: BUILD_TMP,
+        processes: BUILD_PROCESSES,
+        limits: BUILD_LIMITS,
+        // What it leaves could change its results after they were checked.
+        linger: 0,
+    };
+    let visible = Visible { paths: policy.read.iter().chain(&policy.write).cloned().collect() };
+    let alone = Containment { read: Vec::new(), write: Vec::new(), ..containment.clone() };
+    let variables =
+        variables(&command, &Scope { containment: &alone, visible: &visible, image: None });
+    start(command, variables, &policy)
+}
+
+/// Returns the command of the helper, which starts `command` with these variables.
+fn start(
+    command: CommandSpec,
+    variables: Environment,
+    policy: &Policy,
+) -> Result<CommandSpec, String> {
+    let program = find(&command, &variables)?;
+    // The helper is not contained, and must not load what the evaluator has built.
+    let (of_loader, variables): (Vec<_>, Vec<_>) =
+        variables.iter().partition(|(name, _)| is_of_loader(name));
+    let mut policy = policy.clone();
+    let (program, args) = if of_loader.is_empty() {
+        (program, command.args)
+    } else if program.as_os_str().as_encoded_bytes().contains(&b'=') {
+        return Err(format!("{} has a `=` in its path; rename the directory", program.display()));
+    } else {
+        policy.read.push(program.clone());
+        let set = of_loader.into_iter().map(|(name, value)| assignment(name, value));
+        (PathBuf::from(SETTER), set.chain([program.into()]).chain(command.args).collect())
+    };
+    // An absolute one, because the sandbox has no other.
+    let cwd = command.cwd.or_else(|| env::current_dir().ok());
+    let wrapped = evaluator_sandbox::wrap(&policy, &program, &args, cwd.as_deref());
+    let wrapped = wrapped.map_err(|refusal| refusal.to_string())?;
+    Ok(CommandSpec {
+        program: wrapped.program.into(),
+        args: wrapped.args,
+        env: variables
+            .iter()
+            .map(|(name, value)| ((*name).into(), Some((*value).into())))
+            .collect(),
+        clear_env: true,
+        starter: Some(Starter {
+            program: command.program,
+            codes: &[HELPER_FAILED, 126, 127],
+            prefix: HELPER_ERROR,
+        }),
+        ..CommandSpec::default()
+    })
+}
+
+/// The program that sets variables and starts another one.
+const SETTER: &str = "/usr/bin/env";
+
+/// Returns true for variables by which code gets into every program that is started with them.
+fn is_of_loader(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"LD_") || [&b"GLIBC_TUNABLES"[..], b"GCONV_PATH", b"LOCPATH"].contains(&name)
+}
+
+fn assignment(name: &OsStr, value: &OsStr) -> OsString {
+    [name, "=".as_ref(), value].into_iter().collect()
 }
 
 /// Returns the path of the program. A name is looked up outside of the sandbox, where `PATH` has more directories.
@@ -86,6 +160,10 @@ fn find(command: &CommandSpec, variables: &Environment) -> Result<PathBuf, Strin
         format!("`{}` was not found, or cannot be executed", command.program.display())
     })
 }
+
+/// Milliseconds for which processes that a program leaves may live on. Supervision kills them much earlier, after it has looked
+/// whether they hold the outputs open: a shorter time would make that depend on the load of the machine.
+const LINGER: u32 = 60_000;
 
 fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
     let Containment { level, network, read, write, tmp, processes, .. } = scope.containment;
@@ -104,6 +182,7 @@ fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
             open_files: resources.open_files.or(limits.open_files),
             ..limits
         },
+        linger: LINGER,
     }
 }
 
@@ -147,11 +226,7 @@ fn variables(command: &CommandSpec, scope: &Scope<'_>) -> Environment {
             _ => true,
         }
     });
-    let missing = [("HOME", HOME), ("PYTHONDONTWRITEBYTECODE", "1")];
-    missing.into_iter().fold(kept, |kept, (name, value)| match kept.get(name) {
-        Some(_) => kept,
-        None => kept.with(name, OsString::from(value)),
-    })
+    kept.with_default("HOME", HOME)
 }
 
 /// Returns true if a path can be read inside.
@@ -165,7 +240,6 @@ fn is_visible(path: &Path, Scope { containment, visible, .. }: &Scope<'_>) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Visible;
 
     #[test]
     fn variables_that_name_what_is_not_there_are_dropped() {
@@ -186,7 +260,7 @@ mod tests {
         let seen = variables(&command, &scope);
         let mut seen: Vec<_> = seen.iter().filter_map(|(name, _)| name.to_str()).collect();
         seen.sort_unstable();
-        let expected = ["HOME", "OTHER", "PYTHONDONTWRITEBYTECODE", "REQUESTS_CA_BUNDLE"];
+        let expected = ["HOME", "OTHER", "REQUESTS_CA_BUNDLE"];
         assert_eq!(seen, expected);
     }
 

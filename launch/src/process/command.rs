@@ -219,6 +219,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_failure_of_the_starter_is_not_an_exit_of_the_program() {
+        let starter = Starter { program: "check".into(), codes: &[125], prefix: "helper: " };
+        let failed = starter.ending(Ending::Exited(125), b"helper: cannot mount\n");
+        let Ending::SpawnFailed(error) = failed else { panic!("{failed:?}") };
+        assert_eq!(error.to_string(), "failed to start `check`: cannot mount");
+        for (ending, stderr) in [
+            (Ending::Exited(125), &b"my own words"[..]),
+            (Ending::Exited(125), b""),
+            (Ending::Exited(1), b"helper: cannot mount"),
+            (Ending::Signalled(9), b"helper: cannot mount"),
+        ] {
+            assert_eq!(starter.ending(ending.clone(), stderr), ending);
+        }
+    }
+
+    #[test]
     fn a_variable_is_what_the_program_will_see() {
         let nothing = CommandSpec { clear_env: true, ..CommandSpec::new("x") };
         assert_eq!(nothing.variable("PATH"), None);

@@ -27,9 +27,9 @@ mod spawn;
 pub use command::{CommandSpec, Limits, Resources, Starter};
 pub(crate) use container::Container;
 pub use os::hide_memory;
-pub(crate) use os::kill_group;
 #[cfg(unix)]
 pub(crate) use os::reset_signals;
+pub(crate) use os::{kill_group, kill_group_of_dead};
 pub use pump::StderrSections;
 pub use run::{Cancellation, Captured, Ending, Outcome, run};
 pub use session::{Exit, LineWriter, Next, Session, SessionDriver, SessionEnd};

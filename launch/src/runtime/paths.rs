@@ -232,6 +232,22 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_with_everything_of_the_user_is_not_shown() {
+        let environment = Environment::new([("HOME", "/h/me"), ("EVALUATOR_CACHE_DIR", "/c/all")]);
+        let shown = |source: &str| around(Path::new(source), &environment);
+        for (source, expected) in [
+            ("/h/me/evals/check.py", "/h/me/evals"),
+            ("/h/me/check.py", "/h/me/check.py"),
+            ("/h/check.py", "/h/check.py"),
+            ("/c/check.py", "/c/check.py"),
+            ("/c/all/evaluators/one/check.py", "/c/all/evaluators/one"),
+            ("/check.py", "/check.py"),
+        ] {
+            assert_eq!(shown(source), Path::new(expected), "{source}");
+        }
+    }
+
+    #[test]
     fn what_is_missing_is_named_by_its_absolute_path() {
         let PrepareError::NotFound { path } = resolve(Path::new("src/../nowhere.py")).unwrap_err()
         else {

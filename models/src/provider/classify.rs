@@ -95,8 +95,8 @@ pub(super) fn classify(
     result.status = Some(status);
     result.retry_after = retry_after;
     if kind == ErrorKind::InvalidRequest {
-        result.refusal =
-            Refusal::read(error.get("param").and_then(Value::as_str), &redactor.redact(&raw));
+        let param = error.get("param").and_then(Value::as_str);
+        result.refusal = Refusal::read(param, &redactor.redact(&raw)).map(Box::new);
     }
     // A limit per day does not pass by waiting, and neither does a limit of zero.
     let quotas = String::from_utf8_lossy(answered.body);

@@ -3,7 +3,6 @@
 //! Everything is permitted but a list: a list of permitted calls breaks programs with every new C library.
 
 mod docker;
-#[cfg(target_os = "linux")]
 mod program;
 mod table;
 

@@ -72,6 +72,7 @@ pub(crate) fn program(rules: Rules) -> Vec<Instruction> {
     program.refuse_if(IF_GREATER_OR_EQUAL, X32, KILL);
     program.refuse_if(IF_GREATER_OR_EQUAL, table::HIGHEST + 1, ERRNO | NOT_IMPLEMENTED);
     program.answer(table::ABSENT, ERRNO | NOT_IMPLEMENTED);
+    program.answer(&[table::OPENAT2], ERRNO | NOT_IMPLEMENTED);
     program.answer(table::REFUSED, ERRNO | NOT_PERMITTED);
     if rules.partial {
         program.answer(table::PRETENDED, ERRNO);
@@ -234,6 +235,7 @@ mod tests {
         let partial = Rules { partial: true, ..CLOSED };
         for (list, full, weak) in [
             (table::ABSENT, ERRNO | NOT_IMPLEMENTED, ERRNO | NOT_IMPLEMENTED),
+            (&[table::OPENAT2], ERRNO | NOT_IMPLEMENTED, ERRNO | NOT_IMPLEMENTED),
             (table::REFUSED, REFUSED, REFUSED),
             (table::PRETENDED, ALLOW, ERRNO),
             (table::PARTIAL, ALLOW, REFUSED),
@@ -247,7 +249,7 @@ mod tests {
 
     #[test]
     fn calls_that_are_in_no_list_are_permitted() {
-        let lists = [table::ABSENT, table::REFUSED].into_iter().flatten();
+        let lists = [table::ABSENT, table::REFUSED, &[table::OPENAT2]].into_iter().flatten();
         let listed: Vec<u32> = lists.filter_map(|call| call.number()).collect();
         let socket = [table::SOCKET, table::SOCKETPAIR].map(|call| call.number().unwrap());
         let program = program(CLOSED);

@@ -120,12 +120,14 @@ fn full(task: Task) -> Result<Option<i32>, Failure> {
             Err(failure) => fail(&failure, is_check),
         }
     };
+    let lingers = task.order.policy.linger > 0;
     drop((report, task.host, task.child_ended, this));
     os::close_standard_streams();
     let mut bytes = [0; size_of::<i32>()];
-    if File::from(status).read_exact(&mut bytes).is_ok() {
-        // Init may wait for processes that the program leaves.
-        return Ok(Some(i32::from_ne_bytes(bytes)));
+    let reported = File::from(status).read_exact(&mut bytes);
+    let reported = reported.is_ok().then(|| i32::from_ne_bytes(bytes));
+    if reported.is_some() && lingers {
+        return Ok(reported);
     }
     let ended = loop {
         match waitpid(Some(init), WaitOptions::empty()) {
@@ -135,7 +137,7 @@ fn full(task: Task) -> Result<Option<i32>, Failure> {
     };
     // Init exits with a code if it failed before it could report the status of the program.
     let failed = ended.filter(|ended| ended.exit_status().is_some_and(|code| code != 0));
-    Ok(failed.map(|failed| failed.as_raw()))
+    Ok(reported.or(failed.map(|failed| failed.as_raw())))
 }
 
 fn enter_namespaces(network: bool) -> Result<(), Failure> {
@@ -182,7 +184,8 @@ fn init_main(task: Task, outer: &OwnedFd, report: OwnedFd) -> Result<(), Failure
     os::close_standard_streams();
     let ended = supervise(program, task.child_ended.as_fd(), &[task.host.as_fd(), outer.as_fd()]);
     if let Some(status) = ended {
-        let leaves_processes = has_children();
+        let linger = Duration::from_millis(task.order.policy.linger.into());
+        let leaves_processes = !linger.is_zero() && has_children();
         if leaves_processes {
             // They end with this process, or when the host kills the group.
             set_parent_process_death_signal(None)
@@ -191,15 +194,11 @@ fn init_main(task: Task, outer: &OwnedFd, report: OwnedFd) -> Result<(), Failure
         // If outer has ended, so does this process.
         let _ = File::from(report).write_all(&status.to_ne_bytes());
         if leaves_processes {
-            wait_for_children(task.child_ended.as_fd(), task.host.as_fd(), LINGER);
+            wait_for_children(task.child_ended.as_fd(), task.host.as_fd(), linger);
         }
     }
     Ok(())
 }
-
-/// Time that the processes which a program leaves have to close its outputs. As without a sandbox, the host decides whether
-/// the output is complete, and kills what is left, which is usually earlier.
-const LINGER: Duration = Duration::from_secs(1);
 
 /// Ends this process as the program ended.
 fn end_as(status: Option<i32>) -> ! {

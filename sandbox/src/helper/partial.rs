@@ -8,7 +8,7 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     process::{
         DumpableBehavior, PidfdFlags, Signal, getpgrp, getpid, kill_current_process_group,
-        pidfd_open, set_dumpable_behavior, set_parent_process_death_signal, setpgid, setsid,
+        pidfd_open, set_dumpable_behavior, set_parent_process_death_signal, setpgid,
     },
 };
 
@@ -32,12 +32,16 @@ pub(super) fn run(task: Task) -> Result<Option<i32>, Failure> {
         .during(step, || "protect its memory".to_owned())?;
     let this =
         pidfd_open(getpid(), PidfdFlags::empty()).during(step, || "watch itself".to_owned())?;
-    let tmp = std::env::temp_dir().join(format!("evaluator-sandbox-{}", getpid()));
-    make_temporary(&tmp).during(step, || format!("make {}", tmp.display()))?;
-    let tmp = fs::canonicalize(&tmp).during(step, || format!("resolve {}", tmp.display()))?;
-    if os::fork().during(step, || "start a process".to_owned())?.is_none() {
+    let parent = std::env::temp_dir();
+    let parent =
+        fs::canonicalize(&parent).during(step, || format!("resolve {}", parent.display()))?;
+    let tmp = parent.join(format!("evaluator-sandbox-{}", getpid()));
+    let Some(keeper) = os::fork().during(step, || "start a process".to_owned())? else {
         keep(&tmp, &this);
-    }
+    };
+    // Out of the group it survives the signals to the group. Only then there is something to remove.
+    setpgid(Some(keeper), Some(keeper)).during(step, || "make a process group".to_owned())?;
+    make_temporary(&tmp).during(step, || format!("make {}", tmp.display()))?;
     let Some(program) = os::fork().during(step, || "start a process".to_owned())? else {
         let followed = set_parent_process_death_signal(Some(Signal::KILL));
         if followed.is_err() || has_ended(this.as_fd()) {
@@ -69,8 +73,6 @@ const ATTEMPTS: u32 = 100;
 
 /// Removes the temporary directory when outer has ended, however that happens.
 fn keep(tmp: &Path, outer: &OwnedFd) -> ! {
-    // In a session of its own it survives the signals to the group.
-    let _ = setsid();
     os::close_standard_streams();
     while poll(&mut [PollFd::new(outer, PollFlags::IN)], None).is_err() {}
     for _ in 0..ATTEMPTS {

@@ -75,7 +75,6 @@ impl Start {
         chdir(cwd).during(Step::Mounts, || format!("enter {}", cwd.display()))?;
         let policy = &order.policy;
         umask(Mode::from_raw_mode(0o077));
-        limit(policy).during(Step::Limits, || "set limits".to_owned())?;
         os::close_at_exec().during(Step::Limits, || "close files".to_owned())?;
         rustix::thread::set_no_new_privs(true)
             .during(Step::Limits, || "give up privileges".to_owned())?;
@@ -91,6 +90,8 @@ impl Start {
         let rules = Rules { network: policy.network, unix, partial };
         os::install_filter(&filter::program(rules))
             .during(Step::Filter, || "install the filter of system calls".to_owned())?;
+        // Last: they are for the program, and may leave too little for the steps above.
+        limit(policy).during(Step::Limits, || "set limits".to_owned())?;
         if order.is_check {
             let report = serde_json::json!({"landlock_abi": abi});
             let _ = writeln!(io::stdout(), "{report}");

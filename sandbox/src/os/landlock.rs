@@ -30,9 +30,9 @@ const SCOPES: u64 = 3;
 
 /// Version of Landlock's interface, or why there is none.
 pub(crate) fn landlock_abi() -> io::Result<u32> {
-    let none = ptr::null::<u64>();
+    let (none, size) = (ptr::null::<u64>(), 0_usize);
     // SAFETY: a question for the version takes no structure.
-    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0, 1) };
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, size, 1) };
     check(version).map(|version| u32::try_from(version).unwrap_or(0))
 }
 

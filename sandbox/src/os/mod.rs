@@ -100,16 +100,21 @@ pub(crate) fn close_standard_streams() {
     }
 }
 
+/// More capabilities than there can be: they are bits of a number.
+const CAPABILITIES: libc::c_ulong = 64;
+
 /// Takes all capabilities from this process, its descendants and the programs that they execute. It needs `no_new_privs`:
 /// without it, programs could gain what a user without privileges cannot drop here.
 pub(crate) fn drop_capabilities() -> io::Result<()> {
-    for capability in 0..64 {
+    for capability in 0..CAPABILITIES {
+        let none: libc::c_ulong = 0;
         // SAFETY: this call takes numbers only.
-        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, none, none, none) } < 0 {
             let error = io::Error::last_os_error();
             match error.raw_os_error() {
                 // One more than the last capability; or none to drop others with.
-                Some(libc::EINVAL | libc::EPERM) => break,
+                Some(libc::EINVAL) if capability > 0 => break,
+                Some(libc::EPERM) => break,
                 _ => return Err(error),
             }
         }

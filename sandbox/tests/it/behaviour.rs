@@ -195,6 +195,22 @@ fn limits_are_those_of_the_policy() {
 }
 
 #[test]
+fn small_limits_are_the_problem_of_the_program() {
+    for level in levels() {
+        for limits in [
+            Limits { memory: Some(4096), ..Limits::default() },
+            Limits { open_files: Some(3), ..Limits::default() },
+            Limits { file_size: Some(0), ..Limits::default() },
+        ] {
+            let policy = Policy { limits, ..policy(level) };
+            let output = run(&mut contained(&policy, "true", &[]));
+            assert_ne!(output.status.code(), Some(HELPER_FAILED), "{output:?}");
+            assert!(!text(&output.stderr).starts_with(HELPER_ERROR), "{output:?}");
+        }
+    }
+}
+
+#[test]
 fn processor_time_is_limited() {
     for level in levels() {
         let limits = Limits { cpu: Some(1), ..Limits::default() };

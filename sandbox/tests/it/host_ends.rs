@@ -3,12 +3,14 @@
 use std::{
     os::unix::process::CommandExt,
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use evaluator_sandbox::Level;
 
 use crate::world::{
-    NOBODY, is_root, levels, marker, policy, processes_with, read_line, stage, wait_for,
+    NOBODY, is_root, levels, marker, policy, processes_with, read_line, shell, stage, wait_for,
 };
 
 #[test]
@@ -42,4 +44,41 @@ fn kill_host(level: Level, user: Option<u32>) {
     host.kill().unwrap();
     host.wait().unwrap();
     wait_for("processes are left", || processes_with(&marker).is_empty());
+}
+
+#[test]
+fn killing_the_process_that_stands_for_the_program_ends_the_program() {
+    for level in levels() {
+        let marker = marker("outer");
+        let script = format!("echo ready; while :; do sleep 300; : {marker}; done");
+        let mut outer = shell(&policy(level), &script).spawn().unwrap();
+        assert_eq!(read_line(outer.stdout.as_mut().unwrap()), "ready");
+        // The process alone and not its group.
+        outer.kill().unwrap();
+        outer.wait().unwrap();
+        wait_for("processes are left", || processes_with(&marker).is_empty());
+    }
+}
+
+#[test]
+fn killing_the_host_at_any_time_ends_everything() {
+    let (_directory, executable) = stage();
+    for level in levels() {
+        let marker = marker("early");
+        let tmp = tempfile::tempdir().unwrap();
+        for milliseconds in [0, 1, 2, 3, 5, 8, 13, 21] {
+            let mut host = Command::new(&executable);
+            host.arg("host").arg(serde_json::to_string(&policy(level)).unwrap());
+            host.args(["--", "sh", "-c", &format!("sleep 300; : {marker}")]);
+            host.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            host.env("TMPDIR", tmp.path());
+            let mut host = host.spawn().unwrap();
+            // How far the helper is by then does not matter.
+            thread::sleep(Duration::from_millis(milliseconds));
+            host.kill().unwrap();
+            host.wait().unwrap();
+        }
+        wait_for("processes are left", || processes_with(&marker).is_empty());
+        wait_for("directories are left", || tmp.path().read_dir().unwrap().next().is_none());
+    }
 }

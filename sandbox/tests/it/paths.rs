@@ -162,3 +162,23 @@ fn paths_that_would_show_too_much_are_refused() {
     let code = Policy { read: vec![path.clone()], write: vec![path.clone()], ..Policy::default() };
     assert!(refused(code).contains("can only be read"));
 }
+
+#[test]
+fn long_paths_are_shown_and_too_many_are_refused() {
+    for level in levels() {
+        let (_directory, path) = directory();
+        // Near the longest path that a system call takes.
+        let long = (0..15).fold(path, |path, _| path.join("x".repeat(250)));
+        let shown: Vec<PathBuf> = (0..40).map(|number| long.join(number.to_string())).collect();
+        shown.iter().for_each(|path| fs::create_dir_all(path).unwrap());
+        fs::write(shown[0].join("file"), "found").unwrap();
+        let args = [OsString::from("file")];
+        let policy = Policy { read: vec![shown[0].clone()], ..policy(level) };
+        let wrapped = wrap(&policy, "cat".as_ref(), &args, Some(&shown[0])).unwrap();
+        let output = run(Command::new(wrapped.program).args(wrapped.args));
+        assert_eq!(text(&output.stdout), "found", "{output:?}");
+        let refusal =
+            wrap(&Policy { read: shown, ..policy }, "cat".as_ref(), &[], None).unwrap_err();
+        assert!(refusal.to_string().contains("name directories instead"), "{refusal}");
+    }
+}

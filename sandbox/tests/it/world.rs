@@ -56,7 +56,10 @@ pub(crate) fn stage() -> (TempDir, PathBuf) {
         tempfile::Builder::new().prefix("sandbox-test-").tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     let executable = directory.path().join("contain");
-    fs::copy(env::current_exe().unwrap(), &executable).unwrap();
+    // By another process: a file that this one has open for writing may be open in a child that another thread has just
+    // forked, and cannot be executed then.
+    let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&executable).status();
+    assert!(copied.unwrap().success());
     fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
     (directory, executable)
 }

@@ -54,13 +54,14 @@ fn attacks_fail_in_every_way_of_running() {
 /// Runs attacks in one way. Returns what went wrong.
 fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
     let what = |probe: &str| format!("{probe}, {}, {}", way.name(), world.user.name());
+    let package = world.package(probes);
     let before = world.snapshot();
     let report = match way {
         Way::Build if !world.has_cargo() => {
             world::skip(&what("all"));
             return Vec::new();
         }
-        Way::Build => build(world, probes),
+        Way::Build => build(world, &package, probes),
         _ => run(world, way, probes, "sandbox"),
     };
     let mut wrong = Vec::new();
@@ -81,10 +82,10 @@ fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
 }
 
 /// Builds a package whose build script runs programs. Returns their results by name.
-fn build(world: &World, probes: &[&Probe]) -> BTreeMap<String, Vec<Value>> {
+fn build(world: &World, package: &Path, probes: &[&Probe]) -> BTreeMap<String, Vec<Value>> {
     let entry = json!({
-        "name": "package", "type": "code", "path": world.package(probes), "executor": "sandbox",
-        "sandbox": {"read": [world.tools()]},
+        "name": "package", "type": "code", "path": package, "executor": "sandbox",
+        "sandbox": {"read": [world.tools(), world.python_prefix()]},
     });
     let mut results = results(world, Way::Build, &[entry], "sandbox");
     let answer = results.remove("package").unwrap().remove(0);
@@ -98,9 +99,13 @@ fn build(world: &World, probes: &[&Probe]) -> BTreeMap<String, Vec<Value>> {
 
 /// Runs programs in one way with an executor. Returns their results by name.
 fn run(world: &World, way: Way, probes: &[&Probe], executor: &str) -> BTreeMap<String, Vec<Value>> {
-    let entries: Vec<Value> =
-        probes.iter().map(|probe| way.entry(probe, world, executor)).collect();
-    let results = results(world, way, &entries, executor);
+    // A run has at most 32 interpreters that are forked.
+    let runs = probes.chunks(30).map(|probes| {
+        let entries: Vec<Value> =
+            probes.iter().map(|probe| way.entry(probe, world, executor)).collect();
+        results(world, way, &entries, executor)
+    });
+    let results: BTreeMap<_, _> = runs.flatten().collect();
     assert_eq!(results.len(), probes.len());
     results
 }

@@ -19,7 +19,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    pub(super) const ALL: [Self; 3] = [Self::OneShot, Self::Fork, Self::Stream];
+    pub(super) const ALL: [Self; 4] = [Self::OneShot, Self::Fork, Self::Stream, Self::Build];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -87,9 +87,14 @@ impl Probe {
     /// Returns true if the program can be run in a way.
     pub(super) fn has(&self, way: Way) -> bool {
         match way {
-            Way::OneShot | Way::Stream => true,
+            Way::OneShot => true,
+            // They attack all processes that they see, and in other ways those of the same evaluator are among them.
+            _ if self.name.starts_with("helper_") => false,
+            Way::Stream => true,
             Way::Fork => self.name.ends_with(".py"),
             // Builds have limits of their own.
+            // Cargo lets build scripts inherit pipes of its own.
+            Way::Build if self.name == "fd_inherited.py" => false,
             Way::Build => !self.name.starts_with("bomb_"),
         }
     }

@@ -17,17 +17,17 @@ pub(crate) use exec::reset as reset_signals;
 #[cfg(unix)]
 pub(super) use exec::{CPU_TIME_IS_OVER, KILLED, limit_running};
 #[cfg(unix)]
-pub(crate) use unix::kill_group;
-#[cfg(unix)]
 pub(super) use unix::{
     ExitWatch, Group, Identified, configure, ending, is_out_of_descriptors, read_now,
 };
+#[cfg(unix)]
+pub(crate) use unix::{kill_group, kill_group_of_dead};
 
 #[cfg(not(unix))]
 mod other;
 #[cfg(not(unix))]
-pub(crate) use other::kill_group;
-#[cfg(not(unix))]
 pub(super) use other::{
     CPU_TIME_IS_OVER, ExitWatch, Group, KILLED, configure, ending, is_out_of_descriptors, read_now,
 };
+#[cfg(not(unix))]
+pub(crate) use other::{kill_group, kill_group_of_dead};

@@ -62,6 +62,9 @@ impl Group {
 /// Processes cannot be killed by id.
 pub(crate) fn kill_group(_leader: u32) {}
 
+/// Processes cannot be killed by id.
+pub(crate) fn kill_group_of_dead(_leader: u32) {}
+
 /// Waits for the exit. Reaping is harmless here, because no id is used afterwards.
 #[derive(Debug)]
 pub(in super::super) struct ExitWatch {}

@@ -109,6 +109,14 @@ pub(crate) fn kill_group(leader: u32) {
     }
 }
 
+/// Kills what is left of the group of this leader, if the leader is dead and was not reaped.
+pub(crate) fn kill_group_of_dead(leader: u32) {
+    let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+    if let Some(leader) = leader.filter(|leader| peek(*leader) == Ok(true)) {
+        Group { leader }.signal(Signal::KILL);
+    }
+}
+
 /// Waits for the exit of the leader without reaping it.
 #[derive(Debug)]
 pub(in super::super) struct ExitWatch {

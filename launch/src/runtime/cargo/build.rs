@@ -13,7 +13,10 @@ use std::{
 
 use serde::Deserialize;
 
-use super::log::{Failure, Log, headline};
+use super::{
+    contained::ContainedBuild,
+    log::{Failure, Log, headline},
+};
 use crate::{
     environment::{is_harmless, is_listed},
     process::{Cancellation, CommandSpec},
@@ -40,6 +43,8 @@ pub(super) struct Toolchain {
     pub(super) limit: Duration,
     /// Stops every call.
     pub(super) cancellation: Cancellation,
+    /// How evaluators are built whose executor contains programs.
+    pub(super) contained: Option<ContainedBuild>,
 }
 
 /// What one call of cargo builds.
@@ -159,8 +164,11 @@ impl Toolchain {
         let program = unit.program(name, &self.profile);
         let mut files = parts(&program)?;
         files.extend([source.to_owned(), unit.manifest.clone()]);
-        is_newest(&program, &files)
-            .then(|| self.launcher(unit, false)(Findings::default(), program))
+        if !is_newest(&program, &files) {
+            return None;
+        }
+        let launch = self.launcher(unit, false)(Findings::default(), program);
+        self.contained.as_ref().map_or(Some(launch.clone()), |it| it.accept(unit, launch).ok())
     }
 
     /// Builds the programs of one unit; one result for each.
@@ -171,8 +179,12 @@ impl Toolchain {
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, Failure>> {
         // A program that does not compile does not stop the others.
-        let command = self.call(["build", "--message-format=json", "--keep-going"]);
-        let command = programs.iter().fold(self.select(command, unit), |command, program| {
+        let command = match self.building(["build", "--message-format=json", "--keep-going"], unit)
+        {
+            Ok(command) => command,
+            Err(failure) => return programs.iter().map(|_| Err(failure.clone())).collect(),
+        };
+        let command = programs.iter().fold(command, |command, program| {
             command.arg(format!("--{}", unit.kind.name())).arg(program)
         });
         let mut log = Log::new(unit, programs);
@@ -182,8 +194,11 @@ impl Toolchain {
             });
         log.finish(on_event);
         let built = self.launcher(unit, log.has_dylibs);
-        let built = |program: PathBuf| built(log.findings_for(&program), program);
-        programs.iter().map(|program| log.result_of(program, &outcome).map(built)).collect()
+        let built = |program: PathBuf| {
+            let launch = built(log.findings_for(&program), program);
+            self.contained.as_ref().map_or(Ok(launch.clone()), |it| it.accept(unit, launch))
+        };
+        programs.iter().map(|program| log.result_of(program, &outcome).and_then(built)).collect()
     }
 
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> CommandSpec {

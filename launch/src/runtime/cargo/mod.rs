@@ -9,6 +9,7 @@
 //! every worker.
 
 mod build;
+mod contained;
 mod log;
 mod manifest;
 mod owner;

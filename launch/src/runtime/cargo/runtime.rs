@@ -6,15 +6,20 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
+use indexmap::IndexSet;
+
 use super::{
     build::{self, ProgramKind, Toolchain, Unit},
+    contained::ContainedBuild,
     owner::{self, Owner, Owners},
     script::Script,
 };
 use crate::{
+    executor::Containment,
     process::{Cancellation, CommandSpec},
     runtime::{
         Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
@@ -86,19 +91,23 @@ impl Cargo {
         self
     }
 
-    /// Returns cargo. For a `fetched` evaluator, the build (with its scripts and macros) gets only the variables by
-    /// which cargo finds its own files.
+    /// Returns cargo. For a fetched or contained evaluator, the build (with its scripts and macros) gets only the variables
+    /// by which cargo finds its own files.
     fn toolchain(
         &self,
-        fetched: bool,
+        trust: &Trust,
         cancellation: &Cancellation,
     ) -> Result<Toolchain, PrepareError> {
         let cargo = self
             .environment
             .find_program("cargo")
             .ok_or_else(|| PrepareError::runtime_missing(MISSING))?;
-        let cargo = CommandSpec::new(cargo);
-        let cargo = if fetched {
+        let mut cargo = CommandSpec::new(cargo);
+        let contained = trust.contained.as_ref();
+        let contained =
+            contained.map(|it| ContainedBuild::new(it, &self.environment)).transpose()?;
+        cargo.cwd = contained.as_ref().map(ContainedBuild::neutral_directory);
+        let cargo = if trust.fetched || contained.is_some() {
             build::confined(&self.environment).give_to(cargo)
         } else {
             let program = env::current_exe().ok();
@@ -109,6 +118,7 @@ impl Cargo {
             profile: self.profile.clone(),
             limit: self.build_limit,
             cancellation: cancellation.clone(),
+            contained,
         })
     }
 
@@ -116,11 +126,11 @@ impl Cargo {
     fn build(
         &self,
         sources: &[PathBuf],
-        fetched: bool,
+        trust: &Trust,
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<Launch, PrepareError>> {
-        let toolchain = match self.toolchain(fetched, cancellation) {
+        let toolchain = match self.toolchain(trust, cancellation) {
             Ok(toolchain) => toolchain,
             Err(missing) => {
                 let result = |source: &PathBuf| paths::resolve(source).and(Err(missing.clone()));
@@ -133,7 +143,7 @@ impl Cargo {
             .iter()
             .enumerate()
             .map(|(index, source)| {
-                let (unit, script, program) = self.plan(source, &mut owners)?;
+                let (unit, script, program) = self.plan(source, &toolchain, &mut owners)?;
                 let job = jobs.iter().position(|job| job.unit == unit).unwrap_or_else(|| {
                     jobs.push(Job { unit, script, programs: Vec::new() });
                     jobs.len() - 1
@@ -154,9 +164,10 @@ impl Cargo {
     fn plan(
         &self,
         source: &Path,
+        toolchain: &Toolchain,
         owners: &mut Owners<'_>,
     ) -> Result<(Unit, Option<Script>, String), PrepareError> {
-        Ok(match owners.find(source)? {
+        let (unit, script, program) = match owners.find(source)? {
             Owner::Target { unit, program } => (unit, None, program),
             Owner::LoneFile { source } => {
                 let cache = self.environment.cache_directory("evaluator").ok_or_else(|| {
@@ -168,7 +179,25 @@ impl Cargo {
                 let program = script.name.clone();
                 (Unit::of_script(&script, &cache), Some(script), program)
             }
-        })
+        };
+        let unit = match &toolchain.contained {
+            Some(contained) => contained.redirect(unit),
+            None => unit,
+        };
+        Ok((unit, script, program))
+    }
+}
+
+/// What decides about the environment of a build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Trust {
+    fetched: bool,
+    contained: Option<Arc<Containment>>,
+}
+
+impl Trust {
+    fn of(entrypoint: &Entrypoint) -> Self {
+        Self { fetched: entrypoint.fetched, contained: entrypoint.contained.clone() }
     }
 }
 
@@ -195,7 +224,8 @@ impl Runtime for Cargo {
 
     /// Asks cargo for its version: rustup may have put it on `PATH` without a toolchain behind it.
     fn availability(&self) -> Result<String, String> {
-        let toolchain = self.toolchain(false, &Cancellation::new()).map_err(|_| MISSING)?;
+        let toolchain =
+            self.toolchain(&Trust::default(), &Cancellation::new()).map_err(|_| MISSING)?;
         let version = toolchain.version()?;
         Ok(format!("{}, version {version}", toolchain.cargo.program.display()))
     }
@@ -208,13 +238,12 @@ impl Runtime for Cargo {
     ) -> Vec<Result<Launch, PrepareError>> {
         let mut launches: Vec<_> =
             entrypoints.iter().map(|entrypoint| Err(not_built(&entrypoint.path))).collect();
-        for fetched in [false, true] {
-            let mine = || (0..entrypoints.len()).filter(|at| entrypoints[*at].fetched == fetched);
+        let trusts: IndexSet<Trust> = entrypoints.iter().map(Trust::of).collect();
+        for trust in &trusts {
+            let is_mine = |at: &usize| Trust::of(&entrypoints[*at]) == *trust;
+            let mine = || (0..entrypoints.len()).filter(is_mine);
             let sources: Vec<PathBuf> = mine().map(|at| entrypoints[at].path.clone()).collect();
-            if sources.is_empty() {
-                continue;
-            }
-            let built = self.build(&sources, fetched, cancellation, on_event);
+            let built = self.build(&sources, trust, cancellation, on_event);
             for (at, launch) in mine().zip(built) {
                 launches[at] = launch;
             }
@@ -233,11 +262,14 @@ impl Runtime for Cargo {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<OwnTests, PrepareError> {
-        let toolchain = self.toolchain(entrypoint.fetched, cancellation)?;
+        let toolchain = self.toolchain(&Trust::of(entrypoint), cancellation)?;
         let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
-        let (unit, script, program) = self.plan(&entrypoint.path, &mut owners)?;
+        let (unit, script, program) = self.plan(&entrypoint.path, &toolchain, &mut owners)?;
         let lock = script.as_ref().map(|it| generate(it, &toolchain, on_event)).transpose()?;
-        let mut command = toolchain.select(toolchain.call(["test"]), &unit);
+        let mut command = toolchain.building(["test"], &unit).map_err(|failure| {
+            let summary = format!("{} {}", entrypoint.path.display(), failure.what);
+            PrepareError::BuildFailed { summary, rendered: failure.rendered }
+        })?;
         // The tests of an example run only if it is named.
         if unit.kind == ProgramKind::Example {
             command = command.args(["--example", &program]);
@@ -252,11 +284,11 @@ impl Runtime for Cargo {
     }
 
     fn built(&self, entrypoint: &Entrypoint) -> Built {
-        let Ok(toolchain) = self.toolchain(entrypoint.fetched, &Cancellation::new()) else {
+        let Ok(toolchain) = self.toolchain(&Trust::of(entrypoint), &Cancellation::new()) else {
             return Built::Unknown;
         };
         let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
-        let Ok((unit, _, program)) = self.plan(&entrypoint.path, &mut owners) else {
+        let Ok((unit, _, program)) = self.plan(&entrypoint.path, &toolchain, &mut owners) else {
             return Built::Unknown;
         };
         toolchain

@@ -17,6 +17,7 @@ use std::{
 
 use crate::{
     environment::is_script,
+    executor::contain_build,
     process::{Cancellation, CommandSpec},
     runtime::{
         CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
@@ -279,15 +280,22 @@ impl Runtime for Node {
         let source = paths::resolve(&entrypoint.path)?;
         let launch = self.prepare(&[source.clone().into()], cancellation, on_event).remove(0)?;
         let files = TESTS.find(&source)?;
+        let visible = launch.visible.paths;
         let mut command = launch.one_shot;
         // The last argument is the evaluator.
         command.args.pop();
         command.cwd = source.parent().map(Path::to_owned);
+        let mut command = command
+            .args(["--test", "--test-reporter=spec"])
+            .args(args.iter().cloned())
+            .args(&files);
+        if let Some(containment) = &entrypoint.contained {
+            let read = visible.iter().chain(&containment.read).cloned().collect();
+            command = contain_build(command, containment, read, Vec::new())
+                .map_err(PrepareError::runtime_missing)?;
+        }
         Ok(OwnTests {
-            command: command
-                .args(["--test", "--test-reporter=spec"])
-                .args(args.iter().cloned())
-                .args(&files),
+            command,
             count: TestCount::node(files),
             renames: Vec::new(),
             hint: TESTS.places.to_owned(),

@@ -53,8 +53,9 @@ pub(super) fn prepare(
     let containment = entrypoint.contained.clone().unwrap_or_default();
     let visible = Visible { paths: [directory.to_owned()].into() };
     let python = Path::new(PYTHON);
-    let answers = questions
-        .ask_by(python, cancellation, |command| image.run(command, &containment, &visible))
+    let answers = image
+        .run(questions.bare_command(python), &containment, &visible)
+        .and_then(|command| questions.ask_by(&command, cancellation))
         .map_err(|problem| unusable(&problem))?;
     if let Some(needs) = needs {
         needs.accept(python, &answers.identity.version).map_err(|problem| unusable(&problem))?;

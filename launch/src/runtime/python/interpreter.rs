@@ -137,30 +137,50 @@ impl Questions {
         environment: &Environment,
         cancellation: &Cancellation,
     ) -> Result<Answers, String> {
-        self.ask_by(interpreter, cancellation, |command| Ok(environment.give_to(command))).map_err(
-            |problem| {
-                format!(
-                    "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
-                    interpreter.display()
-                )
-            },
-        )
+        let command = self.command(interpreter, environment);
+        self.answers_of(&command, interpreter, cancellation)
     }
 
-    /// Asks an interpreter by a command that is made from the one that starts it.
+    /// The command that asks an interpreter.
+    pub(super) fn command(&self, interpreter: &Path, environment: &Environment) -> CommandSpec {
+        environment.give_to(self.bare_command(interpreter))
+    }
+
+    /// The command that asks an interpreter, with the inherited environment.
+    pub(super) fn bare_command(&self, interpreter: &Path) -> CommandSpec {
+        CommandSpec::new(interpreter).args(["-c", SCRIPT]).args(&self.asked)
+    }
+
+    /// Runs the command, possibly as an executor starts it.
+    ///
+    /// # Errors
+    ///
+    /// The interpreter does not start, or is not Python 3.
+    pub(super) fn answers_of(
+        self,
+        command: &CommandSpec,
+        interpreter: &Path,
+        cancellation: &Cancellation,
+    ) -> Result<Answers, String> {
+        self.ask_by(command, cancellation).map_err(|problem| {
+            format!(
+                "{} does not report which Python 3 it is: {problem}; point {INTERPRETER_VARIABLE} at another one",
+                interpreter.display()
+            )
+        })
+    }
+
+    /// Runs the command, possibly as an executor starts it.
     ///
     /// # Errors
     ///
     /// The last line of its standard error, or why it does not start.
     pub(super) fn ask_by(
         self,
-        interpreter: &Path,
+        command: &CommandSpec,
         cancellation: &Cancellation,
-        wrap: impl FnOnce(CommandSpec) -> Result<CommandSpec, String>,
     ) -> Result<Answers, String> {
-        let command = CommandSpec::new(interpreter).args(["-c", SCRIPT]).args(&self.asked);
-        let command = wrap(command)?;
-        match tool::output(&command, ANSWER_LIMIT, cancellation) {
+        match tool::output(command, ANSWER_LIMIT, cancellation) {
             Ok(output) => {
                 // Other code may print at the start and at the end of the interpreter.
                 let report = |line: &str| serde_json::from_str::<Report>(line).ok();

@@ -1,5 +1,6 @@
 //! Python evaluators, run by an interpreter of this machine, or in a virtual environment if they name packages that it lacks.
 
+mod contained;
 mod image;
 mod interpreter;
 mod needs;

@@ -141,6 +141,11 @@ impl Needs {
         })
     }
 
+    /// Returns true unless the file names anything but packages of the index.
+    pub(super) fn is_plain_file(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| file.packages().is_some())
+    }
+
     /// Packages to install in addition to those of the file.
     pub(super) fn dependencies(&self) -> &[String] {
         self.block.as_ref().map_or(&[], |block| &block.dependencies)
@@ -373,7 +378,7 @@ impl Block {
             let is_plain = requirements::is_plain(text);
             if !is_plain && (fetched || !requirements::is_direct_reference(text)) {
                 let allowed = if fetched {
-                    "an evaluator that was fetched may only name packages of the index, such as `rapidfuzz>=3`"
+                    "an evaluator that was fetched or is contained may only name packages of the index, such as `rapidfuzz>=3`"
                 } else {
                     "this is not a requirement, such as `rapidfuzz>=3` or `name @ https://..`"
                 };

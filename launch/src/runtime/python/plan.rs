@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     environment::is_script,
-    executor::Containment,
+    executor::{Containment, contain_build},
     process::{Cancellation, CommandSpec, forks::ServerCommand},
     runtime::{Entrypoint, Environment, PrepareError, PrivateDirectory, paths},
 };
@@ -100,9 +100,10 @@ impl<'a> Planner<'a> {
     ) -> Vec<Result<Plan, PrepareError>> {
         let read: Vec<Result<(PathBuf, Option<Needs>), PrepareError>> = entrypoints
             .iter()
-            .map(|Entrypoint { path, fetched, .. }| {
+            .map(|Entrypoint { path, fetched, contained, .. }| {
                 let source = paths::resolve(path)?;
-                let needs = Needs::of(&source, *fetched)?;
+                let is_contained = contained.as_ref().is_some_and(|it| !it.builds);
+                let needs = Needs::of(&source, *fetched || is_contained)?;
                 Ok((source, needs))
             })
             .collect();
@@ -139,7 +140,15 @@ impl<'a> Planner<'a> {
         questions.missing(&plan.source);
         let confined = plan.fetched || plan.contained.is_some();
         let seen = if confined { self.environment.confined() } else { self.environment.clone() };
-        let answers = questions.ask(python, &seen, self.cancellation)?;
+        let mut command = questions.command(python, &seen);
+        if let Some(containment) = &plan.contained {
+            // An environment can have code that every start of its interpreter runs.
+            let source = paths::around(&plan.source, self.environment);
+            let venv = python.parent().and_then(Path::parent).map(Path::to_owned);
+            let read = plan.files.directories.iter().cloned().chain([source]).chain(venv).collect();
+            command = contain_build(command, containment, read, Vec::new())?;
+        }
+        let answers = questions.answers_of(&command, python, self.cancellation)?;
         Ok(answers.missing(&plan.source))
     }
 
@@ -211,6 +220,7 @@ impl<'a> Planner<'a> {
                     .to_owned(),
         })?;
         let venv = Venv::new(&root, &answers.identity, &self.sdk, &needs);
+        let venv = if plan.contained.is_some() { venv.for_contained() } else { venv };
         let has_venv = answers.identity.has_venv;
         plan.wanted = Some(Wanted { venv, needs, missing, has_venv });
         Ok(plan)

@@ -52,7 +52,7 @@ impl Requirements {
             Ok(_) => References::default(),
             Err(problem) if fetched => {
                 return Err(format!(
-                    "{}, {problem}\nhint: an evaluator that was fetched may only name packages of the index, such as \
+                    "{}, {problem}\nhint: an evaluator that was fetched or is contained may only name packages of the index, such as \
                      `rapidfuzz>=3`",
                     path.display()
                 ));

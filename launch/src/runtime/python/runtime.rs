@@ -21,6 +21,7 @@ use std::{
 };
 
 use super::{
+    contained::ContainedInstall,
     image,
     interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
@@ -28,6 +29,7 @@ use super::{
     venv::{Build, Installer, Sdk, SharedVenv, installer_environment},
 };
 use crate::{
+    executor::contain_build,
     process::{Cancellation, CommandSpec},
     runtime::{
         Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
@@ -115,7 +117,11 @@ impl SharedVenv {
     /// Returns the index of an environment in `all`, and adds it if necessary.
     fn place(all: &mut Vec<Self>, plan: &Plan, wanted: Wanted) -> usize {
         let place = all.iter().position(|it| it.wanted.venv == wanted.venv).unwrap_or_else(|| {
-            all.push(Self { wanted, fetched: plan.fetched, evaluators: Vec::new() });
+            let contained = plan.contained.as_ref().map(|containment| ContainedInstall {
+                containment: Arc::clone(containment),
+                files: plan.files.directories.clone(),
+            });
+            all.push(Self { wanted, fetched: plan.fetched, contained, evaluators: Vec::new() });
             all.len() - 1
         });
         let shared = &mut all[place];
@@ -272,13 +278,22 @@ impl Runtime for Python {
     ) -> Result<OwnTests, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
         let entrypoint = Entrypoint { path: source.clone(), ..entrypoint.clone() };
-        let launch = self.prepare(&[entrypoint], cancellation, on_event).remove(0)?;
+        let prepared = self.prepare(std::slice::from_ref(&entrypoint), cancellation, on_event);
+        let launch =
+            prepared.into_iter().next().unwrap_or_else(|| Err(paths::not_found(&source)))?;
         let files = TESTS.find(&source)?;
         let python = Path::new(&launch.one_shot.program);
         let mut questions = Questions::default();
         questions.version("pytest");
-        let answers = questions
-            .ask(python, &self.environment, cancellation)
+        let contain = |command: CommandSpec| match &entrypoint.contained {
+            Some(containment) => {
+                let read = launch.visible.paths.iter().chain(&containment.read).cloned().collect();
+                contain_build(command, containment, read, Vec::new())
+            }
+            None => Ok(command),
+        };
+        let answers = contain(questions.command(python, &self.environment))
+            .and_then(|command| questions.answers_of(&command, python, cancellation))
             .map_err(PrepareError::runtime_missing)?;
         let (count, module, hint) = match answers.version("pytest") {
             Some(_) => (TestCount::pytest(), "pytest", TESTS.places.to_owned()),
@@ -296,6 +311,7 @@ impl Runtime for Python {
             CommandSpec::new(python).args(["-m", module]).args(args.iter().cloned()).args(relative);
         command.env.clone_from(&launch.one_shot.env);
         command.cwd = Some(directory.to_owned());
+        let command = contain(command).map_err(PrepareError::runtime_missing)?;
         Ok(OwnTests { command, count, renames: Vec::new(), hint, lock: None })
     }
 
@@ -369,7 +385,8 @@ impl Python {
             .enumerate()
             .filter(|(_, shared)| !shared.wanted.venv.is_ready())
             .map(|(at, shared)| {
-                let variables = &variables[usize::from(shared.fetched)];
+                let confined = shared.fetched || shared.contained.is_some();
+                let variables = &variables[usize::from(confined)];
                 let limit = self.install_limit;
                 (at, Build { planner, shared, interpreter: python, variables, limit })
             })

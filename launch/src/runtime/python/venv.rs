@@ -19,6 +19,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
+    contained::ContainedInstall,
     interpreter::{self, Identity},
     needs::Needs,
     plan::{Planner, Wanted},
@@ -114,6 +115,13 @@ impl Venv {
         needs.digest_into(&mut digest);
         let hash = hex(&digest.finalize()[..12]);
         Self { directory: root.join(format!("{}-{hash}", identity.tag)) }
+    }
+
+    /// The environment of evaluators that are contained. It is filled in a sandbox, and no other evaluator uses it.
+    pub(super) fn for_contained(self) -> Self {
+        let mut name = self.directory.into_os_string();
+        name.push("-contained");
+        Self { directory: name.into() }
     }
 
     /// Its interpreter.
@@ -287,6 +295,8 @@ pub(super) struct SharedVenv {
     pub(super) wanted: Wanted,
     /// True if the requirements belong to a fetched evaluator.
     pub(super) fetched: bool,
+    /// How packages are installed, if the evaluators are contained.
+    pub(super) contained: Option<ContainedInstall>,
     /// File names of its evaluators; at least one.
     pub(super) evaluators: Vec<String>,
 }
@@ -303,7 +313,7 @@ pub(super) struct Build<'a> {
 
 /// What the calls of an installer share: a file that stays locked until the installer and its child processes have ended, and
 /// the receiver of its output.
-type Call<'a, 'b> = (&'a File, &'a mut (dyn FnMut(&str) + 'b));
+pub(super) type Call<'a, 'b> = (&'a File, &'a mut (dyn FnMut(&str) + 'b));
 
 impl Build<'_> {
     /// Builds the environment, unless another process has built it meanwhile.
@@ -331,6 +341,10 @@ impl Build<'_> {
         let Wanted { needs, venv, .. } = &self.shared.wanted;
         let Planner { installer, sdk, .. } = self.planner;
         self.create((lock, on_line))?;
+        if let Some(contained) = &self.shared.contained {
+            contained.fill(self, (lock, on_line))?;
+            return self.finish();
+        }
         // A package in the working directory would be preferred to that of the index.
         let cwd = if self.shared.fetched { Some(&*venv.directory) } else { needs.base() };
         if let Some(sdk) = sdk.requirement() {
@@ -351,24 +365,32 @@ impl Build<'_> {
             }
             self.install(&packages, cwd, &needs.place(), (lock, on_line))?;
         }
+        self.finish()
+    }
+
+    /// Marks the environment as complete.
+    fn finish(&self) -> Result<(), String> {
+        let Wanted { needs, venv, .. } = &self.shared.wanted;
         if needs.have_changed() {
             let place = needs.place();
             return Err(format!("{place} changed while it was installed\nhint: run again"));
         }
         let marker = venv.directory.join(MARKER);
-        File::create(&marker)
+        // An installation may have left a link of that name.
+        let _ = fs::remove_file(&marker);
+        File::create_new(&marker)
             .and_then(|file| file.sync_all())
             .map_err(|error| cannot("write", &marker, &error))
     }
 
     /// The file to install from, if it names anything. For a fetched evaluator it contains only parsed requirements:
     /// installers may read the same bytes in another encoding, or a file that has changed since.
-    fn file_to_install(&self) -> Result<Option<PathBuf>, String> {
+    pub(super) fn file_to_install(&self) -> Result<Option<PathBuf>, String> {
         let Wanted { needs, venv, .. } = &self.shared.wanted;
         let Some(file) = &needs.file else { return Ok(None) };
         match file.packages() {
             Some([]) => Ok(None),
-            Some(packages) if self.shared.fetched => {
+            Some(packages) if self.shared.fetched || self.shared.contained.is_some() => {
                 let path = venv.directory.join(OWN_REQUIREMENTS);
                 fs::write(&path, packages.join("\n") + "\n")
                     .map_err(|error| cannot("write", &path, &error))?;
@@ -381,7 +403,9 @@ impl Build<'_> {
     /// Creates an empty environment; its directory must not exist.
     fn create(&self, call: Call<'_, '_>) -> Result<(), String> {
         let (interpreter, directory) = (self.interpreter, &self.shared.wanted.venv.directory);
-        let (mut command, tool) = match &self.planner.installer {
+        let pip = Installer::Pip;
+        let contained = self.shared.contained.is_some();
+        let (mut command, tool) = match if contained { &pip } else { &self.planner.installer } {
             Installer::Uv(uv) => {
                 let command = CommandSpec::new(uv).arg("venv").arg(directory);
                 (command.arg("--python").arg(interpreter), "uv venv")
@@ -423,18 +447,33 @@ impl Build<'_> {
     }
 
     /// Calls an installer. Its error says what failed, why, and what may help.
-    fn call(
+    pub(super) fn call(
         &self,
         command: CommandSpec,
         tool: &str,
         what: &str,
+        call: Call<'_, '_>,
+    ) -> Result<(), String> {
+        self.call_prepared(&self.prepared(command), tool, what, call)
+    }
+
+    /// Gives an installer its variables.
+    pub(super) fn prepared(&self, command: CommandSpec) -> CommandSpec {
+        self.variables.give_to(command).env("NO_COLOR", "1")
+    }
+
+    /// Calls an installer that has its variables.
+    pub(super) fn call_prepared(
+        &self,
+        command: &CommandSpec,
+        tool: &str,
+        what: &str,
         (lock, on_line): Call<'_, '_>,
     ) -> Result<(), String> {
-        let command = self.variables.give_to(command).env("NO_COLOR", "1");
         let mut tail = OutputTail::default();
         let cancellation = self.planner.cancellation;
         let status =
-            tool::run(&command, Some(lock), self.limit, cancellation, &mut |stream, line| {
+            tool::run(command, Some(lock), self.limit, cancellation, &mut |stream, line| {
                 tail.add(stream, line);
                 if !line.trim().is_empty() {
                     on_line(line.trim());
