@@ -1,5 +1,10 @@
 //! Policy of containment: keys of a configuration, `--contain`, and where containment is shown.
 #![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests may panic, and say what is skipped"
+)]
 
 use serde_json::Value;
 

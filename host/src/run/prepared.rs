@@ -407,7 +407,7 @@ impl PreparedEvaluator {
         let worker = program.worker.clone()?;
         let _permit = permits.take().await?;
         let limit = match program.one_shot.container {
-            Some(_) => DESCRIBE_LIMIT + CONTAINER_START_LIMIT,
+            Some(_) => DESCRIBE_LIMIT.saturating_add(CONTAINER_START_LIMIT),
             None => DESCRIBE_LIMIT,
         };
         let limit = limit.min(program.timeout);

@@ -3,6 +3,11 @@
 //!
 //! Writes `docs/explanation/containment-matrix.md` with `CONTAINMENT=overwrite`.
 #![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests may panic, and say what is skipped"
+)]
 
 mod page;
 mod probes;
