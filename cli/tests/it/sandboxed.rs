@@ -112,12 +112,10 @@ impl World {
 
     /// Number of connections so far.
     fn connections(&self) -> usize {
-        let accept = || loop {
-            match self.server.accept() {
-                Ok(_) => return true,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-                Err(error) => panic!("{error}"),
-            }
+        let accept = || match self.server.accept() {
+            Ok(_) => true,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+            Err(error) => panic!("{error}"),
         };
         std::iter::repeat_with(accept).take_while(|accepted| *accepted).count()
     }

@@ -3,11 +3,7 @@
 //!
 //! Writes `docs/explanation/containment-matrix.md` with `CONTAINMENT=overwrite`.
 #![cfg(target_os = "linux")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "helpers of tests may panic, and say what is skipped"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod page;
 mod probes;
