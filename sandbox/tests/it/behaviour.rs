@@ -142,10 +142,15 @@ fn descendants_end_with_the_program() {
     }
     let marker = marker("daemon");
     let script = format!("setsid sh -c 'sleep 300; : {marker}' >/dev/null 2>&1 & exit 5");
-    let output = run(&mut shell(&policy(Level::Full), &script));
+    let policy = policy(Level::Full);
+    let output = run(&mut shell(&Policy { linger: 0, ..policy.clone() }, &script));
     assert_eq!(output.status.code(), Some(5));
     // The kernel has ended them before the helper exits.
     assert_eq!(processes_with(&marker), [] as [i32; 0]);
+
+    let output = run(&mut shell(&Policy { linger: 200, ..policy }, &script));
+    assert_eq!(output.status.code(), Some(5));
+    wait_for("descendants are left", || processes_with(&marker).is_empty());
 }
 
 #[test]
