@@ -6,28 +6,30 @@ use clap::{Args, value_parser};
 
 use super::{existing, run::RunArgs};
 
+/// Heading of these options in the help. Set on each: a heading of the group would continue with the options after it.
+const HEADING: &str = "Eval files";
+
 /// Options of `evaluator run` with an eval file.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Eval files")]
 pub(crate) struct EvalFileFlags {
     /// Targets of an AgentV eval file, or the directory with targets.yaml (default: targets.yaml or .agentv/targets.yaml of its
     /// directory, a parent up to the repository, or the working directory)
-    #[arg(long, value_name = "FILE", value_parser = existing)]
+    #[arg(help_heading = HEADING, long, value_name = "FILE", value_parser = existing)]
     pub(crate) targets: Option<PathBuf>,
     /// Recorded outputs to grade instead of those of a target: a directory of ID.json or ID.txt, or a JSONL file
-    #[arg(long, value_name = "FILE|DIR", value_parser = existing)]
+    #[arg(help_heading = HEADING, long, value_name = "FILE|DIR", value_parser = existing)]
     pub(crate) outputs: Option<PathBuf>,
     /// Run only tests whose id matches this glob; repeatable
-    #[arg(long = "test-id", visible_alias = "eval-id", value_name = "GLOB")]
+    #[arg(help_heading = HEADING, long = "test-id", visible_alias = "eval-id", value_name = "GLOB")]
     pub(crate) test_ids: Vec<String>,
     /// Target that is tested (default: that of the test or of the eval file, else `default`)
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = HEADING, long, value_name = "NAME")]
     pub(crate) target: Option<String>,
     /// Target that judges (default: `grader_target` or `judge_target` of the tested target)
-    #[arg(long, visible_alias = "judge-target", value_name = "NAME")]
+    #[arg(help_heading = HEADING, long, visible_alias = "judge-target", value_name = "NAME")]
     pub(crate) grader_target: Option<String>,
     /// Repeat commands of targets that took too long, up to N times (default: 2)
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
+    #[arg(help_heading = HEADING, long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
     pub(crate) max_retries: Option<u32>,
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The instrumentation scope of the kit.
-const SCOPE: &str = "gcp.vertex.agent";
+pub(super) const SCOPE: &str = "gcp.vertex.agent";
 /// The start of its attribute names.
 const PREFIX: &str = "gcp.vertex.agent.";
 
@@ -73,9 +73,14 @@ impl Convention for AgentDevelopmentKit {
     fn content(&self, _span: &Span) -> Content {
         Content { arguments: TOOL_CALL_ARGS, ..Content::default() }
             .in_attributes(LLM_REQUEST, LLM_RESPONSE)
-            .switched_by("set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true")
+            .switched_by(SWITCH)
     }
 }
+
+/// How the kit records content: version 1 has a variable of its own, version 2 follows those of OpenTelemetry.
+pub(super) const SWITCH: &str = "set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and \
+                                 OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY; with ADK 1, set \
+                                 ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true";
 
 /// Returns true for a span of the kit.
 fn is_adk(span: &Span) -> bool {

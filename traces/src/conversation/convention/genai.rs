@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     Content, Convention, Kind, SpanDraft,
-    adk::sums_up_tools,
+    adk::{self, sums_up_tools},
     keys::{
         ALIASES, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, FINISH_REASONS, INPUT_MESSAGES,
         INPUT_TOKENS, OPERATION, OUTPUT_MESSAGES, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_ID,
@@ -37,7 +37,7 @@ const SWITCHES: [(&str, &str); 4] = [
     ("autogen", "trace the client of the model as well, since AutoGen itself records none"),
     (semantic_kernel::SCOPE, semantic_kernel::SWITCH),
     ("agent_framework", "set ENABLE_SENSITIVE_DATA=true"),
-    ("gcp.vertex.agent", "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"),
+    (adk::SCOPE, adk::SWITCH),
 ];
 
 /// The name of the convention.
