@@ -6,6 +6,7 @@ use std::{
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
 };
 
 use evaluator_sandbox::{Level, Limits, Policy};
@@ -31,6 +32,9 @@ const OUTPUT: &str = "life_huge_output.py";
 
 /// POSIX semaphores need `/dev/shm`, which cannot be written to at the partial level.
 const NEEDS_SHARED_MEMORY: &str = "py_multiprocessing";
+
+/// Variable with the directory of other probes, of the same form as `tests/fixtures/probes`.
+const PROBES_DIR: &str = "EVALUATOR_PROBES_DIR";
 
 #[test]
 fn attacks_fail_at_the_full_level() {
@@ -107,11 +111,16 @@ fn honest(level: Level, user: Option<u32>) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Held while probes of others run: their marks may be the same in each run, and each looks for what it has left.
+static OTHERS: Mutex<()> = Mutex::new(());
+
 /// Runs all probes of a kind in a world of decoys; `None` if that cannot be done here.
 fn outcomes(kind: &str, level: Level, user: Option<u32>) -> Option<Vec<Value>> {
     if !has(level) || (user.is_some() && !is_root() && !skip("only root can become another user")) {
         return None;
     }
+    let alone = env::var_os(PROBES_DIR).map(|_| OTHERS.lock());
+    let _alone = alone.map(|lock| lock.unwrap_or_else(PoisonError::into_inner));
     let (directory, executable) = stage();
     let probes = directory.path().join("probes");
     copy(&source(), &probes);
@@ -148,7 +157,7 @@ fn outcomes(kind: &str, level: Level, user: Option<u32>) -> Option<Vec<Value>> {
 /// The probes of this repository, or others.
 fn source() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/probes");
-    env::var_os("EVALUATOR_PROBES_DIR").map_or(own, PathBuf::from)
+    env::var_os(PROBES_DIR).map_or(own, PathBuf::from)
 }
 
 /// Copies a directory so that everyone can read it.
@@ -170,7 +179,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
     files.sort();
-    assert!(files.len() >= 10, "{files:?}");
+    assert!(!files.is_empty(), "{} has no probes", directory.display());
     files
 }
 
