@@ -62,11 +62,7 @@ pub(super) fn describe(
     let limits = format!("{processes} processes and {} of temporary files", size::shown(*tmp));
     parts.push(match executor.contained(containment).and_then(|contained| contained.image) {
         Some(_) => limits,
-        None => {
-            // The kernel permits no lower limit for root.
-            let root = if *processes < 301 { " (as root 301 processes)" } else { "" };
-            format!("{limits}{root}; memory is limited for each process, not for all together")
-        }
+        None => format!("{limits}; memory is limited for each process, not for all together"),
     });
     Some(parts.join("; "))
 }

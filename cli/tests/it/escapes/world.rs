@@ -36,7 +36,7 @@ sys.stdin = io.StringIO(text)
 runpy.run_path(json.loads(text)['config']['probe'], run_name='__main__')
 ";
 
-/// Whoever runs the command.
+/// The user who runs the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum User {
     /// The user of the test.
