@@ -14,10 +14,11 @@ use super::{
     fingerprint,
     plan::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
     snapshot::ProgramSnapshot,
+    target,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Executor, Image, Scope},
+    executor::{Contained, Executor, Image, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -170,7 +171,8 @@ fn models_are_reachable(
              use `executor: sandbox` instead of `{name}`"
         ));
     }
-    if code.models.is_none() || !executor.contains() || code.containment.network {
+    let has_network = !executor.contains() || code.containment.network;
+    if code.models.is_none() || has_network || executor.listens(&code.containment) {
         return Ok(());
     }
     Err(format!(
@@ -221,7 +223,13 @@ fn ready(
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let scope = Scope { containment: &code.containment, visible: &launch.visible, image };
+    let is_proxied = containment::is_proxied(executor.as_ref(), code);
+    let listener = match is_proxied.then(target::listener).transpose() {
+        Ok(listener) => listener,
+        Err(error) => return broken(format!("its target proxy cannot be opened: {error}")),
+    };
+    let listener = listener.as_ref();
+    let scope = Scope { image, listener, ..Scope::new(&code.containment, &launch.visible) };
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.
@@ -246,6 +254,7 @@ fn ready(
                 executor: Arc::clone(&executor),
                 containment: code.containment.clone(),
                 visible: launch.visible.clone(),
+                listener: listener.cloned(),
             },
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
@@ -256,7 +265,9 @@ fn ready(
             context,
             snapshot: Arc::new(snapshot),
             target: None,
-            contained: executor.contained(&code.containment).map(Arc::new),
+            contained: executor
+                .contained(&code.containment)
+                .map(|contained| Arc::new(Contained { proxy: is_proxied, ..contained })),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
@@ -287,8 +298,7 @@ fn report_contained(
     launch: &Launch,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
-    if let Some(description) =
-        containment::describe(executor.as_ref(), &code.containment, Some(&launch.visible))
+    if let Some(description) = containment::describe(executor.as_ref(), code, Some(&launch.visible))
     {
         on_event(RunEvent::Contained { evaluator: evaluator.to_owned(), description });
     }
