@@ -82,6 +82,14 @@ fn programs_score_as_without_a_sandbox() {
     }
 }
 
+/// Runs the attacks in a fork: a program that names files of /proc itself would not be forked.
+const FORKED: &str = r#"
+import io, json, os, runpy, sys
+document = sys.stdin.read()
+sys.stdin = io.StringIO(document)
+runpy.run_path(os.path.join(os.path.dirname(__file__), "attack.py"), run_name="__main__")
+"#;
+
 /// Tries everything that a program with a proxy must not do. `config` names what is outside.
 const ATTACKS: &str = r#"
 import ctypes, json, os, socket, struct, sys, urllib.error, urllib.parse, urllib.request
@@ -216,16 +224,18 @@ fn attacks_on_the_network_fail_with_a_proxy() {
     let model = model.rsplit(':').next().unwrap().split('/').next().unwrap();
     let config = format!(
         "config: {{port: {port}, model: {model}, address: 127.0.0.2, abstract: {name}, token: {}}}",
-        "0".repeat(64)
+        "f".repeat(64)
     );
-    let entry = |name: &str, more: &str| {
+    directory.file("src/forked.py", FORKED);
+    let entry = |name: &str, file: &str| {
         format!(
-            "- {{name: {name}, type: code, path: src/attack.py, target: {{}}, timeout: 300, {config}{more}}}\n"
+            "- {{name: {name}, type: code, path: src/{file}, target: {{}}, timeout: 300, {config}}}\n"
         )
     };
-    let entries = entry("fork", "") + &entry("process", ", isolation: process");
+    let entries = entry("fork", "forked.py") + &entry("process", "attack.py");
     directory.file("c.yaml", contained(&entries));
-    let ran = run(&directory, &server, &[MANY], &["-j", "3"]).exits(0);
+    let ran = run(&directory, &server, &[MANY], &["-v", "-j", "3"]).exits(0);
+    assert!(!ran.stderr.contains("fork: a new process"), "{}", ran.stderr);
     for conversation in 0..15 {
         for evaluator in [0, 1] {
             let metric = metric(&ran, conversation, evaluator);
