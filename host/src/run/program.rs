@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Contained, Executor, Image, Scope},
+    executor::{Contained, Executor, Image, Listener, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -158,12 +158,13 @@ fn reuse(
     }
 }
 
-/// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine.
-fn models_are_reachable(
+/// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine. Returns where it finds
+/// the proxy if it has no network.
+fn listener(
     code: &CodeConfig,
     executor: &dyn Executor,
     image: Option<&Image>,
-) -> Result<(), String> {
+) -> Result<Option<Listener>, String> {
     let name = executor.name();
     if code.models.is_some() && image.is_some() {
         return Err(format!(
@@ -171,9 +172,12 @@ fn models_are_reachable(
              use `executor: sandbox` instead of `{name}`"
         ));
     }
-    let has_network = !executor.contains() || code.containment.network;
-    if code.models.is_none() || has_network || executor.listens(&code.containment) {
-        return Ok(());
+    if containment::is_proxied(executor, code) {
+        let failed = |error| format!("its target proxy cannot be opened: {error}");
+        return target::listener().map(Some).map_err(failed);
+    }
+    if code.models.is_none() || !executor.contains() || code.containment.network {
+        return Ok(None);
     }
     Err(format!(
         "a program with `models` asks them by a server on 127.0.0.1, and `executor: {name}` has no network; set \
@@ -217,19 +221,15 @@ fn ready(
     (executor, image): (Arc<dyn Executor>, Option<&Image>),
     retries: u32,
 ) -> Work {
-    if let Err(reason) = models_are_reachable(code, executor.as_ref(), image) {
-        return broken(reason);
-    }
+    let listener = match listener(code, executor.as_ref(), image) {
+        Ok(listener) => listener,
+        Err(reason) => return broken(reason),
+    };
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let is_proxied = containment::is_proxied(executor.as_ref(), code);
-    let listener = match is_proxied.then(target::listener).transpose() {
-        Ok(listener) => listener,
-        Err(error) => return broken(format!("its target proxy cannot be opened: {error}")),
-    };
-    let listener = listener.as_ref();
-    let scope = Scope { image, listener, ..Scope::new(&code.containment, &launch.visible) };
+    let mut scope = Scope::new(&code.containment, &launch.visible);
+    (scope.image, scope.listener) = (image, listener.as_ref());
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.
@@ -254,7 +254,7 @@ fn ready(
                 executor: Arc::clone(&executor),
                 containment: code.containment.clone(),
                 visible: launch.visible.clone(),
-                listener: listener.cloned(),
+                listener: listener.clone(),
             },
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
@@ -267,7 +267,7 @@ fn ready(
             target: None,
             contained: executor
                 .contained(&code.containment)
-                .map(|contained| Arc::new(Contained { proxy: is_proxied, ..contained })),
+                .map(|contained| Arc::new(Contained { proxy: listener.is_some(), ..contained })),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))

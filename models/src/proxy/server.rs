@@ -85,17 +85,17 @@ impl ProxyServer {
     ///
     /// The system has no port, no descriptor or no random bytes left.
     pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
+        let token = token()?;
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let doors = Arc::<Doors>::default();
         let accepting = accept(listener, Arc::clone(&doors), CONNECTIONS);
         let place = Place::Own(self.runtime.spawn(accepting).abort_handle());
-        Proxy::open(offer, address, doors, place)
+        Ok(Proxy::new(offer, token, (address, place), doors))
     }
 
-    /// Receives the listening sockets of sandboxes in which an entry's programs run. See
-    /// [`ListenerReceiver`].
+    /// Receives the listening sockets of sandboxes.
     ///
     /// Another process connects to the abstract Unix socket with this name, and sends one byte with a TCP socket that
     /// listens on `port` of 127.0.0.1, in a network namespace of its own. It is answered with one byte, and its listener is
@@ -147,7 +147,8 @@ impl ListenerReceiver {
     ///
     /// The system has no random bytes left.
     pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
-        Proxy::open(offer, self.address, Arc::clone(&self.doors), Place::Shared)
+        let place = (self.address, Place::Shared);
+        Ok(Proxy::new(offer, token()?, place, Arc::clone(&self.doors)))
     }
 }
 
@@ -199,17 +200,17 @@ impl std::fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    fn open(
+    fn new(
         offer: Arc<Offer>,
-        address: SocketAddr,
+        token: String,
+        (address, place): (SocketAddr, Place),
         doors: Arc<Doors>,
-        place: Place,
-    ) -> io::Result<Self> {
+    ) -> Self {
         let (sender, open) = watch::channel(());
-        let (token, account) = (token()?, Arc::new(Account::new(offer.max_calls)));
+        let account = Arc::new(Account::new(offer.max_calls));
         let door = Door { offer, token: token.clone(), account: Arc::clone(&account), open };
         doors.add(Arc::new(door));
-        Ok(Self { address, token, account, doors, place, _open: sender })
+        Self { address, token, account, doors, place, _open: sender }
     }
 
     /// Returns the URL that a client adds `/invoke` to.

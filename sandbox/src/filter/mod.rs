@@ -22,11 +22,8 @@ const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
 
 /// What TCP sockets are made with: the type, and the numbers of the protocol. The other bits of a type are flags.
-#[cfg(target_os = "linux")]
 const SOCK_STREAM: u32 = 1;
-#[cfg(target_os = "linux")]
 const TYPES: u32 = 0xf;
-#[cfg(target_os = "linux")]
 const TCP: [u32; 2] = [0, 6];
 
 /// Flags of `clone` that make namespaces. The lowest one (`CLONE_NEWTIME`) is a signal number for `clone`.
