@@ -100,8 +100,8 @@ pub use provider::{
     Variables, read_reply,
 };
 pub use proxy::{
-    BrokeredModel, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
-    VARIABLES as PROXY_VARIABLES,
+    BrokeredModel, ListenerReceiver, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
+    VARIABLES as PROXY_VARIABLES, receiver_name,
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};

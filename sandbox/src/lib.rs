@@ -34,6 +34,6 @@ mod support;
 pub use command::{Wrapped, wrap};
 pub use helper::run_if_helper;
 pub use order::{HELPER_ERROR, HELPER_FAILED};
-pub use policy::{Level, Limits, Policy};
+pub use policy::{Level, Limits, Listener, Policy};
 pub use refusal::{Refusal, RefusalKind};
 pub use support::{Support, support};

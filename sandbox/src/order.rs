@@ -51,6 +51,8 @@ pub(crate) enum Step {
     Namespaces,
     /// Map user and group.
     Identity,
+    /// Listen for the host.
+    Listener,
     /// Make the directories that are visible.
     Mounts,
     /// Protect a mount.

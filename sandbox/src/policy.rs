@@ -36,6 +36,8 @@ pub struct Policy {
     pub level: Level,
     /// Allows IPv4 and IPv6, also to servers of this machine. Default: false.
     pub network: bool,
+    /// A server of the host that the program reaches without network. Default: none.
+    pub listener: Option<Listener>,
     /// Absolute paths of files and directories that can be read, in addition to the program and to those of the system.
     /// Links are followed when the command is wrapped. At the full level a program can connect to Unix sockets in them.
     /// Default: none.
@@ -62,6 +64,7 @@ impl Default for Policy {
         Self {
             level: Level::Full,
             network: false,
+            listener: None,
             read: Vec::new(),
             write: Vec::new(),
             tmp: 64 << 20,
@@ -70,6 +73,21 @@ impl Default for Policy {
             linger: 1000,
         }
     }
+}
+
+/// A server of the host that a program reaches without network: the only address in its network namespace.
+///
+/// The helper listens on the port inside and hands the listening socket over, so connections of the program arrive in the
+/// host, which serves them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listener {
+    /// The TCP port on 127.0.0.1 inside. From 1024 on: the helper has no privileges outside of its namespaces.
+    pub port: u16,
+    /// Name of an abstract Unix socket of the host. For each sandbox the helper connects to it and sends a byte with the
+    /// listening socket. The program is started after the host has answered with a byte. The connection ends with the
+    /// sandbox.
+    pub socket: String,
 }
 
 /// Limits that hold for each process by itself. `None` inherits the limit of the host; a stricter inherited limit stays.
@@ -110,6 +128,11 @@ impl Policy {
                 )));
             }
         }
+        if self.listener.is_some() && (self.network || self.level == Level::Partial) {
+            return Err(Refusal::policy(
+                "`listener` needs a network namespace of the program's own, so the full level without `network`",
+            ));
+        }
         if self.tmp < SMALLEST_TMP {
             return Err(Refusal::policy(format!(
                 "`tmp: {}` is too small; the smallest size is {SMALLEST_TMP} bytes",
@@ -136,11 +159,16 @@ mod tests {
     #[test]
     fn nonsense_is_refused_by_name() {
         let base = Policy::default;
+        let listener = Some(Listener { port: 8127, socket: "a".to_owned() });
+        let served = || Policy { listener: listener.clone(), ..base() };
+        assert_eq!(served().validate(), Ok(()));
         for (policy, part) in [
             (Policy { read: vec!["data".into()], ..base() }, "`read: data`"),
             (Policy { write: vec!["".into()], ..base() }, "`write: `"),
             (Policy { read: vec!["/a\0b".into()], ..base() }, "`read: "),
             (Policy { tmp: 0, ..base() }, "`tmp: 0`"),
+            (Policy { network: true, ..served() }, "`listener` needs"),
+            (Policy { level: Level::Partial, ..served() }, "`listener` needs"),
             (Policy { processes: 0, ..base() }, "`processes: 0`"),
         ] {
             let error = policy.validate().unwrap_err().to_string();

@@ -48,6 +48,7 @@ mod policy;
 #[cfg(unix)]
 mod producers;
 mod progress;
+mod proxied;
 mod proxy;
 mod python_packages;
 mod requirements;

@@ -17,11 +17,11 @@ use crate::support::{
 /// A key that must not be in any output, nor be seen by a program.
 const DECOY: &str = "sk-decoy-0123456789";
 
-const ONE: &str = "a01_otlp_basic_parts";
-const MANY: &str = "i14_fifteen_traces";
+pub(crate) const ONE: &str = "a01_otlp_basic_parts";
+pub(crate) const MANY: &str = "i14_fifteen_traces";
 
 /// Asks as AgentV's guide shows it, and scores what the model says. Names of variables with keys would be in `details`.
-const PYTHON: &str = r#"
+pub(crate) const PYTHON: &str = r#"
 import json, os, sys, urllib.request
 
 def ask(question, system_prompt=None, path="/invoke", **more):
@@ -80,12 +80,12 @@ fn model(answer: impl Fn(&Value) -> (&'static str, String) + Send + Sync + 'stat
 }
 
 /// A model that finds everything good.
-fn good() -> Server {
+pub(crate) fn good() -> Server {
     model(|_| ("200 OK", r#"{"score": 0.75}"#.to_owned()))
 }
 
 /// Runs `c.yaml` with a model, and reports as JSON. No output may contain the key.
-fn run(directory: &Directory, server: &Server, traces: &[&str], more: &[&str]) -> Ran {
+pub(crate) fn run(directory: &Directory, server: &Server, traces: &[&str], more: &[&str]) -> Ran {
     let traces: Vec<String> = traces.iter().map(|name| trace(name)).collect();
     let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
     let args = [&["run"], &traces[..], &["-c", "c.yaml", "-o", "json"], more].concat();
@@ -102,7 +102,7 @@ fn run(directory: &Directory, server: &Server, traces: &[&str], more: &[&str]) -
     ran
 }
 
-fn metric(ran: &Ran, conversation: usize, evaluator: usize) -> Value {
+pub(crate) fn metric(ran: &Ran, conversation: usize, evaluator: usize) -> Value {
     ran.json()["traces"][conversation]["metrics"][evaluator].clone()
 }
 
@@ -361,7 +361,7 @@ fn what_is_missing_is_said_before_anything_runs() {
 }
 
 /// Opens connections that it never reads, sends what is not HTTP, and asks without an end.
-const FLOOD: &str = r#"
+pub(crate) const FLOOD: &str = r#"
 import json, os, socket, sys, threading, urllib.parse
 address = urllib.parse.urlparse(os.environ["AGENTV_TARGET_PROXY_URL"])
 token = os.environ["AGENTV_TARGET_PROXY_TOKEN"]
@@ -477,7 +477,7 @@ fn the_calls_of_all_attempts_count() {
     );
 }
 
-const WITH_CLIENT: &str = r#"
+pub(crate) const WITH_CLIENT: &str = r#"
 //! ```cargo
 //! [dependencies]
 //! evaluator-sdk = { features = ["target"] }

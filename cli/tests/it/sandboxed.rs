@@ -337,7 +337,7 @@ fn nothing_is_left_when_the_command_is_killed() {
 }
 
 /// Processes with this text in their command line.
-fn running(text: &str) -> Vec<String> {
+pub(crate) fn running(text: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let has_text = |id: &String| {
         let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();

@@ -214,14 +214,15 @@ fn check(fields: &Fields<'_>, code: &mut CodeConfig) {
         let key = if fields.peek("target").is_some() { "target" } else { "models" };
         let message =
             format!("`{key}` is a server of this machine, which a container cannot reach");
-        add(key, message, "use `executor: sandbox` with `sandbox: {network: true}`");
+        add(key, message, "use `executor: sandbox`");
     }
-    if executor == SANDBOX && code.models.is_some() && !code.containment.network {
+    let is_partial = code.containment.level == Level::Partial;
+    if executor == SANDBOX && is_partial && code.models.is_some() && !code.containment.network {
         let key = if fields.peek("target").is_some() { "target" } else { "models" };
         let message = format!(
-            "`{key}` is a server of this machine, which a sandbox without network cannot reach"
+            "`{key}` is a server of this machine, which a sandbox of `level: partial` reaches with network only"
         );
-        add(key, message, "add `sandbox: {network: true}`");
+        add(key, message, "add `network: true`, or use `level: full`");
     }
 }
 
@@ -346,7 +347,12 @@ mod tests {
                 "inheritEnv: true",
                 "`inheritEnv: true` would show all secrets",
             ),
-            ("", "executor: sandbox, target: {}", "add `sandbox: {network: true}`"),
+            (
+                "",
+                "executor: sandbox, target: {}, sandbox: {level: partial}",
+                "add `network: true`, or use `level: full`",
+            ),
+            ("", "executor: docker, docker: {image: a}, target: {}", "use `executor: sandbox`"),
             ("", "executor: sandbox, sandbox: {write: [.]}", "which contains the program itself"),
             ("", "executor: sandbox, sandbox: {write: [/]}", "which contains the program itself"),
             (

@@ -176,7 +176,7 @@ fn evaluation(evaluation: EvaluationReport) -> Value {
 }
 
 fn containment(contained: &Contained) -> Value {
-    let Contained { executor, level, landlock_abi, namespaces, network, image } = contained;
+    let Contained { executor, level, landlock_abi, namespaces, network, proxy, image } = contained;
     let text = |text: &Option<String>| text.clone().map(Value::String);
     object([
         ("executor", Some(executor.as_str().into())),
@@ -184,6 +184,7 @@ fn containment(contained: &Contained) -> Value {
         ("landlock_abi", landlock_abi.map(|version| Value::Int(version.into()))),
         ("namespaces", some(namespaces.clone())),
         ("network", Some(Value::Bool(*network))),
+        ("proxy", proxy.then_some(Value::Bool(true))),
         ("image", text(image)),
     ])
 }

@@ -72,7 +72,7 @@ impl Runner {
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
         let containment = &remote.program.containment;
         let executor = self.executors.get(&remote.program.executor, containment)?;
-        let contained = describe(executor.as_ref(), containment, None);
+        let contained = describe(executor.as_ref(), &remote.program, None);
         let contained = contained.map(|contained| format!("; {contained}")).unwrap_or_default();
         working_directory(remote.program.process.cwd.as_deref())?;
         let (found, cached) =
@@ -114,7 +114,7 @@ impl Runner {
         let image = match executor.image(&nothing_downloaded(&code.containment)) {
             // Only the image, which will be downloaded, can tell more.
             Err(_) if code.containment.docker.pull => {
-                let contained = describe(executor.as_ref(), &code.containment, None);
+                let contained = describe(executor.as_ref(), code, None);
                 let path = entrypoint.path.display();
                 return Ok(format!("{path}; {}", contained.unwrap_or_default()));
             }
@@ -136,7 +136,7 @@ impl Runner {
             Built::Ready(launch) => Some(launch.visible),
             _ => None,
         };
-        Ok(match describe(executor.as_ref(), &code.containment, visible.as_ref()) {
+        Ok(match describe(executor.as_ref(), code, visible.as_ref()) {
             Some(contained) if visible.is_some() => format!("{found}; {contained}"),
             Some(contained) => {
                 format!("{found}; {contained}; needs its source and {}", runtime.name())

@@ -6,7 +6,7 @@ use evaluator_document::size;
 
 use super::Runner;
 use crate::{
-    config::{Config, EvaluatorKind, Execution},
+    config::{CodeConfig, Config, EvaluatorKind, Execution},
     executor::{Containment, Executor, Visible},
 };
 
@@ -39,21 +39,32 @@ impl Runner {
     }
 }
 
+/// Returns true if a program reaches the proxy of its models, and no other server.
+pub(super) fn is_proxied(executor: &dyn Executor, code: &CodeConfig) -> bool {
+    code.models.is_some() && executor.listens(&code.containment)
+}
+
 /// Describes what a program with these settings may use, in one line; `None` if the executor does not contain programs.
 /// `visible` is what its runtime needs, if that is known.
 pub(super) fn describe(
     executor: &dyn Executor,
-    containment: &Containment,
+    code: &CodeConfig,
     visible: Option<&Visible>,
 ) -> Option<String> {
     if !executor.contains() {
         return None;
     }
+    let containment = &*code.containment;
     let Containment { network, read, write, tmp, processes, .. } = containment;
     // It was checked before; what has changed since is an error of the start.
     let how = executor.check(containment).unwrap_or_else(|reason| reason);
     let mut parts = vec![format!("{}: {how}", executor.name())];
-    parts.push(if *network { "network" } else { "no network" }.to_owned());
+    let reached = match *network {
+        true => "network",
+        false if is_proxied(executor, code) => "no network but the proxy of its models",
+        false => "no network",
+    };
+    parts.push(reached.to_owned());
     if let Some(visible) = visible {
         parts.extend(list("needs", visible.paths.iter().map(AsRef::as_ref)));
     }

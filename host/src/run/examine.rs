@@ -100,11 +100,8 @@ impl Runner {
         let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
         let launch = launch.seeing(&visible);
         let image = executor.image(&code.containment)?;
-        let scope = Scope {
-            containment: &code.containment,
-            visible: &launch.visible,
-            image: image.as_ref(),
-        };
+        let scope =
+            Scope { image: image.as_ref(), ..Scope::new(&code.containment, &launch.visible) };
         let command = executor.wrap(launch.one_shot, &scope)?;
         let Some(description) = describe(&command, LIMIT, &self.cancellation).await else {
             return Ok(());

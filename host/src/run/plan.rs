@@ -19,7 +19,7 @@ use crate::{
         BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
         LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
-    executor::{Contained, Containment, Executor, Scope, Visible, wrap_server},
+    executor::{Contained, Containment, Executor, Listener, Scope, Visible, wrap_server},
     hosts::{Driver, Mismatch},
     json::Object,
     judges::Session,
@@ -148,6 +148,8 @@ pub(super) struct ForkedProgram {
     pub(super) executor: Arc<dyn Executor>,
     pub(super) containment: Arc<Containment>,
     pub(super) visible: Visible,
+    /// Where it finds the proxy of its models, if it has no network.
+    pub(super) listener: Option<Listener>,
 }
 
 impl ForkedProgram {
@@ -160,9 +162,9 @@ impl ForkedProgram {
         &self,
         make: fn(&CommandSpec) -> Result<ServerCommand, String>,
     ) -> Result<ServerCommand, String> {
-        let Self { command, executor, containment, visible } = self;
+        let Self { command, executor, containment, visible, listener } = self;
         // No server runs in an image: only executors of this machine fork.
-        let scope = Scope { containment, visible, image: None };
+        let scope = Scope { listener: listener.as_ref(), ..Scope::new(containment, visible) };
         wrap_server(executor.as_ref(), make(command)?, &scope)
     }
 }

@@ -14,10 +14,11 @@ use super::{
     fingerprint,
     plan::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
     snapshot::ProgramSnapshot,
+    target,
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Executor, Image, Scope},
+    executor::{Contained, Executor, Image, Listener, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
@@ -157,12 +158,13 @@ fn reuse(
     }
 }
 
-/// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine.
-fn models_are_reachable(
+/// Checks that a program can reach the models of its entry, which it asks by a proxy on this machine. Returns where it finds
+/// the proxy if it has no network.
+fn listener(
     code: &CodeConfig,
     executor: &dyn Executor,
     image: Option<&Image>,
-) -> Result<(), String> {
+) -> Result<Option<Listener>, String> {
     let name = executor.name();
     if code.models.is_some() && image.is_some() {
         return Err(format!(
@@ -170,8 +172,12 @@ fn models_are_reachable(
              use `executor: sandbox` instead of `{name}`"
         ));
     }
+    if containment::is_proxied(executor, code) {
+        let failed = |error| format!("its target proxy cannot be opened: {error}");
+        return target::listener().map(Some).map_err(failed);
+    }
     if code.models.is_none() || !executor.contains() || code.containment.network {
-        return Ok(());
+        return Ok(None);
     }
     Err(format!(
         "a program with `models` asks them by a server on 127.0.0.1, and `executor: {name}` has no network; set \
@@ -215,13 +221,15 @@ fn ready(
     (executor, image): (Arc<dyn Executor>, Option<&Image>),
     retries: u32,
 ) -> Work {
-    if let Err(reason) = models_are_reachable(code, executor.as_ref(), image) {
-        return broken(reason);
-    }
+    let listener = match listener(code, executor.as_ref(), image) {
+        Ok(listener) => listener,
+        Err(reason) => return broken(reason),
+    };
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let scope = Scope { containment: &code.containment, visible: &launch.visible, image };
+    let mut scope = Scope::new(&code.containment, &launch.visible);
+    (scope.image, scope.listener) = (image, listener.as_ref());
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.
@@ -246,6 +254,7 @@ fn ready(
                 executor: Arc::clone(&executor),
                 containment: code.containment.clone(),
                 visible: launch.visible.clone(),
+                listener: listener.clone(),
             },
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
@@ -256,7 +265,9 @@ fn ready(
             context,
             snapshot: Arc::new(snapshot),
             target: None,
-            contained: executor.contained(&code.containment).map(Arc::new),
+            contained: executor
+                .contained(&code.containment)
+                .map(|contained| Arc::new(Contained { proxy: listener.is_some(), ..contained })),
         })),
         (Err(reason), _) | (_, Err(reason)) => {
             broken(format!("executor `{}`: {reason}", code.executor))
@@ -287,8 +298,7 @@ fn report_contained(
     launch: &Launch,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
-    if let Some(description) =
-        containment::describe(executor.as_ref(), &code.containment, Some(&launch.visible))
+    if let Some(description) = containment::describe(executor.as_ref(), code, Some(&launch.visible))
     {
         on_event(RunEvent::Contained { evaluator: evaluator.to_owned(), description });
     }

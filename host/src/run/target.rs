@@ -7,14 +7,28 @@ use tokio::sync::Semaphore;
 
 use super::{
     PlannedEvaluator, Runner,
-    plan::{Work, broken},
+    plan::{Program, Work, broken},
 };
 use crate::{
     config::Config,
+    executor::Listener,
     judges::{ProgramModels, Session},
-    models::{Offer, Proxy, ProxyServer, ProxyUsage},
+    models::{self, ListenerReceiver, Offer, Proxy, ProxyServer, ProxyUsage},
+    runtime::Reuse,
     verdict::Verdict,
 };
+
+/// Port of the proxy in sandboxes. Each has a network namespace of its own, in which nothing else listens.
+const PORT: u16 = 8127;
+
+/// Returns where the sandboxes of a new entry find their proxy.
+///
+/// # Errors
+///
+/// The system has no random bytes left.
+pub(super) fn listener() -> io::Result<Listener> {
+    Ok(Listener { port: PORT, socket: models::receiver_name()? })
+}
 
 /// Connects the programs of a plan with their models. Sends nothing.
 pub(super) fn connect(
@@ -32,7 +46,7 @@ pub(super) fn connect(
         let target = match (session, started) {
             (Ok(session), Ok(started)) => {
                 server = Some(Arc::clone(&started));
-                Target::new(&planned.name, models, session, started, runner.jobs.get())
+                Target::new((&planned.name, program), models, session, started, runner.jobs.get())
             }
             (Err(reason), _) => Err(reason.clone()),
             (_, Err(error)) => Err(format!("the target proxy cannot be started: {error}")),
@@ -48,6 +62,8 @@ pub(super) fn connect(
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     server: Arc<ProxyServer>,
+    /// Receives the listeners of its sandboxes, if they have no network.
+    receiver: Option<Arc<ListenerReceiver>>,
     offer: Arc<Offer>,
     /// Limits the proxies that are open while documents wait for workers.
     pub(super) places: Arc<Semaphore>,
@@ -58,9 +74,9 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// A model, key, price or recording that is needed is missing.
+    /// A model, key, price or recording that is needed is missing, or the proxy cannot be started.
     fn new(
-        evaluator: &str,
+        (evaluator, program): (&str, &Program),
         models: &ProgramModels,
         session: &Session,
         server: Arc<ProxyServer>,
@@ -68,7 +84,14 @@ impl Target {
     ) -> Result<Self, String> {
         let offer = session.offer(evaluator, models).map_err(|error| error.message)?;
         let places = Arc::new(Semaphore::new(jobs.min(Semaphore::MAX_PERMITS)));
-        Ok(Self { server, offer: Arc::new(offer), places })
+        // Forks share the sandbox of their interpreter.
+        let evaluations = if let Reuse::Fork(_) = program.reuse { jobs } else { 1 };
+        let receive =
+            |listener: &Listener| server.receive(&listener.socket, listener.port, evaluations);
+        let receiver = program.forked.listener.as_ref().map(receive).transpose();
+        let receiver =
+            receiver.map_err(|error| format!("the target proxy cannot be started: {error}"))?;
+        Ok(Self { server, receiver: receiver.map(Arc::new), offer: Arc::new(offer), places })
     }
 
     /// Opens the proxy of an evaluation.
@@ -77,7 +100,11 @@ impl Target {
     ///
     /// The verdict of the evaluation: the system has no port or descriptor left at the moment.
     pub(super) fn open(&self) -> Result<Access, Verdict> {
-        let opened = self.server.open(Arc::clone(&self.offer));
+        let offer = Arc::clone(&self.offer);
+        let opened = match &self.receiver {
+            Some(receiver) => receiver.open(offer),
+            None => self.server.open(offer),
+        };
         opened.map(|proxy| Access { proxy }).map_err(|error: io::Error| Verdict::SpawnFailed {
             reason: format!("its target proxy cannot be opened: {error}"),
             transient: true,

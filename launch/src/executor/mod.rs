@@ -9,7 +9,7 @@ mod model;
 mod sandbox;
 
 pub use docker::{DockerExecutor, Image};
-pub use evaluator_sandbox::{Level, run_if_helper};
+pub use evaluator_sandbox::{Level, Listener, run_if_helper};
 pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
 pub use sandbox::Sandbox;
 pub(crate) use sandbox::contain_build;
@@ -51,7 +51,7 @@ pub fn wrap_with_defaults(
     command: CommandSpec,
     visible: &Visible,
 ) -> Result<CommandSpec, String> {
-    executor.wrap(command, &Scope { containment: &Containment::default(), visible, image: None })
+    executor.wrap(command, &Scope::new(&Containment::default(), visible))
 }
 
 /// The executors that a run may use, by name. The default contains `docker`, `local` and `sandbox`.
@@ -169,7 +169,8 @@ mod tests {
         executors.register_executor(Nice);
         let containment = Containment::default();
         let nice = executors.get("nice", &containment).unwrap();
-        let scope = Scope { containment: &containment, visible: &Visible::default(), image: None };
+        let visible = Visible::default();
+        let scope = Scope::new(&containment, &visible);
         let wrapped = nice.wrap(CommandSpec::new("check"), &scope).unwrap();
         assert_eq!((wrapped.program, wrapped.args), ("nice".into(), vec!["check".into()]));
     }

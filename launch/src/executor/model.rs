@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, path::PathBuf};
 
-use evaluator_sandbox::Level;
+use evaluator_sandbox::{Level, Listener};
 use serde::{Deserialize, Serialize};
 
 use super::docker::Image;
@@ -24,6 +24,11 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Returns true if evaluations can be [forked](crate::process::forks) from a server that runs in this executor.
     /// Default: `false`.
     fn forks(&self, _containment: &Containment) -> bool {
+        false
+    }
+
+    /// Returns true if a program without network reaches the [listener](Scope::listener) of its scope. Default: `false`.
+    fn listens(&self, _containment: &Containment) -> bool {
         false
     }
 
@@ -83,6 +88,9 @@ pub struct Contained {
     pub namespaces: Vec<String>,
     /// Whether it may use IPv4 and IPv6.
     pub network: bool,
+    /// Whether it reaches the proxy of its models without network.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub proxy: bool,
     /// Id of the image of its container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -97,6 +105,15 @@ pub struct Scope<'a> {
     pub visible: &'a Visible,
     /// What [`Executor::image`] returned for it.
     pub image: Option<&'a Image>,
+    /// Server of the host that it reaches without network, if the executor [listens](Executor::listens).
+    pub listener: Option<&'a Listener>,
+}
+
+impl<'a> Scope<'a> {
+    /// Creates a scope without image and listener.
+    pub fn new(containment: &'a Containment, visible: &'a Visible) -> Self {
+        Self { containment, visible, image: None, listener: None }
+    }
 }
 
 /// Files and directories that a program cannot run without, as its runtime found them: its source or the directory of its

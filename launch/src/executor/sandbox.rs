@@ -32,6 +32,11 @@ impl Executor for Sandbox {
         containment.level == Level::Full
     }
 
+    /// At the partial level there is no network namespace.
+    fn listens(&self, containment: &Containment) -> bool {
+        containment.level == Level::Full && !containment.network
+    }
+
     fn check(&self, containment: &Containment) -> Result<String, String> {
         let found = support(containment.level).map_err(|refusal| refusal.to_string())?;
         let namespaces = match found.namespaces.join(", ") {
@@ -53,7 +58,7 @@ impl Executor for Sandbox {
             landlock_abi: found.landlock_abi,
             namespaces: found.namespaces.clone(),
             network: containment.network,
-            image: None,
+            ..Contained::default()
         })
     }
 
@@ -85,6 +90,7 @@ pub(crate) fn contain_build(
     let policy = Policy {
         level: containment.level,
         network: false,
+        listener: None,
         read,
         write,
         tmp: BUILD_TMP,
@@ -95,8 +101,7 @@ pub(crate) fn contain_build(
     };
     let visible = Visible { paths: policy.read.iter().chain(&policy.write).cloned().collect() };
     let alone = Containment { read: Vec::new(), write: Vec::new(), ..containment.clone() };
-    let variables =
-        variables(&command, &Scope { containment: &alone, visible: &visible, image: None });
+    let variables = variables(&command, &Scope::new(&alone, &visible));
     start(command, variables, &policy)
 }
 
@@ -172,6 +177,7 @@ fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
     Policy {
         level: *level,
         network: *network,
+        listener: scope.listener.cloned(),
         read: scope.visible.paths.iter().chain(read).cloned().collect(),
         write: write.clone(),
         tmp: *tmp,
@@ -245,7 +251,7 @@ mod tests {
     fn variables_that_name_what_is_not_there_are_dropped() {
         let containment = Containment { read: vec!["/data".into()], ..Containment::default() };
         let visible = Visible { paths: ["/src".into()].into() };
-        let scope = Scope { containment: &containment, visible: &visible, image: None };
+        let scope = Scope::new(&containment, &visible);
         let command = CommandSpec { clear_env: true, ..CommandSpec::new("x") };
         let command = [
             ("TMPDIR", "/var/tmp"),
@@ -266,11 +272,8 @@ mod tests {
 
     #[test]
     fn a_command_that_inherits_gets_no_secrets() {
-        let scope = Scope {
-            containment: &Containment::default(),
-            visible: &Visible::default(),
-            image: None,
-        };
+        let (containment, visible) = (Containment::default(), Visible::default());
+        let scope = Scope::new(&containment, &visible);
         let seen = variables(&CommandSpec::new("x").env("OWN", "1"), &scope);
         assert_eq!(seen.get("HOME"), Some(OsStr::new(HOME)));
         assert_eq!(seen.get("OWN"), Some(OsStr::new("1")));
@@ -279,11 +282,8 @@ mod tests {
 
     #[test]
     fn the_policy_has_the_limits_of_the_command_and_defaults() {
-        let scope = Scope {
-            containment: &Containment::default(),
-            visible: &Visible::default(),
-            image: None,
-        };
+        let (containment, visible) = (Containment::default(), Visible::default());
+        let scope = Scope::new(&containment, &visible);
         let mut command = CommandSpec::new("x");
         command.resources.cpu = Some(3);
         let policy = policy(&command, &scope);

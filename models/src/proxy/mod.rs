@@ -2,6 +2,10 @@
 //!
 //! A [`ProxyServer`] is one thread for all evaluations of a run. [`ProxyServer::open`] gives an evaluation an address and a
 //! token of its own, so a program that floods its proxy delays no other program; closing the [`Proxy`] closes the address.
+//!
+//! A program in a network namespace of its own cannot reach such an address. There, one listening socket is made inside and
+//! handed over to a [`ListenerReceiver`]; the token of a request says to which evaluation it belongs.
+//!
 //! What a program may ask is an [`Offer`]; the models are asked through [`ProxiedModel`], usually by a
 //! [`Broker`](crate::Broker), on threads for blocking work.
 //!
@@ -9,7 +13,7 @@
 //! |---|---|
 //! | `OPTIONS` | 204 |
 //! | no token, or another one | 401 |
-//! | after the evaluation | 503, then no connection |
+//! | after the evaluation | 503, then no connection; 401 at a listener that was handed over |
 //! | `GET /info` | names, `maxCalls`, `callCount` |
 //! | `POST /invoke` | `{"output", "outputMessages", "rawText", "tokenUsage"?}`; 429 if all calls are used |
 //! | `POST /invokeBatch` | `{"responses": [..]}`, one after the other; 429 if there are fewer calls left than requests |
@@ -22,9 +26,11 @@
 
 mod access;
 mod model;
+#[cfg(target_os = "linux")]
+mod receive;
 mod routes;
 mod server;
 
 pub use access::{Offer, ProxyUsage};
 pub use model::{BrokeredModel, ProxiedModel};
-pub use server::{Proxy, ProxyServer, VARIABLES};
+pub use server::{ListenerReceiver, Proxy, ProxyServer, VARIABLES, receiver_name};

@@ -1,6 +1,11 @@
 //! Requests and responses.
 
-use std::{convert::Infallible, future::Future, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::Future,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
@@ -10,10 +15,10 @@ use hyper::{
 };
 use serde_json::{Map, Value, json};
 use subtle::ConstantTimeEq as _;
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::{select, sync::watch, task::spawn_blocking, time::timeout};
 
 use super::access::{Account, Made, Offer, Reserved, UsedUp};
-use crate::{Answer, ErrorKind, Message, ModelError};
+use crate::{Answer, ErrorKind, Message, ModelError, clock::lock};
 
 /// Maximum size of the body of a request in bytes.
 const BODY: usize = 8 << 20;
@@ -30,6 +35,31 @@ pub(super) struct Door {
     pub(super) offer: Arc<Offer>,
     pub(super) token: String,
     pub(super) account: Arc<Account>,
+    /// Its sender is dropped when the evaluation ends.
+    pub(super) open: watch::Receiver<()>,
+}
+
+/// The evaluations that a listener serves.
+#[derive(Debug, Default)]
+pub(super) struct Doors(Mutex<Vec<Arc<Door>>>);
+
+impl Doors {
+    pub(super) fn add(&self, door: Arc<Door>) {
+        lock(&self.0).push(door);
+    }
+
+    pub(super) fn remove(&self, token: &str) {
+        lock(&self.0).retain(|door| door.token != token);
+    }
+
+    /// Returns the evaluation of a token, if it has not ended.
+    fn admit(&self, authorization: Option<&HeaderValue>) -> Result<Arc<Door>, Fault> {
+        let sent = authorization.map_or(&b""[..], |value| value.as_bytes());
+        let doors = lock(&self.0);
+        let door = doors.iter().find(|door| door.is_opened_by(sent));
+        let door = door.ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, "Unauthorized"))?;
+        if door.account.is_closed() { Err(Fault::closed()) } else { Ok(Arc::clone(door)) }
+    }
 }
 
 /// A request that is not answered.
@@ -47,26 +77,28 @@ impl Fault {
     fn bad(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
+
+    fn closed() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "Proxy is shutting down")
+    }
 }
 
 /// Answers a request.
 pub(super) async fn answer(
-    door: Arc<Door>,
+    doors: Arc<Doors>,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     if request.method() == Method::OPTIONS {
         return Ok(response(StatusCode::NO_CONTENT, None));
     }
     let (head, body) = request.into_parts();
-    let admitted = door.admit(head.headers.get(header::AUTHORIZATION));
+    let admitted = doors.admit(head.headers.get(header::AUTHORIZATION));
     let path = head.uri.path_and_query().map_or("", |path| path.as_str());
     let answered = match admitted {
         Err(fault) => refuse(body, fault).await,
-        Ok(()) => match (&head.method, path) {
-            (&Method::GET, "/info") => Ok(door.info()),
-            (&Method::POST, "/invoke") => door.counting(door.invoke(body)).await,
-            (&Method::POST, "/invokeBatch") => door.counting(door.invoke_batch(body)).await,
-            _ => refuse(body, Fault::new(StatusCode::NOT_FOUND, "Not found")).await,
+        Ok(door) => select! {
+            answered = door.answer(&head.method, path, body) => answered,
+            () = door.closed() => Err(Fault::closed()),
         },
     };
     Ok(match answered {
@@ -173,17 +205,24 @@ impl Question {
 }
 
 impl Door {
-    /// Checks the token, and that the evaluation has not ended.
-    fn admit(&self, authorization: Option<&HeaderValue>) -> Result<(), Fault> {
-        let expected = format!("Bearer {}", self.token);
-        let sent = authorization.map_or(&b""[..], |value| value.as_bytes());
-        if !bool::from(sent.ct_eq(expected.as_bytes())) {
-            return Err(Fault::new(StatusCode::UNAUTHORIZED, "Unauthorized"));
+    /// Returns true for the token of this evaluation. Takes a time that tells nothing about the token.
+    fn is_opened_by(&self, authorization: &[u8]) -> bool {
+        authorization.ct_eq(format!("Bearer {}", self.token).as_bytes()).into()
+    }
+
+    /// Returns when the evaluation has ended.
+    async fn closed(&self) {
+        // Nothing is ever sent: it ends with the sender.
+        while self.open.clone().changed().await.is_ok() {}
+    }
+
+    async fn answer(&self, method: &Method, path: &str, body: Incoming) -> Result<Value, Fault> {
+        match (method, path) {
+            (&Method::GET, "/info") => Ok(self.info()),
+            (&Method::POST, "/invoke") => self.counting(self.invoke(body)).await,
+            (&Method::POST, "/invokeBatch") => self.counting(self.invoke_batch(body)).await,
+            _ => refuse(body, Fault::new(StatusCode::NOT_FOUND, "Not found")).await,
         }
-        if self.account.is_closed() {
-            return Err(Fault::new(StatusCode::SERVICE_UNAVAILABLE, "Proxy is shutting down"));
-        }
-        Ok(())
     }
 
     fn info(&self) -> Value {

@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
     runtime::{Builder, Handle},
-    sync::{Semaphore, oneshot},
+    sync::{Semaphore, oneshot, watch},
     task::{AbortHandle, JoinSet},
     time::sleep,
 };
@@ -21,7 +21,7 @@ use tokio_io_timeout::TimeoutWriter;
 
 use super::{
     access::{Account, Offer, ProxyUsage},
-    routes::{self, Door},
+    routes::{self, Door, Doors},
 };
 
 /// Names of the variables with the address and the token, of both generations of AgentV.
@@ -30,7 +30,7 @@ pub const VARIABLES: [(&str, &str); 2] = [
     ("AGENTV_PROVIDER_PROXY_URL", "AGENTV_PROVIDER_PROXY_TOKEN"),
 ];
 
-/// Maximum number of open connections of one evaluation. Further ones wait to be accepted.
+/// Maximum number of open connections for each evaluation. Further ones wait to be accepted.
 const CONNECTIONS: usize = 32;
 
 /// Maximum number of threads that wait for models, of all evaluations.
@@ -43,7 +43,7 @@ const STALLED: Duration = Duration::from_secs(30);
 const HEAD: usize = 64 << 10;
 
 /// Pause after the system could not accept a connection.
-const NO_ROOM: Duration = Duration::from_millis(100);
+pub(super) const NO_ROOM: Duration = Duration::from_millis(100);
 
 /// The thread that serves the proxies of a run. Dropping it closes all of them.
 #[derive(Debug)]
@@ -85,15 +85,86 @@ impl ProxyServer {
     ///
     /// The system has no port, no descriptor or no random bytes left.
     pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
+        let token = token()?;
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let account = Arc::new(Account::new(offer.max_calls));
-        let door = Door { offer, token: token()?, account: Arc::clone(&account) };
-        let token = door.token.clone();
-        let accepting = self.runtime.spawn(accept(listener, Arc::new(door))).abort_handle();
-        Ok(Proxy { address, token, account, accepting })
+        let doors = Arc::<Doors>::default();
+        let accepting = accept(listener, Arc::clone(&doors), CONNECTIONS);
+        let place = Place::Own(self.runtime.spawn(accepting).abort_handle());
+        Ok(Proxy::new(offer, token, (address, place), doors))
     }
+
+    /// Receives the listening sockets of sandboxes.
+    ///
+    /// Another process connects to the abstract Unix socket with this name, and sends one byte with a TCP socket that
+    /// listens on `port` of 127.0.0.1, in a network namespace of its own. It is answered with one byte, and its listener is
+    /// served until it closes the connection. Processes of other users are refused. `evaluations` is the maximum number of
+    /// evaluations that share a listener.
+    ///
+    /// # Errors
+    ///
+    /// The system has no descriptor left, or is not Linux.
+    pub fn receive(
+        &self,
+        name: &str,
+        port: u16,
+        evaluations: usize,
+    ) -> io::Result<ListenerReceiver> {
+        let doors = Arc::<Doors>::default();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        #[cfg(target_os = "linux")]
+        {
+            let connections = CONNECTIONS.saturating_mul(evaluations).min(Semaphore::MAX_PERMITS);
+            let socket = super::receive::bind(name)?;
+            let receiving = super::receive::run(socket, Arc::clone(&doors), connections);
+            let receiving = self.runtime.spawn(receiving).abort_handle();
+            Ok(ListenerReceiver { address, doors, receiving })
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (name, evaluations, address, doors);
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+}
+
+/// Receives listening sockets from sandboxes, and serves proxies at them. Dropping it closes all of them.
+///
+/// Each sandbox has the same address inside. The token of a request says to which evaluation it belongs, so one sandbox can
+/// serve several evaluations.
+#[derive(Debug)]
+pub struct ListenerReceiver {
+    address: SocketAddr,
+    doors: Arc<Doors>,
+    receiving: AbortHandle,
+}
+
+impl ListenerReceiver {
+    /// Opens a proxy for one evaluation, with a new token, at all of the listeners.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random bytes left.
+    pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
+        let place = (self.address, Place::Shared);
+        Ok(Proxy::new(offer, token()?, place, Arc::clone(&self.doors)))
+    }
+}
+
+impl Drop for ListenerReceiver {
+    fn drop(&mut self) {
+        self.receiving.abort();
+    }
+}
+
+/// Returns a name for [`ProxyServer::receive`] that no other process can guess.
+///
+/// # Errors
+///
+/// The system has no random bytes left.
+pub fn receiver_name() -> io::Result<String> {
+    Ok(format!("evaluator-proxy-{}", token()?))
 }
 
 /// Returns 32 random bytes as hexadecimal digits.
@@ -103,12 +174,23 @@ fn token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The proxy of one evaluation. Dropping it closes its address and all of its connections.
+/// The proxy of one evaluation. Dropping it closes its connections, and its address if it has one of its own.
 pub struct Proxy {
     address: SocketAddr,
     token: String,
     account: Arc<Account>,
-    accepting: AbortHandle,
+    doors: Arc<Doors>,
+    place: Place,
+    /// Dropped to end the requests that are not answered yet.
+    _open: watch::Sender<()>,
+}
+
+/// Where a proxy is served.
+enum Place {
+    /// At an address of its own, by this task.
+    Own(AbortHandle),
+    /// At listeners that it shares with other evaluations.
+    Shared,
 }
 
 impl std::fmt::Debug for Proxy {
@@ -118,6 +200,19 @@ impl std::fmt::Debug for Proxy {
 }
 
 impl Proxy {
+    fn new(
+        offer: Arc<Offer>,
+        token: String,
+        (address, place): (SocketAddr, Place),
+        doors: Arc<Doors>,
+    ) -> Self {
+        let (sender, open) = watch::channel(());
+        let account = Arc::new(Account::new(offer.max_calls));
+        let door = Door { offer, token: token.clone(), account: Arc::clone(&account), open };
+        doors.add(Arc::new(door));
+        Self { address, token, account, doors, place, _open: sender }
+    }
+
     /// Returns the URL that a client adds `/invoke` to.
     #[must_use]
     pub fn url(&self) -> String {
@@ -147,23 +242,26 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         // From here on requests are refused; the address and the connections close a moment later.
         self.account.close();
-        self.accepting.abort();
+        match &self.place {
+            Place::Own(accepting) => accepting.abort(),
+            Place::Shared => self.doors.remove(&self.token),
+        }
     }
 }
 
-/// Accepts connections until the task is aborted, which ends them.
-async fn accept(listener: std::net::TcpListener, door: Arc<Door>) {
+/// Accepts connections, at most so many at a time, until the task is aborted, which ends them.
+pub(super) async fn accept(listener: std::net::TcpListener, doors: Arc<Doors>, connections: usize) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Semaphore::new(connections));
     let mut connections = JoinSet::new();
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => {
-                let door = Arc::clone(&door);
+                let doors = Arc::clone(&doors);
                 connections.spawn(async move {
-                    serve(stream, door).await;
+                    serve(stream, doors).await;
                     drop(permit);
                 });
             }
@@ -174,12 +272,12 @@ async fn accept(listener: std::net::TcpListener, door: Arc<Door>) {
 }
 
 /// Answers the request of a connection.
-async fn serve(stream: TcpStream, door: Arc<Door>) {
+async fn serve(stream: TcpStream, doors: Arc<Doors>) {
     // Responses are short; waiting for more data would only delay them.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutWriter::new(stream);
     stream.set_timeout(Some(STALLED));
-    let answer = service_fn(move |request| routes::answer(Arc::clone(&door), request));
+    let answer = service_fn(move |request| routes::answer(Arc::clone(&doors), request));
     // An error of a connection is a matter of its client.
     let _ = http1::Builder::new()
         .keep_alive(false)

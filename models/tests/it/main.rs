@@ -9,5 +9,6 @@ mod exchanges;
 mod failures;
 mod limits;
 mod proxy;
+mod received;
 mod server;
 mod wire;

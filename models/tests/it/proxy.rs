@@ -44,14 +44,14 @@ impl<F: Fn(&Request) -> Result<Reply, ModelError> + Send + Sync> ProxiedModel fo
     }
 }
 
-fn model<F>(name: &'static str, script: F) -> (String, Arc<dyn ProxiedModel>)
+pub(crate) fn model<F>(name: &'static str, script: F) -> (String, Arc<dyn ProxiedModel>)
 where
     F: Fn(&Request) -> Result<Reply, ModelError> + Send + Sync + 'static,
 {
     (name.to_owned(), Arc::new(Scripted(name, script)))
 }
 
-fn text(text: impl Into<String>) -> Result<Reply, ModelError> {
+pub(crate) fn text(text: impl Into<String>) -> Result<Reply, ModelError> {
     Ok(Reply { text: text.into(), ..Reply::default() })
 }
 
@@ -84,14 +84,14 @@ fn open(offer: Offer) -> Running {
     Running { _server: server, proxy }
 }
 
-fn offer(max_calls: u64) -> Offer {
+pub(crate) fn offer(max_calls: u64) -> Offer {
     let mut offer = Offer::new("quality", recorded_models(|text| format!("judge-echo {text}")));
     offer.max_calls = max_calls;
     offer
 }
 
 /// Status, head and body of a response; an error if there is none.
-fn send(address: &str, bytes: &[u8]) -> io::Result<(u16, String, String)> {
+pub(crate) fn send(address: &str, bytes: &[u8]) -> io::Result<(u16, String, String)> {
     let mut stream = TcpStream::connect(address.trim_start_matches("http://"))?;
     stream.write_all(bytes)?;
     let mut response = String::new();
@@ -101,7 +101,7 @@ fn send(address: &str, bytes: &[u8]) -> io::Result<(u16, String, String)> {
     Ok((status.unwrap(), head.to_owned(), body.to_owned()))
 }
 
-fn head(line: &str, token: &str, length: usize) -> String {
+pub(crate) fn head(line: &str, token: &str, length: usize) -> String {
     format!(
         "{line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n"
     )

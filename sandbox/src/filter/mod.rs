@@ -8,7 +8,7 @@ mod table;
 
 pub use docker::docker_profile;
 #[cfg(target_os = "linux")]
-pub(crate) use program::{Instruction, Rules, program};
+pub(crate) use program::{Instruction, Network, Rules, program};
 
 /// `EPERM`, on every system.
 const NOT_PERMITTED: u32 = 1;
@@ -20,6 +20,11 @@ const NOT_IMPLEMENTED: u32 = 38;
 const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
+
+/// What TCP sockets are made with: the type, and the numbers of the protocol. The other bits of a type are flags.
+const SOCK_STREAM: u32 = 1;
+const TYPES: u32 = 0xf;
+const TCP: [u32; 2] = [0, 6];
 
 /// Flags of `clone` that make namespaces. The lowest one (`CLONE_NEWTIME`) is a signal number for `clone`.
 const NEW_NAMESPACE: [u32; 7] = [

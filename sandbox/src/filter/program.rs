@@ -2,14 +2,25 @@
 
 use super::{
     AF_INET, AF_INET6, AF_UNIX, GROWS_DOWN, NEW_NAMESPACE, NOT_IMPLEMENTED, NOT_PERMITTED,
-    SHARED_ANONYMOUS, TERMINAL_INPUT, table,
+    SHARED_ANONYMOUS, SOCK_STREAM, TCP, TERMINAL_INPUT, TYPES, table,
 };
+
+/// Which servers a program may connect to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// No server.
+    None,
+    /// One on 127.0.0.1, by TCP.
+    Listener,
+    /// All, by IPv4 and IPv6.
+    Full,
+}
 
 /// What the filter depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// Permits IPv4 and IPv6.
-    pub(crate) network: bool,
+    pub(crate) network: Network,
     /// Permits Unix sockets; pairs of them are always permitted.
     pub(crate) unix: bool,
     /// Refuses and pretends what Landlock cannot refuse.
@@ -78,10 +89,11 @@ pub(crate) fn program(rules: Rules) -> Vec<Instruction> {
         program.answer(table::PRETENDED, ERRNO);
         program.answer(table::PARTIAL, ERRNO | NOT_PERMITTED);
     }
-    program.family(table::SOCKETPAIR, &[AF_UNIX]);
-    let mut families = if rules.network { vec![AF_INET, AF_INET6] } else { Vec::new() };
-    families.extend(rules.unix.then_some(AF_UNIX));
-    program.family(table::SOCKET, &families);
+    program.look_at(table::SOCKETPAIR, |program| {
+        program.then(LOAD, argument(0));
+        program.only_if(IF_EQUAL, AF_UNIX, ERRNO | NOT_PERMITTED);
+    });
+    program.sockets(rules);
     let namespaces = NEW_NAMESPACE.iter().fold(0, |flags, flag| flags | flag);
     program.look_at(table::CLONE, |program| {
         program.then(LOAD, argument(0));
@@ -155,9 +167,15 @@ impl Program {
 
     /// Looks at the arguments of a call, which is permitted if `conditions` do not refuse it.
     fn look_at(&mut self, call: table::Call, conditions: impl FnOnce(&mut Self)) {
-        let Some(number) = call.number() else { return };
+        if let Some(number) = call.number() {
+            self.permit(number, conditions);
+        }
+    }
+
+    /// Permits calls with this value, if `conditions` do not refuse them.
+    fn permit(&mut self, value: u32, conditions: impl FnOnce(&mut Self)) {
         let start = self.0.len();
-        self.0.push(Instruction { code: IF_EQUAL, if_true: 0, if_false: 0, value: number });
+        self.0.push(Instruction { code: IF_EQUAL, if_true: 0, if_false: 0, value });
         conditions(self);
         self.then(RETURN, ALLOW);
         let length = self.0.len() - start - 1;
@@ -165,17 +183,28 @@ impl Program {
         self.0[start].if_false = u8::try_from(length).unwrap_or(u8::MAX);
     }
 
-    fn family(&mut self, call: table::Call, permitted: &[u32]) {
-        self.look_at(call, |program| {
+    fn sockets(&mut self, rules: Rules) {
+        self.look_at(table::SOCKET, |program| {
             program.then(LOAD, argument(0));
-            for (position, family) in permitted.iter().enumerate() {
-                let left = u8::try_from(permitted.len() - position).unwrap_or(u8::MAX);
-                program.0.push(Instruction {
-                    code: IF_EQUAL,
-                    if_true: left,
-                    if_false: 0,
-                    value: *family,
-                });
+            if rules.unix {
+                program.permit(AF_UNIX, |_| {});
+            }
+            match rules.network {
+                Network::None => {}
+                Network::Listener => program.permit(AF_INET, |program| {
+                    program.then(LOAD, argument(1));
+                    program.then(AND, TYPES);
+                    program.only_if(IF_EQUAL, SOCK_STREAM, ERRNO | NOT_PERMITTED);
+                    program.then(LOAD, argument(2));
+                    for protocol in TCP {
+                        program.permit(protocol, |_| {});
+                    }
+                    program.then(RETURN, ERRNO | NOT_PERMITTED);
+                }),
+                Network::Full => {
+                    program.permit(AF_INET, |_| {});
+                    program.permit(AF_INET6, |_| {});
+                }
             }
             program.then(RETURN, ERRNO | NOT_PERMITTED);
         });
@@ -216,7 +245,7 @@ mod tests {
         run(&program(rules), THIS_ARCHITECTURE, call.number().unwrap(), arguments)
     }
 
-    const CLOSED: Rules = Rules { network: false, unix: true, partial: false };
+    const CLOSED: Rules = Rules { network: Network::None, unix: true, partial: false };
     const REFUSED: u32 = ERRNO | NOT_PERMITTED;
     const HIGH: u64 = 0xdead_beef << 32;
 
@@ -261,7 +290,8 @@ mod tests {
 
     #[test]
     fn families_depend_on_network_and_upper_halves_mean_nothing() {
-        let open = Rules { network: true, unix: false, ..CLOSED };
+        let open = Rules { network: Network::Full, unix: false, ..CLOSED };
+        let served = Rules { network: Network::Listener, ..CLOSED };
         for (rules, family, socket, pair) in [
             (CLOSED, AF_UNIX, ALLOW, ALLOW),
             (CLOSED, AF_INET, REFUSED, REFUSED),
@@ -269,6 +299,10 @@ mod tests {
             (open, AF_INET6, ALLOW, REFUSED),
             (open, AF_UNIX, REFUSED, ALLOW),
             (open, 16, REFUSED, REFUSED),
+            (served, AF_INET, ALLOW, REFUSED),
+            (served, AF_INET6, REFUSED, REFUSED),
+            (served, AF_UNIX, ALLOW, ALLOW),
+            (served, 16, REFUSED, REFUSED),
             (CLOSED, 40, REFUSED, REFUSED),
         ] {
             for upper in [0, HIGH] {
@@ -276,6 +310,24 @@ mod tests {
                 assert_eq!(answer(rules, table::SOCKET, arguments), socket, "{family}");
                 assert_eq!(answer(rules, table::SOCKETPAIR, arguments), pair, "{family}");
             }
+        }
+    }
+
+    #[test]
+    fn only_tcp_reaches_a_listener() {
+        let served = Rules { network: Network::Listener, ..CLOSED };
+        for (kind, protocol, expected) in [
+            (1, 0, ALLOW),
+            (1, 6, ALLOW),
+            (0x8_0801, 6, ALLOW),
+            (1, 132, REFUSED),
+            (1, 262, REFUSED),
+            (2, 0, REFUSED),
+            (3, 1, REFUSED),
+            (5, 132, REFUSED),
+        ] {
+            let arguments = [2, HIGH | kind, HIGH | protocol, 0, 0, 0];
+            assert_eq!(answer(served, table::SOCKET, arguments), expected, "{kind} {protocol}");
         }
     }
 

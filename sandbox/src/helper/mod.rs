@@ -10,6 +10,8 @@
 //! ends as the program ends. Everything ends when the host, outer or the program ends.
 
 #[cfg(target_os = "linux")]
+mod listener;
+#[cfg(target_os = "linux")]
 mod outer;
 #[cfg(target_os = "linux")]
 mod partial;

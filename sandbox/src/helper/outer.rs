@@ -18,6 +18,7 @@ use rustix::{
 };
 
 use super::{
+    listener::HandOver,
     partial, root,
     start::Start,
     supervise::{has_children, has_ended, supervise, wait_for_children},
@@ -37,6 +38,8 @@ pub(super) struct Task {
     pub(super) child_ended: OwnedFd,
     /// Can be read when the host has ended.
     pub(super) host: OwnedFd,
+    /// Connection to the host's receiver of listening sockets, if the policy has a listener.
+    pub(super) hand_over: Option<HandOver>,
 }
 
 /// Does what the arguments after the hidden one say.
@@ -98,8 +101,10 @@ fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
         .ok_or_else(missing)
         .and_then(|host| Ok(pidfd_open(host, PidfdFlags::empty())?))
         .during(Step::Order, || format!("watch the host (process {})", order.host))?;
+    // Names of abstract sockets mean nothing in another network namespace.
+    let hand_over = order.policy.listener.as_ref().map(HandOver::connect).transpose()?;
     let start = Start { program, args: args.collect() };
-    Ok(Task { order, start, signals, child_ended, host })
+    Ok(Task { order, start, signals, child_ended, host, hand_over })
 }
 
 /// Runs the program below process 1 of new namespaces; returns its status, `None` if it was ended with everything.
@@ -108,6 +113,7 @@ fn full(task: Task) -> Result<Option<i32>, Failure> {
     let this =
         pidfd_open(getpid(), PidfdFlags::empty()).during(step, || "watch itself".to_owned())?;
     enter_namespaces(task.order.policy.network)?;
+    task.hand_over.as_ref().map_or(Ok(()), HandOver::send)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .during(step, || "protect its memory".to_owned())?;
     let (status, report) =
@@ -121,7 +127,7 @@ fn full(task: Task) -> Result<Option<i32>, Failure> {
         }
     };
     let lingers = task.order.policy.linger > 0;
-    drop((report, task.host, task.child_ended, this));
+    drop((report, task.host, task.child_ended, task.hand_over, this));
     os::close_standard_streams();
     let mut bytes = [0; size_of::<i32>()];
     let reported = File::from(status).read_exact(&mut bytes);
@@ -175,6 +181,8 @@ fn init_main(task: Task, outer: &OwnedFd, report: OwnedFd) -> Result<(), Failure
         os::exit(HELPER_FAILED);
     }
     root::enter(&task.order)?;
+    // Kept until this process ends: the host stops listening then.
+    task.hand_over.as_ref().map_or(Ok(()), HandOver::confirm)?;
     rustix::thread::set_no_new_privs(true)
         .during(Step::Limits, || "give up privileges".to_owned())?;
     os::drop_capabilities().during(Step::Limits, || "drop capabilities".to_owned())?;

@@ -15,7 +15,7 @@ use rustix::{
 
 use super::{outer::fail, root::open_path};
 use crate::{
-    filter::{self, Rules},
+    filter::{self, Network, Rules},
     order::{During, Failure, Order, Step},
     os::{self, Ruleset, landlock_abi, right},
     plan::{Mount, MountKind},
@@ -87,7 +87,12 @@ impl Start {
             Level::Partial => false,
         };
         let partial = policy.level == Level::Partial;
-        let rules = Rules { network: policy.network, unix, partial };
+        let network = match (policy.network, &policy.listener) {
+            (true, _) => Network::Full,
+            (false, Some(_)) => Network::Listener,
+            (false, None) => Network::None,
+        };
+        let rules = Rules { network, unix, partial };
         os::install_filter(&filter::program(rules))
             .during(Step::Filter, || "install the filter of system calls".to_owned())?;
         // Last: they are for the program, and may leave too little for the steps above.
@@ -149,7 +154,8 @@ fn restrict(order: &Order, tmp: Option<&Path>) -> Result<Option<u32>, Failure> {
         Err(error) if partial => return Err(Failure::new(Step::Landlock, action(), &error)),
         _ => return Ok(None),
     };
-    let rules = Ruleset::new(abi).during(Step::Landlock, action)?;
+    let port = order.policy.listener.as_ref().map(|listener| listener.port);
+    let rules = Ruleset::new(abi, port).during(Step::Landlock, action)?;
     let permit = |path: &Path, rights: u64| {
         let path = open_path(path)?;
         let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&path)?.st_mode);

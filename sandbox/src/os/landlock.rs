@@ -25,6 +25,10 @@ pub(crate) mod right {
 /// Rights that every version from 3 on has; 5 adds the last one.
 const RIGHTS: u64 = right::IOCTL_DEVICE - 1;
 
+/// From version 4 on: binding TCP sockets to ports, connecting them to ports.
+const BIND: u64 = 1;
+const CONNECT: u64 = 1 << 1;
+
 /// From version 6 on: connections to abstract Unix sockets and signals stay inside.
 const SCOPES: u64 = 3;
 
@@ -44,11 +48,14 @@ pub(crate) struct Ruleset {
 }
 
 impl Ruleset {
-    /// Rules of this version of the interface, which is 3 or later.
-    pub(crate) fn new(abi: u32) -> io::Result<Self> {
+    /// Rules of this version of the interface, which is 3 or later. With a port, no other one can be connected to by TCP,
+    /// and none can be bound, as far as the version knows ports.
+    pub(crate) fn new(abi: u32, port: Option<u16>) -> io::Result<Self> {
+        let port = port.filter(|_| abi >= 4);
         let handled = if abi >= 5 { RIGHTS | right::IOCTL_DEVICE } else { RIGHTS };
+        let ports = port.map_or(0, |_| BIND | CONNECT);
         // Files, ports of TCP, scopes: `struct landlock_ruleset_attr`. Older kernels take zeros behind what they know.
-        let attributes = [handled, 0, if abi >= 6 { SCOPES } else { 0 }];
+        let attributes = [handled, ports, if abi >= 6 { SCOPES } else { 0 }];
         // SAFETY: the structure is initialized and has this size.
         let descriptor = check(unsafe {
             libc::syscall(
@@ -60,7 +67,26 @@ impl Ruleset {
         })?;
         let descriptor = i32::try_from(descriptor).map_err(io::Error::other)?;
         // SAFETY: it is new.
-        Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) }, handled })
+        let rules = Self { descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) }, handled };
+        port.map_or(Ok(()), |port| rules.permit_port(port))?;
+        Ok(rules)
+    }
+
+    /// Permits connections to a port.
+    fn permit_port(&self, port: u16) -> io::Result<()> {
+        // Rights and port: `struct landlock_net_port_attr`.
+        let rule = [CONNECT, u64::from(port)];
+        // SAFETY: a structure of type 2.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_landlock_add_rule,
+                self.descriptor.as_raw_fd(),
+                2,
+                &raw const rule,
+                0,
+            )
+        };
+        check(result).map(drop)
     }
 
     /// Permits these rights for a file, or for a directory and everything below it.

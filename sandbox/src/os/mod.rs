@@ -129,6 +129,23 @@ fn none() -> rustix::thread::CapabilitySets {
     rustix::thread::CapabilitySets { effective: empty, permitted: empty, inheritable: empty }
 }
 
+/// Brings up the loopback interface of this network namespace. `socket` is any socket of the namespace for IPv4.
+pub(crate) fn bring_up_loopback(socket: impl AsFd) -> io::Result<()> {
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: all zeros are a valid `struct ifreq`, in which both calls find a name that ends with a zero. The second one
+    // gets the flags that the first one has filled in.
+    let result = unsafe {
+        let mut request: libc::ifreq = mem::zeroed();
+        for (place, byte) in request.ifr_name.iter_mut().zip(*b"lo") {
+            *place = byte as libc::c_char;
+        }
+        check(libc::ioctl(socket, libc::SIOCGIFFLAGS as _, &raw mut request).into())?;
+        request.ifr_ifru.ifru_flags |= libc::IFF_UP as libc::c_short;
+        libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request)
+    };
+    check(result.into()).map(drop)
+}
+
 /// Installs the filter for this process and its descendants. It needs `no_new_privs`.
 pub(crate) fn install_filter(program: &[Instruction]) -> io::Result<()> {
     let length = u16::try_from(program.len()).map_err(io::Error::other)?;

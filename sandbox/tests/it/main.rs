@@ -17,8 +17,8 @@ mod world;
 use std::{
     env,
     ffi::{OsStr, OsString},
-    io::Read as _,
-    net::TcpStream,
+    io::{self, Read as _},
+    net::{SocketAddrV4, TcpStream},
     os::{
         linux::net::SocketAddrExt,
         unix::{
@@ -31,6 +31,10 @@ use std::{
 };
 
 use evaluator_sandbox::{Level, Policy, run_if_helper, support, wrap};
+use rustix::net::{
+    AddressFamily, SocketType, listen, socket,
+    sockopt::{set_socket_reuseaddr, set_socket_reuseport},
+};
 
 /// Makes this executable its own helper and other commands, before the test harness reads the arguments.
 #[expect(unsafe_code, reason = "a test harness has its own `main`")]
@@ -44,7 +48,13 @@ static BEFORE_MAIN: extern "C" fn() = {
             Some("contain") => panic!("{}", contain(args).exec()),
             Some("host") => host(contain(args)),
             Some("support") => print_support(args),
+            Some("contain-without-landlock") => {
+                let call = libc::SYS_landlock_create_ruleset;
+                refuse(call.try_into().unwrap(), libc::ENOSYS.unsigned_abs());
+                panic!("{}", contain(args).exec())
+            }
             Some("connect") => connect(&args.next().unwrap()),
+            Some("bind") => bind(&args.next().unwrap()),
             Some("foreign-call") => foreign_call(),
             _ => {}
         }
@@ -83,6 +93,20 @@ fn connect(address: &OsStr) -> ! {
     };
     match result {
         Ok(_) => println!("{said}"),
+        Err(error) => println!("{:?}", error.kind()),
+    }
+    process::exit(0)
+}
+
+/// Listens at an address, sharing it with other sockets where they permit it.
+fn bind(address: &OsStr) -> ! {
+    let address: SocketAddrV4 = address.to_str().unwrap().parse().unwrap();
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    set_socket_reuseport(&socket, true).unwrap();
+    set_socket_reuseaddr(&socket, true).unwrap();
+    let bound = rustix::net::bind(&socket, &address).and_then(|()| listen(&socket, 1));
+    match bound.map_err(io::Error::from) {
+        Ok(()) => println!("bound"),
         Err(error) => println!("{:?}", error.kind()),
     }
     process::exit(0)

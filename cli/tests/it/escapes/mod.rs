@@ -118,7 +118,8 @@ fn results(
     entries: &[Value],
     executor: &str,
 ) -> BTreeMap<String, Vec<Value>> {
-    let config = world.file("c.yaml", &json!({"evaluators": entries}).to_string());
+    let config = json!({"judge": {"model": "command:true"}, "evaluators": entries});
+    let config = world.file("c.yaml", &config.to_string());
     let ran = world.evaluator(&["run", "-v", "-c", &config, "-o", "json", &world.traces(way)]);
     let report: Value = serde_json::from_str(&ran.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}\n{}", ran.stdout, ran.stderr));

@@ -33,7 +33,9 @@ impl Way {
     pub(super) fn meaning(self) -> &'static str {
         match self {
             Self::OneShot => "a process for each conversation",
-            Self::Fork => "a fork of a Python interpreter that has done its imports",
+            Self::Fork => {
+                "a fork of a Python interpreter that has done its imports; it may ask a model (`target`)"
+            }
             Self::Stream => "a child of a worker that evaluates several conversations (`--stream`)",
             Self::Build => "a build script of a Rust package, while the package is built",
         }
@@ -68,6 +70,8 @@ impl Way {
             let read =
                 [world.tools(), world.probe(probe).parent().unwrap().into(), world.python_prefix()];
             entry["sandbox"] = json!({"read": read});
+            // So that attacks are tried with a proxy and without.
+            entry["target"] = json!(self == Self::Fork);
         }
         entry
     }
