@@ -1,6 +1,5 @@
 //! Programs that ask models from a sandbox without network: they reach the proxy of their entry, and nothing else.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::net::TcpListener;
 
