@@ -6,6 +6,8 @@
     reason = "helpers of tests may panic, and say what is skipped"
 )]
 
+mod source_distributions;
+
 use std::{fs, io::ErrorKind, net::TcpListener};
 
 use serde_json::Value;

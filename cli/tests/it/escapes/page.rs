@@ -7,7 +7,7 @@ use super::probes::{Probe, Way};
 const HEAD: &str = "# Attacks on the sandbox
 
 The programs below try to break out of `executor: sandbox` ([how to use it](../guides/containment.md)). The tests run each of them
-as an evaluator, as root and as a user without privileges, at the level `full`, and fail if one succeeds, if a file
+in the ways below, as root and as a user without privileges, at the level `full`, and fail if one succeeds, if a file
 outside changes, or if a process is left. Some are also run without containment, where they succeed.
 
 | way | meaning |

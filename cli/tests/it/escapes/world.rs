@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::{BufRead as _, BufReader},
     os::unix::{
         fs::{MetadataExt as _, PermissionsExt as _, chown},
@@ -139,6 +141,10 @@ impl World {
         directory.file("forked.py", FORKED);
         write_traces(&directory);
         open_to(directory.path(), user);
+        if user == User::Nobody {
+            // Not before: the links are to files of the toolchain itself.
+            link_all(&toolchain(), &directory.join("rust"));
+        }
         let mut command = user.command(&python);
         command.arg(directory.join("probes/world.py")).arg("--print-config").current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -187,8 +193,25 @@ impl World {
     /// Returns true if the user can start cargo.
     pub(super) fn has_cargo(&self) -> bool {
         let mut cargo = self.user.command("cargo");
-        cargo.arg("--version").current_dir("/").envs(rust_homes());
+        cargo.arg("--version").current_dir("/").envs(self.rust_variables());
         cargo.output().is_ok_and(|output| output.status.success())
+    }
+
+    /// Variables by which the user finds the tools of Rust, which do not depend on the home directory of the command.
+    fn rust_variables(&self) -> Vec<(&'static str, OsString)> {
+        if self.user == User::Nobody {
+            // Those of the test may be below a home directory that this user cannot enter.
+            let inherited = env::var_os("PATH").unwrap_or_default();
+            let path = [self.directory.join("rust/bin")].into_iter();
+            let path = env::join_paths(path.chain(env::split_paths(&inherited))).unwrap();
+            return vec![("PATH", path), ("CARGO_HOME", self.directory.join("cache/cargo").into())];
+        }
+        let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+        [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")]
+            .map(|(variable, name)| {
+                (variable, env::var_os(variable).unwrap_or_else(|| home.join(name).into()))
+            })
+            .into()
     }
 
     pub(super) fn forked(&self) -> PathBuf {
@@ -222,7 +245,7 @@ impl World {
         let token = self.config["env_token"].as_str().unwrap();
         command
             .current_dir(self.directory.path())
-            .envs(rust_homes())
+            .envs(self.rust_variables())
             .env("HOME", self.directory.join("home"))
             .env("EVALUATOR_CACHE_DIR", self.directory.join("cache"))
             .env("EVALUATOR_PYTHON", &self.python)
@@ -313,12 +336,29 @@ fn write_package(directory: &Directory, marker: &str, start: &str) {
     copy(&probes::directory().join("attack"), &directory.join("package/attack"), marker);
 }
 
-/// Directories of the tools of Rust, which do not depend on the home directory of the command.
-fn rust_homes() -> [(&'static str, PathBuf); 2] {
-    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
-    [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].map(|(variable, name)| {
-        (variable, env::var_os(variable).map_or_else(|| home.join(name), PathBuf::from))
-    })
+/// Directory of the toolchain of the test.
+fn toolchain() -> PathBuf {
+    let asked = User::Own.command("rustc").args(["--print", "sysroot"]).output().unwrap();
+    String::from_utf8(asked.stdout).unwrap().trim().into()
+}
+
+/// Copies what every user may read of a toolchain, by links if both directories are in one file system.
+fn link_all(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        // Documentation.
+        if entry.file_name() == "share" {
+            continue;
+        }
+        if source.is_dir() {
+            link_all(&source, &target);
+        } else {
+            let linked = fs::hard_link(&source, &target);
+            linked.or_else(|_| fs::copy(&source, &target).map(drop)).unwrap();
+        }
+    }
 }
 
 fn compile(source: &Path, program: &Path) {

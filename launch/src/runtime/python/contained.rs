@@ -1,9 +1,9 @@
 //! Installations for evaluators whose executor contains programs: a source distribution is code that runs when it is
 //! installed.
 //!
-//! Wheels are downloaded outside of the sandbox, which runs none of their code, before anything is installed: an installed
-//! package can have code that every start of the interpreter runs. They are installed in a sandbox without network, which can
-//! change nothing but the new environment. Afterwards the environment can only be read.
+//! All wheels are there before anything is installed, because an installed package can have code that every start of the
+//! interpreter runs. They are installed in a sandbox without network, which can change nothing but the new environment.
+//! Afterwards the environment can only be read.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -13,8 +13,10 @@ use std::{
 };
 
 use super::{
-    requirements::{is_plain, parse},
+    references::Requirements,
+    requirements::{is_plain, parse, without_hashes},
     venv::{Build, Call},
+    wheels::{Wheels, wheels_in},
 };
 use crate::{
     executor::{Containment, contain_build},
@@ -41,34 +43,45 @@ impl ContainedInstall {
         build: &Build<'_>,
         (lock, on_line): Call<'_, '_>,
     ) -> Result<(), String> {
-        let wheels = PrivateDirectory::new("wheels").map_err(|error| cannot("create", &error))?;
         let sets = self.sets(build)?;
-        for Set { packages, what, .. } in sets.iter().filter(|set| !set.packages.is_empty()) {
-            let args = ["download", "--only-binary", ":all:", "--dest"];
-            let command = pip(build, args).arg(wheels.path()).args(packages);
-            build.call(command, "pip", &format!("download wheels of {what}"), (lock, on_line))?;
+        let mut wheels = Wheels::new(self, build)?;
+        let venv = &build.shared.wanted.venv.directory;
+        let mut directories = Vec::new();
+        for set in &sets {
+            directories.push(wheels.of(&set.packages, &set.what, (lock, on_line))?);
         }
-        for Set { packages, local, what } in &sets {
-            let args = ["install", "--isolated", "--no-index", "--no-cache-dir", "--find-links"];
-            let mut command = pip(build, args).arg(wheels.path()).args(packages);
-            let venv = &build.shared.wanted.venv.directory;
-            let (mut read, mut write) = (self.files.clone(), vec![venv.clone()]);
-            read.push(wheels.path().to_owned());
-            let named = packages.iter().map(PathBuf::from);
-            read.extend(named.filter(|path| path.is_absolute() && !path.starts_with(venv)));
-            if let Some(Sources { directory, file }) = local {
-                command = command.args(["--no-build-isolation", "-r"]).arg(file);
-                command.cwd = Some(directory.path().to_owned());
-                write.push(directory.path().to_owned());
+        for (set, wheels) in sets.iter().zip(&directories) {
+            let what = format!("install {}", set.what);
+            if !set.installed.is_empty() && !wheels_in(wheels)?.is_empty() {
+                let command = pip(build, wheels).args(&set.installed);
+                let files = set.installed.iter().map(PathBuf::from).filter(|it| it.is_absolute());
+                let read = files.chain([wheels.clone()]).collect();
+                let command = self.contain(build, command, read, vec![venv.clone()])?;
+                build.call_prepared(&command, "pip", &what, (lock, on_line))?;
             }
-            let command = build.prepared(command);
-            let command =
-                contain_build(command, &self.containment, read, write).map_err(|reason| {
-                    format!("packages of contained evaluators are installed in a sandbox: {reason}")
-                })?;
-            build.call_prepared(&command, "pip", &format!("install {what}"), (lock, on_line))?;
+            if let Some(Sources { directory, file }) = &set.local {
+                let mut command = pip(build, wheels).args(["--no-build-isolation", "-r"]).arg(file);
+                command.cwd = Some(directory.path().to_owned());
+                let write = vec![venv.clone(), directory.path().to_owned()];
+                let command = self.contain(build, command, vec![wheels.clone()], write)?;
+                build.call_prepared(&command, "pip", &what, (lock, on_line))?;
+            }
         }
         Ok(())
+    }
+
+    /// Returns the command that runs without network and sees the interpreter and these paths only.
+    pub(super) fn contain(
+        &self,
+        build: &Build<'_>,
+        command: CommandSpec,
+        mut read: Vec<PathBuf>,
+        write: Vec<PathBuf>,
+    ) -> Result<CommandSpec, String> {
+        read.extend_from_slice(&self.files);
+        contain_build(build.prepared(command), &self.containment, read, write).map_err(|reason| {
+            format!("packages of contained evaluators are installed in a sandbox: {reason}")
+        })
     }
 
     /// Returns what is installed, in order: the SDK, then the requirements.
@@ -77,7 +90,7 @@ impl ContainedInstall {
         let mut sets = Vec::new();
         if let Some(sdk) = build.planner.sdk.requirement() {
             let what = format!("{}, which every Python evaluator gets", sdk.display());
-            sets.push(Set { packages: vec![sdk.to_owned()], local: None, what });
+            sets.push(Set::new(vec![sdk.to_owned()], what));
         }
         if let Some(reference) = needs.dependencies().iter().find(|it| !is_plain(it)) {
             return Err(format!(
@@ -85,36 +98,48 @@ impl ContainedInstall {
                  a directory or an archive of this machine in requirements.txt"
             ));
         }
-        let (mut packages, mut local): (Vec<OsString>, _) = (Vec::new(), None);
-        match build.file_to_install()? {
+        let named = || needs.dependencies().iter().cloned();
+        let set = match build.file_to_install()? {
             Some(file) if needs.is_plain_file() => {
-                packages.extend([OsString::from("-r"), file.into_os_string()]);
+                let in_file = needs.file.iter().filter_map(Requirements::packages).flatten();
+                let mut set = Set::new(Vec::new(), needs.place());
+                // A file, because hashes can be in a file only. They were checked before the installation, and those of
+                // wheels that were built here are others.
+                set.packages.extend([OsString::from("-r"), file.into_os_string()]);
+                set.packages.extend(named().map(OsString::from));
+                set.installed =
+                    in_file.cloned().chain(named()).map(|it| without_hashes(&it).into()).collect();
+                set
             }
             // Only with `builds: true`. What builds need is installed before.
             Some(file) => {
                 let (sources, plain) = Sources::copy(&file)?;
-                packages.extend(plain.into_iter().map(OsString::from));
-                local = Some(sources);
+                let packages = plain.into_iter().chain(named()).map(OsString::from).collect();
+                Set { local: Some(sources), ..Set::new(packages, needs.place()) }
             }
-            None => {}
-        }
-        packages.extend(needs.dependencies().iter().map(OsString::from));
-        let what = || needs.place();
-        if !packages.is_empty() {
-            sets.push(Set { packages, local: None, what: what() });
-        }
-        sets.extend(local.map(|it| Set { packages: Vec::new(), local: Some(it), what: what() }));
+            None => Set::new(named().map(OsString::from).collect(), needs.place()),
+        };
+        sets.push(set);
+        sets.retain(|set| !set.packages.is_empty() || set.local.is_some());
         Ok(sets)
     }
 }
 
-/// Packages that one call of pip installs.
+/// Packages that are resolved together.
 struct Set {
-    /// Arguments of pip.
+    /// Arguments of the download.
     packages: Vec<OsString>,
+    /// Arguments of the installation.
+    installed: Vec<OsString>,
     /// Requirements that name files and directories.
     local: Option<Sources>,
     what: String,
+}
+
+impl Set {
+    fn new(packages: Vec<OsString>, what: String) -> Self {
+        Self { installed: packages.clone(), packages, local: None, what }
+    }
 }
 
 /// A copy of the directory of `requirements.txt`. Building a package writes into its directory.
@@ -154,17 +179,24 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn pip<const N: usize>(build: &Build<'_>, args: [&str; N]) -> CommandSpec {
+/// The command that installs from a directory of wheels.
+fn pip(build: &Build<'_>, wheels: &Path) -> CommandSpec {
     let venv = &build.shared.wanted.venv;
-    let (subcommand, rest) = args.split_first().unwrap_or((&"", &[]));
     let mut command = CommandSpec::new(venv.python())
-        .args(["-m", "pip", subcommand, "--disable-pip-version-check", "--no-input"])
-        .args(["--progress-bar", "off"])
-        .args(rest);
+        .args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input"])
+        .args([
+            "--progress-bar",
+            "off",
+            "--isolated",
+            "--no-index",
+            "--no-cache-dir",
+            "--find-links",
+        ])
+        .arg(wheels);
     command.cwd = Some(venv.directory.clone());
     command
 }
 
-fn cannot(verb: &str, error: &io::Error) -> String {
+pub(super) fn cannot(verb: &str, error: &io::Error) -> String {
     format!("cannot {verb} a temporary directory: {error}")
 }

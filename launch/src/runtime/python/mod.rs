@@ -9,5 +9,6 @@ mod references;
 pub mod requirements;
 mod runtime;
 mod venv;
+mod wheels;
 
 pub use runtime::Python;

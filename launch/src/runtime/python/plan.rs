@@ -220,7 +220,10 @@ impl<'a> Planner<'a> {
                     .to_owned(),
         })?;
         let venv = Venv::new(&root, &answers.identity, &self.sdk, &needs);
-        let venv = if plan.contained.is_some() { venv.for_contained() } else { venv };
+        let venv = match &plan.contained {
+            Some(containment) => venv.for_contained(containment),
+            None => venv,
+        };
         let has_venv = answers.identity.has_venv;
         plan.wanted = Some(Wanted { venv, needs, missing, has_venv });
         Ok(plan)

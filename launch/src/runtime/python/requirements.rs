@@ -101,16 +101,24 @@ pub(super) fn is_archive(name: &str) -> bool {
     ARCHIVES.iter().any(|ending| name.ends_with(ending))
 }
 
+/// Returns a requirement that [`parse`] has accepted without its hashes.
+pub(super) fn without_hashes(requirement: &str) -> &str {
+    split_options(requirement).0.trim_end()
+}
+
+/// Splits off the options. Installers look for options after any blank.
+fn split_options(requirement: &str) -> (&str, &str) {
+    let mut blanks = requirement.match_indices([' ', '\t']).map(|(at, _)| at);
+    blanks
+        .find(|at| requirement[at + 1..].starts_with('-'))
+        .map_or((requirement, ""), |at| requirement.split_at(at))
+}
+
 fn problem(requirement: &str) -> Option<&'static str> {
     if requirement.starts_with('-') {
         return Some("installer options are not allowed");
     }
-    // Installers look for options after any blank.
-    let options = requirement.match_indices([' ', '\t']).map(|(at, _)| at);
-    let (named, hashes) = options
-        .clone()
-        .find(|at| requirement[at + 1..].starts_with('-'))
-        .map_or((requirement, ""), |at| requirement.split_at(at));
+    let (named, hashes) = split_options(requirement);
     if !hashes.split_ascii_whitespace().all(is_hash) {
         return Some("only --hash options are allowed after a requirement");
     }
@@ -316,6 +324,13 @@ mod tests {
         assert_eq!(split("a[x, y]==1.*"), parts("a", true, "==1.*", None));
         assert_eq!(split("a==1 --hash=sha256:0"), parts("a", true, "==1", None));
         assert!(split("a==1\t--hash=sha256:0").has_more);
+        for (line, without) in [
+            ("a==1 --hash=sha256:0\t--hash=sha256:1", "a==1"),
+            ("a==1\t--hash=sha256:0", "a==1"),
+            ("a >= 1 ; os_name == 'x-y'", "a >= 1 ; os_name == 'x-y'"),
+        ] {
+            assert_eq!(without_hashes(line), without);
+        }
         assert_eq!(split("a>1 ; os_name == 'x'"), parts("a", false, ">1", Some("os_name == 'x'")));
     }
 

@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     environment::is_listed,
+    executor::Containment,
     process::{Cancellation, CommandSpec},
     runtime::{
         Environment,
@@ -117,10 +118,11 @@ impl Venv {
         Self { directory: root.join(format!("{}-{hash}", identity.tag)) }
     }
 
-    /// The environment of evaluators that are contained. It is filled in a sandbox, and no other evaluator uses it.
-    pub(super) fn for_contained(self) -> Self {
+    /// The environment of evaluators that are contained. It is filled in a sandbox, and no other evaluator uses it; those
+    /// whose packages may be built have another one than those with wheels only.
+    pub(super) fn for_contained(self, containment: &Containment) -> Self {
         let mut name = self.directory.into_os_string();
-        name.push("-contained");
+        name.push(if containment.builds { "-contained-built" } else { "-contained" });
         Self { directory: name.into() }
     }
 
@@ -213,6 +215,12 @@ const SHOWN_LINES: usize = 15;
 const UNREACHABLE: &str = "the package index cannot be reached; is there a network? For an index of your own or a proxy set \
      PIP_INDEX_URL (with uv: UV_INDEX_URL) or HTTPS_PROXY";
 
+/// Hint if the index lacks something. With `PIP_RETRIES=0`, pip does not report an unreachable index.
+const NO_VERSION: &str = "no such package or version is in the index for this Python, if the index can be reached; correct the requirement";
+
+/// Follows that hint if only wheels are installed.
+const NO_WHEEL: &str = ", or, if the index has only its source, set `sandbox: {builds: true}`, which builds it in the sandbox";
+
 /// Texts in the output of installers, and hints for them. The first match counts: an unreachable index is also reported
 /// as a missing package.
 const HINTS: [(&[&str], &str); 5] = [
@@ -247,8 +255,7 @@ const HINTS: [(&[&str], &str); 5] = [
     ),
     (
         &["No matching distribution", "No solution found", "not found in the package registry"],
-        // With `PIP_RETRIES=0`, pip does not report an unreachable index.
-        "no such package or version is in the index for this Python, if the index can be reached; correct the requirement",
+        NO_VERSION,
     ),
 ];
 
@@ -468,8 +475,37 @@ impl Build<'_> {
         command: &CommandSpec,
         tool: &str,
         what: &str,
-        (lock, on_line): Call<'_, '_>,
+        call: Call<'_, '_>,
     ) -> Result<(), String> {
+        self.run_tool(command, tool, what, call).map_err(|(headline, tail)| {
+            let is_contained = |it: &ContainedInstall| !it.containment.builds;
+            let only_wheels = self.shared.contained.as_ref().is_some_and(is_contained);
+            let by_hand = self.shared.wanted.by_hand(self.interpreter);
+            let more = if only_wheels { NO_WHEEL } else { "" };
+            tail.explain(&headline, &tail.hint(&headline, &by_hand, more))
+        })
+    }
+
+    /// Calls a program that has its variables, and whose failures have one hint.
+    pub(super) fn call_with_hint(
+        &self,
+        command: &CommandSpec,
+        tool: &str,
+        (what, hint): (&str, &str),
+        call: Call<'_, '_>,
+    ) -> Result<(), String> {
+        let result = self.run_tool(command, tool, what, call);
+        result.map_err(|(headline, tail)| tail.explain(&headline, hint))
+    }
+
+    /// Runs a program. The error is a headline and the end of the output.
+    fn run_tool(
+        &self,
+        command: &CommandSpec,
+        tool: &str,
+        what: &str,
+        (lock, on_line): Call<'_, '_>,
+    ) -> Result<(), (String, OutputTail)> {
         let mut tail = OutputTail::default();
         let cancellation = self.planner.cancellation;
         let status =
@@ -484,7 +520,7 @@ impl Build<'_> {
             Ok(status) => format!("{tool} cannot {what} ({})", ending(status)),
             Err(error) => format!("{tool} cannot {what}: {error}"),
         };
-        Err(tail.explain(&headline, &self.shared.wanted.by_hand(self.interpreter)))
+        Err((headline, tail))
     }
 }
 
@@ -511,9 +547,8 @@ impl OutputTail {
         lines.push_back(line.trim_end().to_owned());
     }
 
-    /// Headline, last lines, and a hint. `venv` reports errors on standard output.
-    fn explain(&self, headline: &str, by_hand: &str) -> String {
-        let lines = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
+    /// The hint for what was said. `by_hand` follows it if the index cannot be reached, `no_wheel` if it lacks a package.
+    fn hint(&self, headline: &str, by_hand: &str, no_wheel: &str) -> String {
         let is_there = |sign: &str| {
             self.stdout.iter().chain(&self.stderr).any(|line| line.contains(sign))
                 || headline.contains(sign)
@@ -522,9 +557,18 @@ impl OutputTail {
             .iter()
             .find(|(signs, _)| signs.iter().any(|sign| is_there(sign)))
             .map_or(ANY_HINT, |(_, hint)| hint);
+        match hint {
+            UNREACHABLE => format!("{hint}; {by_hand}"),
+            NO_VERSION => format!("{hint}{no_wheel}"),
+            _ => hint.to_owned(),
+        }
+    }
+
+    /// Headline, last lines, and a hint. `venv` reports errors on standard output.
+    fn explain(&self, headline: &str, hint: &str) -> String {
+        let lines = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
         let lines: String = lines.iter().map(|line| format!("\n{line}")).collect();
-        let by_hand = if hint == UNREACHABLE { format!("; {by_hand}") } else { String::new() };
-        format!("{headline}{lines}\nhint: {hint}{by_hand}")
+        format!("{headline}{lines}\nhint: {hint}")
     }
 }
 
@@ -570,7 +614,8 @@ mod tests {
         let mut tail = OutputTail::default();
         stdout.iter().for_each(|line| tail.add(Stream::Stdout, line));
         stderr.iter().for_each(|line| tail.add(Stream::Stderr, line));
-        tail.explain("pip cannot install x (exit code 1)", "type it")
+        let headline = "pip cannot install x (exit code 1)";
+        tail.explain(headline, &tail.hint(headline, "type it", ""))
     }
 
     #[test]
