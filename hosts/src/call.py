@@ -148,8 +148,10 @@ def main():
         sys.exit(str(why))
     except Exception as error:
         traceback.print_exception(type(error), error, frames_of(path, error.__traceback__))
-        if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "google":
-            sys.exit("an ADK metric needs the package google-adk: name it in a requirements.txt next to %s" % path)
+        missing = (error.name or "").split(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        package = {"google": "google-adk", "agenta": "agenta"}.get(missing)
+        if package:
+            sys.exit("the package %s is missing: name it in a requirements.txt next to %s" % (package, path))
         sys.exit(1)
     try:
         text = json.dumps(result, allow_nan=False)

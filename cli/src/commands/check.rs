@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use evaluator_host::run::Runner;
+use evaluator_host::{
+    config::{Config, ConfigError},
+    run::{Finding, Runner},
+};
 
 use super::{
-    discovery, ensure_contained, eval_file, load_config, open_session, show_table, watched,
+    discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table, watched,
 };
 use crate::{exit, render, render::Columns, signals};
 
@@ -21,7 +24,8 @@ pub(super) fn check(
         return eval_file::check(&file, &runner);
     }
     let config = load_config(Some(&file), &runner)?;
-    let runnable = open_session(&config, verbose, &runner);
+    let runnable = ensure_runnable(&config, verbose);
+    let judged = runner.judges(&config).inspect_err(render::config_error);
     let contained = if contain { ensure_contained(&config, &runner) } else { Ok(()) };
     let remotes = runner.uncontained_remotes(&config);
     if !remotes.is_empty() {
@@ -47,6 +51,9 @@ pub(super) fn check(
             examination.not_built.join(", ")
         ));
     }
+    if let Err(error) = &judged {
+        mark_unusable(&mut findings, &config, error);
+    }
     let mut table = Columns::new(["", "Name", "Finding"]);
     for finding in &findings {
         let (mark, text) = match &finding.result {
@@ -56,7 +63,22 @@ pub(super) fn check(
         table.row([mark.to_owned(), finding.subject.clone(), text.clone()]);
     }
     let sound = runnable.is_ok()
+        && judged.is_ok()
         && contained.is_ok()
         && findings.iter().all(|finding| finding.result.is_ok());
     Ok(show_table(table, if sound { exit::OK } else { exit::USAGE }))
+}
+
+/// Replaces the findings of evaluators whose models cannot be used.
+fn mark_unusable(findings: &mut [Finding], config: &Config, error: &ConfigError) {
+    for problem in &error.problems {
+        let entry =
+            config.evaluators.iter().find(|it| it.place.is_some() && it.place == problem.place);
+        let finding = findings
+            .iter_mut()
+            .find(|finding| entry.is_some_and(|entry| entry.name == finding.subject));
+        if let Some(finding) = finding {
+            finding.result = Err(problem.message.clone());
+        }
+    }
 }

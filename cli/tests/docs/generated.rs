@@ -113,7 +113,9 @@ fn kind(schema: &Value) -> String {
         if let Some(Value::Array(forms)) = schema.get(key) {
             let mut kinds: Vec<String> = forms.iter().map(kind).filter(|it| it != "any").collect();
             kinds.dedup();
-            return kinds.join(" or ");
+            if !kinds.is_empty() {
+                return kinds.join(" or ");
+            }
         }
     }
     let name = |value: &Value| match value.as_str() {
@@ -151,6 +153,7 @@ fn rows(schema: &Value, prefix: &str, page: &mut String) {
             None => String::new(),
         };
         let text = value.get("description").and_then(Value::as_str).unwrap_or_default();
+        assert!(key == "type" || !text.is_empty(), "`{prefix}{key}` has no description");
         let cells = [format!("`{prefix}{key}`"), kind(value), default, text.replace('\n', " ")];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
         *page += &format!("| {} |\n", cells.join(" | "));

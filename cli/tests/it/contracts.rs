@@ -400,6 +400,10 @@ fn functions_of_agenta_are_called() {
         ("def evaluate(a, b, c): import sys; sys.exit(0)", "produced no output"),
         ("def evaluate(a, b, c): import os; os._exit(0)", "produced no output"),
         ("import no_such_module\ndef evaluate(a, b, c): return 1", "no_such_module"),
+        (
+            "import sys\nsys.modules['agenta'] = None\nimport agenta\ndef evaluate(a, b, c): return 1",
+            "the package agenta is missing: name it in a requirements.txt",
+        ),
     ] {
         directory.file("check.py", body);
         let ran = run(&directory, "path: check.py, contract: agenta", &["-e", &goldens]).exits(3);

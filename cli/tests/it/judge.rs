@@ -124,7 +124,8 @@ fn what_is_missing_is_a_problem_of_the_configuration() {
     // The position is that of the entry.
     assert!(config("{model: unknown/x}").stderr.contains("c.yaml:3:"));
     // `check` finds the same.
-    evaluator(&directory, &["check", "c.yaml"]).exits(2).says("of no known provider");
+    let ran = evaluator(&directory, &["check", "c.yaml"]).exits(2).says("of no known provider");
+    assert!(ran.stdout.contains("[FAIL]") && !ran.stdout.contains("[PASS]"), "{}", ran.stdout);
 }
 
 #[test]

@@ -138,7 +138,10 @@ impl Endpoint for Program {
         })?;
         let answer = read_json(200, &output, &self.redactor)?;
         let text = text_at(&answer, "/text").ok_or_else(|| failed("no key `text`".to_owned()))?;
-        let usage = answer.get("usage").filter(|usage| usage.get("input").is_some());
+        let usage = answer.get("usage").filter(|usage| !usage.is_null());
+        if usage.is_some_and(|usage| !usage.get("input").is_some_and(Value::is_u64)) {
+            return Err(failed("`usage` has no number of tokens `input`".to_owned()));
+        }
         let mut reply = Reply {
             text,
             finish: text_at(&answer, "/finish").map(Finish::from).unwrap_or_default(),

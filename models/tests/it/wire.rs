@@ -166,25 +166,35 @@ fn what_cannot_be_asked_is_an_error_before_anything_is_sent() {
 #[test]
 fn a_program_answers() {
     #[derive(Debug)]
-    struct Runner;
+    struct Runner(Value);
     impl CommandRunner for Runner {
         fn run(&self, name: &str, input: &[u8], _: Duration) -> Result<Vec<u8>, CommandError> {
             let input: Value = serde_json::from_slice(input).unwrap();
             assert_eq!((name, &input["sample"]), ("judge", &json!(3)));
             assert_eq!(input["params"], json!({"temperature": 0.5}));
-            let usage = json!({"input": 1, "output": 2});
-            Ok(json!({"text": input["messages"][1]["content"], "usage": usage}).to_string().into())
+            let text = &input["messages"][1]["content"];
+            Ok(json!({"text": text, "usage": self.0}).to_string().into())
         }
     }
-    let mut settings = Settings::new(|_| None);
-    settings.runner = Some(std::sync::Arc::new(Runner));
-    let endpoint = Providers::default().connect("command:judge", &settings).unwrap();
     let mut request = request();
     request.sample = 3;
     request.params.temperature = Some(0.5);
-    let answer = broker().0.ask(&Call::new(&*endpoint, &request)).unwrap();
-    assert_eq!(answer.reply.text, "Is it Paris?\nAnswer: Paris");
-    assert_eq!(answer.reply.usage.unwrap().total(), 3);
+    let ask = |usage| {
+        let mut settings = Settings::new(|_| None);
+        settings.runner = Some(std::sync::Arc::new(Runner(usage)));
+        let endpoint = Providers::default().connect("command:judge", &settings).unwrap();
+        broker().0.ask(&Call::new(&*endpoint, &request)).map(|answer| answer.reply)
+    };
+    let reply = ask(json!({"input": 1, "output": 2})).unwrap();
+    assert_eq!(reply.text, "Is it Paris?\nAnswer: Paris");
+    assert_eq!(reply.usage.unwrap().total(), 3);
+    assert_eq!(ask(Value::Null).unwrap().usage, None);
+    for unknown in [json!({"input_tokens": 1, "output_tokens": 2}), json!({"input": "1"}), json!(3)]
+    {
+        let error = ask(unknown).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::BadAnswer);
+        assert!(error.message.contains("`usage` has no number of tokens `input`"), "{error}");
+    }
 }
 
 #[test]

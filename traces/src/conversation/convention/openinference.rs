@@ -489,10 +489,18 @@ pub(super) fn unwrap_arguments(input: Value) -> (Value, Option<Value>) {
 
 /// Takes the result out of the message that `LangChain` makes of it, or Google's function response, with its id.
 pub(super) fn unwrap_result(output: Value) -> (Value, Option<Value>) {
-    match output {
-        Value::Object(mut message)
-            if says(&message, "type", "tool") && message.contains_key("content") =>
+    let output = match output {
+        // LangChain's `message_to_dict` puts a message into `data`.
+        Value::Object(mut dumped)
+            if says(&dumped, "type", "tool")
+                && dumped.get("data").and_then(Value::as_object).is_some_and(is_tool_message) =>
         {
+            take(&mut dumped, "data")
+        }
+        other => other,
+    };
+    match output {
+        Value::Object(mut message) if is_tool_message(&message) => {
             (structure(&take(&mut message, "content")), Some(take(&mut message, "tool_call_id")))
         }
         Value::Object(mut response)
@@ -506,6 +514,11 @@ pub(super) fn unwrap_result(output: Value) -> (Value, Option<Value>) {
         }
         other => (other, None),
     }
+}
+
+/// Returns true for a message of `LangChain` with the result of a tool.
+fn is_tool_message(object: &Object) -> bool {
+    says(object, "type", "tool") && object.contains_key("content")
 }
 
 fn says(object: &Object, key: &str, text: &str) -> bool {

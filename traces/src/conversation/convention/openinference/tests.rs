@@ -244,6 +244,16 @@ fn arguments_and_results_of_tools_are_unwrapped() {
             (r#"t {"city": "Paris", "on": true} -> {"c": 3}"#, Some("i")),
         ),
         (
+            json!({"tool.name": "t", "input.value": "{}", "output.value": json!({"type": "tool",
+                "data": {"content": "4C", "type": "tool", "name": "t", "tool_call_id": "i"}}).to_string()}),
+            (r#"t {} -> "4C""#, Some("i")),
+        ),
+        (
+            json!({"tool.name": "t", "input.value": "{}", "output.value":
+                "{\"type\": \"tool\", \"data\": {\"weight\": 3}}"}),
+            (r#"t {} -> {"type": "tool", "data": {"weight": 3}}"#, None),
+        ),
+        (
             json!({"tool.name": "t", "tool.id": "j",
                 "input.value": "{\"type\": \"tool_call\", \"args\": {\"a\": 1}, \"id\": \"k\", \"name\": \"t\"}",
                 "output.value": "{\"id\": \"l\", \"name\": \"t\", \"response\": {\"ok\": true}}"}),
