@@ -513,7 +513,15 @@ fn existing(text: &str) -> Result<PathBuf, String> {
 
 /// A trace file, a directory of trace files, or `-`.
 fn trace_input(text: &str) -> Result<PathBuf, String> {
-    if text == "-" { Ok(PathBuf::from(text)) } else { existing(text) }
+    match text {
+        "-" => Ok(PathBuf::from(text)),
+        pattern if pattern.contains(['*', '?', '[']) => existing(pattern).map_err(|error| {
+            format!(
+                "{error}; the shell expands patterns (PowerShell and cmd do not): name the directory"
+            )
+        }),
+        path => existing(path),
+    }
 }
 
 fn directory(text: &str) -> Result<PathBuf, String> {

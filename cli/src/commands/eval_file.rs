@@ -22,6 +22,7 @@ use evaluator_host::{
     json::{ParseOptions, parse, to_pretty},
     judges::JudgeSettings,
     run::Runner,
+    trace::trace_files,
 };
 
 use super::{
@@ -55,6 +56,13 @@ pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, 
     let Some(file) =
         args.traces.iter().find(|file| is_eval_file(file) || is_other_yaml(file, runner))
     else {
+        if let Some((directory, file)) = args.traces.iter().find_map(|it| Some((it, inside(it)?))) {
+            return Err(format!(
+                "{} is a directory with eval files; run them one by one, e.g. {}",
+                directory.display(),
+                file.display()
+            ));
+        }
         if let Some(file) = args.traces.iter().find(|file| is_configuration(file)) {
             return Err(format!(
                 "{} is a configuration; name it with -c, and a trace file",
@@ -81,6 +89,13 @@ pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, 
         }
         None => Ok(Some(file.clone())),
     }
+}
+
+/// Returns the first eval file of a directory without trace files.
+fn inside(directory: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(directory).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let file = entries.filter(|path| is_eval_file(path)).min()?;
+    trace_files(&[directory.to_owned()]).files.is_empty().then_some(file)
 }
 
 /// Returns true if a file is an eval file. Only its beginning is read.

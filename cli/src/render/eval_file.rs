@@ -104,6 +104,10 @@ pub(crate) fn eval_table(report: &Report, evaluators: bool, width: Option<usize>
     for result in &report.results {
         let reason = match (&result.error, result.status) {
             (Some(error), _) => error.clone(),
+            // Without the rows of the evaluators, the test has to name the reason.
+            (None, Status::Failed | Status::Error) if !evaluators => {
+                failure(result).replace('\n', "; ")
+            }
             (None, Status::Failed) => format!("below the threshold {}", result.threshold),
             (None, _) => result.warnings.join("; "),
         };

@@ -73,6 +73,21 @@ fn pages() -> BTreeMap<PathBuf, Page> {
     paths.into_iter().map(|path| (path.clone(), read(&path))).collect()
 }
 
+/// Files of the repository, as pages of the book name them: the built book has only those of `docs`.
+const REPOSITORY: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
+
+/// Returns the file that a link of a page leads to, and the anchor in it; `None` for other servers and links of rustdoc.
+fn target<'l>(page: &Path, link: &'l str) -> Option<(PathBuf, &'l str)> {
+    let (link, fragment) = link.split_once('#').unwrap_or((link, ""));
+    let file = match link.strip_prefix(REPOSITORY) {
+        Some(file) => PathBuf::from(file),
+        None if link.contains(':') => return None,
+        None if link.is_empty() => page.to_owned(),
+        None => resolved(&page.with_file_name("").join(link)),
+    };
+    Some((file, fragment))
+}
+
 #[test]
 fn links_lead_somewhere() {
     let pages = pages();
@@ -80,24 +95,23 @@ fn links_lead_somewhere() {
     let mut checked = 0;
     for (path, page) in &pages {
         for link in &page.links {
-            // Other schemes, and links of rustdoc to items.
-            if link.contains(':') {
-                continue;
-            }
+            let Some((file, fragment)) = target(path, link) else { continue };
             checked += 1;
-            let (target, fragment) = link.split_once('#').unwrap_or((link, ""));
-            let target = match target {
-                "" => path.clone(),
-                target => resolved(&path.with_file_name("").join(target)),
-            };
             let has_anchor = fragment.is_empty()
-                || pages.get(&target).is_some_and(|page| page.anchors.contains(fragment));
-            if !has_anchor || !root().join(&target).exists() {
-                broken.push(format!("{}: {link}", path.display()));
+                || pages.get(&file).is_some_and(|page| page.anchors.contains(fragment));
+            let is_in_book = file.starts_with("docs") || link.starts_with(REPOSITORY);
+            if !root().join(&file).exists() || !has_anchor {
+                broken.push(format!("{}: {link} leads nowhere", path.display()));
+            } else if path.starts_with("docs") && !is_in_book {
+                let file = file.display();
+                broken.push(format!(
+                    "{}: {link} is not in the book; write {REPOSITORY}{file}",
+                    path.display()
+                ));
             }
         }
     }
-    assert!(broken.is_empty(), "these links lead nowhere:\n{}", broken.join("\n"));
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
     assert!(checked > 100, "only {checked} links were found");
 }
 

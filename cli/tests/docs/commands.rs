@@ -4,14 +4,18 @@
 //! file first. A command begins with `$ `, its other lines with `> `. The lines below it are
 //! everything that it prints, `[..]` for any text in a line, `...` for any lines; without lines, its output does not matter.
 //! Durations, and the widths of columns, may differ. A command that fails is followed by `$ echo $?`.
+//!
+//! `evaluator serve .. &` runs until the page has `kill %1`, or ends. It gets a free port instead of the one on the page; the
+//! lines below it are printed until it listens.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "this is what is tested")]
 
 use std::{
     env, fs,
+    io::{BufRead as _, BufReader, Read as _},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use evaluator_test_support::{TestDirectory, has, run};
@@ -22,7 +26,12 @@ use snapbox::Assert;
 use crate::{markdown, root};
 
 /// Programs that commands of the pages need.
-const PROGRAMS: [&str; 2] = ["python3", "node"];
+const PROGRAMS: [&str; 3] = ["python3", "node", "curl"];
+
+/// Address of servers on the pages, without its port.
+const HOST: &str = "http://127.0.0.1:";
+/// Port of servers on the pages.
+const PORT: &str = "8700";
 
 /// A block of code with the text behind its fence, and the name of its file.
 struct Block {
@@ -80,36 +89,119 @@ fn steps(block: &str) -> Vec<Step> {
     steps
 }
 
+/// A running `evaluator serve`, killed on drop.
+struct Server {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    port: String,
+}
+
+impl Server {
+    /// Starts a server, and returns what it printed until it listens.
+    fn start(mut command: Command) -> Result<(Self, String), String> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut server = Self { child, output, port: String::new() };
+        let mut printed = String::new();
+        while server.port.is_empty() {
+            let start = printed.len();
+            if server.output.read_line(&mut printed).unwrap() == 0 {
+                return Err(printed);
+            }
+            let address = printed[start..].split_once(HOST).map_or("", |(_, rest)| rest);
+            server.port = address.chars().take_while(char::is_ascii_digit).collect();
+        }
+        let printed = server.as_on_page(&printed);
+        Ok((server, printed))
+    }
+
+    fn as_on_page(&self, text: &str) -> String {
+        text.replace(&format!("{HOST}{}", self.port), &format!("{HOST}{PORT}"))
+    }
+
+    /// Ends the server as `kill` does. Returns its exit code, and what it printed since it was started.
+    fn stop(mut self) -> (i32, String) {
+        run(Command::new("kill").arg(self.child.id().to_string())).exits(0);
+        let mut printed = String::new();
+        self.output.read_to_string(&mut printed).unwrap();
+        (self.child.wait().unwrap().code().unwrap(), self.as_on_page(&printed))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Runs the commands of a page in a directory of its own.
 struct Session {
     directory: TestDirectory,
     /// Exit code of the last command.
     code: i32,
+    server: Option<Server>,
 }
 
 impl Session {
     fn new() -> Self {
         let directory = TestDirectory::new();
         symlink(root().join("examples"), directory.join("examples")).unwrap();
-        Self { directory, code: 0 }
+        Self { directory, code: 0, server: None }
     }
 
     /// Runs a command. Returns what it printed, in the order of a terminal.
     fn run(&mut self, command: &str) -> String {
+        if let Some(serve) = command.strip_suffix(" &") {
+            return self.serve(serve);
+        }
+        if command == "kill %1" {
+            let (code, printed) = self.server.take().expect("a server runs").stop();
+            self.code = code;
+            return printed;
+        }
+        let command = match &self.server {
+            Some(server) => {
+                command.replace(&format!("{HOST}{PORT}"), &format!("{HOST}{}", server.port))
+            }
+            None => command.to_owned(),
+        };
+        let ran = run(&mut self.shell(&format!("(exit {})\n{command}", self.code)));
+        self.code = ran.code.unwrap();
+        self.lock_packages();
+        ran.stdout
+    }
+
+    /// Starts a server. Returns what it printed until it listens.
+    fn serve(&mut self, command: &str) -> String {
+        assert!(self.server.is_none(), "the page has to stop its first server: `$ kill %1`");
+        let options = command.strip_prefix("evaluator serve").expect("only servers are started");
+        let started =
+            Server::start(self.shell(&format!("exec evaluator serve --addr 127.0.0.1:0{options}")));
+        self.code = i32::from(started.is_err());
+        match started {
+            Ok((server, printed)) => {
+                self.server = Some(server);
+                printed
+            }
+            Err(printed) => printed,
+        }
+    }
+
+    /// Returns a shell that runs a script in the directory of the page, with one pipe for all output.
+    fn shell(&self, script: &str) -> Command {
         let programs = Path::new(env!("CARGO_BIN_EXE_evaluator")).parent().unwrap();
         let path = env::var("PATH").unwrap();
-        let script = format!("exec 2>&1\n(exit {})\n{command}", self.code);
-        let ran = run(Command::new("sh")
-            .args(["-c", &script])
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("exec 2>&1\n{script}")])
             .current_dir(self.directory.path())
             .env("PATH", format!("{}:{path}", programs.display()))
             .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"))
             .env("CARGO_NET_OFFLINE", "true")
             .env("CARGO_TERM_QUIET", "true")
-            .env_remove("EVALUATOR_PYTHON"));
-        self.code = ran.code.unwrap();
-        self.lock_packages();
-        ran.stdout
+            .env_remove("EVALUATOR_PYTHON");
+        shell
     }
 
     /// Gives new packages the versions of this workspace, which are on this machine; others may not be.

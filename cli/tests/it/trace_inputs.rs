@@ -43,6 +43,10 @@ fn a_directory_stands_for_the_trace_files_below_it() {
         .run(&["runs", "empty", "-o", "json"])
         .exits(3)
         .says("Failed to load trace file 'empty': the directory has no trace files");
+    // PowerShell and cmd pass patterns on.
+    directory.run(&["runs/*.json"]).exits(2).says(
+        "no such file; the shell expands patterns (PowerShell and cmd do not): name the directory",
+    );
     // What may be a trace file and is not read is named.
     directory.file("old/a.json", fs::read(trace("a01_otlp_basic_parts")).unwrap());
     for (name, is_named) in [("b.json.1", true), ("b.JSONL.xz", true), ("b.txt", false)] {

@@ -156,18 +156,19 @@ impl ExecutionContext {
         ];
         const SOCKET: [&str; 2] = ["socket", "connect"];
         let ContainedIn { executor, network } = self.containment.as_ref()?;
+        let place = if executor == "docker" { "container" } else { executor };
         let says =
             |signs: &[&str]| texts.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
         match verdict {
             Verdict::Answer(_) | Verdict::SpawnFailed { .. } => None,
             Verdict::Signalled { signal: FORBIDDEN_CALL } => {
-                Some(format!("it called something that the {executor} forbids"))
+                Some(format!("it called something that the {place} forbids"))
             }
             _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(
-                format!("it runs in a {executor} without network; `{executor}: {{network: true}}`"),
+                format!("it runs in a {place} without network; `{executor}: {{network: true}}`"),
             ),
             _ if says(&NO_FILE) => Some(format!(
-                "it runs in a {executor}, which shows few files and can change none of them; \
+                "it runs in a {place}, which shows few files and can change none of them; \
                  `{executor}: {{read: [..], write: [..]}}`"
             )),
             _ => None,
@@ -311,6 +312,10 @@ mod tests {
         assert_eq!(hint(exited.clone(), "OSError: [Errno 101] Network is unreachable"), network);
         let files = hint(exited.clone(), "PermissionError: [Errno 13] Permission denied: 'x'");
         assert!(files.contains("`sandbox: {read: [..], write: [..]}`"), "{files}");
+        let docker = CodeConfig { executor: "docker".to_owned(), ..CodeConfig::default() };
+        let there = ExecutionContext::new(&docker, true, &Environment::default()).unwrap();
+        let files = there.hint(&Verdict::Exited { code: 126 }, &["sh: Permission denied"]).unwrap();
+        assert!(files.starts_with("it runs in a container, which shows few files"), "{files}");
         let forbidden = "it called something that the sandbox forbids";
         assert_eq!(hint(Verdict::Signalled { signal: 31 }, ""), forbidden);
         assert_eq!(hint(exited, "ValueError"), "");

@@ -213,6 +213,7 @@ fn forms_of_the_report() {
     );
     let summary = directory.read("s.txt");
     assert!(!summary.contains("contains-Paris") && summary.contains("[FAIL]"), "{summary}");
+    assert!(summary.contains("below the threshold 0.8; contains-<b>Rome fail: "), "{summary}");
     let args = ["run", "capitals.yaml", "--outputs", "out", "-o", "markdown", "-o", "github=g.txt"];
     let mut command = directory.command(&args);
     command.env("GITHUB_STEP_SUMMARY", directory.join("job.md"));
@@ -274,12 +275,20 @@ fn options_of_traces_and_of_eval_files_are_not_mixed() {
     let jaeger = trace("a01_otlp_basic_parts");
     directory.file("empty.yaml", "");
     directory.file("other.yaml", "description: nothing\n");
+    directory.file("suites/b.yaml", TWO_TESTS);
+    directory.file("suites/a.yaml", TWO_TESTS);
+    directory.file("traces/a.yaml", TWO_TESTS);
+    directory.file("traces/a.json", fs::read(&jaeger).unwrap());
     for (args, message) in [
         (&["empty.yaml"][..], "the eval file is empty"),
         (&["other.yaml"], "the key `tests` is missing"),
         (&["capitals.yaml", "-m", "x"], "--metric belongs to trace files"),
         (&["capitals.yaml", "--save-run", "r.evalrun"], "--save-run belongs to trace files"),
         (&["capitals.yaml", &jaeger], "run it alone"),
+        (
+            &["suites"],
+            "suites is a directory with eval files; run them one by one, e.g. suites/a.yaml",
+        ),
         (&[&jaeger, "--outputs", "out"], "--outputs belongs to AgentV eval files"),
         (&["config.yaml"], "name it with -c"),
         (&["capitals.yaml", "--outputs", "out", "--test-id", "x*"], "no test has an id like x*"),
@@ -289,6 +298,9 @@ fn options_of_traces_and_of_eval_files_are_not_mixed() {
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(message), "{args:?}: {}", ran.stderr);
     }
+    // A directory with traces stands for its traces.
+    let ran = directory.run(&["traces", "-m", "tool_call_count_v1", "--allow-unevaluated"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
 #[test]

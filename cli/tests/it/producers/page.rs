@@ -25,8 +25,9 @@ const HEAD: &str = "\
 
 Real releases of these frameworks and instrumentations wrote traces while a scripted model answered. What evaluators see
 of each trace is compared with what happened. The recordings are in
-[`tests/producers`](../../tests/producers/README.md), with the scripts that record new releases. `evaluator inspect
-TRACE` shows what is read from a trace of yours; [the attributes](trace-attributes.md) have a page of their own.
+[`tests/producers`](https://github.com/evaluator-rs/evaluator/blob/main/tests/producers/README.md), with the scripts that
+record new releases. `evaluator inspect TRACE` shows what is read from a trace of yours; [the
+attributes](trace-attributes.md) have a page of their own.
 
 ## What is recorded
 

@@ -30,6 +30,10 @@ fn a_file_that_cannot_be_used_is_an_error_before_anything_runs() {
         sealed("\"format\":\"evaluator-journal\",\"version\":1}").as_bytes(),
         "evaluator: r.evalrun is not a run file",
     );
+    // A run that is killed while it reads traces leaves an empty file, which the next run continues.
+    directory.file(FILE, "");
+    let report = finish(directory.command(&["report", FILE]).spawn().unwrap());
+    report.exits(2).says("r.evalrun is empty: its run ended before the first evaluation");
     run(&directory, "none", &["--save-run", "no/such/r.evalrun"])
         .exits(2)
         .says("no/such does not exist");

@@ -39,6 +39,21 @@ fn what_cannot_be_made_ready_is_not_served() {
 }
 
 #[test]
+fn a_script_that_cannot_be_read_is_not_served() {
+    if !support::has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    directory.script("same", SAME);
+    directory.file("typo.py", "def (\n");
+    let ran = directory.evaluator(&["serve", "--addr", "127.0.0.1:0", "same", "typo.py"]);
+    let ran = ran.exits(2).reports_nothing();
+    assert!(ran.stderr.contains("evaluator: typo: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("SyntaxError"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("listening"), "{}", ran.stderr);
+}
+
+#[test]
 fn python_is_forked_and_sees_no_secrets() {
     if !support::has("python3") {
         return;

@@ -257,6 +257,9 @@ fn copy(
 /// The line is not the header of a run file that this version reads.
 pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileError> {
     let file = path.to_owned();
+    if line.is_empty() {
+        return Err(RunFileError::Empty { file });
+    }
     let found: FormatOf = match format::open(line) {
         Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
         Err(reason) if reason != FOREIGN && line.starts_with(START) => {

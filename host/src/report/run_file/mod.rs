@@ -68,6 +68,12 @@ pub enum RunFileError {
         /// The file.
         file: PathBuf,
     },
+    /// It is empty: its run was killed before it had read the traces.
+    #[error("{} is empty: its run ended before the first evaluation; run it again", .file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
     /// A later version of this program wrote it.
     #[error(
         "{} is a run file of format version {version}, and this program reads version 1; use the program that wrote it, or \

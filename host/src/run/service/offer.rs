@@ -115,6 +115,18 @@ impl Service {
         for (planned, entry) in evaluators.into_iter().zip(entries) {
             problems.extend(service.add(planned, entry, runner).await);
         }
+        if problems.is_empty() {
+            // Preparing a script does not read it, so that a syntax error would be found by the first document.
+            let is_program = |kind: &EvaluatorKind| {
+                matches!(kind, EvaluatorKind::Code(_) | EvaluatorKind::Remote(_))
+            };
+            all.evaluators.retain(|it| is_program(&it.kind));
+            all.eval_set = None;
+            problems.extend(runner.check(&all).into_iter().filter_map(|finding| {
+                let reason = finding.result.err()?;
+                Some(Unservable { evaluator: finding.subject, reason })
+            }));
+        }
         if problems.is_empty() { Ok(service) } else { Err(problems) }
     }
 

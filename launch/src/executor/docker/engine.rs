@@ -46,6 +46,10 @@ impl Engine {
     ///
     /// What each of them says.
     pub(super) fn find(chosen: Option<&str>) -> Result<Self, String> {
+        // Programs and their files are shown at their paths on this machine.
+        if cfg!(windows) {
+            return Err("paths of Windows do not exist in containers; use WSL 2".to_owned());
+        }
         let names = chosen.map_or(vec!["docker", "podman"], |chosen| vec![chosen]);
         let mut problems = Vec::new();
         for program in names {

@@ -57,7 +57,7 @@ fn machine() -> Vec<u8> {
 
 #[cfg(not(unix))]
 fn machine() -> Vec<u8> {
-    std::env::var_os("COMPUTERNAME").unwrap_or_default().into_encoded_bytes()
+    Vec::new()
 }
 
 #[cfg(unix)]
