@@ -1,11 +1,26 @@
 //! Ids, numbers and base64 text in the many spellings of recorders.
 
+use base64::{
+    Engine as _,
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
 use crate::json::{Value, parse_float, parse_int, strip};
 
 /// Bytes of a trace id.
 pub(super) const TRACE_ID: usize = 16;
 /// Bytes of a span id.
 pub(super) const SPAN_ID: usize = 8;
+
+static STRICT: GeneralPurpose = decoder(DecodePaddingMode::RequireCanonical);
+static UNPADDED: GeneralPurpose = decoder(DecodePaddingMode::RequireNone);
+
+/// Returns a decoder that ignores bits after the last byte.
+const fn decoder(padding: DecodePaddingMode) -> GeneralPurpose {
+    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
+    GeneralPurpose::new(&STANDARD, config.with_decode_padding_mode(padding))
+}
 
 /// Returns the normalized id of `bytes` bytes: lower-case hex where it was hex or base64 of that length, else the text
 /// itself, stripped and in lower case. `None` if the value is absent, blank, not a string, or all zeros.
@@ -101,11 +116,7 @@ fn truncate(float: f64) -> Result<Value, Unusable> {
 
 /// Decodes standard base64 with padding and no other characters.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=');
-    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
-        return None;
-    }
-    decode_digits(digits.bytes().map(digit))
+    STRICT.decode(text).ok()
 }
 
 /// Returns the text of recorded bytes: decoded if they are UTF-8, else the base64 as recorded.
@@ -114,39 +125,14 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
 pub(super) fn base64_text(recorded: String) -> String {
     let end = recorded.find('=').unwrap_or(recorded.len());
     let padding = recorded[end..].bytes().filter(|&byte| byte == b'=').count();
-    let digits: Vec<u8> = recorded[..end].bytes().filter_map(digit).collect();
+    let mut digits = recorded[..end].to_owned();
+    digits.retain(|digit| digit.is_ascii_alphanumeric() || matches!(digit, '+' | '/'));
     let needed = (4 - digits.len() % 4) % 4;
     if padding < needed {
         return recorded;
     }
-    let decoded = decode_digits(digits.into_iter().map(Some));
+    let decoded = UNPADDED.decode(digits).ok();
     decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or(recorded)
-}
-
-fn decode_digits(digits: impl Iterator<Item = Option<u8>>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0_u32);
-    for digit in digits {
-        bits = bits << 6 | u32::from(digit?);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count & 0xff) as u8);
-        }
-    }
-    // A single remaining digit is less than a byte.
-    (count < 6).then_some(out)
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -213,7 +199,10 @@ mod tests {
         assert_eq!(decode_base64("aGVsbG8="), Some(b"hello".to_vec()));
         assert_eq!(decode_base64("/+8A"), Some(vec![0xff, 0xef, 0]));
         assert_eq!(decode_base64(""), Some(vec![]));
-        for bad in ["aGVsbG8", "aGVs bG8=", "aGVsbG8=\n", "a===", "aG=s", "a-b_", "é==="] {
+        assert_eq!(decode_base64("/x=="), Some(vec![0xff]));
+        for bad in
+            ["aGVsbG8", "aGVsb===", "aGVs bG8=", "aGVsbG8=\n", "a===", "aG=s", "a-b_", "é==="]
+        {
             assert_eq!(decode_base64(bad), None, "{bad:?}");
         }
     }
@@ -226,6 +215,10 @@ mod tests {
             ("aGVsbG8", "aGVsbG8"),
             ("!!notb64", "!!notb64"),
             ("/w==", "/w=="),
+            ("QR", "QR"),
+            ("QR==", "A"),
+            ("QUJDR===", "QUJDR==="),
+            ("aGVsbG8===", "hello"),
             ("", ""),
         ] {
             assert_eq!(base64_text(recorded.to_owned()), expected, "{recorded:?}");

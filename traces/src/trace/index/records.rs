@@ -1,6 +1,6 @@
 //! Notes on spans, log records, resources and scopes, taken while a file is scanned.
 
-use std::{fmt, hash::BuildHasher as _, io, mem, ops::Range, sync::Arc};
+use std::{hash::BuildHasher as _, io, mem, ops::Range, sync::Arc};
 
 use foldhash::quality::RandomState;
 use indexmap::IndexSet;
@@ -249,12 +249,6 @@ pub(super) struct Walk<'c> {
     /// Scopes of all files.
     scopes: &'c mut IndexSet<Arc<Scope>>,
     hasher: RandomState,
-}
-
-impl fmt::Debug for Walk<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Walk").field("scanner", &self.scanner).finish_non_exhaustive()
-    }
 }
 
 impl<'c> Walk<'c> {
