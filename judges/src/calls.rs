@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     connection::Connection,
-    details::{count, money, name, result, tokens},
+    details::{add_usage, count, name, result},
     drive::{call, lost},
     usage::Usage,
 };
@@ -67,30 +67,12 @@ pub async fn ask_all(
 /// Returns what the report says about calls: models, tokens, costs and replies. Replies that are vectors are left out.
 #[must_use]
 pub fn details(connection: &Connection, asked: &[Asked]) -> Object {
-    let mut usage = Usage::default();
-    for call in asked {
-        match &call.result {
-            Ok(answer) => usage.add(answer),
-            Err(error) => usage.add_failed(error.attempts),
-        }
-    }
     let names: Vec<String> = connection.models().map(name).collect();
     let mut details = Object::default();
-    let mut set = |key: &str, value: Value| details.insert(key.to_owned(), value);
-    set("model", names.join(", ").into());
-    set("calls", count(usage.calls));
-    set("replayed", count(usage.replayed));
-    set("tokens", tokens(&usage.tokens));
-    if usage.uncounted > 0 {
-        set("calls_without_usage", count(usage.uncounted));
-    }
-    if let Some(cost) = usage.cost {
-        set("cost", money(cost));
-    }
-    let millis = u64::try_from(usage.duration.as_millis()).unwrap_or(u64::MAX);
-    set("duration_ms", count(millis));
+    details.insert("model".to_owned(), names.join(", ").into());
+    add_usage(&mut details, &Usage::of(asked.iter().map(|call| &call.result)));
     let replies = asked.iter().filter_map(|call| reply(call, &names));
-    set("replies", Value::Array(replies.collect()));
+    details.insert("replies".to_owned(), Value::Array(replies.collect()));
     details
 }
 

@@ -12,14 +12,7 @@ use crate::{
 
 /// Returns what the calls used.
 pub(crate) fn usage(chains: &[Chain]) -> Usage {
-    let mut usage = Usage::default();
-    for (_, _, sample) in samples(chains) {
-        match &sample.result {
-            Ok(answer) => usage.add(answer),
-            Err(error) => usage.add_failed(error.attempts),
-        }
-    }
-    usage
+    Usage::of(samples(chains).map(|(_, _, sample)| &sample.result))
 }
 
 /// Returns all calls, each with its question and the index of its model.
@@ -70,6 +63,17 @@ pub(crate) fn judge(
     if let Some(readable) = readable {
         set("readable", count(readable as u64));
     }
+    add_usage(&mut judge, usage);
+    let replies = samples(chains).map(|(model, asked, sample)| {
+        reply(names.get(model).filter(|_| names.len() > 1), asked, sample)
+    });
+    judge.insert("replies".to_owned(), Value::Array(replies.collect()));
+    judge
+}
+
+/// Adds what calls used.
+pub(crate) fn add_usage(details: &mut Object, usage: &Usage) {
+    let mut set = |key: &str, value: Value| details.insert(key.to_owned(), value);
     set("calls", count(usage.calls));
     set("replayed", count(usage.replayed));
     set("tokens", tokens(&usage.tokens));
@@ -81,11 +85,6 @@ pub(crate) fn judge(
     }
     let millis = u64::try_from(usage.duration.as_millis()).unwrap_or(u64::MAX);
     set("duration_ms", count(millis));
-    let replies = samples(chains).map(|(model, asked, sample)| {
-        reply(names.get(model).filter(|_| names.len() > 1), asked, sample)
-    });
-    set("replies", Value::Array(replies.collect()));
-    judge
 }
 
 /// Returns the name of a model with that of its provider.

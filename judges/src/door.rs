@@ -79,22 +79,17 @@ impl Door {
     /// Counts the result of a call.
     pub(crate) fn count(&self, endpoint: &dyn Endpoint, result: &Result<Answer, ModelError>) {
         let mut counted = lock(&self.counted);
-        match result {
-            Ok(answer) => {
-                counted.usage.add(answer);
-                let model = || format!("{}/{}", endpoint.provider(), endpoint.model());
-                if !answer.dropped_params.is_empty() {
-                    let dropped = counted.dropped.entry(model()).or_default();
-                    dropped.extend(answer.dropped_params.iter().cloned());
-                }
-                // The rule of the broker: an extension of the name is the same model.
-                if let (Some(reported), false) =
-                    (&answer.reply.model_reported, answer.warnings.is_empty())
-                {
-                    counted.reported.entry(model()).or_default().insert(reported.clone());
-                }
-            }
-            Err(error) => counted.usage.add_failed(error.attempts),
+        counted.usage.add_result(result);
+        let Ok(answer) = result else { return };
+        let model = || format!("{}/{}", endpoint.provider(), endpoint.model());
+        if !answer.dropped_params.is_empty() {
+            let dropped = counted.dropped.entry(model()).or_default();
+            dropped.extend(answer.dropped_params.iter().cloned());
+        }
+        // The rule of the broker: an extension of the name is the same model.
+        if let (Some(reported), false) = (&answer.reply.model_reported, answer.warnings.is_empty())
+        {
+            counted.reported.entry(model()).or_default().insert(reported.clone());
         }
     }
 

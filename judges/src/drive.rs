@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use evaluator_json::{NonFinite, Object, Value, to_string};
+use evaluator_json::{Object, Value};
 use evaluator_metrics::{
     Outcome,
     judge::{
@@ -52,8 +52,6 @@ pub struct Judged {
     pub failure_reason: Option<String>,
     /// Warnings.
     pub warnings: Vec<String>,
-    /// What the calls used.
-    pub usage: Usage,
 }
 
 /// Calls about one subject.
@@ -93,12 +91,12 @@ impl Connection {
                     is_readable(judge, case, &asked.question, sample)
                 };
                 let readable = details::readable(&chains, is_readable);
-                self.judged(&judgement, case, &chains, (usage, readable))
+                self.judged(&judgement, case, &chains, (&usage, readable))
             }
             Err(refusal) => {
                 let judge = details::judge(self, None, &chains, (&usage, None));
                 let details = [("judge".to_owned(), judge.into())].into_iter().collect();
-                Judged { details, usage, ..refused(refusal) }
+                Judged { details, ..refused(refusal) }
             }
         }
     }
@@ -133,10 +131,10 @@ impl Connection {
         judgement: &Judgement,
         case: &Case<'_>,
         chains: &[Chain],
-        (usage, readable): (Usage, usize),
+        (usage, readable): (&Usage, usize),
     ) -> Judged {
         let mut details = judgement.details(case);
-        let judge = details::judge(self, details.get("judge"), chains, (&usage, Some(readable)));
+        let judge = details::judge(self, details.get("judge"), chains, (usage, Some(readable)));
         details.insert("judge".to_owned(), judge.into());
         let outcome = match judgement.outcome(case) {
             Outcome::Scored(mut scored) => {
@@ -154,7 +152,7 @@ impl Connection {
         warnings.extend(details::warnings(chains));
         let failure_reason = judgement.failure_reason(case.criterion);
         let failure_reason = failure_reason.filter(|_| matches!(outcome, Outcome::Scored(_)));
-        Judged { outcome, details, failure_reason, warnings, usage }
+        Judged { outcome, details, failure_reason, warnings }
     }
 
     /// Asks all models all questions. The result has a chain per model and planned question, in order.
@@ -341,9 +339,7 @@ impl Asking<'_> {
 
 /// Returns the schema of replies as servers take it.
 fn schema(schema: &Value) -> JsonSchema {
-    let text = to_string(schema, NonFinite::Null);
-    let schema = serde_json::from_str(&text).unwrap_or_default();
-    JsonSchema { name: "reply".to_owned(), schema }
+    JsonSchema { name: "reply".to_owned(), schema: schema.into() }
 }
 
 /// Returns the time of the calls of a question, which run at the same time.
@@ -392,8 +388,7 @@ fn refused(refusal: Refusal) -> Judged {
         Outcome::NotEvaluated { details } => details.clone(),
         _ => Object::default(),
     };
-    let (warnings, usage) = (Vec::new(), Usage::default());
-    Judged { outcome, details, failure_reason: None, warnings, usage }
+    Judged { outcome, details, failure_reason: None, warnings: Vec::new() }
 }
 
 /// Returns an answer as judges read it. Where failures are not errors, a reply that the server withheld is one without text.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evaluator_models::{Answer, Decimal};
+use evaluator_models::{Answer, Decimal, ModelError};
 
 /// Sums over calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,21 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Returns the sums over calls with these results.
+    pub(crate) fn of<'r>(results: impl Iterator<Item = &'r Result<Answer, ModelError>>) -> Self {
+        let mut usage = Self::default();
+        results.for_each(|result| usage.add_result(result));
+        usage
+    }
+
+    /// Counts a call.
+    pub(crate) fn add_result(&mut self, result: &Result<Answer, ModelError>) {
+        match result {
+            Ok(answer) => self.add(answer),
+            Err(error) => self.add_failed(error.attempts),
+        }
+    }
+
     /// Counts an answer.
     pub fn add(&mut self, answer: &Answer) {
         self.calls = self.calls.saturating_add(1);

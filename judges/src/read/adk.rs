@@ -80,7 +80,8 @@ fn read_config(mut fields: Fields<'_>, settings: &mut JudgeSettings) {
     settings.system_instruction = take(6).and_then(read_instruction);
     let mime = take(7).and_then(|field| field.text());
     let schemas = [take(8), take(9)].into_iter().flatten().next();
-    let schema = schemas.and_then(|field| field.object()).map(|schema| to_json(&schema.into()));
+    let schema =
+        schemas.and_then(|field| field.object()).map(|schema| (&Value::from(schema)).into());
     let is_json = mime == Some("application/json");
     let schema = schema.or_else(|| is_json.then(|| serde_json::json!({"type": "object"})));
     settings.params.json_schema =
@@ -121,9 +122,4 @@ fn read_instruction(field: Field<'_>) -> Option<String> {
     let texts: Vec<String> = texts.collect();
     fields.finish();
     (!texts.is_empty()).then(|| texts.join("\n"))
-}
-
-fn to_json(value: &Value) -> serde_json::Value {
-    let text = evaluator_json::to_string(value, evaluator_json::NonFinite::Null);
-    serde_json::from_str(&text).unwrap_or_default()
 }
