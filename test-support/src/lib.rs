@@ -19,4 +19,4 @@ pub mod recording;
 pub mod server;
 
 pub use directory::TestDirectory;
-pub use program::{Output, finish, has, run};
+pub use program::{Output, finish, has, has_typescript, run};

@@ -140,3 +140,16 @@ pub fn has(program: &str) -> bool {
     }
     found
 }
+
+/// Returns true if `node` runs TypeScript with its types, else reports that a test is skipped.
+pub fn has_typescript() -> bool {
+    if !has("node") {
+        return false;
+    }
+    let asked = run(Command::new("node").args(["-p", "process.features.typescript || false"]));
+    let found = asked.stdout.trim() != "false";
+    if !found {
+        eprintln!("SKIPPED: node does not run TypeScript; 22.18 does");
+    }
+    found
+}

@@ -460,8 +460,9 @@ mod tests {
     #[test]
     fn says_what_is_there_and_what_is_next() {
         let text = created("my-check", None, &SdkSource::Copy).to_string();
-        assert_eq!(
-            text,
+        let schema = schema_line();
+        let schema = schema.trim_end();
+        let expected = format!(
             "created my-check
     Cargo.toml
     src/main.rs
@@ -478,7 +479,7 @@ Test it:
 
 To run it over recorded traces, write this to eval_config.yaml here:
 
-    # yaml-language-server: $schema=https://github.com/evaluator-rs/evaluator/raw/main/docs/schema/eval_config.json
+    {schema}
     evaluators:
       - name: my_check
         type: code
@@ -490,6 +491,7 @@ and then:
     evaluator run TRACES --config eval_config.yaml
 "
         );
+        assert_eq!(text, expected);
     }
 
     #[test]

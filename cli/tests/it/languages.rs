@@ -1,6 +1,8 @@
 //! Evaluators in languages that are run as they are, where this machine has them.
 
-use crate::support::{Directory, Ran, has, trace};
+use std::path::Path;
+
+use crate::support::{Directory, Ran, has, has_typescript, trace};
 
 const PYTHON: &str = r#"
 import json, sys
@@ -64,4 +66,22 @@ fn javascript_and_typescript() {
              missing"
         );
     }
+}
+
+#[test]
+fn typescript_with_types() {
+    if !has_typescript() {
+        return;
+    }
+    let directory = Directory::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let example = |name: &str| examples.join(name).display().to_string();
+    let (trace, config) = (example("traces/booking.json"), example("eval_config.typescript.yaml"));
+    let ran = directory.run(&[&trace, "-c", &config, "-o", "json"]).exits(0);
+    assert_eq!(ran.evaluations(0), ["claims_need_tools PASSED"]);
+
+    directory.evaluator(&["init", "typed", "--runtime", "ts"]).exits(0);
+    directory.evaluator(&["test", "typed"]).exits(0).says("3 tests passed");
+    directory.file("typed/typed.test.ts", "const nothing: number = 0;\n");
+    directory.evaluator(&["test", "typed"]).exits(2).says("no test ran");
 }

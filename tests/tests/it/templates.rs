@@ -14,6 +14,7 @@ use evaluator_host::{
     validate::{Standing, Validator},
 };
 use evaluator_protocol::{EvalResult, Manifest, Score, decode};
+use evaluator_test_support::{has, has_typescript};
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value};
 
@@ -111,18 +112,6 @@ impl Drop for Scaffold {
     }
 }
 
-/// Output of `--version`; `None` with a message where the program is not installed.
-fn version(program: &str) -> Option<String> {
-    let output = Command::new(program).arg("--version").output();
-    match output {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        Err(error) => {
-            eprintln!("SKIPPED: {program} cannot be run here: {error}");
-            None
-        }
-    }
-}
-
 /// Everything is done where the package has been moved to: it depends on nothing that was next to it.
 fn rust(template: Template) {
     let scaffold = Scaffold::new("readme", template).moved();
@@ -148,29 +137,22 @@ fn tool_trajectory() {
 
 #[test]
 fn python() {
-    if version("python3").is_some() {
+    if has("python3") {
         Scaffold::new("readme", Template::Python).follow_the_readme();
     }
 }
 
 #[test]
 fn javascript() {
-    if version("node").is_some() {
+    if has("node") {
         Scaffold::new("readme", Template::Javascript).follow_the_readme();
     }
 }
 
 #[test]
 fn typescript() {
-    let Some(version) = version("node") else { return };
-    let mut numbers =
-        version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
-    let version: (u32, u32) =
-        (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-    if version >= (23, 6) || (version.0 == 22 && version >= (22, 18)) {
+    if has_typescript() {
         Scaffold::new("readme", Template::Typescript).follow_the_readme();
-    } else {
-        eprintln!("SKIPPED: node {version:?} does not run TypeScript; 22.18 does");
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 
 use evaluator_host::config::OutputFormat;
 use evaluator_test_support::TestDirectory;
-pub(crate) use evaluator_test_support::{Output as Ran, finish, has, processes};
+pub(crate) use evaluator_test_support::{Output as Ran, finish, has, has_typescript, processes};
 
 /// The source of a program with an evaluator `always`, which has a description, and one `never`.
 pub(crate) const TWO_EVALUATORS: &str = r#"

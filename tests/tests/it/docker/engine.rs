@@ -152,7 +152,7 @@ impl Engine {
     }
 
     /// Runs a command of the client.
-    pub(super) fn docker<const N: usize>(&self, args: [&str; N]) -> Output {
+    pub(super) fn docker<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Output {
         run(self.name_to(Command::new("docker").args(args)))
     }
 

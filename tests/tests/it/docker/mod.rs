@@ -5,6 +5,7 @@
 //! `busybox-static`. The engine and its image are made for the test run (see `engine`); nothing is downloaded.
 
 mod engine;
+mod package;
 
 use std::{
     collections::BTreeMap,
