@@ -23,7 +23,7 @@ impl Default for Settings {
 }
 
 /// A number of characters, at least 1. What `try_from` refuses is an error of the configuration, as a wrong type is.
-/// `Serialize` puts the default into the schema, `extend` the range.
+// `Serialize` puts the default into the schema, `extend` the range.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "usize")]
 #[schemars(extend("minimum" = 1))]
