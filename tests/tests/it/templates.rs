@@ -151,7 +151,8 @@ fn typed_config_describes_ranges_and_defaults() {
     assert_eq!(length["default"], 20, "{schema}");
     let definition = length["$ref"].as_str().unwrap().trim_start_matches('#');
     let definition = schema.pointer(definition).unwrap();
-    assert_eq!((&definition["type"], &definition["minimum"]), (&"integer".into(), &1.into()));
+    assert_eq!(definition["type"], "integer", "{schema}");
+    assert_eq!(definition["minimum"], 1, "{schema}");
 }
 
 #[test]
