@@ -109,8 +109,11 @@ pub(crate) enum Command {
     #[command(after_help = "Exit codes: 0 everything is usable, 2 something is not")]
     Check {
         /// The configuration (default: eval_config.yaml, .yml or .json of the working directory)
-        #[arg(value_parser = existing)]
+        #[arg(value_parser = existing, conflicts_with = "named")]
         config: Option<PathBuf>,
+        /// The configuration, as `run` takes it
+        #[arg(short = 'c', long = "config", value_name = "CONFIG", value_parser = existing)]
+        named: Option<PathBuf>,
         /// Require that remote evaluators are pinned in evaluators.lock
         #[arg(long, visible_alias = "frozen")]
         locked: bool,

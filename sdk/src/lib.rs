@@ -124,8 +124,8 @@
 //!
 //! # Settings
 //!
-//! [`Config<T>`](Config) reads the `config:` of the host's configuration with serde. A key that `T` does not have, or a value
-//! of the wrong type, is an error of the kind `config`, with the path of the key.
+//! [`Config<T>`](Config) reads the `config:` of the host's configuration with serde. A value of the wrong type, and with
+//! `deny_unknown_fields` a key that `T` does not have, is an error of the kind `config`, with the path of the key.
 //!
 //! ```
 //! use evaluator_sdk::{Config, EvalInput, evaluator, testing};

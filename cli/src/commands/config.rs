@@ -208,8 +208,13 @@ fn settings_of(schema: Option<&Value>) -> String {
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
     let (mut keys, mut comments) = (String::new(), Vec::new());
+    // A type of its own is a reference to its definition.
+    let definition = |property: &Value| {
+        let pointer = property.get("$ref")?.as_str()?.strip_prefix('#')?;
+        schema?.pointer(pointer)
+    };
     for (name, property) in member("properties").and_then(Value::as_object).into_iter().flatten() {
-        let kind = match property.get("type") {
+        let kind = match definition(property).unwrap_or(property).get("type") {
             Some(Value::String(kind)) => kind.clone(),
             _ => "any".to_owned(),
         };
@@ -253,12 +258,14 @@ mod tests {
             "required": ["max"],
             "properties": {
                 "max": {"type": "integer", "description": "The most\nthere may be."},
+                "least": {"$ref": "#/$defs/Count", "default": 1, "description": "The least."},
                 "word": {"type": ["string", "null"], "default": null},
             },
+            "$defs": {"Count": {"type": "integer", "minimum": 1}},
         });
         assert_eq!(
             settings_of(Some(&schema)),
-            "config:\n  max:  # required, integer: The most there may be.\n  # word: null  # any\n"
+            "config:\n  max:  # required, integer: The most there may be.\n  # least: 1  # integer: The least.\n  # word: null  # any\n"
         );
         assert_eq!(settings_of(None), "config: {}\n");
         let quoted = serde_json::json!({"required": ["on"], "properties": {"on": {}}});

@@ -55,8 +55,8 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Run(args) => run::run(*args, verbose, runner),
         Command::Report(args) => report::report(args, verbose),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
-        Command::Check { config, locked, build, contain } => {
-            check::check(config, (locked, build, contain), verbose, runner)
+        Command::Check { config, named, locked, build, contain } => {
+            check::check(config.or(named), (locked, build, contain), verbose, runner)
         }
         Command::Schema => Ok(info::schema(&runner)),
         Command::Shared(command) | Command::Evaluator(command) => match command {

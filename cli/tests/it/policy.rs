@@ -175,7 +175,12 @@ fn errors_of_an_evaluator_that_scored_nothing_are_never_tolerated() {
     directory
         .run(&[&one, "-c", "c.yaml", "--max-error-rate", "1"])
         .exits(3)
-        .says("crash: scored no conversation");
+        .says("not tolerated, because crash broke and scored nothing");
+    // A broken evaluator is an error, and not a failure in addition.
+    for form in ["github", "junit", "markdown"] {
+        let ran = directory.run(&[&one, "-c", "c.yaml", "-o", form]).exits(3);
+        assert!(!(ran.stdout + &ran.stderr).contains("scored no conversation"), "{form}");
+    }
 }
 
 #[test]

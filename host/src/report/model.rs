@@ -242,11 +242,13 @@ impl Report {
     }
 
     /// Returns the evaluators without any score, in the order of the configuration. Empty unless
-    /// [`require_evaluated`](Self::require_evaluated) is set.
+    /// [`require_evaluated`](Self::require_evaluated) is set. Evaluators that broke are not among them: their errors are
+    /// reported, and never tolerated.
     #[must_use]
     pub fn missing_scores(&self) -> Vec<&str> {
+        let broken: Vec<&str> = self.conversations.evaluators_that_never_worked().collect();
         let names = self.conversations.evaluators_without_score();
-        names.filter(|_| self.require_evaluated).collect()
+        names.filter(|name| self.require_evaluated && !broken.contains(name)).collect()
     }
 
     /// Returns the ids of golden cases that have to be recorded and are not. Empty unless
@@ -363,10 +365,10 @@ mod tests {
             (required.missing_scores(), required.standing()),
             (vec!["never"], Standing::Failed)
         );
-        // Errors weigh more, and an entry without a threshold belongs to no evaluator.
+        // Errors weigh more and are not listed twice, and an entry without a threshold belongs to no evaluator.
         let broken = of("broken", Status::NotEvaluated, Some("x"));
         required.conversations = report([evaluations, vec![broken]].concat()).conversations;
-        assert_eq!(required.missing_scores(), ["never", "broken"]);
+        assert_eq!(required.missing_scores(), ["never"]);
         assert_eq!(required.standing(), Standing::Errored);
         let not_asked =
             EvaluationReport { threshold: None, ..of("(all)", Status::NotEvaluated, Some("x")) };

@@ -148,19 +148,33 @@ fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
     let Ok(index) = compiler.compile(LOCATION, &mut schemas) else { return Ok(()) };
     schemas.validate(config, index).map_err(|error| {
         let mut causes = Vec::new();
-        leaves(&error, &mut causes);
+        leaves(&error, schema, &mut causes);
         format!("its `config` is not what the evaluator takes: {}", causes.join("; "))
     })
 }
 
 /// Collects the innermost causes, each with its location in the settings.
-fn leaves(error: &boon::ValidationError<'_, '_>, causes: &mut Vec<String>) {
-    if error.causes.is_empty() {
-        let place = error.instance_location.to_string();
-        let place = if place.is_empty() { String::new() } else { format!("`{}`: ", &place[1..]) };
-        causes.push(format!("{place}{}", error.kind));
+fn leaves(error: &boon::ValidationError<'_, '_>, schema: &Value, causes: &mut Vec<String>) {
+    let place = error.instance_location.to_string();
+    match &error.kind {
+        boon::ErrorKind::AdditionalProperties { got } if place.is_empty() => {
+            causes.extend(got.iter().map(|key| unknown_key(key, schema)));
+        }
+        kind if error.causes.is_empty() && place.is_empty() => causes.push(kind.to_string()),
+        kind if error.causes.is_empty() => causes.push(format!("`{}`: {kind}", &place[1..])),
+        _ => {}
     }
-    error.causes.iter().for_each(|cause| leaves(cause, causes));
+    error.causes.iter().for_each(|cause| leaves(cause, schema, causes));
+}
+
+/// Describes a key at the top of the settings that the schema does not have.
+fn unknown_key(key: &str, schema: &Value) -> String {
+    let properties = schema["properties"].as_object();
+    let known: Vec<&str> =
+        properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let hint = did_you_mean(key, known.iter().copied())
+        .unwrap_or_else(|| format!("known keys: {}", known.join(", ")));
+    format!("unknown key `{key}`, {hint}")
 }
 
 #[cfg(test)]
@@ -182,7 +196,8 @@ mod tests {
             (json!({"max": -1}), "`max`: "),
             (json!({"max": 1, "word": null}), "`word`: "),
             (json!({}), "max"),
-            (json!({"max": 1, "wrod": "a"}), "wrod"),
+            (json!({"max": 1, "wrod": "a"}), "unknown key `wrod`, did you mean `word`?"),
+            (json!({"max": 1, "x": "a"}), "unknown key `x`, known keys: max, word"),
         ] {
             let problem = problem(config.clone());
             assert!(problem.contains(expected), "{config}: {problem}");

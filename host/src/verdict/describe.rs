@@ -94,12 +94,15 @@ fn rust_panic(lines: &[&str]) -> Option<String> {
     Some(format!("panicked: {} ({place})", message.unwrap_or("(no message)")))
 }
 
-/// Returns the last line that starts with `error: `, as programs of the SDK write it, without that and the name.
+/// Returns the last line that starts with `error: `, as programs of the SDK write it, without that and the name, and with
+/// the causes in the lines below it.
 fn reported_error(lines: &[&str], name: &str) -> Option<String> {
-    let message = lines.iter().rev().find_map(|line| line.strip_prefix("error: "))?;
+    let at = lines.iter().rposition(|line| line.starts_with("error: "))?;
+    let message = lines[at].strip_prefix("error: ")?;
     let message =
         message.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
-    Some(message.trim().to_owned())
+    let causes = lines[at + 1..].iter().map_while(|line| line.strip_prefix("  caused by: "));
+    Some([message.trim()].into_iter().chain(causes).collect::<Vec<_>>().join(": "))
 }
 
 /// Returns the uncaught exception of a Python or JavaScript program.
@@ -188,7 +191,7 @@ mod tests {
         for (stderr, message) in [
             ("boom\n", "boom"),
             ("warning: x\nboom\n\n", "boom"),
-            ("error: check: config.max: missing\n  caused by: y\n", "config.max: missing"),
+            ("error: check: no reply\n  caused by: y\n  caused by: z\nx\n", "no reply: y: z"),
             ("error: config.max: missing", "config.max: missing"),
             ("error: check2: missing", "check2: missing"),
             (

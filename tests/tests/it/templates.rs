@@ -131,6 +131,20 @@ fn typed_config() {
 }
 
 #[test]
+fn typed_config_describes_ranges_and_defaults() {
+    let scaffold = Scaffold::new("describe", Template::TypedConfig);
+    let description: Value =
+        serde_json::from_slice(&scaffold.sh("cargo run --quiet -- --describe").stdout).unwrap();
+    let schema = &description["evaluators"][0]["config_schema"];
+    let length = &schema["properties"]["min_length"];
+    assert_eq!(length["default"], 20, "{schema}");
+    let definition = length["$ref"].as_str().unwrap().trim_start_matches('#');
+    let definition = schema.pointer(definition).unwrap();
+    assert_eq!(definition["type"], "integer", "{schema}");
+    assert_eq!(definition["minimum"], 1, "{schema}");
+}
+
+#[test]
 fn tool_trajectory() {
     rust(Template::ToolTrajectory);
 }

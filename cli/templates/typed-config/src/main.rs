@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use evaluator_sdk::{Config, EvalInput, EvalResult, Score, evaluator};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What `config:` may hold. A key of the wrong type or with a value out of range is an error that names it.
 #[derive(Deserialize, JsonSchema)]
@@ -23,8 +23,10 @@ impl Default for Settings {
 }
 
 /// A number of characters, at least 1. What `try_from` refuses is an error of the configuration, as a wrong type is.
-#[derive(Deserialize, JsonSchema)]
+// `Serialize` puts the default into the schema, `extend` the range.
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "usize")]
+#[schemars(extend("minimum" = 1))]
 struct MinLength(usize);
 
 impl TryFrom<usize> for MinLength {
