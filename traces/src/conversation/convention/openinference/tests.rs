@@ -250,8 +250,8 @@ fn arguments_and_results_of_tools_are_unwrapped() {
         ),
         (
             json!({"tool.name": "t", "input.value": "{}", "output.value":
-                "{\"type\": \"tool\", \"data\": {\"weight\": 3}}"}),
-            (r#"t {} -> {"type": "tool", "data": {"weight": 3}}"#, None),
+                "{\"data\": {\"weight\": 3}, \"type\": \"tool\"}"}),
+            (r#"t {} -> {"data": {"weight": 3}, "type": "tool"}"#, None),
         ),
         (
             json!({"tool.name": "t", "tool.id": "j",
