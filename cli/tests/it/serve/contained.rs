@@ -28,6 +28,14 @@ answer() {
 }
 "#;
 
+/// Starts the script next to it. Only compiled programs are asked whether they keep running.
+const START: &str = r#"use std::{env, os::unix::process::CommandExt, process::Command};
+fn main() {
+    let script = format!("{}.sh", env::current_exe().unwrap().display());
+    panic!("{}", Command::new("/bin/sh").arg(script).args(env::args_os().skip(1)).exec());
+}
+"#;
+
 /// Keeps running.
 const STREAM: &str = r#"
 case $1 in
@@ -68,12 +76,14 @@ impl Contained {
         let directory = Directory::new();
         directory.file("secret", "key");
         let place = directory.path().display().to_string();
-        let write = |name: &str, text: &str| {
-            let text = text.replace("@NAME@", name).replace("@DIRECTORY@", &place);
-            directory.executable(&format!("{name}/check"), &text);
+        let write = |name: &str, file: &str, rest: &str| {
+            let text = format!("{ANSWER}{rest}").replace("@NAME@", name);
+            directory.executable(&format!("{name}/{file}"), text.replace("@DIRECTORY@", &place));
         };
-        write("once", &format!("{ANSWER}answer \"$(cat)\""));
-        write("warm", &format!("{ANSWER}{STREAM}"));
+        write("once", "check", "answer \"$(cat)\"");
+        write("warm", "check.sh", STREAM);
+        directory.file("warm/check.rs", START);
+        directory.sh("rustc --edition 2024 -o warm/check warm/check.rs").exits(0);
         let mut names = vec!["once", "warm"];
         let mut entries = "- {name: once, type: code, path: once/check}\n\
                            - {name: warm, type: code, path: warm/check}\n"
