@@ -54,9 +54,6 @@ pub struct Policy {
     pub processes: u32,
     /// Limits of each process.
     pub limits: Limits,
-    /// Milliseconds for which processes that the program leaves may live on at the full level, so that a host notices that
-    /// they hold its outputs open. Default: 1000. With 0, none is left when the command has exited.
-    pub linger: u32,
 }
 
 impl Default for Policy {
@@ -70,7 +67,6 @@ impl Default for Policy {
             tmp: 64 << 20,
             processes: 64,
             limits: Limits::default(),
-            linger: 1000,
         }
     }
 }

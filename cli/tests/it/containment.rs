@@ -16,14 +16,21 @@ echo "{\"score\": $s}""#;
 
 /// Returns true if this machine can contain programs. `CONTAINMENT_TESTS=required` makes that a must.
 pub(crate) fn is_available() -> bool {
-    let ran = Directory::new().evaluator(&["runtimes"]).exits(0);
-    let line = ran.stdout.lines().find(|line| line.starts_with("sandbox "));
-    if line.is_some_and(|line| line.contains(" yes ")) {
+    has_level("full")
+}
+
+/// The same for a level.
+pub(crate) fn has_level(level: &str) -> bool {
+    let entry = format!(
+        "{{name: a, type: code, path: checks/probe, executor: sandbox, sandbox: {{level: {level}}}}}"
+    );
+    let ran = place(&format!("evaluators: [{entry}]")).evaluator(&["check", "c.yaml"]);
+    if ran.code == Some(0) {
         return true;
     }
     let required = std::env::var_os("CONTAINMENT_TESTS").is_some_and(|it| it == "required");
-    assert!(!required, "CONTAINMENT_TESTS=required, and the sandbox is not available: {line:?}");
-    eprintln!("SKIPPED: this machine cannot contain programs: {line:?}");
+    assert!(!required, "CONTAINMENT_TESTS=required: {}{}", ran.stdout, ran.stderr);
+    eprintln!("SKIPPED: this machine has no sandbox: {}{}", ran.stdout, ran.stderr);
     false
 }
 

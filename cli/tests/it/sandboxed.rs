@@ -245,7 +245,7 @@ fn a_fork_cannot_answer_for_another_one() {
 }
 
 /// Ways to end, by file.
-const FAULTS: [(&str, &str); 8] = [
+const FAULTS: [(&str, &str); 7] = [
     ("exits.py", "import sys; sys.exit(3)"),
     ("aborts.py", "import os; os.abort()"),
     ("killed.py", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"),
@@ -254,7 +254,6 @@ const FAULTS: [(&str, &str); 8] = [
         "ignores.py",
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)",
     ),
-    ("leaks.py", "import subprocess; subprocess.Popen(['sleep', '600'])\nprint('{\"score\": 1}')"),
     ("silent.py", "pass"),
     ("raises.py", "raise ValueError('no')"),
 ];
@@ -283,6 +282,33 @@ fn faults_are_reported_as_without_a_sandbox() {
                 assert!(inside.is_string(), "{pair:#?}");
             }
         }
+    }
+}
+
+/// Leaves a process that keeps the output open.
+const LEAKS: &str = r#"import subprocess
+subprocess.Popen(["sh", "-c", "sleep 600; : @MARKER@"])
+print('{"score": 1}')
+"#;
+
+#[test]
+fn what_a_program_leaves_in_a_sandbox_ends_with_it() {
+    let Some(world) = World::new() else { return };
+    if !has("python3") {
+        return;
+    }
+    let marker = world.directory.join("left").display().to_string();
+    world.directory.file("src/leaks.py", LEAKS.replace("@MARKER@", &marker));
+    for traces in ["a01_otlp_basic_parts", "i11_five_traces_plain"] {
+        world.config(&["src/leaks.py"], |_| ", timeout: 120");
+        let report = world.run(traces).exits(3).json();
+        for trace in report["traces"].as_array().unwrap() {
+            let [inside, outside] = [&trace["metrics"][0], &trace["metrics"][1]];
+            assert_eq!((&inside["score"], &inside["error"]), (&1.0.into(), &Value::Null));
+            // Its output may be incomplete, because that process could go on writing.
+            assert_eq!(outside["error_type"], "leaked_pipe", "{outside}");
+        }
+        wait_until("processes that are left", || running(&marker).is_empty());
     }
 }
 

@@ -96,8 +96,6 @@ pub(crate) fn contain_build(
         tmp: BUILD_TMP,
         processes: BUILD_PROCESSES,
         limits: BUILD_LIMITS,
-        // What it leaves could change its results after they were checked.
-        linger: 0,
     };
     let visible = Visible { paths: policy.read.iter().chain(&policy.write).cloned().collect() };
     let alone = Containment { read: Vec::new(), write: Vec::new(), ..containment.clone() };
@@ -166,10 +164,6 @@ fn find(command: &CommandSpec, variables: &Environment) -> Result<PathBuf, Strin
     })
 }
 
-/// Milliseconds for which processes that a program leaves may live on. Supervision kills them much earlier, after it has looked
-/// whether they hold the outputs open: a shorter time would make that depend on the load of the machine.
-const LINGER: u32 = 60_000;
-
 fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
     let Containment { level, network, read, write, tmp, processes, .. } = scope.containment;
     let limits = Limits::default();
@@ -188,7 +182,6 @@ fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
             open_files: resources.open_files.or(limits.open_files),
             ..limits
         },
-        linger: LINGER,
     }
 }
 

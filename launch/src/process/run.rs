@@ -91,6 +91,11 @@ pub(super) async fn supervise(
     let ending = if let Some(ending) = must_stop {
         stop(&mut started, &mut pumps, limits).await;
         ending
+    } else if started.is_contained() {
+        // What it leaves ends with it: that closes the outputs, if they are still open.
+        let ending = started.reap();
+        pumps.finish(KILL_GRACE).await;
+        ending
     } else {
         pumps.finish(limits.eof_grace).await;
         started.reap()

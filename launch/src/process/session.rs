@@ -395,10 +395,16 @@ impl Session {
     async fn exit(&mut self) -> Exit {
         let Self { stdout, lines, limits, stderr, notes, .. } = self;
         let mut last = Captured::new(LAST_PRINTED, 0);
+        let mut patience = limits.eof_grace;
+        if self.started.is_contained() {
+            // What it leaves ends with it.
+            self.started.kill();
+            patience = KILL_GRACE;
+        }
         // A pipe that is still open afterwards is held by a child of the process.
-        let _ = timeout(limits.eof_grace, drain(stdout, &mut last)).await;
+        let _ = timeout(patience, drain(stdout, &mut last)).await;
         lines.push(last.head());
-        let _ = timeout(limits.eof_grace, note(stderr, notes)).await;
+        let _ = timeout(patience, note(stderr, notes)).await;
         let ending = self.started.reap();
         let ending = match &self.starter {
             Some(starter) => starter.ending(ending, self.notes.beginning()),

@@ -235,6 +235,7 @@ pub(super) struct Started {
     origin: Origin,
     /// The container behind it, until it is reaped.
     container: Option<Container>,
+    contained: bool,
 }
 
 /// The parent of the process, which notices its exit and reaps it.
@@ -284,13 +285,14 @@ impl Started {
         };
         let group = os::Group::of(&child);
         let origin = Origin::Spawned { child, group, watch, listed: Some(listed) };
-        Ok((Self { origin, container }, pipes))
+        Ok((Self { origin, container, contained: spec.starter.is_some() }, pipes))
     }
 
     /// Wraps a process that a fork server has forked.
     #[cfg_attr(not(unix), expect(dead_code, reason = "servers need Unix sockets"))]
     pub(super) fn forked(forked: Forked) -> Self {
-        Self { origin: Origin::Forked(forked), container: None }
+        let contained = forked.is_contained();
+        Self { origin: Origin::Forked(forked), container: None, contained }
     }
 
     /// Returns when the process is dead. Cancel safe.
@@ -302,6 +304,11 @@ impl Started {
             Origin::Spawned { group: None, .. } => {}
             Origin::Forked(forked) => forked.exited().await,
         }
+    }
+
+    /// Returns true for a program that an executor contains. What it leaves ends with it.
+    pub(super) fn is_contained(&self) -> bool {
+        self.contained
     }
 
     /// The container behind the process, which has to be killed before it.

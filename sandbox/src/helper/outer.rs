@@ -5,14 +5,13 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::fd::{AsFd, OwnedFd},
-    time::Duration,
 };
 
 use rustix::{
     pipe::{PipeFlags, pipe_with},
     process::{
         DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getegid, geteuid, getpid,
-        pidfd_open, set_dumpable_behavior, set_parent_process_death_signal, waitpid,
+        pidfd_open, set_dumpable_behavior, set_parent_process_death_signal, wait, waitpid,
     },
     thread::UnshareFlags,
 };
@@ -21,7 +20,7 @@ use super::{
     listener::HandOver,
     partial, root,
     start::Start,
-    supervise::{has_children, has_ended, supervise, wait_for_children},
+    supervise::{has_ended, supervise, wait_for_all},
 };
 use crate::{
     order::{During, Failure, HELPER_ERROR, HELPER_FAILED, Order, Step},
@@ -126,14 +125,11 @@ fn full(task: Task) -> Result<Option<i32>, Failure> {
             Err(failure) => fail(&failure, is_check),
         }
     };
-    let lingers = task.order.policy.linger > 0;
     drop((report, task.host, task.child_ended, task.hand_over, this));
     os::close_standard_streams();
     let mut bytes = [0; size_of::<i32>()];
-    let reported = File::from(status).read_exact(&mut bytes);
-    let reported = reported.is_ok().then(|| i32::from_ne_bytes(bytes));
-    if reported.is_some() && lingers {
-        return Ok(reported);
+    if File::from(status).read_exact(&mut bytes).is_ok() {
+        return Ok(Some(i32::from_ne_bytes(bytes)));
     }
     let ended = loop {
         match waitpid(Some(init), WaitOptions::empty()) {
@@ -143,7 +139,7 @@ fn full(task: Task) -> Result<Option<i32>, Failure> {
     };
     // Init exits with a code if it failed before it could report the status of the program.
     let failed = ended.filter(|ended| ended.exit_status().is_some_and(|code| code != 0));
-    Ok(reported.or(failed.map(|failed| failed.as_raw())))
+    Ok(failed.map(|failed| failed.as_raw()))
 }
 
 fn enter_namespaces(network: bool) -> Result<(), Failure> {
@@ -192,18 +188,11 @@ fn init_main(task: Task, outer: &OwnedFd, report: OwnedFd) -> Result<(), Failure
     os::close_standard_streams();
     let ended = supervise(program, task.child_ended.as_fd(), &[task.host.as_fd(), outer.as_fd()]);
     if let Some(status) = ended {
-        let linger = Duration::from_millis(task.order.policy.linger.into());
-        let leaves_processes = !linger.is_zero() && has_children();
-        if leaves_processes {
-            // They end with this process, or when the host kills the group.
-            set_parent_process_death_signal(None)
-                .during(step, || "outlive its parent".to_owned())?;
-        }
+        // Before the report: then nothing has the outputs open any more when outer ends.
+        os::kill_namespace();
+        wait_for_all(|| wait(WaitOptions::empty()));
         // If outer has ended, so does this process.
         let _ = File::from(report).write_all(&status.to_ne_bytes());
-        if leaves_processes {
-            wait_for_children(task.child_ended.as_fd(), task.host.as_fd(), linger);
-        }
     }
     Ok(())
 }

@@ -187,8 +187,10 @@ fn permitted(mounts: &[Mount], partial: bool) -> Vec<(&Path, u64)> {
     if partial {
         let existing = PROC_FILES.iter().map(Path::new).filter(|path| path.exists());
         paths.extend(existing.map(|path| (path, READ)));
-        let devices = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+        let devices = ["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"];
         paths.extend(devices.map(|path| (Path::new(path), DEVICE)));
+        // A shared mapping of it that can be written to is memory that no limit counts.
+        paths.push((Path::new("/dev/zero"), READ));
     } else {
         paths.extend([
             (Path::new("/"), READ),

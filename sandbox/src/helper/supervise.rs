@@ -1,14 +1,11 @@
 //! Waits for the end of the program, and reaps what it leaves.
 
-use std::{
-    os::fd::BorrowedFd,
-    time::{Duration, Instant},
-};
+use std::os::fd::BorrowedFd;
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::{Pid, WaitOptions, wait},
+    process::{Pid, WaitOptions, WaitStatus, wait},
 };
 
 /// Returns true if the process of this descriptor has ended.
@@ -51,29 +48,7 @@ pub(super) fn supervise(
     }
 }
 
-/// Returns true if this process has children that have not ended. Reaps those that have.
-pub(super) fn has_children() -> bool {
-    loop {
-        match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) | Err(Errno::INTR) => {}
-            Ok(None) => return true,
-            Err(_) => return false,
-        }
-    }
-}
-
-/// Waits until all children have ended or `host` has, for at most `limit`.
-pub(super) fn wait_for_children(
-    child_ended: BorrowedFd<'_>,
-    host: BorrowedFd<'_>,
-    limit: Duration,
-) {
-    let start_time = Instant::now();
-    while has_children() && !has_ended(host) {
-        let Some(left) = limit.checked_sub(start_time.elapsed()) else { return };
-        let Ok(left) = Timespec::try_from(left) else { return };
-        let events = [&host, &child_ended];
-        let _ = poll(&mut events.map(|event| PollFd::new(event, PollFlags::IN)), Some(&left));
-        let _ = rustix::io::read(child_ended, &mut [0; 1024]);
-    }
+/// Reaps the children that `wait` waits for until there are none.
+pub(super) fn wait_for_all(wait: impl Fn() -> Result<Option<(Pid, WaitStatus)>, Errno>) {
+    while matches!(wait(), Ok(_) | Err(Errno::INTR)) {}
 }

@@ -16,7 +16,7 @@
 //! | `--ours` | ours alone, with nothing to compare with |
 //!
 //! `BENCH_TRACES` is another number of conversations to grow to than 100,000 (a file of 410 MB); `BENCH_FOLDER` is a directory
-//! in which all files are left, `BENCH_IMAGE` an image of a container engine that runs. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
+//! in which all files are left. `AGENTEVALS` and `EVALUATOR_SDK_PYTHON` name programs to be used in place of installed ones.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured are whole processes")]
 #![expect(

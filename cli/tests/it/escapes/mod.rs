@@ -15,10 +15,13 @@ use evaluator_test_support::processes::wait_until;
 use serde_json::{Value, json};
 
 use self::{
-    probes::{Probe, Way},
+    probes::{Level, Probe, Way},
     world::{Snapshot, World, users},
 };
-use crate::{containment::is_available, support::Directory};
+use crate::{
+    containment::{has_level, is_available},
+    support::Directory,
+};
 
 /// Attacks that must work without containment: otherwise the decoys are at fault. None of them takes much memory or time.
 const CONTROL: [&str; 8] = [
@@ -34,26 +37,35 @@ const CONTROL: [&str; 8] = [
 
 #[test]
 fn attacks_fail_in_every_way_of_running() {
+    attacks_fail(Level::Full);
+}
+
+#[test]
+fn attacks_fail_at_the_partial_level() {
+    attacks_fail(Level::Partial);
+}
+
+fn attacks_fail(level: Level) {
     let probes = probes::attacks();
     if env::var_os("EVALUATOR_PROBES_DIR").is_none() {
         page::compare(&probes);
     }
-    if !is_available() {
+    if !has_level(level.name()) {
         return;
     }
     let mut wrong = Vec::new();
     for user in users() {
         let world = World::start(user);
-        for way in Way::ALL {
-            let tried: Vec<&Probe> = probes.iter().filter(|probe| probe.has(way)).collect();
-            wrong.extend(attack(&world, way, &tried));
+        for way in level.ways() {
+            let tried: Vec<&Probe> = probes.iter().filter(|probe| probe.has(*way)).collect();
+            wrong.extend(attack(&world, *way, level, &tried));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Runs attacks in one way. Returns what went wrong.
-fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
+fn attack(world: &World, way: Way, level: Level, probes: &[&Probe]) -> Vec<String> {
     let what = |probe: &str| format!("{probe}, {}, {}", way.name(), world.user.name());
     let package = world.package(probes);
     let before = world.snapshot();
@@ -62,13 +74,13 @@ fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
             world::skip(&what("all"));
             return Vec::new();
         }
-        Way::Build => build(world, &package, probes),
-        _ => run(world, way, probes, "sandbox"),
+        Way::Build => build(world, level, &package, probes),
+        _ => run(world, way, probes, Some(level)),
     };
     let mut wrong = Vec::new();
     for (probe, results) in report {
         for result in results {
-            if let Err(reason) = probes::contained(&probe, &result, world.user) {
+            if let Err(reason) = probes::contained(&probe, &result, level, world.user) {
                 wrong.push(format!("{}: {reason}: {result}", what(&probe)));
             }
         }
@@ -83,12 +95,18 @@ fn attack(world: &World, way: Way, probes: &[&Probe]) -> Vec<String> {
 }
 
 /// Builds a package whose build script runs programs. Returns their results by name.
-fn build(world: &World, package: &Path, probes: &[&Probe]) -> BTreeMap<String, Vec<Value>> {
+fn build(
+    world: &World,
+    level: Level,
+    package: &Path,
+    probes: &[&Probe],
+) -> BTreeMap<String, Vec<Value>> {
+    let read = [world.tools(), world.python_prefix()];
     let entry = json!({
         "name": "package", "type": "code", "path": package, "executor": "sandbox",
-        "sandbox": {"read": [world.tools(), world.python_prefix()]},
+        "sandbox": {"level": level.name(), "read": read},
     });
-    let mut results = results(world, Way::Build, &[entry], "sandbox");
+    let mut results = results(world, Way::Build, &[entry], Some(level));
     let answer = results.remove("package").unwrap().remove(0);
     let answers = answer["details"].as_object().unwrap_or_else(|| panic!("{answer}"));
     assert_eq!(answers.len(), probes.len());
@@ -98,13 +116,18 @@ fn build(world: &World, package: &Path, probes: &[&Probe]) -> BTreeMap<String, V
         .collect()
 }
 
-/// Runs programs in one way with an executor. Returns their results by name.
-fn run(world: &World, way: Way, probes: &[&Probe], executor: &str) -> BTreeMap<String, Vec<Value>> {
+/// Runs programs in one way, contained at a level or not at all. Returns their results by name.
+fn run(
+    world: &World,
+    way: Way,
+    probes: &[&Probe],
+    level: Option<Level>,
+) -> BTreeMap<String, Vec<Value>> {
     // A run has at most 32 interpreters that are forked.
     let runs = probes.chunks(30).map(|probes| {
         let entries: Vec<Value> =
-            probes.iter().map(|probe| way.entry(probe, world, executor)).collect();
-        results(world, way, &entries, executor)
+            probes.iter().map(|probe| way.entry(probe, world, level)).collect();
+        results(world, way, &entries, level)
     });
     let results: BTreeMap<_, _> = runs.flatten().collect();
     assert_eq!(results.len(), probes.len());
@@ -116,7 +139,7 @@ fn results(
     world: &World,
     way: Way,
     entries: &[Value],
-    executor: &str,
+    level: Option<Level>,
 ) -> BTreeMap<String, Vec<Value>> {
     let config = json!({"judge": {"model": "command:true"}, "evaluators": entries});
     let config = world.file("c.yaml", &config.to_string());
@@ -129,8 +152,8 @@ fn results(
     for conversation in report["traces"].as_array().unwrap() {
         for result in conversation["metrics"].as_array().unwrap() {
             let name = result["metric_name"].as_str().unwrap().to_owned();
-            let contained = result["containment"]["executor"].as_str();
-            assert_eq!(contained, (executor == "sandbox").then_some("sandbox"), "{result}");
+            let contained = result["containment"]["level"].as_str();
+            assert_eq!(contained, level.map(Level::name), "{result}");
             results.entry(name).or_default().push(result.clone());
         }
     }
@@ -148,7 +171,7 @@ fn attacks_work_without_containment() {
     }
     for user in users() {
         let world = World::start(user);
-        let results = run(&world, Way::OneShot, &probes, "local");
+        let results = run(&world, Way::OneShot, &probes, None);
         for (probe, results) in results {
             let escaped = &results[0]["details"]["escaped"];
             assert_eq!(escaped, true, "{probe}, {}: {}", user.name(), results[0]);
@@ -158,21 +181,32 @@ fn attacks_work_without_containment() {
 
 #[test]
 fn honest_programs_score_the_same() {
-    if !is_available() {
+    honest(Level::Full, |_| true);
+}
+
+#[test]
+fn honest_programs_score_the_same_at_the_partial_level() {
+    // POSIX semaphores need `/dev/shm`.
+    honest(Level::Partial, |probe| !probe.name.starts_with("py_multiprocessing"));
+}
+
+fn honest(level: Level, works: impl Fn(&Probe) -> bool) {
+    if !has_level(level.name()) {
         return;
     }
     let probes = probes::honest();
     for user in users() {
         let world = World::start(user);
-        for way in [Way::OneShot, Way::Stream] {
-            let probes: Vec<&Probe> = probes.iter().filter(|probe| probe.has(way)).collect();
-            for (probe, results) in run(&world, way, &probes, "sandbox") {
+        for way in [Way::OneShot, Way::Fork, Way::Stream] {
+            if !level.ways().contains(&way) {
+                continue;
+            }
+            let mine = |probe: &&Probe| probe.has(way) && works(probe);
+            let probes: Vec<&Probe> = probes.iter().filter(mine).collect();
+            for (probe, results) in run(&world, way, &probes, Some(level)) {
                 for result in results {
-                    // Its own fork server may take longer to end than the host waits, as without a sandbox.
-                    let is_late = result["error_type"] == "leaked_pipe";
-                    let is_right = result["score"] == 1.0
-                        || (is_late && probe.starts_with("py_multiprocessing"));
-                    assert!(is_right, "{probe}, {}, {}: {result}", way.name(), user.name());
+                    let score = &result["score"];
+                    assert_eq!(score, 1.0, "{probe}, {}, {}: {result}", way.name(), user.name());
                 }
             }
         }

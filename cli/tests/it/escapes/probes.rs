@@ -9,6 +9,37 @@ use serde_json::{Value, json};
 
 use super::world::{User, World};
 
+/// A level of sandboxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Full,
+    Partial,
+}
+
+impl Level {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Partial => "partial",
+        }
+    }
+
+    /// The ways in which programs are run at this level: no interpreter is forked at the partial level.
+    pub(super) fn ways(self) -> &'static [Way] {
+        match self {
+            Self::Full => &Way::ALL,
+            Self::Partial => &[Way::OneShot, Way::Stream, Way::Build],
+        }
+    }
+
+    /// Returns true if the level prevents what an attack does. Disk space and the number of processes are not limited at
+    /// the partial level.
+    pub(super) fn prevents(self, probe: &str) -> bool {
+        let unlimited = ["bomb_disk.py", "bomb_fork.py", "bomb_threads.py"];
+        self == Self::Full || !unlimited.contains(&probe)
+    }
+}
+
 /// A way in which evaluators are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -51,7 +82,7 @@ impl Way {
     }
 
     /// Returns the entry of a configuration that runs a program in this way.
-    pub(super) fn entry(self, probe: &Probe, world: &World, executor: &str) -> Value {
+    pub(super) fn entry(self, probe: &Probe, world: &World, level: Option<Level>) -> Value {
         let file = world.probe(probe);
         let mut config = world.config.clone();
         config.insert("probe".to_owned(), json!(file));
@@ -62,14 +93,15 @@ impl Way {
             Self::OneShot | Self::Build => file,
         };
         let mut entry = json!({
-            "name": probe.name, "type": "code", "path": path, "executor": executor,
+            "name": probe.name, "type": "code", "path": path,
             "timeout": 300, "limits": {"memory": "1GiB", "open_files": 256}, "config": config,
         });
-        if executor == "sandbox" {
+        if let Some(level) = level {
             // What the programs that start others do not name; set-uid programs have to be visible, to be tried.
             let read =
                 [world.tools(), world.probe(probe).parent().unwrap().into(), world.python_prefix()];
-            entry["sandbox"] = json!({"read": read});
+            entry["executor"] = "sandbox".into();
+            entry["sandbox"] = json!({"level": level.name(), "read": read});
             // So that attacks are tried with a proxy and without.
             entry["target"] = json!(self == Self::Fork);
         }
@@ -134,12 +166,19 @@ fn probe(source: PathBuf) -> Probe {
 }
 
 /// Checks that an attack has failed.
-pub(super) fn contained(probe: &str, result: &Value, user: User) -> Result<(), &'static str> {
+pub(super) fn contained(
+    probe: &str,
+    result: &Value,
+    level: Level,
+    user: User,
+) -> Result<(), &'static str> {
     let error = result["error_type"].as_str();
     let (escaped, skipped) = (&result["details"]["escaped"], &result["details"]["skipped"]);
     match escaped.as_bool() {
         // Memory is limited for each process, and not for all together.
-        _ if probe == "bomb_memory_children.py" => Ok(()),
+        _ if probe == "bomb_memory_children.py" || !level.prevents(probe) => Ok(()),
+        // Attempts are answered with success and not done: what changed decides.
+        Some(true) if probe == "fs_write_outside.py" && level == Level::Partial => Ok(()),
         Some(true) => Err("escaped"),
         // Only root can make a set-uid program of another user.
         Some(false) if *skipped == true && (user.is_root() || !probe.starts_with("sys_setuid")) => {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
+mod contained;
 mod contracts;
 mod life;
 mod limits;

@@ -92,7 +92,10 @@ impl Engine {
             // Podman knows no limit of files.
             Kind::Docker => vec![format!("{tmpfs},nr_inodes=16k")],
             // It would pass on proxies with their passwords.
-            Kind::Podman => vec![tmpfs, "--http-proxy=false".to_owned()],
+            Kind::Podman => [tmpfs, "--http-proxy=false".to_owned()]
+                .into_iter()
+                .chain(most_processes().map(|most| format!("--ulimit=nproc={most}:{most}")))
+                .collect(),
         }
     }
 
@@ -146,6 +149,21 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The maximum number of processes of a user that needs no privileges to be set. Podman otherwise raises it as soon as any
+/// limit is given, whatever its configuration says.
+#[cfg(target_os = "linux")]
+fn most_processes() -> Option<u64> {
+    let ids = std::fs::read_to_string("/proc/sys/kernel/pid_max").ok()?.trim().parse().ok()?;
+    let own = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum;
+    Some(own.map_or(ids, |own| own.min(ids)))
+}
+
+/// Containers run in a virtual machine, whose limits are not known.
+#[cfg(not(target_os = "linux"))]
+fn most_processes() -> Option<u64> {
+    None
 }
 
 /// Runs a command of an engine. Returns what it prints.

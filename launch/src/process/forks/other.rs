@@ -45,6 +45,10 @@ impl ForkServer {
 pub(in super::super) enum Forked {}
 
 impl Forked {
+    pub(in super::super) fn is_contained(&self) -> bool {
+        match *self {}
+    }
+
     pub(in super::super) async fn exited(&mut self) {
         match *self {}
     }

@@ -299,6 +299,10 @@ pub(in super::super) struct Forked {
 }
 
 impl Forked {
+    pub(in super::super) fn is_contained(&self) -> bool {
+        self.contained
+    }
+
     /// Returns when the process is dead, or when its end cannot be reported any more. Cancel safe.
     pub(in super::super) async fn exited(&mut self) {
         while !self.has_exited() {

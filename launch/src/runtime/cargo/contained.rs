@@ -5,6 +5,8 @@
 //! without network, by the toolchain itself instead of rustup, and can change nothing but the target directory of the
 //! package. Nothing that such a build writes is used by an evaluator that is not contained.
 
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt as _;
 use std::{
     collections::BTreeSet,
     env, fs,
@@ -96,7 +98,7 @@ impl ContainedBuild {
     ///
     /// # Errors
     ///
-    /// It names a path outside of its target directory.
+    /// It names a path outside of its target directory, or its program cannot be made readable.
     pub(super) fn accept(&self, unit: &Unit, launch: Launch) -> Result<Launch, Failure> {
         let directory = unit.target_directory.canonicalize().ok();
         let is_own = |path: &Path| {
@@ -111,6 +113,10 @@ impl ContainedBuild {
                 "was built as {program}, outside of its target directory"
             )));
         }
+        // What a sandbox writes is for its user alone, and the user in a container of root is another one.
+        #[cfg(unix)]
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
+            .map_err(|error| failure(format!("cannot be shown to containers: {error}")))?;
         let mut launch = launch;
         launch.visible.paths.retain(|path| *path == unit.sources || is_own(path));
         Ok(launch)

@@ -1,9 +1,11 @@
-//! A Docker engine of its own for a test run, with one image, and without network.
+//! Engines of their own for a test run, each with one image. Docker has a network in which there is only this machine.
 //!
 //! A shell starts the engine and ends it when its standard input ends, which it does when the tests end, however they end.
 
 use std::{
     env, fs,
+    io::{self, Write as _},
+    net::Ipv4Addr,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{self, Child, Command, Stdio},
@@ -24,30 +26,48 @@ const PREFIX: &str = "evaluator-dockerd-";
 /// Time for an engine to start.
 const START: Duration = Duration::from_secs(180);
 
-/// Ends the engine when standard input ends. `$1` is the directory, the rest the command.
+/// Ends the engine when standard input ends. `$1` is the directory, `$2` the network interface of the engine, the rest the
+/// command.
 const GUARD: &str = r#"
 trap '' INT TERM HUP
 directory=$1
-shift
+interface=$2
+shift 2
 (trap - INT TERM HUP; exec "$@") </dev/null >"$directory/log" 2>&1 &
 echo $! >"$directory/started"
 cat >/dev/null
 kill $! 2>/dev/null
 wait $!
+ip link del "$interface" 2>/dev/null
+grep -o " $directory/[^ ]*" /proc/self/mounts | xargs -r umount --lazy
 rm -rf "$directory"
+"#;
+
+/// Settings of Podman for machines without systemd, and without the right to raise limits.
+const PODMAN: &str = r#"[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+[containers]
+default_ulimits = ["nofile=256:256", "nproc=512:512"]
 "#;
 
 /// A running engine.
 #[derive(Debug)]
 pub(super) struct Engine {
+    /// Its client.
+    pub(super) client: &'static str,
+    /// Address of this machine in the network of its containers; `None` if they have none.
+    pub(super) address: Option<Ipv4Addr>,
     directory: PathBuf,
+    /// Variables of its clients.
+    variables: Vec<(&'static str, String)>,
     /// Its standard input keeps the engine running.
     _guard: Child,
 }
 
-/// Returns the engine of this test run; `None`, which is reported, where there cannot be one. With
-/// `CONTAINER_TESTS=required` that is a failure.
-pub(super) fn engine() -> Option<&'static Engine> {
+/// Returns Docker for this test run; `None`, which is reported, where it cannot run. With `CONTAINER_TESTS=required` that is
+/// a failure.
+pub(super) fn docker() -> Option<&'static Engine> {
     static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
     match ENGINE.get_or_init(Engine::start) {
         Ok(engine) => Some(engine),
@@ -55,23 +75,28 @@ pub(super) fn engine() -> Option<&'static Engine> {
             panic!("CONTAINER_TESTS=required: {reason}")
         }
         Err(reason) => {
-            eprintln!("\n!!! SKIPPED: {reason}; NOTHING is known of `executor: docker`\n");
+            skip(&format!("{reason}; NOTHING is known of `executor: docker`"));
             None
         }
     }
 }
 
+/// Returns Podman for this test run; `None`, which is reported, where it cannot run.
+pub(super) fn podman() -> Option<&'static Engine> {
+    static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
+    let engine = ENGINE.get_or_init(Engine::podman);
+    engine.as_ref().inspect_err(|reason| skip(&format!("Podman: {reason}"))).ok()
+}
+
+/// Reports what is not tested.
+pub(super) fn skip(what: &str) {
+    // Not captured by the harness.
+    let _ = writeln!(io::stderr(), "\n!!! SKIPPED: {what}\n");
+}
+
 impl Engine {
     fn start() -> Result<Self, String> {
-        for program in ["docker", "dockerd", "busybox", "python3"] {
-            if !has(program) {
-                return Err(format!("{program} is not on PATH"));
-            }
-        }
-        if !rustix::process::getuid().is_root() {
-            return Err("an engine needs root".to_owned());
-        }
-        remove_leftovers();
+        require(&["docker", "dockerd", "busybox", "python3"])?;
         let mut problems = Vec::new();
         // The second one works on any file system, and is slow.
         for driver in ["overlay2", "vfs"] {
@@ -83,14 +108,34 @@ impl Engine {
         Err(format!("no engine starts: {}", problems.join("\n")))
     }
 
-    fn start_with(driver: &str) -> Result<Self, String> {
-        let directory = env::temp_dir().join(format!("{PREFIX}{}-{driver}", process::id()));
-        fs::create_dir_all(directory.join("config")).unwrap();
-        fs::write(directory.join("owner"), owner(process::id()).unwrap()).unwrap();
+    /// Prepares Podman, which starts with each command.
+    fn podman() -> Result<Self, String> {
+        require(&["podman", "runc", "busybox", "python3"])?;
+        let directory = directory("podman");
         let at = |name: &str| directory.join(name).display().to_string();
-        let mut guard = Command::new("sh");
-        guard.args(["-c", GUARD, "guard"]).arg(&directory).args(["dockerd", "--data-root"]);
-        guard.args([
+        fs::write(at("containers.conf"), PODMAN).unwrap();
+        let storage = format!(
+            "[storage]\ndriver = \"overlay\"\nrunroot = {:?}\ngraphroot = {:?}\n",
+            at("run"),
+            at("data")
+        );
+        fs::write(at("storage.conf"), storage).unwrap();
+        let variables = vec![
+            ("CONTAINERS_CONF", at("containers.conf")),
+            ("CONTAINERS_STORAGE_CONF", at("storage.conf")),
+        ];
+        let guard = guard(&directory, "").arg("true").spawn().unwrap();
+        Self { client: "podman", address: None, directory, variables, _guard: guard }.with_image()
+    }
+
+    fn start_with(driver: &str) -> Result<Self, String> {
+        let directory = directory(driver);
+        fs::create_dir(directory.join("config")).unwrap();
+        let at = |name: &str| directory.join(name).display().to_string();
+        let bridge = bridge();
+        let interface = bridge.as_ref().map_or("none", |(name, _)| name);
+        let mut guard = guard(&directory, interface);
+        guard.args(["dockerd", "--data-root"]).args([
             at("data"),
             "--exec-root".to_owned(),
             at("exec"),
@@ -98,10 +143,15 @@ impl Engine {
             at("pid"),
         ]);
         guard.arg("-H").arg(format!("unix://{}", at("socket"))).args(["--storage-driver", driver]);
-        guard.args(["--bridge=none", "--iptables=false", "--ip6tables=false"]);
+        guard.args(["--bridge", interface, "--iptables=false", "--ip6tables=false"]);
         guard.args(["--ip-forward=false", "--ip-masq=false"]);
-        guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        let engine = Self { _guard: guard.spawn().unwrap(), directory };
+        let variables = vec![
+            ("DOCKER_CONFIG", at("config")),
+            ("DOCKER_HOST", format!("unix://{}", at("socket"))),
+        ];
+        let address = bridge.as_ref().map(|(_, address)| *address);
+        let guard = guard.spawn().unwrap();
+        let engine = Self { client: "docker", address, directory, variables, _guard: guard };
         let start = Instant::now();
         while engine.docker(["info"]).code != Some(0) || !engine.answers() {
             let started = fs::read_to_string(engine.directory.join("started")).unwrap_or_default();
@@ -146,14 +196,12 @@ impl Engine {
 
     /// Sets the variables by which clients find it.
     pub(super) fn name_to<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        let at = |name: &str| self.directory.join(name);
-        command.env("DOCKER_CONFIG", at("config")).env_remove("DOCKER_CONTEXT");
-        command.env("DOCKER_HOST", format!("unix://{}", at("socket").display()))
+        command.env_remove("DOCKER_CONTEXT").envs(self.variables.iter().cloned())
     }
 
     /// Runs a command of the client.
     pub(super) fn docker<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Output {
-        run(self.name_to(Command::new("docker").args(args)))
+        run(self.name_to(Command::new(self.client).args(args)))
     }
 
     /// Names of all containers, also of those that do not run.
@@ -161,6 +209,48 @@ impl Engine {
         let listed = self.docker(["ps", "--all", "--format", "{{.Names}}"]).exits(0);
         listed.stdout.lines().map(str::to_owned).collect()
     }
+}
+
+/// Checks what an engine needs, and removes what earlier engines have left.
+fn require(programs: &[&str]) -> Result<(), String> {
+    if let Some(missing) = programs.iter().find(|program| !has(program)) {
+        return Err(format!("{missing} is not on PATH"));
+    }
+    if !rustix::process::getuid().is_root() {
+        return Err("an engine needs root".to_owned());
+    }
+    remove_leftovers();
+    Ok(())
+}
+
+/// Makes the directory of an engine.
+fn directory(name: &str) -> PathBuf {
+    let directory = env::temp_dir().join(format!("{PREFIX}{}-{name}", process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("owner"), owner(process::id()).unwrap()).unwrap();
+    directory
+}
+
+/// The command that runs an engine, whose arguments are to be added.
+fn guard(directory: &Path, interface: &str) -> Command {
+    let mut guard = Command::new("sh");
+    guard.args(["-c", GUARD, "guard"]).arg(directory).arg(interface);
+    guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    guard
+}
+
+/// Makes a network interface with an address; `None` if that is not possible here. The guard removes it.
+fn bridge() -> Option<(String, Ipv4Addr)> {
+    let name = format!("evaluator{}", process::id() % 100_000);
+    let address = Ipv4Addr::new(10, 213, (process::id() % 250) as u8, 1);
+    let ip = |args: &str| {
+        let ran = Command::new("ip").args(args.split(' ')).stderr(Stdio::null()).status();
+        ran.is_ok_and(|status| status.success())
+    };
+    let is_made = ip(&format!("link add {name} type bridge"))
+        && ip(&format!("addr add {address}/24 dev {name}"))
+        && ip(&format!("link set {name} up"));
+    is_made.then_some((name, address))
 }
 
 /// Process id and start time of a process; `None` if it has ended.

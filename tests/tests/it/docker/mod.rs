@@ -11,13 +11,14 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{BufRead as _, BufReader},
+    net::{TcpListener, TcpStream},
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use engine::{Engine, IMAGE, engine};
+use engine::{Engine, IMAGE, docker, podman, skip};
 use evaluator_test_support::{
     Output, TestDirectory, finish, processes::wait_until, recording::recording, run,
 };
@@ -34,8 +35,13 @@ struct Case {
 }
 
 impl Case {
-    /// `None` where there is no engine.
+    /// `None` where there is no Docker.
     fn new() -> Option<Self> {
+        Self::of(docker)
+    }
+
+    /// `None` where there is no such engine.
+    fn of(engine: fn() -> Option<&'static Engine>) -> Option<Self> {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let case = Self { engine: engine()?, directory: TestDirectory::new(), _turn: turn };
@@ -61,7 +67,7 @@ impl Case {
 
     /// Writes a configuration in which every program runs in a container, with these keys in `docker`.
     fn config(&self, settings: Value, evaluators: &[Value]) {
-        let mut docker = json!({"image": IMAGE});
+        let mut docker = json!({"image": IMAGE, "engine": self.engine.client});
         docker.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
         let config = json!({
             "defaults": {"executor": "docker", "docker": docker},
@@ -73,6 +79,7 @@ impl Case {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linked-command"));
         command.args(args).current_dir(self.directory.path());
+        command.env("EVALUATOR_CACHE_DIR", self.directory.join("cache"));
         self.engine.name_to(&mut command).env("API_KEY_OF_TEST", "s3cret");
         command
     }
@@ -165,6 +172,10 @@ fn probes(kind: &str) -> PathBuf {
 #[ignore = "needs an engine"]
 fn honest_programs_have_the_results_that_they_have_without() {
     let Some(case) = Case::new() else { return };
+    honest(&case);
+}
+
+fn honest(case: &Case) {
     let extensions = if evaluator_test_support::has("node") { &["py", "js"][..] } else { &["py"] };
     let programs = case.copy(&probes("honest"), extensions);
     assert!(programs.len() > 8, "{programs:?}");
@@ -201,6 +212,10 @@ fn snapshot(root: &Path) -> BTreeMap<PathBuf, (u64, u32, i64, i64)> {
 #[ignore = "needs an engine"]
 fn programs_that_try_to_break_out_stay_inside() {
     let Some(case) = Case::new() else { return };
+    attacks(&case);
+}
+
+fn attacks(case: &Case) {
     let extensions =
         if evaluator_test_support::has("node") { &["py", "js", "sh"][..] } else { &["py", "sh"] };
     let mut programs = case.copy(&probes("attack"), extensions);
@@ -375,7 +390,11 @@ fn endless(case: &Case) {
 #[ignore = "needs an engine"]
 fn a_cancelled_run_leaves_no_container() {
     let Some(case) = Case::new() else { return };
-    endless(&case);
+    cancelled(&case);
+}
+
+fn cancelled(case: &Case) {
+    endless(case);
     for signal in ["INT", "TERM"] {
         let child = case.start(&[]);
         assert!(evaluator_test_support::processes::signal(signal, &child.id().to_string()));
@@ -424,4 +443,121 @@ fn containers_of_a_killed_host_go_at_the_next_start_and_no_others() {
         case.engine.docker(["rm", "--force", name]).exits(0);
     }
     assert_eq!(case.engine.containers(), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn podman_runs_honest_programs() {
+    if let Some(case) = Case::of(podman) {
+        honest(&case);
+    }
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn podman_keeps_programs_inside() {
+    if let Some(case) = Case::of(podman) {
+        attacks(&case);
+    }
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn podman_leaves_no_container_of_a_cancelled_run() {
+    if let Some(case) = Case::of(podman) {
+        cancelled(&case);
+    }
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn only_programs_with_network_reach_this_machine() {
+    let Some(case) = Case::new() else { return };
+    let Some(address) = case.engine.address else {
+        return skip("no network interface can be made; NOTHING is known of `network: true`");
+    };
+    let server = TcpListener::bind((address, 0)).unwrap();
+    let port = server.local_addr().unwrap().port();
+    let source = "import json, socket, sys\n\
+                  config = json.load(sys.stdin)['config']\n\
+                  try: socket.create_connection((config['address'], config['port']), 60)\n\
+                  except OSError as error: print(json.dumps({'score': 0.0, 'details': {'error': str(error)}}))\n\
+                  else: print(json.dumps({'score': 1.0}))\n";
+    let program = case.directory.executable("programs/connects.py", source);
+    let entry = |name: &str, network: bool| {
+        let config = json!({"address": address, "port": port});
+        entry(&program, json!({"name": name, "config": config, "docker": {"network": network}}))
+    };
+    case.config(json!({}), &[entry("open", true), entry("closed", false)]);
+    let output = case.run();
+    for (name, network) in [("open", true), ("closed", false)] {
+        let result = &results(&output)[name];
+        assert_eq!(result["score"], if network { 1.0 } else { 0.0 }, "{result}");
+        assert_eq!(result["containment"]["network"], network, "{result}");
+    }
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn a_missing_image_is_pulled_only_if_the_entry_says_so() {
+    let Some(case) = Case::new() else { return };
+    if !evaluator_test_support::has("docker-registry") {
+        return skip("docker-registry is not on PATH; NOTHING is known of `pull: missing`");
+    }
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let registry = json!({
+        "version": 0.1,
+        "storage": {"filesystem": {"rootdirectory": case.directory.join("registry")}},
+        "http": {"addr": address.to_string()},
+    });
+    let settings = case.directory.file("registry.yaml", registry.to_string());
+    let mut registry = Command::new("docker-registry");
+    registry.arg("serve").arg(settings).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut registry = registry.spawn().unwrap();
+    wait_until("a registry that listens", || TcpStream::connect(address).is_ok());
+    let image = format!("{address}/evaluators:1");
+    let busybox = case.directory.sh(
+        "mkdir -p root/bin && cp \"$(command -v busybox)\" root/bin && ln -s busybox root/bin/sh && \
+         ln -s busybox root/bin/cat && tar -C root -cf root.tar .",
+    );
+    busybox.exits(0);
+    let archive = case.directory.join("root.tar");
+    case.engine.docker(["import", archive.to_str().unwrap(), &image]).exits(0);
+    case.engine.docker(["push", &image]).exits(0);
+    case.engine.docker(["rmi", &image]).exits(0);
+    let program = case
+        .directory
+        .executable("programs/check", "#!/bin/sh\ncat >/dev/null\necho '{\"score\": 1}'\n");
+    let entry = |pull: &str| entry(&program, json!({"docker": {"image": image, "pull": pull}}));
+    case.config(json!({}), &[entry("never")]);
+    let error = case.run().exits(3).error_of("check");
+    assert!(error.contains(&format!("docker pull {image}")), "{error}");
+    case.config(json!({}), &[entry("missing")]);
+    let output = case.run().exits(0);
+    assert_eq!(results(&output)["check"]["score"], 1.0);
+    case.engine.docker(["rmi", &image]).exits(0);
+    registry.kill().unwrap();
+    registry.wait().unwrap();
+}
+
+/// Says whether it runs in a container.
+const RUST: &str = r#"fn main() {
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+    let score = u8::from(std::path::Path::new("/.dockerenv").exists());
+    println!("{{\"score\": {score}}}");
+}
+"#;
+
+#[test]
+#[ignore = "needs an engine"]
+fn rust_sources_are_built_on_this_machine_and_run_in_the_container() {
+    let Some(case) = Case::new() else { return };
+    case.directory.file(
+        "package/Cargo.toml",
+        "[package]\nname = \"inside\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n",
+    );
+    case.directory.file("package/src/main.rs", RUST);
+    case.config(json!({}), &[entry(&case.directory.join("package"), json!({}))]);
+    let output = case.run().exits(0);
+    assert_eq!(results(&output)["package"]["score"], 1.0);
 }
