@@ -9,7 +9,7 @@ use std::{
 use evaluator_test_support::{TestDirectory, has, recording::recording};
 use serde_json::json;
 
-use super::engine::{Engine, IMAGE, engine};
+use super::engine::{Engine, IMAGE, docker};
 
 /// Name of the image of the command.
 const PACKAGE: &str = "evaluator-package:1";
@@ -42,7 +42,7 @@ fn build(engine: &Engine) {
 #[test]
 #[ignore = "needs an engine, and a tarball of `packaging/build`"]
 fn the_image_of_the_command_runs_evaluators() {
-    let Some(engine) = engine() else { return };
+    let Some(engine) = docker() else { return };
     build(engine);
     let directory = TestDirectory::new();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
