@@ -6,7 +6,7 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc::{self, RecvTimeoutError, Sender},
+    sync::mpsc::{self, RecvTimeoutError, SyncSender},
     thread,
     time::{Duration, Instant},
 };
@@ -20,6 +20,10 @@ use crate::process::{
 const POLL: Duration = Duration::from_millis(50);
 /// Time to read output after the tool has exited: a daemon that it left behind may hold its pipes open.
 const DRAIN: Duration = Duration::from_secs(1);
+/// Maximum number of bytes of a line. A longer one arrives in parts: a hostile build could otherwise fill the memory.
+const LONGEST_LINE: u64 = 1 << 20;
+/// Maximum number of lines that were read and not passed on yet. A tool that prints faster has to wait.
+const WAITING_LINES: usize = 64;
 
 /// An output of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +68,7 @@ pub(crate) fn output(
     Ok(ToolOutput { status, stdout, stderr })
 }
 
-/// Runs `spec` and passes on its lines (without line ends, one at a time) as they come.
+/// Runs `spec` and passes on its lines (without line ends, one at a time) as they come. Parts of 1 MiB count as lines.
 ///
 /// Standard input is empty, or `lock`, an empty file that this process has locked: the lock is then held until the tool and
 /// all processes that it started have exited, even if this process is killed.
@@ -84,7 +88,7 @@ pub(crate) fn run(
         program: program(),
         source,
     })?;
-    let (sender, lines) = mpsc::channel();
+    let (sender, lines) = mpsc::sync_channel(WAITING_LINES);
     let stdout = tool.child.stdout.take();
     stdout.into_iter().for_each(|pipe| pump(Stream::Stdout, pipe, sender.clone()));
     if let Some(stderr) = tool.child.stderr.take() {
@@ -196,12 +200,14 @@ fn start_when_written(spec: &CommandSpec, stdin: Option<&File>) -> io::Result<(C
 }
 
 /// Reads lines on a thread that is not joined: after an exit, a pipe may be held open by other processes.
-fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: Sender<(Stream, String)>) {
+fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: SyncSender<(Stream, String)>) {
     thread::spawn(move || {
         let mut reader = BufReader::new(pipe);
         let mut line = Vec::new();
         // A read error is an end of output: the exit status says what happened.
-        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let mut read =
+            |line: &mut Vec<u8>| reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line);
+        while read(&mut line).is_ok_and(|read| read > 0) {
             let text = String::from_utf8_lossy(&line);
             if lines.send((stream, text.trim_end_matches(['\r', '\n']).to_owned())).is_err() {
                 break;
@@ -274,6 +280,14 @@ mod tests {
         );
         assert!(status.unwrap().success());
         assert_eq!(lines.len(), 6000);
+    }
+
+    #[test]
+    fn a_line_without_an_end_arrives_in_parts() {
+        let (status, lines) = lines_of("head -c 3000000 /dev/zero", Duration::from_secs(60));
+        assert!(status.unwrap().success());
+        let lengths: Vec<usize> = lines.iter().map(|(_, line)| line.len()).collect();
+        assert_eq!(lengths, [1 << 20, 1 << 20, 3_000_000 - (2 << 20)]);
     }
 
     #[test]
