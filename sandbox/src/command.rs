@@ -1,7 +1,6 @@
 //! The command line that starts a program contained: [`wrap`].
 
 use std::{
-    env,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -17,11 +16,15 @@ use crate::{
 /// The command to start in place of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrapped {
-    /// The executable of this process.
+    /// The executable of this process, named so that only this process can start it. It can be started when its file was
+    /// replaced or removed meanwhile.
     pub program: PathBuf,
     /// Its arguments: the hidden one, what to do as JSON, `--`, the program and its arguments.
     pub args: Vec<OsString>,
 }
+
+/// The executable of the process that opens it. A child is still that executable when it starts another one.
+const RUNNING: &str = "/proc/self/exe";
 
 /// Longest argument that the kernel takes, without the final NUL.
 const LONGEST_ARGUMENT: usize = (128 << 10) - 1;
@@ -73,10 +76,7 @@ pub(crate) fn command(order: &Order) -> Result<Wrapped, Refusal> {
             json.len()
         )));
     }
-    let program = env::current_exe().map_err(|error| {
-        Refusal::new(RefusalKind::Other, format!("the executable of this process: {error}"))
-    })?;
-    Ok(Wrapped { program, args: vec![HIDDEN_ARGUMENT.into(), json.into()] })
+    Ok(Wrapped { program: RUNNING.into(), args: vec![HIDDEN_ARGUMENT.into(), json.into()] })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Refusal> {

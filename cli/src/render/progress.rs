@@ -259,6 +259,10 @@ fn problem(event: &RunEvent) {
             let (evaluators, file) = (evaluators.join(", "), file.display());
             note(&format!("pinned {evaluators} in {file}; keep it under version control"));
         }
+        RunEvent::NamedSecret { evaluator, variable } => warning(&format!(
+            "{evaluator} names {variable} in its source, and does not see it: secrets are withheld, unless the entry has \
+             `env: [{variable}]`"
+        )),
         RunEvent::JudgeWarning { message } => warning(message),
         RunEvent::DamagedRunFile { file, damage } => warning(&damaged(file, damage)),
         RunEvent::NotResumable { evaluator, reason } => {

@@ -8,7 +8,12 @@
 
 mod source_distributions;
 
-use std::{fs, io::ErrorKind, net::TcpListener};
+use std::{
+    fs,
+    io::ErrorKind,
+    net::TcpListener,
+    process::{Command, Stdio},
+};
 
 use serde_json::Value;
 
@@ -362,6 +367,48 @@ fn nothing_is_left_when_the_command_is_killed() {
     command.kill().unwrap();
     command.wait().unwrap();
     found.iter().for_each(|process| assert_gone(process));
+}
+
+/// An installation replaces the file of the command while a run goes on.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the command is started from another file")]
+fn a_run_goes_on_when_the_file_of_the_command_is_replaced() {
+    let Some(world) = World::new() else { return };
+    if !has("python3") {
+        return;
+    }
+    let directory = &world.directory;
+    let program = directory.join("evaluator");
+    let installed = env!("CARGO_BIN_EXE_evaluator");
+    if fs::hard_link(installed, &program).is_err() {
+        fs::copy(installed, &program).unwrap();
+    }
+    let source = format!(
+        "import os, time\n\
+         os.chdir({:?})\n\
+         open('started', 'w').close()\n\
+         while not os.path.exists('replaced'):\n    time.sleep(0.01)\n\
+         print('{{\"score\": 1.0}}')\n",
+        directory.join("out").display()
+    );
+    directory.file("src/check.py", source);
+    fs::create_dir(directory.join("out")).unwrap();
+    let entry = |name: &str| {
+        format!(
+            "- {{name: {name}, type: code, path: src/check.py, executor: sandbox, \
+             sandbox: {{write: [out]}}, isolation: process, timeout: 500}}\n"
+        )
+    };
+    directory.file("c.yaml", format!("evaluators:\n{}{}", entry("a"), entry("b")));
+    let mut command = Command::new(&program);
+    command.args(["run", &trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-j", "1"]);
+    command.current_dir(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let command = command.spawn().unwrap();
+    wait_until("the first evaluation runs", || directory.join("out/started").exists());
+    fs::remove_file(&program).unwrap();
+    directory.file("out/replaced", "");
+    let output = command.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 /// Processes with this text in their command line.

@@ -96,6 +96,24 @@ fn withheld_variables_are_named_with_v() {
 }
 
 #[test]
+fn a_source_that_names_a_secret_is_warned_about() {
+    let directory = Directory::new();
+    directory.script("check", "cat >/dev/null; echo \"{\\\"score\\\": ${OPENAI_API_KEY:-1}}\"");
+    let run = |keys: &str| {
+        let entry = format!("evaluators:\n- {{name: check, type: code, path: ./check{keys}}}");
+        directory.file("c.yaml", entry);
+        let trace = trace("a01_otlp_basic_parts");
+        let mut command = directory.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
+        finish(command.env("OPENAI_API_KEY", "0.75").env("OTHER_API_KEY", "").spawn().unwrap())
+    };
+    let ran = run("").exits(0).says("check names OPENAI_API_KEY in its source");
+    assert!(!ran.stderr.contains("OTHER_API_KEY"), "{}", ran.stderr);
+    let ran = run(", env: [OPENAI_API_KEY]").exits(0);
+    assert!(!ran.stderr.contains("OPENAI_API_KEY"), "{}", ran.stderr);
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.75);
+}
+
+#[test]
 fn the_error_of_an_evaluator_without_its_secret_says_what_to_write() {
     let directory = Directory::new();
     directory.file("c.yaml", "evaluators:\n- {name: check, type: code, path: ./check}");

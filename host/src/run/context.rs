@@ -1,6 +1,7 @@
 //! The working directory, variables and limits of a program, and hints about them for errors.
 
 use std::{
+    fs::{self, Metadata},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -33,6 +34,9 @@ struct ContainedIn {
 
 /// Signal of a process that called something which a system call filter forbids.
 const FORBIDDEN_CALL: i32 = 31;
+
+/// Maximum number of bytes of a file that is taken for a source.
+const LONGEST_SOURCE: u64 = 1 << 20;
 
 impl ExecutionContext {
     /// Reads the settings of an entry. `contained`: its executor contains programs.
@@ -96,6 +100,15 @@ impl ExecutionContext {
     /// Returns the names of secrets that the program does not see.
     pub(super) fn withheld(&self) -> Vec<String> {
         self.environment.withheld().collect()
+    }
+
+    /// Returns a secret that the program does not see and that its source names; `None` for a file that is not the text of a
+    /// program.
+    pub(super) fn withheld_in(&self, source: &Path) -> Option<String> {
+        let is_short = |file: &Metadata| file.is_file() && file.len() <= LONGEST_SOURCE;
+        fs::metadata(source).ok().filter(is_short)?;
+        let text = fs::read_to_string(source).ok()?;
+        self.environment.withheld().find(|name| has_word(&text, name))
     }
 
     /// Returns a hint if a condition may be the cause of the verdict. `texts` are messages of the program.

@@ -58,6 +58,13 @@ pub enum RunEvent {
         /// Names of the variables.
         variables: Vec<String>,
     },
+    /// The source of an evaluator names an environment variable that looks like a secret, which it does not see.
+    NamedSecret {
+        /// Name of the evaluator.
+        evaluator: String,
+        /// Name of the variable.
+        variable: String,
+    },
     /// Programs from sources run without containment.
     Uncontained {
         /// Names of their evaluators.

@@ -66,6 +66,12 @@ pub(super) fn prepare(
             Entrypoint { image: image.clone(), ..code.entrypoint(path, executor.contains()) }
         })
         .collect();
+    for ((Candidate { index, .. }, context, _), entrypoint) in located.iter().zip(&entrypoints) {
+        if let Some(variable) = context.withheld_in(&entrypoint.path) {
+            let evaluator = evaluators[*index].name.clone();
+            on_event(RunEvent::NamedSecret { evaluator, variable });
+        }
+    }
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
