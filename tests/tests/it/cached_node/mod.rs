@@ -70,10 +70,16 @@ async fn started(command: &CommandSpec, input: &[u8], limits: &Limits) -> Outcom
     run(command, input, limits, &Cancellation::new()).await
 }
 
-/// All that can be seen of a process, but for its number, which Node.js puts before warnings, and addresses.
+/// All that can be seen of a process, but for its number, which Node.js puts before warnings, addresses, and the native
+/// stack of an abort, whose functions it cannot always name.
 fn seen(outcome: &Outcome) -> (Ending, bool, String, bool, String) {
     let text = String::from_utf8_lossy(outcome.stdout.head()).into_owned();
     let stderr = without_numbers_after("(node:", &outcome.stderr.text());
+    let is_native = |line: &&str| {
+        let number = line.trim_start().split_once(": 0x").map(|(number, _)| number);
+        number.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let stderr: String = stderr.split_inclusive('\n').filter(|line| !is_native(line)).collect();
     let stderr = without_numbers_after("0x", &stderr);
     (outcome.ending.clone(), outcome.stdout.ended(), text, outcome.stderr.ended(), stderr)
 }
