@@ -78,8 +78,9 @@ for root in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), sys
 if shutil.which("node"):
     asked = subprocess.run(["node", "-p", "process.execPath"], stdout=subprocess.PIPE, universal_newlines=True)
     node = os.path.realpath(asked.stdout.strip())
-    program(node)
-    entry("/usr/local/bin/node", tarfile.SYMTYPE, link=node)
+    # It may be below /tmp, which containers have of their own.
+    file(node, "/usr/local/bin/node")
+    libraries(node)
     for path in ("/usr/lib/ssl/openssl.cnf", "/etc/ssl/openssl.cnf"):
         if os.path.exists(path):
             file(path)
