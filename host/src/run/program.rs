@@ -66,12 +66,7 @@ pub(super) fn prepare(
             Entrypoint { image: image.clone(), ..code.entrypoint(path, executor.contains()) }
         })
         .collect();
-    for ((Candidate { index, .. }, context, _), entrypoint) in located.iter().zip(&entrypoints) {
-        if let Some(variable) = context.withheld_in(&entrypoint.path) {
-            let evaluator = evaluators[*index].name.clone();
-            on_event(RunEvent::NamedSecret { evaluator, variable });
-        }
-    }
+    report_named_secrets(evaluators, &located, &entrypoints, on_event);
     let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
         on_event(RunEvent::Prepare(event));
     });
@@ -294,6 +289,21 @@ fn report_withheld(
     }
     for (variables, evaluators) in withheld.into_iter().filter(|(names, _)| !names.is_empty()) {
         on_event(RunEvent::Withheld { evaluators, variables });
+    }
+}
+
+/// Reports sources that name a variable which their programs do not see.
+fn report_named_secrets(
+    evaluators: &[PlannedEvaluator],
+    programs: &[(Candidate, ExecutionContext, Option<Image>)],
+    entrypoints: &[Entrypoint],
+    on_event: &mut dyn FnMut(RunEvent),
+) {
+    for ((program, context, _), entrypoint) in programs.iter().zip(entrypoints) {
+        if let Some(variable) = context.withheld_in(&entrypoint.path) {
+            let evaluator = evaluators[program.index].name.clone();
+            on_event(RunEvent::NamedSecret { evaluator, variable });
+        }
     }
 }
 
