@@ -55,6 +55,19 @@ pub(crate) fn text(text: impl Into<String>) -> Result<Reply, ModelError> {
     Ok(Reply { text: text.into(), ..Reply::default() })
 }
 
+/// A model that answers when the sender is dropped. The receiver gets a message for each question.
+pub(crate) fn late() -> (Offer, mpsc::Receiver<()>, mpsc::Sender<()>) {
+    let (started, has_started) = mpsc::channel();
+    let (release, wait) = mpsc::channel::<()>();
+    let (started, wait) = (Mutex::new(started), Mutex::new(wait));
+    let model = model("judge", move |_| {
+        started.lock().unwrap().send(()).unwrap();
+        let _ = wait.lock().unwrap().recv();
+        text("late")
+    });
+    (Offer::new("quality", vec![model]), has_started, release)
+}
+
 fn user(request: &Request) -> &str {
     &request.messages.last().unwrap().content
 }
@@ -600,15 +613,8 @@ fn nothing_is_answered_after_the_end() {
 
 #[test]
 fn an_answer_after_the_client_has_gone_still_counts() {
-    let (started, has_started) = mpsc::channel();
-    let (release, wait) = mpsc::channel::<()>();
-    let (started, wait) = (Mutex::new(started), Mutex::new(wait));
-    let models = vec![model("judge", move |_| {
-        started.lock().unwrap().send(()).unwrap();
-        let _ = wait.lock().unwrap().recv();
-        text("late")
-    })];
-    let running = open(Offer::new("quality", models));
+    let (offer, has_started, release) = late();
+    let running = open(offer);
     let body = json!({"question": "q"}).to_string();
     let mut stream = TcpStream::connect(running.proxy.url().trim_start_matches("http://")).unwrap();
     let request = head("POST /invoke", running.proxy.token(), body.len()) + &body;

@@ -10,14 +10,14 @@ use std::{
         linux::net::SocketAddrExt as _,
         unix::net::{SocketAddr, UnixStream},
     },
-    sync::{Arc, Mutex, mpsc},
+    sync::Arc,
     thread,
 };
 
-use evaluator_models::{ListenerReceiver, Offer, ProxyServer, receiver_name};
+use evaluator_models::{ListenerReceiver, ProxyServer, receiver_name};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
-use crate::proxy::{head, model, offer, send, text};
+use crate::proxy::{head, late, offer, send};
 
 /// A sandbox with a listener.
 struct Sandbox {
@@ -84,17 +84,10 @@ fn a_listener_closes_with_its_sandbox() {
 
 #[test]
 fn a_request_ends_with_its_evaluation() {
-    let (started, has_started) = mpsc::channel();
-    let (release, wait) = mpsc::channel::<()>();
-    let (started, wait) = (Mutex::new(started), Mutex::new(wait));
-    let models = vec![model("judge", move |_| {
-        started.lock().unwrap().send(()).unwrap();
-        let _ = wait.lock().unwrap().recv();
-        text("late")
-    })];
+    let (offer, has_started, release) = late();
     let server = ProxyServer::start().unwrap();
     let (receiver, first, _second) = start(&server);
-    let proxy = receiver.open(Arc::new(Offer::new("quality", models))).unwrap();
+    let proxy = receiver.open(Arc::new(offer)).unwrap();
     let body = r#"{"question": "q"}"#;
     let request = head("POST /invoke", proxy.token(), body.len()) + body;
     let address = first.address.clone();
