@@ -193,7 +193,7 @@ for host in ("127.0.0.1", "0.0.0.0"):
 attempt("abstract", lambda: abstract(config["abstract"]))
 attempt("descriptors", listener_of_others)
 attempt("pidfd_getfd", lambda: stolen(438))
-# Other ports of the sandbox, where nobody else listens or connects: refused where Landlock knows ports.
+# Other ports of the sandbox, which no other process uses: refused where Landlock knows ports.
 escaped, done = done, []
 attempt("bind another port", bound("127.0.0.1", config["port"]))
 attempt("bind any port", bound("127.0.0.1", 0))

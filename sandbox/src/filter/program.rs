@@ -19,7 +19,7 @@ pub(crate) enum Network {
 /// What the filter depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    /// Permits IPv4 and IPv6.
+    /// Servers that it permits to connect to.
     pub(crate) network: Network,
     /// Permits Unix sockets; pairs of them are always permitted.
     pub(crate) unix: bool,

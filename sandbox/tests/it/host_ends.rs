@@ -10,7 +10,8 @@ use std::{
 use evaluator_sandbox::Level;
 
 use crate::world::{
-    NOBODY, is_root, levels, marker, policy, processes_with, read_line, shell, stage, wait_for,
+    UNPRIVILEGED, is_root, levels, marker, policy, processes_with, read_line, shell, stage,
+    wait_for,
 };
 
 #[test]
@@ -18,7 +19,7 @@ fn killing_the_host_ends_everything() {
     for level in levels() {
         kill_host(level, None);
         if is_root() {
-            kill_host(level, Some(NOBODY));
+            kill_host(level, Some(UNPRIVILEGED));
         }
     }
 }

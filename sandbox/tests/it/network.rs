@@ -127,10 +127,10 @@ fn no_program_starts_without_its_listener() {
     if !has(Level::Full) {
         return;
     }
-    let listener = Some(Listener { port: PORT, socket: marker("nobody") });
-    let nobody = Policy { listener, ..policy(Level::Full) };
+    let listener = Some(Listener { port: PORT, socket: marker("absent") });
+    let unreachable = Policy { listener, ..policy(Level::Full) };
     for (policy, message) in [
-        (nobody, "cannot connect to the host"),
+        (unreachable, "cannot connect to the host"),
         (serve(false), "cannot hand its listening socket to the host, which refused it"),
     ] {
         let output = run(&mut shell(&policy, "echo started"));

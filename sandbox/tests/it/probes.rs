@@ -12,7 +12,7 @@ use std::{
 use evaluator_sandbox::{Level, Limits, Policy};
 use serde_json::Value;
 
-use crate::world::{NOBODY, has, is_root, skip, stage};
+use crate::world::{UNPRIVILEGED, has, is_root, skip, stage};
 
 /// What the partial level does not limit, and attempts that are answered with success there and not done: what changed
 /// decides.
@@ -38,7 +38,7 @@ fn attacks_fail_at_the_full_level() {
 
 #[test]
 fn attacks_fail_at_the_full_level_without_privileges() {
-    attacks(Level::Full, Some(NOBODY));
+    attacks(Level::Full, Some(UNPRIVILEGED));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn attacks_fail_at_the_partial_level() {
 
 #[test]
 fn attacks_fail_at_the_partial_level_without_privileges() {
-    attacks(Level::Partial, Some(NOBODY));
+    attacks(Level::Partial, Some(UNPRIVILEGED));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn honest_programs_work_at_the_full_level() {
 
 #[test]
 fn honest_programs_work_at_the_full_level_without_privileges() {
-    honest(Level::Full, Some(NOBODY));
+    honest(Level::Full, Some(UNPRIVILEGED));
 }
 
 #[test]

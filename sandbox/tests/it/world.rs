@@ -19,7 +19,7 @@ use tempfile::TempDir;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A user without privileges, whom every system has.
-pub(crate) const NOBODY: u32 = 65534;
+pub(crate) const UNPRIVILEGED: u32 = 65534;
 
 pub(crate) const LEVELS: [Level; 2] = [Level::Full, Level::Partial];
 

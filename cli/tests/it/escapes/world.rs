@@ -20,7 +20,7 @@ use super::probes::{self, Probe, Way};
 use crate::support::{Directory, Ran, finish, trace};
 
 /// A user without privileges, whom every system has.
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED: u32 = 65534;
 
 /// Beginning of the names of processes that attacks leave behind.
 const MARKER: &str = "evaluator-probe-";
@@ -43,14 +43,14 @@ runpy.run_path(json.loads(text)['config']['probe'], run_name='__main__')
 pub(super) enum User {
     /// The user of the test.
     Own,
-    Nobody,
+    Unprivileged,
 }
 
 impl User {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Own => "own user",
-            Self::Nobody => "uid 65534",
+            Self::Unprivileged => "uid 65534",
         }
     }
 
@@ -61,8 +61,8 @@ impl User {
     fn command(self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is what is tested")]
         let mut command = Command::new(program);
-        if self == Self::Nobody {
-            command.uid(NOBODY).gid(NOBODY);
+        if self == Self::Unprivileged {
+            command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
         }
         command
     }
@@ -72,7 +72,7 @@ impl User {
 pub(super) fn users() -> Vec<User> {
     let mut users = vec![User::Own];
     if User::Own.is_root() {
-        users.push(User::Nobody);
+        users.push(User::Unprivileged);
     } else {
         skip("attacks as root and as uid 65534: only root can become another user");
     }
@@ -141,7 +141,7 @@ impl World {
         directory.file("forked.py", FORKED);
         write_traces(&directory);
         open_to(directory.path(), user);
-        if user == User::Nobody {
+        if user == User::Unprivileged {
             // Not before: the links are to files of the toolchain itself.
             link_all(&toolchain(), &directory.join("rust"));
         }
@@ -199,7 +199,7 @@ impl World {
 
     /// Variables by which the user finds the tools of Rust, which do not depend on the home directory of the command.
     fn rust_variables(&self) -> Vec<(&'static str, OsString)> {
-        if self.user == User::Nobody {
+        if self.user == User::Unprivileged {
             // Those of the test may be below a home directory that this user cannot enter.
             let inherited = env::var_os("PATH").unwrap_or_default();
             let path = [self.directory.join("rust/bin")].into_iter();
@@ -382,8 +382,8 @@ fn write_traces(directory: &Directory) {
 
 /// Gives files to a user, who can then read, start and change them.
 fn open_to(path: &Path, user: User) {
-    if user == User::Nobody {
-        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    if user == User::Unprivileged {
+        chown(path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
     }
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     if path.is_dir() {
