@@ -229,8 +229,8 @@ fn ready(
     let Driven { launch, driver, mismatch } = driven;
     let launch = context.apply(launch);
     let resources = context.resources();
-    let mut scope = Scope::new(&code.containment, &launch.visible);
-    (scope.image, scope.listener) = (image, listener.as_ref());
+    let listener = listener.as_ref();
+    let scope = Scope { image, listener, ..Scope::new(&code.containment, &launch.visible) };
     let wrap = |command| -> Result<CommandSpec, String> {
         let wrapped = executor.wrap(CommandSpec { resources, ..command }, &scope)?;
         // The limits hold for what any other executor starts, and through it for the program.
@@ -255,7 +255,7 @@ fn ready(
                 executor: Arc::clone(&executor),
                 containment: code.containment.clone(),
                 visible: launch.visible.clone(),
-                listener: listener.clone(),
+                listener: listener.cloned(),
             },
             timeout: code.timeout,
             retries: code.retries.unwrap_or(retries),
