@@ -12,6 +12,14 @@ use crate::{
     object::{Field, builder, object, read_text},
 };
 
+/// Keys of [details](EvalResult::details) whose text explains a result, in order of precedence. Reports show the first text
+/// that is not empty.
+pub const REASON_KEYS: [&str; 5] = ["reasoning", "reason", "rationale", "explanation", "message"];
+/// Keys of [details](EvalResult::details) that list negative findings, in order of precedence. Reports show the first list
+/// of texts if no text explains the result.
+pub const MISS_KEYS: [&str; 8] =
+    ["misses", "issues", "problems", "errors", "failures", "missing", "mismatches", "differences"];
+
 /// The threshold of documents that have none.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.5;
 

@@ -19,7 +19,8 @@ mod detect;
 use std::fmt;
 
 use crate::{
-    Contract, DecodeError, EvalInput, EvalResult, EvalStatus, adk, agenta, agentv, object::untagged,
+    Contract, DecodeError, EvalInput, EvalResult, EvalStatus, REASON_KEYS, adk, agenta, agentv,
+    object::untagged,
 };
 use detect::Keys;
 pub use detect::Undetected;
@@ -237,8 +238,8 @@ impl Reply {
     pub fn answer(&self, result: EvalResult) -> Result<Answer, NotEvaluated> {
         let not_evaluated = result.status == Some(EvalStatus::NotEvaluated);
         if not_evaluated && matches!(self, Self::AgentV | Self::Agenta { .. }) {
-            let reason =
-                result.details.as_ref().and_then(|details| details.get("reason")?.as_str());
+            let details = result.details.as_ref();
+            let reason = REASON_KEYS.iter().find_map(|key| details?.get(*key)?.as_str());
             return Err(NotEvaluated { reason: reason.unwrap_or_default().to_owned() });
         }
         Ok(match self {

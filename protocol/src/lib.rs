@@ -35,8 +35,8 @@ pub mod agenta;
 pub mod agentv;
 
 pub use agentevals::{
-    EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData, ScoreCount,
-    ToolCallData, ToolResponseData,
+    EvalInput, EvalResult, EvalStatus, IntermediateStepData, InvocationData, MISS_KEYS,
+    REASON_KEYS, ScoreCount, ToolCallData, ToolResponseData,
 };
 pub use contract::{Contract, UnknownContract};
 pub use decode::{DecodeError, DecodeErrorKind, MAX_DEPTH, decode};

@@ -4,7 +4,7 @@ use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
-    EvalResult, EvalStatus, IntoScore, JsonObject, Score, agentevals,
+    EvalResult, EvalStatus, IntoScore, JsonObject, MISS_KEYS, REASON_KEYS, Score, agentevals,
     object::{builder, object},
 };
 
@@ -255,13 +255,8 @@ impl From<CheckRow> for Assertion {
     }
 }
 
-/// Details that list negative findings.
-const MISSES: [&str; 8] =
-    ["misses", "issues", "problems", "errors", "failures", "missing", "mismatches", "differences"];
 /// Details that list positive findings.
 const HITS: [&str; 3] = ["hits", "matches", "passed"];
-/// Details that explain the score.
-const REASONS: [&str; 5] = ["reasoning", "reason", "rationale", "explanation", "message"];
 
 impl CodeJudgeResult {
     /// Converts a result of the default contract: see the [table](super#as-an-answer-of-agentv).
@@ -273,8 +268,8 @@ impl CodeJudgeResult {
         let mut details = details.unwrap_or_default();
         let mut answer = Self::new(score);
         answer.reasoning =
-            REASONS.iter().find_map(|key| details.get(*key)?.as_str()).map(str::to_owned);
-        for (keys, passed) in [(&HITS[..], true), (&MISSES[..], false)] {
+            REASON_KEYS.iter().find_map(|key| details.get(*key)?.as_str()).map(str::to_owned);
+        for (keys, passed) in [(&HITS[..], true), (&MISS_KEYS[..], false)] {
             let texts = keys.iter().flat_map(|key| texts(details.get(*key)));
             answer.assertions.extend(texts.map(|text| Assertion::new(text, passed)));
         }
