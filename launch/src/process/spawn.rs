@@ -6,7 +6,8 @@
 use std::{
     collections::BTreeSet,
     ffi::OsString,
-    io,
+    fs,
+    io::{self, Read},
     path::Path,
     process::Stdio,
     sync::{
@@ -109,7 +110,7 @@ fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
             if program.components().count() == 1 && !program.has_root() {
                 "it was not found on PATH".to_owned()
             } else if program.exists() {
-                "the file is there, but the interpreter named in its first line is not".to_owned()
+                missing_interpreter(program)
             } else {
                 "there is no such file".to_owned()
             }
@@ -117,9 +118,55 @@ fn explain(spec: &CommandSpec, error: &io::Error) -> SpawnError {
         (io::ErrorKind::PermissionDenied, _) => {
             format!("{error}; is it a file that may be executed (chmod +x)?")
         }
+        // Exec format error.
+        _ if cfg!(unix) && error.raw_os_error() == Some(8) => no_program(Path::new(&spec.program)),
         _ => error.to_string(),
     };
     SpawnError { program: spec.program.clone(), reason, transient: is_transient(error) }
+}
+
+/// Maximum length of the first line of a script, as in Linux.
+const FIRST_LINE: u64 = 256;
+
+/// Returns the start of a file, as text.
+fn start_of(file: &Path) -> String {
+    let mut start = Vec::new();
+    // Without its start, the error is described in general.
+    let _ = fs::File::open(file).and_then(|file| file.take(FIRST_LINE).read_to_end(&mut start));
+    String::from_utf8_lossy(&start).into_owned()
+}
+
+/// Describes a file whose interpreter does not exist.
+fn missing_interpreter(file: &Path) -> String {
+    let start = start_of(file);
+    let line =
+        start.split('\n').next().and_then(|line| line.strip_prefix("#!")).unwrap_or_default();
+    let what = "the file is there, but the interpreter named in its first line is not";
+    let name = line.split_whitespace().next().unwrap_or_default();
+    match (name, line.ends_with('\r')) {
+        ("", _) => what.to_owned(),
+        (_, true) => {
+            format!(
+                "{what}, because the line ends with a carriage return; save the file with Unix line ends (LF)"
+            )
+        }
+        (name, _) => format!("{what}: {}", name.escape_debug()),
+    }
+}
+
+/// Describes a file that the system cannot execute.
+fn no_program(file: &Path) -> String {
+    let start = start_of(file);
+    match start.strip_prefix('\u{feff}') {
+        _ if start.is_empty() => "the file is empty".to_owned(),
+        Some(rest) if rest.starts_with("#!") => {
+            "it starts with a byte order mark; save the file as UTF-8 without one".to_owned()
+        }
+        _ if start.contains('\0') => "it is not a program for this machine".to_owned(),
+        _ => {
+            "its first line does not name an interpreter; start it with e.g. `#!/bin/sh`".to_owned()
+        }
+    }
 }
 
 /// Returns true if the same start may succeed a moment later.

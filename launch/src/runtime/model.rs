@@ -128,6 +128,8 @@ pub struct Entrypoint {
     pub contained: Option<Arc<Containment>>,
     /// The image in whose file system it runs, if it does not run in that of this machine.
     pub image: Option<Image>,
+    /// Names of variables that its entry sets, for [`Runtime::inspect`]; default: none.
+    pub variables: Vec<String>,
 }
 
 impl Entrypoint {
@@ -140,7 +142,7 @@ impl Entrypoint {
 impl From<PathBuf> for Entrypoint {
     /// An evaluator of the user, which is not contained.
     fn from(path: PathBuf) -> Self {
-        Self { path, fetched: false, contained: None, image: None }
+        Self { path, fetched: false, contained: None, image: None, variables: Vec::new() }
     }
 }
 

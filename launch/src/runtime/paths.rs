@@ -155,6 +155,20 @@ impl Runtime for Executable {
         Ok("any executable file".to_owned())
     }
 
+    /// Also looks for the interpreter of a script. What `env` finds depends on the `PATH` of the entry, and an image has
+    /// interpreters of its own.
+    fn inspect(&self, Entrypoint { path, image, .. }: &Entrypoint) -> Result<String, PrepareError> {
+        let interpreter = environment::interpreter(path, &Environment::inherited());
+        match interpreter.filter(|it| image.is_none() && it.is_absolute() && !it.exists()) {
+            Some(interpreter) => Err(PrepareError::unusable(format!(
+                "the first line of {} names the interpreter {}, which does not exist",
+                path.display(),
+                interpreter.display()
+            ))),
+            None => self.availability().map_err(PrepareError::runtime_missing),
+        }
+    }
+
     fn prepare(
         &self,
         entrypoints: &[Entrypoint],

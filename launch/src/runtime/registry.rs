@@ -12,7 +12,7 @@ use super::{
     Cargo, Entrypoint, Environment, Executable, Inputs, Launch, Node, PrepareError, PrepareEvent,
     Python, Runtime, paths,
 };
-use crate::process::Cancellation;
+use crate::{environment::is_script, process::Cancellation};
 
 /// The runtimes that a run may use.
 ///
@@ -80,7 +80,7 @@ impl Runtimes {
     /// # Errors
     ///
     /// [`PrepareError::NotFound`], [`PrepareError::UnknownExtension`], or [`PrepareError::Unusable`] for a directory
-    /// that no runtime claims.
+    /// that no runtime claims and for a script that is not executable.
     pub fn for_path(&self, path: &Path) -> Result<Arc<dyn Runtime>, PrepareError> {
         self.position(path).map(|position| Arc::clone(&self.runtimes[position]))
     }
@@ -170,6 +170,12 @@ impl Runtimes {
         claimant(false).or_else(|| claimant(true)).ok_or_else(|| {
             if resolved.is_dir() {
                 return paths::not_a_package(path);
+            }
+            if cfg!(unix) && is_script(&resolved) {
+                let shown = path.display().to_string();
+                let quoted = shell_words::quote(&shown);
+                let reason = format!("{shown} is not executable; type `chmod +x {quoted}`");
+                return PrepareError::unusable(reason);
             }
             PrepareError::UnknownExtension {
                 path: path.to_owned(),
@@ -286,6 +292,12 @@ mod tests {
                 notes.display()
             )
         );
+        if cfg!(unix) {
+            let script = directory.file("check it.sh", "#!/bin/sh\n");
+            let shown = script.display();
+            let expected = format!("{shown} is not executable; type `chmod +x '{shown}'`");
+            assert_eq!(error(&script), expected);
+        }
         let gone = directory.path("gone.py");
         assert_eq!(error(&gone), format!("evaluator file not found: {}", gone.display()));
         let empty = directory.path("");

@@ -67,7 +67,10 @@ pub(super) fn prepare(
             return Err(unusable(&problem));
         }
     }
-    if let Some(MissingModule { name, file, line }) = answers.missing(&source).first() {
+    if let Some(module) = answers.missing(&source).first()
+        && module.may_be_found(entrypoint).is_none()
+    {
+        let MissingModule { name, file, line, .. } = module;
         return Err(unusable(&format!("it has no module `{name}` ({file}:{line})")));
     }
     Ok(launch)

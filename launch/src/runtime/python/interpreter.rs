@@ -15,11 +15,14 @@ use serde_json::Value;
 
 use crate::{
     process::{Cancellation, CommandSpec},
-    runtime::{Environment, tool},
+    runtime::{Entrypoint, Environment, tool},
 };
 
 /// Variable that names the interpreter, as a path or a name on `PATH`.
 pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
+
+/// Variable with directories in which the interpreter looks for modules first.
+pub(super) const SEARCH_PATH: &str = "PYTHONPATH";
 
 /// Time limit for questions to an interpreter.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
@@ -248,6 +251,19 @@ pub(super) struct MissingModule {
     /// Name of the file that imports it.
     pub(super) file: String,
     pub(super) line: u32,
+    /// Name of the file of the evaluator that changes where modules are looked for, so that it may find the module when
+    /// it runs.
+    path_changed_in: Option<String>,
+}
+
+impl MissingModule {
+    /// Returns why the evaluator may find the module when it runs; `None` if it cannot.
+    pub(super) fn may_be_found(&self, entrypoint: &Entrypoint) -> Option<String> {
+        let is_set = entrypoint.variables.iter().any(|name| name == SEARCH_PATH);
+        let changed =
+            || Some(format!("{} changes the search path", self.path_changed_in.as_ref()?));
+        is_set.then(|| format!("its entry sets {SEARCH_PATH}")).or_else(changed)
+    }
 }
 
 impl Answers {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    interpreter::{Answers, Files, INTERPRETER_VARIABLE, MissingModule, Questions},
+    interpreter::{Answers, Files, INTERPRETER_VARIABLE, MissingModule, Questions, SEARCH_PATH},
     needs::Needs,
     venv::{self, Installer, Sdk, Venv, hex},
 };
@@ -234,8 +234,6 @@ impl<'a> Planner<'a> {
 /// module called `sitecustomize`, which an interpreter imports at the end of its own start, and which it finds first
 /// because `PYTHONPATH` starts with its directory. This is that module.
 const SERVER: &str = include_str!("fork_server.py");
-
-const SEARCH_PATH: &str = "PYTHONPATH";
 
 /// Makes the command of a server that forks what `command` would start.
 pub(super) fn server(command: &CommandSpec) -> Result<ServerCommand, String> {

@@ -40,7 +40,14 @@ class first_on_path:
         del sys.path[0]
 
 
-def imports(file):
+def tree_of(file):
+    import ast
+
+    with open(file, "rb") as source:
+        return ast.parse(source.read(), file)
+
+
+def imports(tree):
     """Yields (module, line, is certain) for the absolute imports of a file, without optional ones."""
     import ast
 
@@ -72,13 +79,32 @@ def imports(file):
                     yield from visit(node.body, certain and is_main(node.test))
                 yield from visit(node.orelse, False)
             elif isinstance(node, (ast.With, ast.ClassDef)):
-                yield from visit(node.body, certain)
+                # `with suppress(ImportError)` continues after an import that fails.
+                calls = [getattr(item.context_expr, "func", None) for item in getattr(node, "items", ())]
+                yield from visit(node.body, certain and not any(is_named(call, "suppress") for call in calls))
             else:
                 yield from visit(ast.iter_child_nodes(node), False)
 
-    with open(file, "rb") as source:
-        tree = ast.parse(source.read(), file)
     yield from visit(tree.body, True)
+
+
+def changes_search(tree):
+    """Returns true if a file changes where modules are looked for, as far as its text shows."""
+    import ast
+
+    names = ("path", "meta_path", "path_hooks", "modules")
+    nodes = list(ast.walk(tree))
+    aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names if alias.name == "sys"]
+    of_sys = {alias.asname or "sys" for alias in aliases}
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            if node.attr in names and getattr(node.value, "id", None) in of_sys or node.attr == "addsitedir":
+                return True
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            wanted = {"sys": names, "site": ("addsitedir",)}.get(node.module, ())
+            if any(alias.name in wanted for alias in node.names):
+                return True
+    return False
 
 
 def own_module(directory, name):
@@ -108,7 +134,7 @@ def answer_sdk(directory, *files):
     """Returns whether these files of an evaluator import the SDK, and whether it is installed."""
     for file in files:
         try:
-            used = any(name.split(".")[0] == SDK for name, _, _ in imports(file))
+            used = any(name.split(".")[0] == SDK for name, _, _ in imports(tree_of(file)))
         except SyntaxError:
             # The interpreter will report it when it runs the file.
             used = False
@@ -119,12 +145,19 @@ def answer_sdk(directory, *files):
 
 
 def answer_missing(directory, script):
-    """Returns the modules that the evaluator imports when it starts and that are not found: name, file and line of each."""
-    missing, seen, unread = [], set(), [script]
+    """Returns the modules that the evaluator imports when it starts and that are not found.
+
+    Each has its name, and the file and line of the import. `path_changed_in` is the file of the evaluator, if there is one,
+    that changes where modules are looked for, so the evaluator may find the module when it runs.
+    """
+    missing, seen, unread, changed_in = [], set(), [script], None
     with first_on_path(directory):
         while unread:
             file = unread.pop()
-            for name, line, certain in imports(file):
+            tree = tree_of(file)
+            if changed_in is None and changes_search(tree):
+                changed_in = os.path.basename(file)
+            for name, line, certain in imports(tree):
                 if name in seen or not certain:
                     continue
                 seen.add(name)
@@ -133,7 +166,7 @@ def answer_missing(directory, script):
                     unread.append(own)
                 elif not is_found(name):
                     missing.append({"name": name, "file": os.path.basename(file), "line": line})
-    return missing
+    return [dict(module, path_changed_in=changed_in) for module in missing]
 
 
 def files():

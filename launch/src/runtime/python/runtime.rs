@@ -11,6 +11,7 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    slice,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -166,8 +167,8 @@ impl Runtime for Python {
         let python = self.find()?;
         let mut planner = Planner::new(&self.environment, &cancellation);
         planner.checks_imports = true;
-        let entrypoint = Entrypoint { path: source, ..entrypoint.clone() };
-        let mut plan = planner.plan(&python, &[entrypoint]).remove(0)?;
+        let entrypoint = &Entrypoint { path: source, ..entrypoint.clone() };
+        let mut plan = planner.plan(&python, slice::from_ref(entrypoint)).remove(0)?;
         if let Syntax::Broken { rendered } =
             syntax::python(&plan.interpreter, &plan.source, &cancellation)
         {
@@ -176,20 +177,20 @@ impl Runtime for Python {
         let version = plan.version.as_deref().unwrap_or("3");
         let mut about = format!("{}, version {version}", plan.interpreter.display());
         let Some(wanted) = plan.wanted.take() else {
-            all_found(&plan.interpreter, &plan.missing_modules)?;
+            let doubt = not_found(entrypoint, &plan.interpreter, &plan.missing_modules)?;
             if let Some(named_in) = &plan.named_in {
                 about.push_str(&format!(", has the packages of {named_in}"));
             }
-            return Ok(about);
+            return Ok(about + &doubt);
         };
         let named_in = plan.named_in.as_deref().unwrap_or_default();
         if wanted.venv.is_ready() {
             let python = wanted.venv.python();
             let missing =
                 planner.missing_in(&python, &plan).map_err(PrepareError::runtime_missing)?;
-            all_found(&python, &missing)?;
+            let doubt = not_found(entrypoint, &python, &missing)?;
             let directory = wanted.venv.directory.display();
-            return Ok(format!("{about}, {named_in}: virtual environment {directory}"));
+            return Ok(format!("{about}, {named_in}: virtual environment {directory}{doubt}"));
         }
         self.refuse(&plan, &wanted)?;
         if planner.installer == Installer::Pip && !wanted.has_venv {
@@ -278,7 +279,7 @@ impl Runtime for Python {
     ) -> Result<OwnTests, PrepareError> {
         let source = paths::resolve(&entrypoint.path)?;
         let entrypoint = Entrypoint { path: source.clone(), ..entrypoint.clone() };
-        let prepared = self.prepare(std::slice::from_ref(&entrypoint), cancellation, on_event);
+        let prepared = self.prepare(slice::from_ref(&entrypoint), cancellation, on_event);
         let launch =
             prepared.into_iter().next().unwrap_or_else(|| Err(paths::not_found(&source)))?;
         let files = TESTS.find(&source)?;
@@ -418,19 +419,29 @@ fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
     )
 }
 
-/// Returns an error that names the modules that an evaluator imports and the interpreter does not find.
-fn all_found(interpreter: &Path, missing: &[MissingModule]) -> Result<(), PrepareError> {
-    if missing.is_empty() {
-        return Ok(());
-    }
+/// Returns a remark about modules that the evaluator may find when it runs, because it changes where they are looked for;
+/// empty if there are none.
+///
+/// # Errors
+///
+/// The modules that the evaluator imports and cannot find.
+fn not_found(
+    entrypoint: &Entrypoint,
+    interpreter: &Path,
+    missing: &[MissingModule],
+) -> Result<String, PrepareError> {
+    let Some(first) = missing.first() else { return Ok(String::new()) };
     let modules: Vec<String> = missing
         .iter()
-        .map(|MissingModule { name, file, line }| format!("`{name}` ({file}:{line})"))
+        .map(|MissingModule { name, file, line, .. }| format!("`{name}` ({file}:{line})"))
         .collect();
     let (modules, verb) = match &modules[..] {
         [only] => (format!("module {only}"), "is"),
         all => (format!("modules {}", all.join(", ")), "are"),
     };
+    if let Some(reason) = first.may_be_found(entrypoint) {
+        return Ok(format!("; {modules} {verb} looked for only when it runs, because {reason}"));
+    }
     Err(PrepareError::unusable(format!(
         "{modules} {verb} not installed for {}; name the package in requirements.txt next to the file or in a \
              `# /// script` block, or {}",
