@@ -134,7 +134,7 @@ mod tests {
         let unknown = evaluator_traces::conversation::Unrecorded {
             part: TurnPart::Answer,
             attribute: "gen_ai.output.messages",
-            switch: "switch it on",
+            switch: Some("switch it on"),
         };
         let turn = Turn { unrecorded: vec![unknown], ..testing::turn(Vec::new()) };
         let case = EvalCase { turns: vec![ExpectedTurn::default()], ..EvalCase::default() };

@@ -42,7 +42,7 @@ pub struct Tidied {
     pub unused: usize,
 }
 
-fn failed(path: &Path, reason: impl std::fmt::Display) -> ModelError {
+pub(super) fn failed(path: &Path, reason: impl std::fmt::Display) -> ModelError {
     ModelError::new(ErrorKind::Cassette, format!("cassette {}: {reason}", path.display()))
 }
 

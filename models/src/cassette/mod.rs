@@ -118,7 +118,11 @@ impl Cassette {
     pub fn open(path: &Path, mode: Mode, redactor: Redactor) -> Result<Self, ModelError> {
         let mut state = State::default();
         if mode != Mode::Off {
-            let found = read(path, mode != Mode::Replay)?;
+            if mode == Mode::Replay && !path.exists() {
+                let missing = "the file does not exist; record it first, with the mode `record`";
+                return Err(file::failed(path, missing));
+            }
+            let found = read(path, true)?;
             (state.records, state.warnings) = (found.records, found.warnings);
             state.before = state.records.keys().cloned().collect();
         }
