@@ -4,7 +4,7 @@ pub use evaluator_protocol::EvalStatus as Status;
 
 use evaluator_protocol::Contract;
 
-use super::host_of;
+use super::{host_of, recognize::is_foreign_key};
 use crate::json::{
     self, NonFinite, Object, ParseErrorKind, ParseOptions, RepeatedKeys, Surrogates, Value,
 };
@@ -18,6 +18,9 @@ const SCORE: &str = "a number from 0 to 1";
 /// Characters of a value or line that an error message shows.
 const EXCERPT: usize = 60;
 
+/// Keys of an object that an error message names.
+const KEYS: usize = 5;
+
 /// Result of an evaluator.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
@@ -29,6 +32,8 @@ pub struct Answer {
     pub per_invocation_scores: Vec<Option<f64>>,
     /// Additional data.
     pub details: Option<Object>,
+    /// Keys of the answer that are not read, without those that are read under other contracts.
+    pub dropped_keys: Vec<String>,
 }
 
 impl Answer {
@@ -144,6 +149,11 @@ fn read(bytes: &[u8], non_finite: bool) -> Result<Value, BadAnswer> {
                 || error.kind == ParseErrorKind::ExpectedValue && before.trim().is_empty();
             let hint = match error.kind {
                 ParseErrorKind::RepeatedKey => "; it is not known which of its values counts",
+                _ if error.kind == ParseErrorKind::ExpectedKey
+                    && text[before.len()..].starts_with('\'') =>
+                {
+                    "; print JSON, in Python with `json.dumps`"
+                }
                 _ if noise => "; print the result and nothing else, logs belong on standard error",
                 _ => "",
             };
@@ -168,7 +178,7 @@ fn invalid_utf8(bytes: &[u8], at: usize) -> BadAnswer {
 /// Reads an answer of the default contract, an object.
 ///
 /// `score` is required: a finite number from 0 to 1, as a number, boolean or string. `status`, `per_invocation_scores` and
-/// `details` are optional. Other keys are ignored.
+/// `details` are optional. Other keys are ignored, see [`Answer::dropped_keys`].
 ///
 /// # Errors
 ///
@@ -179,18 +189,41 @@ pub fn answer_from(document: Value) -> Result<Answer, BadAnswer> {
         score: Some(required_score(&object)?),
         status: status(&object)?,
         per_invocation_scores: per_invocation_scores(&object)?,
+        dropped_keys: dropped_keys(&object),
         details: details(object.swap_remove("details"))?,
     })
 }
 
+/// Keys of an answer of the default contract.
+pub const ANSWER_KEYS: [&str; 4] = ["score", "status", "per_invocation_scores", "details"];
+
+/// Returns keys that are not read. An answer for several hosts has keys of other contracts, and `error`.
+fn dropped_keys(object: &Object) -> Vec<String> {
+    let is_read = |key: &str| {
+        ANSWER_KEYS.contains(&key) || key == "error" || key.starts_with('_') || is_foreign_key(key)
+    };
+    object.keys().filter(|key| !is_read(key)).map(|key| quoted(key)).collect()
+}
+
+/// Returns a key for messages.
+fn quoted(key: &str) -> String {
+    truncated(&key.escape_debug().to_string())
+}
+
 fn required_score(object: &Object) -> Result<f64, BadAnswer> {
-    let value = object.get("score").ok_or_else(missing_score)?;
+    let value = object.get("score").ok_or_else(|| missing_score(object))?;
     in_range(number(value)).ok_or_else(|| unexpected("score", SCORE, value))
 }
 
-/// Returns the error of an answer without a score.
-pub(super) fn missing_score() -> BadAnswer {
-    invalid("score", format!("{SCORE} is required, but the field is missing"))
+/// Returns the error of an answer without a score, which has these members.
+pub(super) fn missing_score(object: &Object) -> BadAnswer {
+    let keys: Vec<String> =
+        object.keys().take(KEYS).map(|key| format!("`{}`", quoted(key))).collect();
+    let found = match &keys[..] {
+        [] => String::new(),
+        keys => format!("; the object has {}", keys.join(", ")),
+    };
+    invalid("score", format!("{SCORE} is required, but the field is missing{found}"))
 }
 
 fn status(object: &Object) -> Result<Option<Status>, BadAnswer> {
@@ -337,7 +370,7 @@ mod tests {
             score: Some(score),
             status,
             per_invocation_scores: per_turn.iter().copied().map(Some).collect(),
-            details: None,
+            ..Answer::default()
         };
         let found = |answer: Answer| answer.contradictions(0.5).join("; ");
         assert_eq!(found(answer(0.5, None, &[1.0, 0.0])), "");

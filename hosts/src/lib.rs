@@ -37,9 +37,11 @@ use json::{Object, Value};
 
 #[doc(hidden)]
 pub use agentv::snake_case;
-pub use answer::{Answer, BadAnswer, Status};
 #[doc(hidden)]
-pub use answer::{answer_from, invalid, number, parse_document, parse_strict_document, unexpected};
+pub use answer::{
+    ANSWER_KEYS, answer_from, invalid, number, parse_document, parse_strict_document, unexpected,
+};
+pub use answer::{Answer, BadAnswer, Status};
 #[doc(hidden)]
 pub use call::Driver;
 pub use call::{Call, function_contracts};

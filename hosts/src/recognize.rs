@@ -44,7 +44,7 @@ fn by_key(
 pub fn foreign_answer(answer: &Value) -> Option<(Contract, String)> {
     let bare = |found: &str| {
         let (contract, _) = contracts().find(|(_, foreign)| foreign.bare_answers)?;
-        Some((contract, found.to_owned()))
+        Some((contract, format!("{found}, not an object like {{\"score\": 0.5}}")))
     };
     let object = match answer {
         Value::Object(object) => object,
@@ -60,6 +60,11 @@ pub fn foreign_answer(answer: &Value) -> Option<(Contract, String)> {
         let found: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
         (!found.is_empty()).then(|| (contract, found.join(", ")))
     })
+}
+
+/// Returns true for a key of answers of another contract.
+pub(super) fn is_foreign_key(key: &str) -> bool {
+    contracts().any(|(_, foreign)| foreign.answer_keys.contains(&key))
 }
 
 /// Returns what to change for an evaluator that failed because a key is missing in its document, or because a program of the
@@ -184,6 +189,12 @@ pub struct Defined {
 }
 
 impl Defined {
+    /// Returns the name of the host.
+    #[must_use]
+    pub fn host(&self) -> &'static str {
+        host_of(self.contract).title
+    }
+
     /// Returns true if an entry need not name the function.
     fn is_default(&self) -> bool {
         let functions = foreign_contract(self.contract).and_then(|it| it.functions.as_ref());
@@ -195,7 +206,7 @@ impl fmt::Display for Defined {
     /// Writes what the function is, and what to add to its entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { contract, function } = self;
-        let host = host_of(*contract).title;
+        let host = self.host();
         write!(
             f,
             "it defines the function `{function}` for {host}, which prints nothing by itself: add `contract: {contract}`"

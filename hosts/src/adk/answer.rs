@@ -49,6 +49,7 @@ pub(super) fn answer(document: Value, turns: usize) -> Result<Answer, BadAnswer>
         status: Some(verdict),
         per_invocation_scores: scores,
         details: nonempty(with_rows(object, rows)),
+        ..Answer::default()
     })
 }
 

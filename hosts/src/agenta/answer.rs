@@ -50,7 +50,7 @@ fn of_object(mut object: Object) -> Result<Answer, BadAnswer> {
     Ok(Answer {
         score: Some(given),
         status: success.map(|success| if success { Status::Passed } else { Status::Failed }),
-        per_invocation_scores: Vec::new(),
         details: nonempty(object),
+        ..Answer::default()
     })
 }

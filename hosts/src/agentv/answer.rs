@@ -52,7 +52,7 @@ fn derived(object: &Object) -> Result<f64, BadAnswer> {
     }
     match object.get("pass") {
         Some(Value::Bool(passed)) => Ok(f64::from(u8::from(*passed))),
-        _ => Err(missing_score()),
+        _ => Err(missing_score(object)),
     }
 }
 
