@@ -4,14 +4,15 @@ use std::{
     borrow::Cow,
     collections::BTreeSet,
     fmt,
+    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::{
     Conversation, Group, GroupBy, Turn,
-    convention::Conventions,
+    convention::{Conventions, keys},
     group,
     message::parse_json,
     performance::measure,
@@ -58,7 +59,9 @@ pub fn extract_group(group: &Group<'_>, conventions: &Conventions) -> Conversati
         trace_id: members
             .first()
             .map_or_else(|| Arc::from(""), |trace| Arc::clone(&trace.trace_id)),
+        file: members.first().map_or_else(PathBuf::new, |trace| trace.file.clone()),
         performance: Some(measure(&turns, members)),
+        operations: if turns.is_empty() { operations(members) } else { Vec::new() },
         turns,
         case_id: case_id(members),
         warnings: warnings.into_iter().collect(),
@@ -81,6 +84,16 @@ fn whole_traces<'a>(members: &[&'a Trace]) -> Vec<Cow<'a, Trace>> {
         _ => merge(&parts).map(Cow::Owned),
     });
     whole.collect()
+}
+
+/// Returns the different operations of the spans, in recorded order.
+fn operations(members: &[&Trace]) -> Vec<String> {
+    let spans = members.iter().flat_map(|trace| &trace.spans);
+    let found: IndexSet<String> = spans
+        .filter_map(|span| span.attributes.get(keys::OPERATION).and_then(scalar_text))
+        .filter(|operation| !operation.is_empty())
+        .collect();
+    found.into_iter().collect()
 }
 
 fn case_id(members: &[&Trace]) -> Option<String> {

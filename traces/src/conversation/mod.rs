@@ -6,11 +6,13 @@
 //! | one reading of each span, whatever convention it follows | `convention`, `message` |
 //! | the tree of spans, and which of them anchor turns | `tree` |
 //! | logical LLM calls, tool calls | `tool_calls` |
+//! | turns that failed | `failure` |
 //! | turns of a trace, and turns that continue others | `turns` |
 //! | latencies and counts | `performance` |
 
 mod convention;
 mod extract;
+mod failure;
 mod group;
 mod message;
 mod model;
@@ -28,7 +30,7 @@ pub use group::{Group, GroupBy, GroupedBy, group};
 pub use message::Message;
 pub use model::{
     CallSources, Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Source,
-    Stats, Tokens, ToolCall, Turn, TurnPart, Unrecorded, Usage,
+    Stats, Tokens, ToolCall, Turn, TurnFailure, TurnPart, Unrecorded, Usage,
 };
 pub use performance::RunSums;
 pub use performance::{

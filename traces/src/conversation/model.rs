@@ -1,8 +1,8 @@
 //! Conversations, independent of the program that recorded them.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
-use super::Recorded;
+use super::{Recorded, convention::OPERATIONS};
 use crate::{json::Value, trace::SpanStatus};
 
 /// A group of traces that is evaluated together: the turns of one trace, or of all traces of a session.
@@ -10,6 +10,8 @@ use crate::{json::Value, trace::SpanStatus};
 pub struct Conversation {
     /// Trace id that the report shows: the id of the group's first trace.
     pub trace_id: Arc<str>,
+    /// File of that trace, as it was given.
+    pub file: PathBuf,
     /// Turns in order of (start, span id), continuations joined. Empty when nothing was found.
     pub turns: Vec<Turn>,
     /// Value of the attribute `agentevals.eval.case.id`, if any span or resource carries it.
@@ -19,10 +21,49 @@ pub struct Conversation {
     /// Reasons why the conversation cannot be evaluated: contradictory or unreadable parts of the recording. Sorted,
     /// unique.
     pub errors: Vec<String>,
+    /// Different values of `gen_ai.operation.name` in a conversation without turns, in recorded order; empty in others.
+    pub operations: Vec<String>,
     /// Number of recorded spans that were dropped because they are copies of others.
     pub dropped_copies: usize,
     /// Latencies, tokens and counts; `None` if they were not measured.
     pub performance: Option<PerformanceMetrics>,
+}
+
+/// Maximum number of operations that are named.
+const OPERATIONS_NAMED: usize = 5;
+
+impl Conversation {
+    /// Returns what is known about why there are no turns, as a clause: the operations of the spans, and which of them would be
+    /// turns. `None` if there are turns, or no span has an operation.
+    #[must_use]
+    pub fn why_no_turns(&self) -> Option<String> {
+        let named = |operation: &String| {
+            let meant = similar_operation(operation);
+            let hint = meant.map(|meant| format!(" (did you mean `{meant}`?)")).unwrap_or_default();
+            format!("`{operation}`{hint}")
+        };
+        let named: Vec<String> = self.operations.iter().take(OPERATIONS_NAMED).map(named).collect();
+        let more = if self.operations.len() > OPERATIONS_NAMED { ", ..." } else { "" };
+        (!named.is_empty()).then(|| {
+            format!(
+                "gen_ai.operation.name is {}{more} in its spans, and a turn needs `invoke_agent`, `invoke_workflow` or a model call \
+                 such as `chat`",
+                named.join(", ")
+            )
+        })
+    }
+}
+
+/// Returns the operation that an unknown one seems to mean.
+fn similar_operation(operation: &str) -> Option<&'static str> {
+    let known = OPERATIONS.map(|(name, _)| name);
+    if known.contains(&operation) {
+        return None;
+    }
+    let spelled = operation.to_lowercase().replace(['-', ' ', '.'], "_");
+    let likeness = |name: &&str| strsim::jaro_winkler(&spelled, name);
+    let best = known.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&best) > 0.85).then_some(best)
 }
 
 /// A turn: the message of the user, the steps of the agent, and its answer.
@@ -58,6 +99,9 @@ pub struct Turn {
     /// Where the text of the answer was recorded.
     #[serde(skip)]
     pub final_source: Option<Source>,
+    /// The failure of a turn that has no answer, or whose anchor span failed.
+    #[serde(skip)]
+    pub failure: Option<TurnFailure>,
     /// Parts that the producer did not record. They are unknown, not empty.
     #[serde(skip)]
     pub unrecorded: Vec<Unrecorded>,
@@ -68,6 +112,26 @@ impl Turn {
     #[must_use]
     pub fn unrecorded(&self, part: TurnPart) -> Option<&Unrecorded> {
         self.unrecorded.iter().find(|unrecorded| unrecorded.part == part)
+    }
+}
+
+/// Failure of a turn, as one of its agent or model spans records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnFailure {
+    /// Message of the exception, else the description of the status or the type of the error; at most 300 characters.
+    pub message: String,
+    /// Name of the span.
+    pub span: String,
+}
+
+impl TurnFailure {
+    /// Beginning of the warning of a conversation with such a turn.
+    pub const WARNING: &str = "a turn failed: ";
+}
+
+impl fmt::Display for TurnFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (span {})", self.message, self.span)
     }
 }
 
@@ -92,8 +156,8 @@ pub struct Unrecorded {
     pub part: TurnPart,
     /// Attribute that would have held it.
     pub attribute: &'static str,
-    /// How content is switched on.
-    pub switch: &'static str,
+    /// How content is switched on; `None` if the part may be missing because the turn failed.
+    pub switch: Option<&'static str>,
 }
 
 /// A sentence without its full stop.
@@ -106,10 +170,11 @@ impl fmt::Display for Unrecorded {
             TurnPart::Arguments => ("the arguments of the tool calls", "were"),
         };
         let Self { attribute, switch, .. } = self;
-        write!(
-            f,
-            "{part} {verb} not recorded: there is no {attribute}; to record content, {switch}"
-        )
+        write!(f, "{part} {verb} not recorded: there is no {attribute}")?;
+        match switch {
+            Some(switch) => write!(f, "; to record content, {switch}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -116,17 +116,22 @@ fn call(chain: &[&SpanView<'_>], warnings: &mut Vec<String>) -> ToolCall {
 /// Returns the error message of a failed span: the message of its last exception, else the description of its status where
 /// the convention has no other place for it.
 fn error_of(view: &SpanView<'_>) -> Option<(String, Source)> {
-    let message = |event: &Event| {
-        let text = event.attributes.get(EXCEPTION_MESSAGE).and_then(Value::as_str)?;
-        (event.name == "exception" && !text.is_empty()).then(|| text.to_owned())
-    };
-    if let Some(text) = view.span.events.iter().rev().find_map(message) {
+    if let Some(text) = exception_message(view) {
         return Some((text, view.source(EXCEPTION_MESSAGE)));
     }
     // The `GenAI` conventions have exceptions for this, and descriptions that repeat `error.type`.
     let description = &view.span.status_message;
     (view.by != GENAI && !description.is_empty())
         .then(|| (description.clone(), view.source("the status of the span")))
+}
+
+/// Returns the message of the last exception of a span.
+pub(super) fn exception_message(view: &SpanView<'_>) -> Option<String> {
+    let message = |event: &Event| {
+        let text = event.attributes.get(EXCEPTION_MESSAGE).and_then(Value::as_str)?;
+        (event.name == "exception" && !text.is_empty()).then(|| text.to_owned())
+    };
+    view.span.events.iter().rev().find_map(message)
 }
 
 /// Makes the error of a failed call its result, if no other was recorded.

@@ -9,8 +9,9 @@ use std::{
 };
 
 use super::{
-    JudgedSpan, Source, ToolCall, Turn, TurnPart, Unrecorded,
-    convention::{Content, Conventions, Kind, Side, SpanView, keys},
+    JudgedSpan, Source, ToolCall, Turn, TurnFailure, TurnPart, Unrecorded,
+    convention::{Content, Conventions, Kind, Side, keys},
+    failure::{failure_of, has_failed},
     message::{
         Message, end_with_tool_response, have_text, text_of, tool_calls, tool_responses, user_turn,
     },
@@ -39,6 +40,12 @@ pub(super) struct DraftTurn {
     pub(super) anchor: JudgedSpan,
     /// Whether the anchor or a model call failed.
     pub(super) failed: bool,
+    /// Whether the anchor failed.
+    pub(super) anchor_failed: bool,
+    /// The failure of the turn, unless it has an answer and its anchor did not fail.
+    pub(super) failure: Option<TurnFailure>,
+    /// Whether recorded content cannot be read.
+    pub(super) unreadable: bool,
     /// Where the producer records content.
     pub(super) content: Content,
     pub(super) warnings: Vec<String>,
@@ -64,7 +71,16 @@ impl Speech {
 
 impl DraftTurn {
     /// Returns the final turn.
-    pub(super) fn finish(self, recorded: RecordedSides, warnings: &mut BTreeSet<String>) -> Turn {
+    pub(super) fn finish(
+        mut self,
+        recorded: RecordedSides,
+        warnings: &mut BTreeSet<String>,
+    ) -> Turn {
+        if self.answer.text.is_some() && !self.anchor_failed {
+            self.failure = None;
+        }
+        let failed = self.failure.as_ref();
+        warnings.extend(failed.map(|failure| format!("{}{failure}", TurnFailure::WARNING)));
         let unrecorded = self.unrecorded(recorded);
         warnings.extend(self.warnings);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);
@@ -83,13 +99,17 @@ impl DraftTurn {
             end_ns: self.end_ns,
             status: self.status,
             judged,
+            failure: self.failure,
             unrecorded,
         }
     }
 
     /// Returns the parts that the producer did not record. A part counts as recorded if the producer recorded other parts
-    /// of its kind.
+    /// of its kind. What cannot be read is recorded, and an error of the conversation.
     fn unrecorded(&self, recorded: RecordedSides) -> Vec<Unrecorded> {
+        if self.unreadable {
+            return Vec::new();
+        }
         let Content { input, output, arguments, switch } = self.content;
         let RecordedSides { input: has_input, output: has_output, arguments: has_arguments } =
             recorded;
@@ -103,6 +123,7 @@ impl DraftTurn {
             (TurnPart::ToolCalls, output, asked_tools && !has_output),
             (TurnPart::Arguments, arguments, !self.tools.is_empty() && !has_arguments),
         ];
+        let switch = self.failure.is_none().then_some(switch);
         let unknown = parts.into_iter().filter(|(.., is_unknown)| *is_unknown);
         unknown.map(|(part, attribute, _)| Unrecorded { part, attribute, switch }).collect()
     }
@@ -182,16 +203,14 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
         status: view.span.status,
         anchor: view.as_judged(),
         failed: has_failed(view) || models().any(has_failed),
+        anchor_failed: has_failed(view),
+        failure: failure_of(tree, anchor, members),
+        unreadable: members.iter().any(|&member| !tree.view(member).errors.is_empty()),
         content: conventions.content(recorder.by, recorder.span),
         calls,
         tools,
         warnings,
     }
-}
-
-fn has_failed(view: &SpanView<'_>) -> bool {
-    view.span.status == SpanStatus::Error
-        || view.attributes.nonempty_text(keys::ERROR_TYPE).is_some()
 }
 
 /// The span that results belong to. A root that is neither an agent nor a model call may be anything, e.g. the span of a
@@ -337,6 +356,10 @@ fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
         previous.status = SpanStatus::Error;
     }
     previous.failed |= turn.failed;
+    // The turn went on after a failure of an earlier round.
+    previous.anchor_failed = turn.anchor_failed;
+    previous.failure = turn.failure;
+    previous.unreadable |= turn.unreadable;
 }
 
 #[cfg(test)]

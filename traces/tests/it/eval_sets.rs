@@ -273,10 +273,12 @@ fn conversation(said: &[Option<&str>]) -> Conversation {
     };
     Conversation {
         trace_id: Arc::from("t"),
+        file: "t.json".into(),
         turns: said.iter().map(turn).collect(),
         case_id: None,
         warnings: Vec::new(),
         errors: Vec::new(),
+        operations: Vec::new(),
         dropped_copies: 0,
         performance: None,
     }

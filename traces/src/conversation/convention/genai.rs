@@ -40,6 +40,16 @@ const SWITCHES: [(&str, &str); 4] = [
     (adk::SCOPE, adk::SWITCH),
 ];
 
+/// The operations that are read, as `gen_ai.operation.name` has them.
+pub(in crate::conversation) const OPERATIONS: [(&str, Kind); 6] = [
+    ("invoke_agent", Kind::Agent),
+    ("invoke_workflow", Kind::Workflow),
+    ("chat", Kind::Inference),
+    ("generate_content", Kind::Inference),
+    ("text_completion", Kind::Inference),
+    ("execute_tool", Kind::Tool),
+];
+
 /// The name of the convention.
 pub(in crate::conversation) const NAME: &str = "genai";
 
@@ -58,13 +68,8 @@ impl Convention for GenAi {
         }
         let operation = span.attributes.get(OPERATION).filter(|operation| !operation.is_null());
         let operation = operation.and_then(scalar_text).filter(|text| !text.is_empty())?;
-        Some(match operation.as_str() {
-            "chat" | "generate_content" | "text_completion" => Kind::Inference,
-            "invoke_agent" => Kind::Agent,
-            "invoke_workflow" => Kind::Workflow,
-            "execute_tool" => Kind::Tool,
-            _ => Kind::Plain,
-        })
+        let known = OPERATIONS.iter().find(|(name, _)| *name == operation);
+        Some(known.map_or(Kind::Plain, |(_, kind)| *kind))
     }
 
     fn content(&self, span: &Span) -> Content {

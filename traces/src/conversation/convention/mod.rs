@@ -44,4 +44,5 @@ pub(super) use attributes::TooLarge;
 pub use draft::SpanDraft;
 pub(super) use draft::{Side, SpanView, Wanted};
 pub(super) use genai::NAME as GENAI;
+pub(super) use genai::OPERATIONS;
 pub use registry::{Content, Convention, Conventions, Kind, Kinds};

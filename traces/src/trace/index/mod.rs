@@ -17,7 +17,7 @@ mod tests;
 
 use std::{
     fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -26,7 +26,7 @@ pub use tracked::TrackedAttributes;
 pub(crate) use tracked::TrackedNames;
 
 use self::{
-    catalog::{Catalog, OpenFile, Reader},
+    catalog::{Catalog, Content, OpenFile, Reader},
     file::{Input, index_file},
     records::{FileRecords, RecordRange, Walk},
 };
@@ -200,6 +200,19 @@ impl TraceIndex {
         self.catalog.id(trace)
     }
 
+    /// Returns the file of a trace, as it was given.
+    ///
+    /// # Panics
+    ///
+    /// `trace` is not below [`TraceIndex::len`].
+    #[must_use]
+    pub fn file(&self, trace: usize) -> &Path {
+        match self.catalog.file(trace) {
+            (_, Content::OnDisk(file), _) => &file.path,
+            (_, Content::InMemory(traces), number) => &traces[number].file,
+        }
+    }
+
     /// Returns the number of the name that is the id of a trace.
     pub(crate) fn id_number(&self, trace: usize) -> u32 {
         self.catalog.ids[trace]
@@ -263,7 +276,7 @@ impl TraceIndex {
     /// Returns true if a file is held in memory.
     #[cfg(test)]
     fn is_held(&self) -> bool {
-        self.catalog.files.iter().any(|file| matches!(file.content, catalog::Content::InMemory(_)))
+        self.catalog.files.iter().any(|file| matches!(file.content, Content::InMemory(_)))
     }
 
     /// Returns the number of notes on the spans and logs of all traces.
