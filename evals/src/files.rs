@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_document::{
-    ConfigError, Node, NodeKind, Problems, Span, Syntax, load, read_json, read_yaml_core,
+    ConfigError, Node, NodeKind, Problem, Problems, Span, Syntax, load, read_json, read_yaml_core,
 };
 
 use crate::model::Warning;
@@ -92,10 +92,16 @@ impl Findings {
 
     /// Keeps the warnings and the problems of a file. Returns the value if there are no problems.
     fn checked<T>(&self, file: &Path, problems: &Problems<'_>, value: Option<T>) -> Option<T> {
-        let warnings = problems.remarks().0.into_iter();
-        let warnings = warnings.map(|problem| Warning { file: file.to_owned(), problem });
-        self.warnings.borrow_mut().extend(warnings);
-        let Some(error) = problems.error(file) else { return value };
+        let warnings = problems.remarks().0;
+        let of_file =
+            |problem: &Problem| Warning { file: file.to_owned(), problem: problem.clone() };
+        self.warnings.borrow_mut().extend(warnings.iter().map(of_file));
+        let Some(mut error) = problems.error(file) else { return value };
+        // What a warning says about a value explains a problem with the same value.
+        for problem in error.problems.iter_mut().filter(|problem| problem.hint.is_none()) {
+            let same = |it: &&Problem| it.place.is_some() && it.place == problem.place;
+            problem.hint = warnings.iter().find(same).map(|it| it.message.clone());
+        }
         self.add(error);
         None
     }

@@ -1,18 +1,28 @@
 //! References in eval files: `${{ NAME }}` to variables of the environment, `{{ name }}` to the variables of a test.
 
-use evaluator_document::{Node, NodeKind};
+use evaluator_document::{Node, NodeKind, Span};
 use evaluator_json::{NonFinite, Value, to_string};
 
 use crate::json_text;
 
-/// Replaces `${{ NAME }}` in every text of a tree. Variables that are not set are empty. A text that is nothing but one
-/// reference becomes a boolean or a number if the value looks like one.
-pub(crate) fn environment(node: &mut Node, variable: &dyn Fn(&str) -> Option<String>) {
-    each_text(node, &mut |text| {
+/// Replaces `${{ NAME }}` in every text of a tree. Variables that are not set are empty and reported to `unset`, with the
+/// position of the text. A text that is nothing but one reference becomes a boolean or a number if the value looks like one.
+pub(crate) fn environment(
+    node: &mut Node,
+    variable: &dyn Fn(&str) -> Option<String>,
+    unset: &dyn Fn(Span, &str),
+) {
+    each_text(node, &mut |text, span| {
+        let variable = |name: &str| {
+            variable(name).unwrap_or_else(|| {
+                unset(span, name);
+                String::new()
+            })
+        };
         if let Some(name) = whole_reference(text) {
-            return Some(typed(variable(name).unwrap_or_default()));
+            return Some(typed(variable(name)));
         }
-        let value = |name: &str| is_name(name).then(|| variable(name).unwrap_or_default());
+        let value = |name: &str| is_name(name).then(|| variable(name));
         replaced(text, ("${{", "}}"), &|_, name| value(name.trim())).map(Value::String)
     });
 }
@@ -20,7 +30,7 @@ pub(crate) fn environment(node: &mut Node, variable: &dyn Fn(&str) -> Option<Str
 /// Replaces `{{ name }}` in every text of a tree by the variables of a test, with dotted paths. Unknown names stay. A text
 /// that is nothing but one reference becomes the value itself.
 pub(crate) fn variables(node: &mut Node, variables: &Value) {
-    each_text(node, &mut |text| {
+    each_text(node, &mut |text, _| {
         let whole = text.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
         if let Some(value) = whole.and_then(|path| at(variables, path.trim())) {
             return Some(value.clone());
@@ -71,10 +81,10 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn each_text(node: &mut Node, replace: &mut dyn FnMut(&str) -> Option<Value>) {
+fn each_text(node: &mut Node, replace: &mut dyn FnMut(&str, Span) -> Option<Value>) {
     match &mut node.kind {
         NodeKind::Scalar(Value::String(text)) => {
-            if let Some(value) = replace(text) {
+            if let Some(value) = replace(text, node.span) {
                 node.kind = kind(&value, node.span);
             }
         }
@@ -87,7 +97,7 @@ fn each_text(node: &mut Node, replace: &mut dyn FnMut(&str) -> Option<Value>) {
 }
 
 /// Returns a value as a part of a tree: all of it is where the reference is.
-fn kind(value: &Value, span: evaluator_document::Span) -> NodeKind {
+fn kind(value: &Value, span: Span) -> NodeKind {
     let node = |value: &Value| Node { span, kind: kind(value, span) };
     match value {
         Value::Array(items) => NodeKind::Sequence(items.iter().map(node).collect()),
@@ -153,7 +163,7 @@ mod tests {
         };
         let text = "[\"${{ YES }}\", \"${{N}}\", \"${{ E }}\", \"${{ Z }}\", \"a ${{ N }} b ${{ NO }}\", \"${{ a b }}\"]";
         assert_eq!(
-            after(text, |node| environment(node, &value)),
+            after(text, |node| environment(node, &value, &|_, name| assert_eq!(name, "NO"))),
             r#"[true,-1.5,"1e3","007","a -1.5 b ","${{ a b }}"]"#
         );
     }

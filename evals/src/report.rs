@@ -3,6 +3,7 @@
 use std::{num::NonZeroU64, path::PathBuf, time::Duration};
 
 use evaluator_json::{Value, parse_python};
+use evaluator_models::Usage;
 use serde::Serialize;
 
 use crate::{
@@ -42,6 +43,24 @@ pub struct Tokens {
     pub input: u64,
     /// Tokens that were received.
     pub output: u64,
+    /// Tokens that were sent and cached.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cached: u64,
+    /// Tokens of thinking.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+}
+
+impl From<Usage> for Tokens {
+    fn from(usage: Usage) -> Self {
+        let Usage { input, output, cached, reasoning } = usage;
+        Self { input, output, cached, reasoning }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What a model gets.
@@ -82,17 +101,24 @@ pub struct JudgeUse {
 }
 
 /// Calls of a program to models.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ProxyUse {
     /// Calls.
     pub call_count: u64,
     /// Maximum number of calls.
     pub max_calls: u64,
-    /// Calls that failed.
-    pub failed: u64,
+    /// Calls without an answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed_calls: u64,
+    /// Requests that were not accepted, e.g. beyond the maximum.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refused_requests: u64,
     /// Tokens.
-    pub token_usage: Tokens,
+    pub tokens: Tokens,
+    /// Cost, if the models have prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// Models that were asked.
     pub models: Vec<String>,
     /// What the program may have ignored.

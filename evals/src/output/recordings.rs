@@ -2,12 +2,14 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Display,
     fs,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
 };
 
-use evaluator_json::{Object, Value, parse_python};
+use evaluator_document::did_you_mean;
+use evaluator_json::{Object, ParseOptions, Value, parse, parse_python};
 
 use super::{
     Output,
@@ -33,7 +35,7 @@ impl Recordings {
     ///
     /// | given | form |
     /// |---|---|
-    /// | a directory | `ID.json`, `ID.txt`, as a `cli` target writes them; or an `index.jsonl` |
+    /// | a directory | `ID.json`, `ID.txt`, `ID.md`, as a `cli` target writes them; or an `index.jsonl` |
     /// | a JSONL file | fixtures of `replay`, results of AgentV 2, `index.jsonl` of AgentV 4, transcripts |
     /// | another file | traces |
     ///
@@ -62,14 +64,20 @@ impl Recordings {
             let Some(id) = file.file_stem().filter(|_| is_output && file.is_file()) else {
                 continue;
             };
-            let output = Output::read(&text_of(&file)?);
-            recordings.add(&id.to_string_lossy(), Ok(output));
+            recordings.add(&id.to_string_lossy(), of_output(&file));
         }
         if recordings.outputs.is_empty() {
-            return Err(format!(
-                "{} has no recorded outputs: neither ID.json, ID.txt nor index.jsonl",
+            let mut text = format!(
+                "{} has no recorded outputs: neither ID.json, ID.txt, ID.md nor index.jsonl",
                 path.display()
-            ));
+            );
+            // Runs of AgentV 4 are directories that are named after their time.
+            let below = fs::read_dir(path).map_err(unreadable)?.flatten().map(|it| it.path());
+            let newest = below.filter(|run| run.join("index.jsonl").is_file()).max();
+            if let Some(run) = newest {
+                text.extend(["; the last run in it is ", &run.display().to_string()]);
+            }
+            return Err(text);
         }
         Ok(recordings)
     }
@@ -93,9 +101,19 @@ impl Recordings {
     }
 }
 
-/// Returns true if a file holds a recording per line: its first line has a key that no trace has.
+/// Keys of recordings that no line of a trace has.
+const KEYS: [&str; 7] = [
+    "schema_version",
+    "test_id",
+    "eval_id",
+    "output",
+    "output_messages",
+    "text",
+    "candidate_answer",
+];
+
+/// Returns true if a file holds a recording per line: its first line has a key that no trace has, perhaps misspelt.
 fn holds_rows(file: &Path) -> bool {
-    const KEYS: [&str; 3] = ["schema_version", "test_id", "eval_id"];
     if !has_extension(file, "jsonl") {
         return false;
     }
@@ -104,13 +122,35 @@ fn holds_rows(file: &Path) -> bool {
     let first = lines.find(|line| line.as_ref().map_or(true, |line| !line.trim().is_empty()));
     let Some(Ok(first)) = first else { return true };
     let row = parse_python(&first);
-    row.is_none_or(|row| KEYS.iter().any(|key| row.get(key).is_some()))
+    row.is_none_or(|row| {
+        let is_misspelt = |key: &str| did_you_mean(key, ["test_id", "eval_id"]).is_some();
+        let mut keys = row.as_object().into_iter().flat_map(|row| row.keys());
+        keys.any(|key| KEYS.contains(&&**key) || is_misspelt(key))
+    })
+}
+
+/// Returns what is missing in a row, with the keys that it has.
+fn lacks(row: &Object, missing: &str) -> String {
+    let keys: Vec<String> = row.keys().map(|key| format!("`{key}`")).collect();
+    let mut text = format!("a recording needs {missing}, and this one has {}", keys.join(", "));
+    let mut unknown = row.keys().filter(|key| !KEYS.contains(&&***key));
+    let hint = unknown.find_map(|key| Some((key, did_you_mean(key, KEYS)?)));
+    if let Some((key, hint)) = hint {
+        text.extend(["; instead of `", key, "`, ", &hint]);
+    }
+    text
 }
 
 /// Reads the conversations of a trace file.
 fn of_traces(file: &Path) -> Result<Recordings, String> {
     let mut recordings = Recordings::default();
-    for (id, output) in traces::read(file)? {
+    let traces = traces::read(file).map_err(|error| {
+        format!(
+            "{error}\nRecorded outputs are a trace file, JSON lines with `test_id` and `output`, or a directory with ID.json or \
+             ID.txt for each test."
+        )
+    });
+    for (id, output) in traces? {
         recordings.add(&id, output);
     }
     Ok(recordings)
@@ -165,9 +205,42 @@ fn lines(file: &Path) -> Result<Recordings, String> {
     Ok(recordings)
 }
 
+/// Reads the file of one output.
+fn of_output(file: &Path) -> Result<Output, String> {
+    let text = text_of(file)?;
+    if !has_extension(file, "json") {
+        return Ok(Output::read(&text));
+    }
+    let named = |reason: &dyn Display| format!("{}: {reason}", file.display());
+    let options = ParseOptions { non_finite: false, ..ParseOptions::default() };
+    let value = parse(text.trim_start_matches('\u{feff}'), &options);
+    // It may have been cut off: its text is not what the agent answered.
+    let value = value.map_err(|error| named(&format!("not JSON: {error}")))?.value;
+    let output = value.as_object().and_then(of_object).transpose();
+    Ok(output.map_err(|reason| named(&reason))?.unwrap_or_else(|| Output::of_text(&text)))
+}
+
+/// Reads a recorded object in the form of a `cli` target, in which `output` may also be the answer; `None` if the object has no
+/// output, or no messages: AgentV takes it for the answer.
+fn of_object(object: &Object) -> Option<Result<Output, String>> {
+    if let Some(output) = Output::of_object(object) {
+        return Some(Ok(output));
+    }
+    let keys = ["output", "output_messages", "outputMessages", "text"];
+    let (key, value) = keys.iter().find_map(|key| Some((*key, object.get(*key)?)))?;
+    match value {
+        Value::String(answer) => Some(Ok(Output::of_text(answer).measured(object))),
+        Value::Array(items) if items.is_empty() => None,
+        _ => {
+            let form = if key == "text" { "" } else { "messages, each an object with `role`, or " };
+            Some(Err(format!("`{key}` must be {form}text")))
+        }
+    }
+}
+
 fn of_transcript(row: &Object) -> Result<(String, i64, Value), String> {
     let text = |key: &str| row.get(key).and_then(Value::as_str);
-    let id = text("test_id").ok_or("a transcript needs `test_id`")?;
+    let id = text("test_id").ok_or_else(|| lacks(row, "`test_id`"))?;
     text("role").ok_or("a transcript needs `role`")?;
     let index = match row.get("message_index") {
         Some(Value::Int(index)) => *index,
@@ -182,7 +255,7 @@ fn of_transcript(row: &Object) -> Result<(String, i64, Value), String> {
 fn of_result(row: &Object, directory: &Path) -> Result<(String, Result<Output, String>), String> {
     let text = |key: &str| row.get(key).and_then(Value::as_str);
     let id = text("test_id").or_else(|| text("eval_id"));
-    let id = id.ok_or("a recording needs `eval_id` or `test_id`")?.to_owned();
+    let id = id.ok_or_else(|| lacks(row, "`test_id`"))?.to_owned();
     if let Some(error) = text("error") {
         let is_failure = text("candidate_answer").is_none_or(|answer| answer.trim().is_empty());
         if is_failure || text("execution_status") == Some("execution_error") {
@@ -199,8 +272,8 @@ fn of_result(row: &Object, directory: &Path) -> Result<(String, Result<Output, S
     }
     if row.contains_key("output") || row.contains_key("output_messages") || row.contains_key("text")
     {
-        let output = Output::of_object(row).ok_or("the recording has no messages in `output`")?;
-        return Ok((id, Ok(output)));
+        let output = of_object(row).unwrap_or_else(|| Err("`output` has no messages".to_owned()));
+        return Ok((id, Ok(output?)));
     }
     let output = of_files(row, &id, directory);
     Ok((id, output.map(|output| output.measured(row))))
@@ -233,9 +306,8 @@ fn of_files(row: &Object, id: &str, directory: &Path) -> Result<Output, String> 
         }
     }
     let answer = ["answer.md", "response.md"].iter().find_map(|name| named(name));
-    let file = answer.ok_or_else(|| {
-        format!("the recording of the test `{id}` names no transcript and no answer")
-    })?;
+    let missing = "`output`, `candidate_answer` or the path of a transcript or an answer";
+    let file = answer.ok_or_else(|| lacks(row, missing))?;
     Ok(Output::of_text(&text_of(&file)?))
 }
 

@@ -44,14 +44,16 @@ pub(super) fn read(
     let field = node.field("tests", opened.problems);
     let mut fields = field.fields("this test")?;
     fields.null_is_absent();
-    out_of_scope(&mut fields);
+    out_of_scope(reader, &mut fields);
     let id = id(reader, &mut fields, opened, name);
-    let execution =
-        fields.take("execution").map(|field| Execution::read(&field, false)).unwrap_or_default();
+    let execution = fields
+        .take("execution")
+        .map(|field| Execution::read(reader, &field, false))
+        .unwrap_or_default();
     let own = own_list(reader, &mut fields, execution.list, opened);
     let rubrics = fields.take("rubrics");
     let metadata = fields.take("metadata").and_then(|field| judge::metadata(&field));
-    for key in ["vars", "conversation_id", "dataset", "description", "tags", "note"] {
+    for key in ["vars", "conversation_id", "dataset", "description", "suite", "tags", "note"] {
         fields.take(key);
     }
     let has_something = own.is_some() || rubrics.is_some() || defaults.evaluators.is_some();
@@ -87,22 +89,24 @@ fn substitute(reader: &Reader<'_>, node: &mut Node) {
     }
 }
 
-/// Refuses keys that need a running agent.
-fn out_of_scope(fields: &mut Fields<'_>) {
-    for (key, what) in [
-        ("workspace", "workspaces are not supported"),
-        ("targets", "several targets per test are not supported"),
-        ("depends_on", "tests that depend on each other are not supported"),
-        ("mode", "conversation mode is not supported"),
-        ("turns", "conversation mode is not supported"),
-        ("preprocessors", "preprocessors are not supported"),
-    ] {
-        fields.refuse(
-            key,
-            format!("`{key}`: {what}"),
-            "run this test with AgentV, and grade its recorded output here",
-        );
+/// Takes or refuses the keys of AgentV's own runs.
+fn out_of_scope(reader: &Reader<'_>, fields: &mut Fields<'_>) {
+    reader.targets(fields);
+    let dependencies = "tests that depend on each other are not supported";
+    reader.production(
+        fields,
+        &[
+            ("workspace", "workspaces are not supported"),
+            ("depends_on", dependencies),
+            ("on_dependency_failure", dependencies),
+        ],
+    );
+    for key in ["mode", "turns", "aggregation", "on_turn_failure", "window_size"] {
+        let message =
+            format!("`{key}`: conversation mode, which scores every turn, is not supported");
+        fields.refuse(key, message, "grade this test with AgentV");
     }
+    fields.refuse("preprocessors", "`preprocessors` is not supported", "remove it");
 }
 
 fn id(
@@ -142,7 +146,7 @@ pub(super) struct Execution<'n> {
 }
 
 impl<'n> Execution<'n> {
-    pub(super) fn read(field: &Field<'n>, is_suite: bool) -> Self {
+    pub(super) fn read(reader: &Reader<'_>, field: &Field<'n>, is_suite: bool) -> Self {
         let Some(mut fields) = field.fields("this `execution`") else { return Self::default() };
         fields.null_is_absent();
         let list = first(&mut fields, &LISTS);
@@ -150,12 +154,14 @@ impl<'n> Execution<'n> {
         let skips = first(&mut fields, &["skip_defaults", "skipDefaults"]);
         let skips_defaults = skips.and_then(|field| flag(&field)).unwrap_or_default();
         let target = fields.take("target").and_then(|field| field.sentence());
-        let message = "several targets are not supported";
-        fields.refuse("targets", message, "name one with `target` or --target");
+        reader.targets(&mut fields);
         if is_suite {
-            for key in ["trials", "budget_usd", "total_budget_usd"] {
-                fields.refuse(key, format!("`{key}` is not supported"), "remove it");
-            }
+            fields.refuse("trials", "`trials` is not supported", "remove it");
+            let budget = "budgets of targets are not supported";
+            reader.production(
+                &mut fields,
+                &[("budget_usd", budget), ("budgetUsd", budget), ("total_budget_usd", budget)],
+            );
             fields.take("workers").and_then(|field| whole(&field, 1..=1000));
             if let Some(field) = skips.filter(|_| skips_defaults) {
                 let message = format!("`{}` has no effect outside of a test", field.key);

@@ -82,8 +82,13 @@ fn kind(field: &Field<'_>, written: &str) -> Option<&'static str> {
             .none();
     }
     let known = types().chain(OTHER_TYPES.map(|(other, _)| other));
-    let hint = did_you_mean(&normal, known)
-        .unwrap_or_else(|| format!("known types: {}", types().collect::<Vec<_>>().join(", ")));
+    let hint = did_you_mean(&normal, known).unwrap_or_else(|| {
+        let known: Vec<_> = types().collect();
+        format!(
+            "custom assertions of AgentV are not read, use `code-grader`; known types: {}",
+            known.join(", ")
+        )
+    });
     field.add(format!("there is no type `{written}`")).hint(hint).none()
 }
 

@@ -99,7 +99,7 @@ fn include(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Option<V
     let evaluators = reader.findings.read(&file, "template", |root, opened| {
         let mut root =
             root.or_else(|| opened.problems.add_to_file("the template is empty").none())?;
-        reader.substitute(&mut root);
+        reader.substitute(&mut root, opened);
         let mut fields = root.field("the template", opened.problems).fields("this template")?;
         let list = fields.require("assertions");
         fields.finish();

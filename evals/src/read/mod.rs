@@ -26,10 +26,11 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
+use evaluator_document::Fields;
 use evaluator_models::Variables;
 
 use crate::{
-    files::{Findings, Places},
+    files::{Findings, Opened, Places},
     model::Generation,
 };
 
@@ -44,6 +45,10 @@ pub struct Surroundings {
     pub variables: Variables,
     /// Working directory.
     pub directory: PathBuf,
+    /// The outputs are recorded: keys that only concern how outputs are produced have no effect. Default: false.
+    pub is_recorded: bool,
+    /// The tested target is chosen elsewhere: lists of targets have no effect. Default: false.
+    pub has_target: bool,
 }
 
 impl std::fmt::Debug for Surroundings {
@@ -58,7 +63,12 @@ impl Surroundings {
         directory: impl Into<PathBuf>,
         variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        Self { variables: std::sync::Arc::new(variables), directory: directory.into() }
+        Self {
+            variables: std::sync::Arc::new(variables),
+            directory: directory.into(),
+            is_recorded: false,
+            has_target: false,
+        }
     }
 }
 
@@ -81,9 +91,34 @@ impl Reader<'_> {
     }
 
     /// Replaces references to the environment, which AgentV 2 has in `targets.yaml` only.
-    fn substitute(&self, node: &mut evaluator_document::Node) {
+    fn substitute(&self, node: &mut evaluator_document::Node, opened: Opened<'_>) {
         if !self.is_v2() {
-            crate::references::environment(node, &*self.surroundings.variables);
+            crate::references::environment(node, &*self.surroundings.variables, &|span, name| {
+                let message = format!("the variable `{name}` is not set; its value is empty");
+                opened.problems.warn(span, message);
+            });
+        }
+    }
+
+    /// Takes keys that only concern how outputs are produced. Refuses them if outputs are produced in this run.
+    fn production(&self, fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
+        for (key, what) in keys {
+            if self.surroundings.is_recorded {
+                fields.take(key);
+            } else {
+                let hint = "record the outputs with AgentV, and grade them with `run --outputs`";
+                fields.refuse(key, format!("`{key}`: {what}"), hint);
+            }
+        }
+    }
+
+    /// Takes a list of targets. Refuses it if nothing else chooses the target.
+    fn targets(&self, fields: &mut Fields<'_>) {
+        if self.surroundings.is_recorded || self.surroundings.has_target {
+            fields.take("targets");
+        } else {
+            let message = "several targets are not supported";
+            fields.refuse("targets", message, "name one with `target` or --target");
         }
     }
 }

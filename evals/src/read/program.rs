@@ -68,7 +68,12 @@ pub(super) fn of_prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Progra
 /// Reads the command: words, or text for a shell.
 pub(super) fn command(fields: &mut Fields<'_>) -> Option<Vec<String>> {
     let field = first(fields, &["command", "script"]);
-    let field = field.or_else(|| fields.missing("command").none())?;
+    let field = field.or_else(|| {
+        let keys = fields.entries().iter().filter_map(|(key, _)| key.as_str());
+        let hint = keys.filter_map(|key| Some((key, did_you_mean(key, ["command"])?))).next();
+        let hint = hint.map(|(key, hint)| format!("instead of `{key}`, {hint}"));
+        fields.missing("command").maybe_hint(hint).none()
+    })?;
     of_field(&field)
 }
 

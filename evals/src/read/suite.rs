@@ -25,6 +25,20 @@ use crate::{
 /// Keys under which tests are listed.
 pub(super) const TESTS: [&str; 3] = ["tests", "eval_cases", "evalcases"];
 
+/// Keys of the suite that describe it, without an effect.
+const METADATA: [&str; 10] = [
+    "$schema",
+    "author",
+    "category",
+    "description",
+    "license",
+    "metadata",
+    "requires",
+    "suite",
+    "tags",
+    "version",
+];
+
 /// Keys of a test that only AgentV 4 has.
 const NEW_KEYS: [&str; 4] = ["criteria", "assertions", "assert", "vars"];
 
@@ -103,7 +117,7 @@ fn generation(root: &Node) -> Generation {
 }
 
 fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option<Suite> {
-    reader.substitute(&mut root);
+    reader.substitute(&mut root, opened);
     let field = root.field("the eval file", opened.problems);
     let mut fields = field.fields("this eval file")?;
     fields.null_is_absent();
@@ -120,26 +134,24 @@ fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option
 
 /// Reads all keys but the tests.
 fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Suite, Defaults) {
-    for (key, what) in [
-        ("workspace", "workspaces are not supported"),
-        ("preprocessors", "preprocessors are not supported"),
-        ("providers", "it is a key of AgentV 5, of which eval files are not read"),
-        ("prompts", "it is a key of AgentV 5, of which eval files are not read"),
-        ("default_test", "it is a key of AgentV 5, of which eval files are not read"),
-        ("experiment", "experiments are not supported"),
-    ] {
-        fields.refuse(key, format!("`{key}`: {what}"), "see docs/reference/agentv-evals.md");
+    for key in ["providers", "prompts", "default_test"] {
+        let message = format!("`{key}` is a key of AgentV 5, of which eval files are not read");
+        fields.refuse(key, message, "write the eval file with the keys of AgentV 4");
     }
+    for key in ["preprocessors", "experiment"] {
+        fields.refuse(key, format!("`{key}` is not supported"), "remove it");
+    }
+    reader.production(fields, &[("workspace", "workspaces are not supported")]);
     let name = first(fields, &["name", "dataset"]).and_then(|name| name.sentence());
     default_judge(fields);
-    for key in ["description", "version", "tags", "metadata", "$schema", "license", "author"] {
+    for key in METADATA {
         fields.take(key);
     }
     let (input, files) = (fields.take("input"), fields.take("input_files"));
     let input = message::input(reader, input.as_ref(), files.as_ref());
     let outer_target = fields.take("target").and_then(|target| target.sentence());
     let own = first(fields, &["assertions", "assert"]);
-    let execution = fields.take("execution").map(|field| Execution::read(&field, true));
+    let execution = fields.take("execution").map(|field| Execution::read(reader, &field, true));
     let execution = execution.unwrap_or_default();
     if let (Some(own), Some(hidden)) = (&own, &execution.list) {
         let message = format!("these `{}` have no effect next to `{}`", hidden.key, own.key);
@@ -234,7 +246,7 @@ fn elsewhere(
         Some(reader.findings.read(file, "test", |root, opened| {
             let mut root =
                 root.or_else(|| opened.problems.add_to_file("the test is empty").none())?;
-            reader.substitute(&mut root);
+            reader.substitute(&mut root, opened);
             case::read(reader, defaults, &root, opened, Some(&name))
         }))
     });
@@ -271,7 +283,7 @@ fn of_file(
     } else {
         reader.findings.read(file, "file of tests", |root, opened| {
             let Some(mut root) = root else { return Some(Vec::new()) };
-            reader.substitute(&mut root);
+            reader.substitute(&mut root, opened);
             let rows = root.field("tests", opened.problems).items()?;
             all(rows.iter().map(|row| case::read(reader, defaults, row.node, opened, None)))
         })
@@ -369,7 +381,7 @@ fn sidecar(reader: &Reader<'_>, file: &Path) -> Option<(Suite, Defaults)> {
     let text = "{}";
     let read = |root: Option<Node>, opened: Opened<'_>| {
         let mut root = root.or_else(|| opened.problems.add_to_file("the suite is empty").none())?;
-        reader.substitute(&mut root);
+        reader.substitute(&mut root, opened);
         let field = root.field("the suite", opened.problems);
         let mut fields = field.fields("this suite")?;
         fields.null_is_absent();
@@ -391,6 +403,6 @@ fn of_rows(
     mut rows: Vec<Node>,
     opened: Opened<'_>,
 ) -> Option<Vec<Test>> {
-    rows.iter_mut().for_each(|row| reader.substitute(row));
+    rows.iter_mut().for_each(|row| reader.substitute(row, opened));
     all(rows.iter().map(|row| case::read(reader, defaults, row, opened, None)))
 }

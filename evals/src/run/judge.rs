@@ -17,7 +17,7 @@ use crate::{
     json_text::{compact, members as object, pretty, text},
     model::{Evaluator, Judge, Prompt, Test},
     output::Output,
-    report::{JudgeUse, Texts, Tokens},
+    report::{JudgeUse, Texts},
     template::{RESULTS, Template},
 };
 
@@ -81,7 +81,7 @@ pub(super) async fn ask(
         model: model_of(&connection),
         attempts: usage.calls,
         requests: usage.requests,
-        usage: Tokens { input: usage.tokens.input, output: usage.tokens.output },
+        usage: usage.tokens.into(),
         replayed: NonZeroU64::new(usage.replayed),
         cost: usage.cost.map(|cost| cost.to_string()),
         warnings,

@@ -24,7 +24,7 @@ use crate::{
     json_text::pretty,
     model::{Program, Test},
     output::Output,
-    report::{ProxyUse, Tokens},
+    report::ProxyUse,
     targets::{TargetSession, kill_text},
 };
 
@@ -210,8 +210,11 @@ fn usage(usage: &ProxyUsage) -> ProxyUse {
     ProxyUse {
         call_count: usage.calls,
         max_calls: usage.max_calls,
-        failed: usage.failed,
-        token_usage: Tokens { input: usage.tokens.input, output: usage.tokens.output },
+        failed_calls: usage.failed.saturating_add(usage.unfinished),
+        refused_requests: usage.refused,
+        tokens: usage.tokens.into(),
+        // The digits are those of the decimal number.
+        cost: usage.cost.and_then(|cost| cost.to_string().parse().ok()),
         models: usage.models.clone(),
         warning: usage.warning(),
     }
