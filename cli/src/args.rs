@@ -9,13 +9,13 @@ use std::{
     fs,
     net::{SocketAddr, ToSocketAddrs},
     num::NonZeroUsize,
+    ops::RangeInclusive,
     path::PathBuf,
 };
 
 use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
-    value_parser,
 };
 use clap_complete::Shell;
 use evaluator_host::{
@@ -109,10 +109,10 @@ pub(crate) enum Command {
     #[command(after_help = "Exit codes: 0 everything is usable, 2 something is not")]
     Check {
         /// The configuration (default: eval_config.yaml, .yml or .json of the working directory)
-        #[arg(value_parser = existing, conflicts_with = "named")]
+        #[arg(value_parser = file, conflicts_with = "named")]
         config: Option<PathBuf>,
         /// The configuration, as `run` takes it
-        #[arg(short = 'c', long = "config", value_name = "CONFIG", value_parser = existing)]
+        #[arg(short = 'c', long = "config", value_name = "CONFIG", value_parser = file)]
         named: Option<PathBuf>,
         /// Require that remote evaluators are pinned in evaluators.lock
         #[arg(long, visible_alias = "frozen")]
@@ -174,7 +174,7 @@ pub(crate) enum Command {
 }
 
 /// Commands that are also available as `evaluator evaluator ..`, like those of `agentevals evaluator`, so that users of
-/// agentevals change only the name of the command.
+/// agentevals change only the name of the command. `evaluator evaluator init` therefore creates Python by default.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvaluatorCommand {
     /// Create an evaluator from a template
@@ -200,7 +200,7 @@ pub(crate) enum EvaluatorCommand {
 pub(crate) struct InitArgs {
     /// Name of the evaluator, optionally with directories before it and the extension of a language after it
     pub(crate) name: PathBuf,
-    /// Language, by its extension (default: by the name's extension, else Rust)
+    /// Language, by its extension (default: by the name's extension, else Rust, or Python for `evaluator evaluator init`)
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) runtime: Option<Language>,
     /// Template (default: the simplest one of the language)
@@ -233,7 +233,7 @@ pub(crate) struct ConfigArgs {
 pub(crate) struct UpdateArgs {
     /// Configuration with the evaluators; the lock file is next to it (default: eval_config.yaml, .yml or .json of the
     /// working directory, else all that is pinned in ./evaluators.lock)
-    #[arg(value_parser = existing)]
+    #[arg(value_parser = file)]
     pub(crate) config: Option<PathBuf>,
     /// Do not look for a configuration in the working directory
     #[arg(long, conflicts_with = "config")]
@@ -273,7 +273,7 @@ pub(crate) struct ValidateArgs {
     #[arg(required = true, value_name = "DIR", value_parser = existing)]
     pub(crate) directories: Vec<PathBuf>,
     /// Time limit of an evaluator for one document, in seconds
-    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "S", default_value = "30", value_parser = whole::<u64>(1..=86_400))]
     pub(crate) timeout: u64,
     /// Run and build the evaluators in a sandbox, as with `executor: sandbox`
     #[arg(long)]
@@ -297,7 +297,7 @@ pub(crate) struct ConformArgs {
     #[arg(short, long, value_name = "JSON|FILE", value_parser = settings)]
     pub(crate) config: Option<Object>,
     /// Time limit for one document, in seconds
-    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "S", default_value = "30", value_parser = whole::<u64>(1..=86_400))]
     pub(crate) timeout: u64,
     /// Run and build the program in a sandbox, as with `executor: sandbox`; it can read the directories of the files in
     /// COMMAND
@@ -427,7 +427,7 @@ pub(crate) struct ServeArgs {
     pub(crate) paths: Vec<PathBuf>,
     /// Configuration with more evaluators; their `config` and `threshold` are defaults for documents without them (default
     /// without PATH: eval_config.yaml, .yml or .json of the working directory)
-    #[arg(short, long, value_name = "FILE", value_parser = existing)]
+    #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub(crate) config: Option<PathBuf>,
     /// Address to listen on; port 0 is any free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8700", value_parser = address)]
@@ -442,22 +442,22 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) base_path: Option<BasePath>,
     /// Number of parallel evaluations (default: one per processor)
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Maximum number of waiting documents; further ones are rejected with status 429
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) queue: usize,
     /// Maximum size of a document, in MiB
-    #[arg(long, value_name = "MIB", default_value = "10", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "MIB", default_value = "10", value_parser = whole::<u16>(1..=1024))]
     pub(crate) max_body: u16,
     /// Time limit for one document, in seconds, for evaluators given as PATH; those of the configuration have their own
-    #[arg(long, value_name = "S", default_value = "30", value_parser = value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "S", default_value = "30", value_parser = whole::<u64>(1..=86_400))]
     pub(crate) timeout: u64,
     /// Time limit for the head of a request, and for its body, in seconds
-    #[arg(long, value_name = "S", default_value = "10", value_parser = value_parser!(u64).range(1..=3_600))]
+    #[arg(long, value_name = "S", default_value = "10", value_parser = whole::<u64>(1..=3_600))]
     pub(crate) read_timeout: u64,
     /// Time limit for accepted documents after Ctrl-C or TERM, in seconds
-    #[arg(long, value_name = "S", default_value = "10", value_parser = value_parser!(u64).range(0..=3_600))]
+    #[arg(long, value_name = "S", default_value = "10", value_parser = whole::<u64>(0..=3_600))]
     pub(crate) grace: u64,
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them
     #[arg(long, visible_alias = "frozen")]
@@ -503,6 +503,13 @@ pub(crate) enum TextOrJson {
     Json,
 }
 
+/// Returns true if the first command that the arguments name is `run`. They need not be valid.
+pub(crate) fn asks_to_run(args: &[OsString]) -> bool {
+    let command = Cli::command();
+    let named = args.iter().skip(1).find_map(|arg| command.find_subcommand(arg));
+    named.is_some_and(|command| command.get_name() == "run")
+}
+
 /// Returns true if arguments that cannot be parsed have `--log-format json` among them.
 pub(crate) fn asks_for_json(args: &[OsString]) -> bool {
     args.iter().any(|arg| arg == "--log-format=json")
@@ -514,14 +521,38 @@ fn existing(text: &str) -> Result<PathBuf, String> {
     if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
 }
 
+/// A file, not a directory.
+fn file(text: &str) -> Result<PathBuf, String> {
+    let path = existing(text)?;
+    if path.is_dir() { Err("is a directory; name a file in it".to_owned()) } else { Ok(path) }
+}
+
+/// Returns a parser of whole numbers in a range.
+fn whole<N: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| N::try_from(number).ok());
+        number.ok_or_else(|| {
+            format!("must be a whole number from {} to {}", range.start(), range.end())
+        })
+    }
+}
+
+/// Parses a number of parallel evaluations.
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "must be a whole number above 0".to_owned())
+}
+
 /// A trace file, a directory of trace files, or `-`.
 fn trace_input(text: &str) -> Result<PathBuf, String> {
     match text {
         "-" => Ok(PathBuf::from(text)),
-        pattern if pattern.contains(['*', '?', '[']) => existing(pattern).map_err(|error| {
-            format!(
-                "{error}; the shell expands patterns (PowerShell and cmd do not): name the directory"
-            )
+        pattern if pattern.contains(['*', '?', '[']) => existing(pattern).map_err(|_| {
+            "no file matches; shells leave such a pattern as it is, and PowerShell and cmd expand \
+             none: name the directory"
+                .to_owned()
         }),
         path => existing(path),
     }

@@ -1,4 +1,4 @@
-//! The `evaluator` command, as a library its two programs share.
+//! The `evaluator` command as a library, for its program and for programs that add to it.
 //!
 //! | file | what |
 //! |---|---|
@@ -71,6 +71,9 @@ where
                 render::message(&error.to_string());
             } else {
                 render::usage_error(&error);
+            }
+            if args::asks_to_run(&args) {
+                render::no_verdict(exit::USAGE);
             }
             exit::USAGE.into()
         }

@@ -75,6 +75,7 @@ async fn listen(
     for id in open_evals() {
         render::warning(&format!("the eval {id} was not deleted from its server"));
     }
+    render::no_verdict(exit::INTERRUPTED);
     std::process::exit(i32::from(exit::INTERRUPTED))
 }
 

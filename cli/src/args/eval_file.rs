@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, value_parser};
+use clap::Args;
 
-use super::{existing, run::RunArgs};
+use super::{existing, run::RunArgs, whole};
 
 /// Heading of these options in the help. Set on each: a heading of the group would continue with the options after it.
 const HEADING: &str = "Eval files";
@@ -29,7 +29,7 @@ pub(crate) struct EvalFileFlags {
     #[arg(help_heading = HEADING, long, visible_alias = "judge-target", value_name = "NAME")]
     pub(crate) grader_target: Option<String>,
     /// Repeat commands of targets that took too long, up to N times (default: 2)
-    #[arg(help_heading = HEADING, long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
+    #[arg(help_heading = HEADING, long, value_name = "N", value_parser = whole::<u32>(0..=100))]
     pub(crate) max_retries: Option<u32>,
 }
 

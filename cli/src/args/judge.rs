@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, value_parser};
+use clap::{Args, Subcommand};
 use evaluator_host::{
     config::JudgeSettings,
     judges::parse_budget,
     models::{BudgetLimits, Mode},
 };
 
-use super::{existing, writable};
+use super::{existing, whole, writable};
 
 /// Options of `evaluator run`.
 #[derive(Debug, Default, Args)]
@@ -18,7 +18,7 @@ pub(crate) struct JudgeFlags {
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge_model: Option<String>,
     /// Number of times that a judge is asked each question (default: 5)
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1000))]
     pub(crate) judge_samples: Option<u32>,
     /// File with recorded replies of judges
     #[arg(long, value_name = "FILE", value_parser = writable)]

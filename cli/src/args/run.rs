@@ -10,13 +10,15 @@ use std::{
 use clap::{
     Arg, Args, Command,
     builder::{PossibleValue, TypedValueParser},
-    value_parser,
 };
 use evaluator_host::{
     config::OutputFormat, conversation::GroupBy, files::is_stdout, metric::MatchType,
 };
 
-use super::{eval_file::EvalFileFlags, existing, judge::JudgeFlags, one_of, trace_input, writable};
+use super::{
+    eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags, one_of, trace_input, whole,
+    writable,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -26,7 +28,7 @@ pub(crate) struct RunArgs {
     pub(crate) traces: Vec<PathBuf>,
     /// Configuration with the evaluators to run (default without -m: eval_config.yaml, .yml or .json of the working
     /// directory)
-    #[arg(short, long, value_name = "FILE", value_parser = existing)]
+    #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub(crate) config: Option<PathBuf>,
     /// Do not look for a configuration in the working directory
     #[arg(long, conflicts_with = "config")]
@@ -87,7 +89,7 @@ pub(crate) struct RunArgs {
     pub(crate) fail_fast: bool,
     /// Repeat evaluations that timed out, were killed by another process or could not be started for lack of resources, up to
     /// N times (default: 0)
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=100))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=100))]
     pub(crate) retries: Option<u32>,
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long, visible_alias = "frozen")]
@@ -104,7 +106,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) resume: bool,
     /// Number of parallel evaluations (default: one per processor)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// A number is --jobs, anything else is --judge-model
     #[arg(short, value_name = "N|MODEL", value_parser = jobs_or_model)]
@@ -146,7 +148,7 @@ fn jobs_or_model(text: &str) -> Result<JobsOrModel, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(JobsOrModel::Model(text.to_owned()));
     }
-    text.parse().map(JobsOrModel::Jobs).map_err(|error: std::num::ParseIntError| error.to_string())
+    jobs(text).map(JobsOrModel::Jobs)
 }
 
 /// Parses a share from 0 to 1.

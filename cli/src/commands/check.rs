@@ -72,8 +72,9 @@ pub(super) fn check(
 /// Replaces the findings of evaluators whose models cannot be used.
 fn mark_unusable(findings: &mut [Finding], config: &Config, error: &ConfigError) {
     for problem in &error.problems {
-        let entry =
-            config.evaluators.iter().find(|it| it.place.is_some() && it.place == problem.place);
+        // The position may be that of settings for all entries.
+        let is_about = |name: &str| problem.message.starts_with(&format!("`{name}`"));
+        let entry = config.evaluators.iter().find(|it| is_about(&it.name));
         let finding = findings
             .iter_mut()
             .find(|finding| entry.is_some_and(|entry| entry.name == finding.subject));

@@ -100,8 +100,21 @@ fn inside(directory: &Path) -> Option<PathBuf> {
 
 /// Returns true if a file is an eval file. Only its beginning is read.
 pub(super) fn is_eval_file(file: &Path) -> bool {
-    beginning(file, &["yaml", "yml", "json", "jsonl"])
-        .is_some_and(|text| read::is_eval_file(file, &text))
+    not_read(file).is_some()
+        || beginning(file, &["yaml", "yml", "json", "jsonl"])
+            .is_some_and(|text| read::is_eval_file(file, &text))
+}
+
+/// Returns the reason why an eval file that is a program cannot be read; `None` if it is not a program.
+fn not_read(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let (_, extension) = name.rsplit_once(".eval.")?;
+    let language = match extension {
+        "ts" | "mts" | "cts" => "TypeScript",
+        "js" | "mjs" | "cjs" => "JavaScript",
+        _ => return None,
+    };
+    Some(format!("{}: {language} eval files are not read; write YAML", file.display()))
 }
 
 /// Returns true if a YAML file has the evaluators of a configuration.
@@ -137,7 +150,7 @@ fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
 /// Runs the tests of an eval file, and writes the report.
 pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    let suite = load(file)?;
+    let suite = load(file, &args.eval_file)?;
     let (flags, options) = (&args.eval_file, options(&args.eval_file, args.threshold, verbose > 0));
     let judge = args.judge.settings();
     let plan =
@@ -158,13 +171,13 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
         .await
     })?;
     let code = show(&report, &outputs);
-    render::eval_outcome(&report);
+    render::eval_outcome(&report, code);
     Ok(code)
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
 pub(super) fn check(file: &Path, runner: &Runner) -> Result<u8, u8> {
-    let suite = load(file)?;
+    let suite = load(file, &EvalFileFlags::default())?;
     let count = suite.tests.len();
     let file = suite.file.clone();
     let directory = suite.directory.clone();
@@ -204,8 +217,13 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Reads an eval file, and shows its problems or its warnings.
-fn load(file: &Path) -> Result<Suite, u8> {
-    let surroundings = Surroundings::new(working_directory()?, variable);
+fn load(file: &Path, flags: &EvalFileFlags) -> Result<Suite, u8> {
+    if let Some(reason) = not_read(file) {
+        return Err(unusable(reason));
+    }
+    let mut surroundings = Surroundings::new(working_directory()?, variable);
+    surroundings.is_recorded = flags.outputs.is_some();
+    surroundings.has_target = flags.target.is_some();
     let suite = read::read(file, &surroundings).map_err(problems)?;
     suite.warnings.iter().for_each(|it| render::warning(&it.to_string()));
     Ok(suite)

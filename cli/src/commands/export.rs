@@ -6,7 +6,10 @@ use std::{
 };
 
 use evaluator_host::{
-    hosts::export::{self, Contract, Export, Language, Origin, Program, Reads},
+    hosts::{
+        export::{self, Contract, Export, Language, Origin, Program, Reads},
+        functions_of,
+    },
     manifest::{self, LoadedManifest},
     process::CommandSpec,
     run::{Description, Runner, name_of},
@@ -91,6 +94,14 @@ fn origin(args: &ExportArgs) -> Origin {
 /// Returns the evaluators of a file or package, prepared.
 fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Program>, u8> {
     let (path, name) = entrypoint(&args.evaluator)?;
+    if let Some(defined) = functions_of(&path) {
+        return Err(unusable(format!(
+            "{} only defines the function `{}`, which {} calls itself; export writes files that start programs",
+            path.display(),
+            defined.function,
+            defined.host()
+        )));
+    }
     let Runner { mut runtimes, cancellation, .. } = runner;
     if args.release {
         runtimes.register(Cargo::default().with_profile("release"));

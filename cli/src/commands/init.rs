@@ -6,12 +6,12 @@ use super::{print, unusable};
 use crate::{
     args::InitArgs,
     exit, render,
-    scaffold::{self, Request, SdkSource},
+    scaffold::{self, Language, Request, SdkSource},
 };
 
-/// Creates an evaluator from a template. Warns if this machine cannot run it.
-pub(super) fn init(args: &InitArgs, runtimes: &Runtimes) -> Result<u8, u8> {
-    let created = Request::new(&args.name, args.runtime, args.template)
+/// Creates an evaluator from a template, by default in the language `default`. Warns if this machine cannot run it.
+pub(super) fn init(args: &InitArgs, default: Language, runtimes: &Runtimes) -> Result<u8, u8> {
+    let created = Request::new(&args.name, args.runtime, args.template, default)
         .and_then(|request| scaffold::render(&request, &SdkSource::of_this_build()))
         .map_err(unusable)?;
     let code = print(&created.to_string(), exit::OK);

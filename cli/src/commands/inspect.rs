@@ -26,6 +26,9 @@ pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
             }
             source = cause.source();
         }
+        if let Some(hint) = Inspection::hint(error) {
+            text += &format!("\n  hint: {hint}");
+        }
         render::message(&text);
     }
     if let Some(warning) = &inspection.warning {

@@ -43,6 +43,7 @@ use crate::{
     args::{Cli, Command, EvaluatorCommand},
     exit,
     render::{self, Columns},
+    scaffold::Language,
     streams,
 };
 
@@ -52,15 +53,20 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     }
     let verbose = cli.verbose;
     let ended = match cli.command {
-        Command::Run(args) => run::run(*args, verbose, runner),
+        Command::Run(args) => {
+            run::run(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
+        }
         Command::Report(args) => report::report(args, verbose),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check { config, named, locked, build, contain } => {
             check::check(config.or(named), (locked, build, contain), verbose, runner)
         }
         Command::Schema => Ok(info::schema(&runner)),
+        Command::Evaluator(EvaluatorCommand::Init(args)) => {
+            init::init(&args, Language::Python, &runner.runtimes)
+        }
         Command::Shared(command) | Command::Evaluator(command) => match command {
-            EvaluatorCommand::Init(args) => init::init(&args, &runner.runtimes),
+            EvaluatorCommand::Init(args) => init::init(&args, Language::Rust, &runner.runtimes),
             EvaluatorCommand::Runtimes => Ok(info::runtimes(&runner)),
             EvaluatorCommand::List(args) => list::list(&args, &runner),
             EvaluatorCommand::Update(args) => update::update(args, verbose, runner),

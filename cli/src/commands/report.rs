@@ -3,12 +3,12 @@
 use std::{
     env, fs,
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use evaluator_host::{
     config::OutputFormat,
-    files::{WriteOptions, atomic_write},
+    files::{WriteOptions, atomic_write, is_replaced},
     report::{Report, run_file},
 };
 
@@ -23,13 +23,63 @@ use crate::{
 /// Variable with the file of the job summary in GitHub workflows.
 const JOB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
+/// Content of a report until the command ends.
+const NO_REPORT: &str =
+    "there is no report: the command has not ended, was killed, or refused its input";
+
 /// Reports saved runs.
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
+    begin(&outputs, &args.runs)?;
     let report = run_file::read(&args.runs).map_err(unusable)?;
     let code = show(&report, &outputs).max(report.standing().exit_code());
     render::verdict(&report, code, verbose > 0);
     Ok(code)
+}
+
+/// Writes a report that consists of an error to every file, so that no report of an earlier command is taken for that of
+/// this one, however this one ends. Files that the command reads are refused.
+pub(super) fn begin<'p>(
+    outputs: &[ReportOutput],
+    inputs: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<(), u8> {
+    let inputs: Vec<PathBuf> =
+        inputs.into_iter().filter_map(|input| fs::canonicalize(input).ok()).collect();
+    let is_input = |file: &Path| fs::canonicalize(file).is_ok_and(|file| inputs.contains(&file));
+    let files = || outputs.iter().filter_map(|output| output.file.as_deref());
+    if let Some(file) = files().find(|file| is_replaced(file) && is_input(file)) {
+        let file = file.display();
+        return Err(unusable(format!(
+            "{file} is an input of this command; write the report to another file"
+        )));
+    }
+    let mut report = Report::default();
+    report.errors.push(NO_REPORT.to_owned());
+    for ReportOutput { form, file } in outputs {
+        let Some(file) = file.as_deref().filter(|file| is_replaced(file)) else { continue };
+        let write = |out: &mut dyn io::Write| write_as(&report, *form, None, out);
+        atomic_write(file, WriteOptions::default(), write).map_err(|error| {
+            unusable(format!("cannot write the report to {}: {error}", file.display()))
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes a report in one form.
+fn write_as(
+    report: &Report,
+    form: OutputFormat,
+    width: Option<usize>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match form {
+        OutputFormat::Table => render::table(report, width, out),
+        OutputFormat::Summary => render::summary(report, out),
+        OutputFormat::Markdown => render::markdown(report, out),
+        OutputFormat::Github => render::github(report, out),
+        OutputFormat::Junit => render::junit(report, out),
+        OutputFormat::Json => report.write_json(out).and_then(|()| out.write_all(b"\n")),
+    }
 }
 
 /// Writes a report in all requested forms. Returns the exit code.
@@ -50,14 +100,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
     let code = report.standing().exit_code();
     let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
     let width = if file.is_none() { streams::stdout_width() } else { None };
-    let write = |out: &mut dyn io::Write| match output {
-        OutputFormat::Table => render::table(report, width, out),
-        OutputFormat::Summary => render::summary(report, out),
-        OutputFormat::Markdown => render::markdown(report, out),
-        OutputFormat::Github => render::github(report, out),
-        OutputFormat::Junit => render::junit(report, out),
-        OutputFormat::Json => report.write_json(out).and_then(|()| out.write_all(b"\n")),
-    };
+    let write = |out: &mut dyn io::Write| write_as(report, output, width, out);
     let errors = match output {
         OutputFormat::Summary => render::errors_of_summary(report),
         _ => Ok(Vec::new()),

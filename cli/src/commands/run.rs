@@ -11,8 +11,9 @@ use evaluator_host::{
 };
 
 use super::{
-    discovery, ensure_contained, eval_file, load_config, open_session, report::show, trace_format,
-    unusable, watched,
+    discovery, ensure_contained, eval_file, load_config, open_session,
+    report::{begin, show},
+    trace_format, unusable, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -22,14 +23,24 @@ use crate::{
 /// Runs evaluators over traces, and writes the report.
 pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let mut args = args.resolved().map_err(unusable)?;
+    let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
+    let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
+    begin(&reports, args.traces.iter().chain(named.into_iter().flatten()))?;
     if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
         return eval_file::run(&file, args, verbose, &runner);
     }
     ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
+    let names_nothing = config_file.is_none()
+        && !args.no_config
+        && args.metrics.is_empty()
+        && args.eval_set.is_none();
     let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
     let mut config = load_config(config_file.as_deref(), &runner)?;
     configure(&mut config, &mut args, &runner);
+    if names_nothing {
+        note_default(&config);
+    }
     if args.contain {
         ensure_contained(&config, &runner)?;
     }
@@ -83,6 +94,15 @@ fn ensure_known(names: &[String], metrics: &Metrics) -> Result<(), String> {
             ))
         }
     })
+}
+
+/// Reports what runs where nothing names it.
+fn note_default(config: &Config) {
+    let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
+    render::note(&format!(
+        "no eval_config.yaml here: running the default metric {}; name a configuration with -c",
+        names.collect::<Vec<_>>().join(", ")
+    ));
 }
 
 /// Returns the configuration to load, if there is one.

@@ -5,7 +5,7 @@ use std::{env, fs, net::SocketAddr, path::Path, pin::pin, time::Duration};
 use evaluator_host::{
     config::Config,
     process::Cancellation,
-    run::{RunEvent, Runner, Service},
+    run::{Offered, RunEvent, Runner, Service},
     serve::{Access, Ended, ServeError, Server, Settings, Token},
 };
 
@@ -86,6 +86,10 @@ async fn prepare(
     if service.offered().len() == 0 {
         return Err(unusable("there is no evaluator to serve"));
     }
+    for offered in service.offered().filter(|offered| !offered.takes_all_contracts()) {
+        let Offered { name, contract, .. } = offered;
+        render::note(&format!("{name} takes only documents of its contract, {contract}"));
+    }
     Ok(service)
 }
 
@@ -112,7 +116,7 @@ fn log(access: &Access, verbose: u8) {
     if verbose == 0 && !is_broken {
         return;
     }
-    render::remark(&render::one_line(&access.to_string()));
+    render::access(access, is_broken);
     if verbose > 1 {
         access.remarks.stderr.lines().for_each(|line| {
             render::remark(&format!("  | {}", render::one_line(line)));

@@ -39,7 +39,8 @@ pub(crate) fn conformance_text(conformance: &Conformance, asked: &[&'static Rele
     }
     let _ = writeln!(
         text,
-        "{} hosts it conforms to, {} it does not, {} whose documents it does not answer",
+        "{}: {} it conforms to, {} it does not, {} whose documents it does not answer",
+        counted(conformance.hosts.len() as u64, "release"),
         conformance.count(Standing::Conforms),
         conformance.count(Standing::DoesNotConform),
         conformance.count(Standing::NotAnswered)

@@ -11,37 +11,84 @@ use quick_xml::{
     events::{BytesDecl, Event},
 };
 
-use super::{Columns, counted, github, junit, markdown::escaped, one_line, remark};
+use serde_json::json;
+
+use super::{
+    Columns, counted, github, junit,
+    markdown::{cell, escaped},
+    one_line,
+    plain::line_of,
+    stderr::{Level, line},
+    verdict::last_line,
+};
+use crate::exit;
 
 /// Maximum number of tests that a report in Markdown shows.
 const SHOWN: usize = 100;
 
+/// Maximum number of tests whose warnings are written to stderr.
+const SHOWN_WARNINGS: usize = 10;
+
 /// Returns how a run ended.
 fn sentence(report: &Report) -> String {
-    let number = |status| report.count(status);
     let word = match report.status() {
         Status::Passed => "PASSED",
         Status::Failed => "FAILED",
         Status::Error => "ERROR",
     };
-    let tests = counted(u64::try_from(report.results.len()).unwrap_or(u64::MAX), "test");
+    format!("{word}: {}", counts(report))
+}
+
+fn counts(report: &Report) -> String {
+    let number = |status| report.count(status);
     format!(
-        "{word}: {tests}: {} passed, {} failed, {} with errors",
+        "{} passed, {} failed, {} errored ({})",
         number(Status::Passed),
         number(Status::Failed),
-        number(Status::Error)
+        number(Status::Error),
+        counted(report.results.len() as u64, "test")
     )
 }
 
-/// Writes how a run ended to stderr.
-pub(crate) fn eval_outcome(report: &Report) {
+/// Writes how a run ended to stderr. `code` is the exit code: it is worse than what the report says if the report could not
+/// be written.
+pub(crate) fn eval_outcome(report: &Report, code: u8) {
     for error in &report.errors {
-        remark(&format!("error: {}", one_line(error)));
+        line(Level::Error, &format!("error: {}", one_line(error)));
     }
     for note in &report.notes {
-        remark(&format!("warning: {}", one_line(note)));
+        line(Level::Warning, &format!("warning: {}", one_line(note)));
     }
-    remark(&sentence(report));
+    for warning in warnings_of_tests(report) {
+        line(Level::Warning, &format!("warning: {}", one_line(&warning)));
+    }
+    let text = match (code, report.status()) {
+        (exit::ERRORED, Status::Passed | Status::Failed) => {
+            format!("ERROR: {}; the report could not be written", counts(report))
+        }
+        _ => sentence(report),
+    };
+    let number = |status| report.count(status);
+    let counts = json!({
+        "passed": number(Status::Passed),
+        "failed": number(Status::Failed),
+        "errored": number(Status::Error),
+        "total": report.results.len(),
+        "errors_outside": report.errors.len(),
+    });
+    last_line(&text, code, counts);
+}
+
+/// Returns the warnings of the first tests that have some, and the number of the others.
+fn warnings_of_tests(report: &Report) -> Vec<String> {
+    let with_warnings = || report.results.iter().filter(|result| !result.warnings.is_empty());
+    let shown = with_warnings().take(SHOWN_WARNINGS);
+    let mut lines: Vec<String> =
+        shown.map(|it| format!("test `{}`: {}", it.id, it.warnings.join("; "))).collect();
+    if let Some(more) = with_warnings().count().checked_sub(SHOWN_WARNINGS).filter(|it| *it > 0) {
+        lines.push(format!("{} more with warnings", counted(more as u64, "test")));
+    }
+    lines
 }
 
 /// Returns the results as Markdown: those that did not pass first. Its length is bounded.
@@ -62,13 +109,11 @@ pub(crate) fn eval_markdown(report: &Report) -> String {
         Status::Passed => 2,
     });
     for result in results.iter().take(SHOWN) {
-        let reason = if result.status == Status::Passed {
-            result.warnings.join("; ")
-        } else {
-            failure(result)
-        };
+        let failure = (result.status != Status::Passed).then(|| failure(result));
+        let reason: Vec<String> = failure.into_iter().chain(result.warnings.clone()).collect();
+        let reason = reason.join("\n");
         let (id, score) = (escaped(&one_line(&result.id)), score(result.score));
-        let reason = escaped(&one_line(&reason));
+        let reason = cell(&reason);
         let _ = writeln!(text, "| {} | {id} | {score} | {reason} |", result.status.name());
     }
     if let Some(more) = results.len().checked_sub(SHOWN).filter(|more| *more > 0) {
@@ -81,69 +126,93 @@ pub(crate) fn eval_markdown(report: &Report) -> String {
 pub(crate) fn eval_github(report: &Report) -> String {
     let mut text = String::new();
     for error in &report.errors {
-        github::command(&mut text, "error", "run", error);
+        github::command(&mut text, "error", ("run", None), error);
     }
     for note in &report.notes {
-        github::command(&mut text, "warning", "run", note);
+        github::command(&mut text, "warning", ("run", None), note);
     }
     for result in &report.results {
         if result.status != Status::Passed {
-            github::command(&mut text, "error", &result.id, &failure(result));
+            github::command(&mut text, "error", (&result.id, None), &failure(result));
         }
         for warning in &result.warnings {
-            github::command(&mut text, "warning", &result.id, warning);
+            github::command(&mut text, "warning", (&result.id, None), warning);
         }
     }
-    let _ = writeln!(text, "{}", sentence(report));
     text
 }
 
 /// Returns the results as a table, with the evaluators of each test if wanted.
 pub(crate) fn eval_table(report: &Report, evaluators: bool, width: Option<usize>) -> String {
     let mut table = Columns::new(["", "Test", "Score", "Reason"]);
+    let mut below = String::new();
     for result in &report.results {
         let reason = match (&result.error, result.status) {
-            (Some(error), _) => error.clone(),
+            (Some(error), _) => Some(error.clone()),
             // Without the rows of the evaluators, the test has to name the reason.
             (None, Status::Failed | Status::Error) if !evaluators => {
-                failure(result).replace('\n', "; ")
+                Some(failure_of(result, |reason| first_line(reason).to_owned()).join("; "))
             }
-            (None, Status::Failed) => format!("below the threshold {}", result.threshold),
-            (None, _) => result.warnings.join("; "),
+            (None, Status::Failed) => Some(format!("below the threshold {}", result.threshold)),
+            (None, _) => None,
         };
+        let reason: Vec<String> = reason.into_iter().chain(result.warnings.clone()).collect();
+        let reason = reason.join("; ");
         table.row([
             mark(result.status),
             one_line(&result.id).into_owned(),
             score(result.score),
-            line(&reason),
+            one_line(first_line(&reason)).into_owned(),
         ]);
+        further_lines(&mut below, &result.id, &reason);
         if evaluators {
-            result.evaluators.iter().for_each(|it| rows(&mut table, it, 1));
+            for evaluator in &result.evaluators {
+                rows(&mut table, &mut below, &result.id, evaluator, 1);
+            }
         }
     }
     table.fit(width);
-    table.to_text()
+    table.to_text() + &below
 }
 
-fn rows(table: &mut Columns<4>, result: &EvaluatorResult, depth: usize) {
+fn rows(
+    table: &mut Columns<4>,
+    below: &mut String,
+    test: &str,
+    result: &EvaluatorResult,
+    depth: usize,
+) {
     let name = format!("{}{}", "  ".repeat(depth), one_line(&result.name));
-    let missed = result.rows.iter().filter(|row| !row.passed).map(|row| &*row.text);
-    let reason = match (&result.reason, result.status) {
-        (Some(reason), _) => reason.clone(),
-        (None, Status::Passed) => String::new(),
-        (None, _) => missed.collect::<Vec<_>>().join("; "),
+    let reason = match result.status {
+        Status::Passed => result.reason.clone().unwrap_or_default(),
+        _ => reason_of(result),
     };
     let mark = if result.verdict == "borderline" {
         "[FAIL] borderline".to_owned()
     } else {
         mark(result.status)
     };
-    table.row([mark, name, score(result.score), line(&reason)]);
-    result.members.iter().for_each(|member| rows(table, member, depth + 1));
+    table.row([mark, name, score(result.score), one_line(first_line(&reason)).into_owned()]);
+    further_lines(below, &format!("{test}, {}", result.name), &reason);
+    for member in &result.members {
+        rows(table, below, test, member, depth + 1);
+    }
 }
 
-fn line(text: &str) -> String {
-    one_line(text).into_owned()
+fn first_line(text: &str) -> &str {
+    text.trim_start().lines().next().unwrap_or_default()
+}
+
+/// Writes the lines of a reason below the table, unless it is a single line.
+fn further_lines(below: &mut String, title: &str, reason: &str) {
+    let mut lines = reason.trim().lines().skip(1).peekable();
+    if lines.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(below, "\n{}: {}", one_line(title), one_line(first_line(reason)));
+    for line in lines {
+        let _ = writeln!(below, "  | {}", line_of(line));
+    }
 }
 
 fn mark(status: Status) -> String {
@@ -199,17 +268,23 @@ pub(crate) fn eval_junit(report: &Report, out: &mut dyn Write) -> io::Result<()>
 
 /// Describes a test that did not pass: the reason, then a line per evaluator that did not.
 fn failure(result: &TestResult) -> String {
+    failure_of(result, str::to_owned).join("\n")
+}
+
+/// Returns the reason why a test did not pass, and the shown reasons of its evaluators.
+fn failure_of(result: &TestResult, show: impl Fn(&str) -> String) -> Vec<String> {
     let mut lines = vec![match (&result.error, result.score) {
         (Some(error), _) => error.clone(),
         (None, Some(score)) => format!("score {score} is below the threshold {}", result.threshold),
         (None, None) => "an evaluator broke".to_owned(),
     }];
     let missed = result.evaluators.iter().filter(|it| it.status != Status::Passed);
-    lines.extend(missed.map(|it| {
-        let missed: Vec<&str> =
-            it.rows.iter().filter(|row| !row.passed).map(|row| &*row.text).collect();
-        let reason = it.reason.clone().unwrap_or_else(|| missed.join("; "));
-        format!("{} {}: {reason}", it.name, it.verdict)
-    }));
-    lines.join("\n")
+    lines.extend(missed.map(|it| format!("{} {}: {}", it.name, it.verdict, show(&reason_of(it)))));
+    lines
+}
+
+/// Returns the reason of an evaluator that did not pass, else the observations that it missed.
+fn reason_of(result: &EvaluatorResult) -> String {
+    let missed = result.rows.iter().filter(|row| !row.passed).map(|row| &*row.text);
+    result.reason.clone().unwrap_or_else(|| missed.collect::<Vec<_>>().join("; "))
 }

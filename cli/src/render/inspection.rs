@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_host::{
-    conversation::{CallSources, Conversation, Source, ToolCall, Turn},
+    conversation::{CallSources, Conversation, Source, ToolCall, Turn, TurnFailure},
     json::{Object, Value, to_pretty, to_python_in_order},
     run::{Inspection, invocations},
 };
@@ -16,9 +16,12 @@ use super::{counted, plain::one_line, words::cut};
 /// Maximum number of shown characters of the arguments or the result of a tool.
 const VALUE_CHARS: usize = 300;
 
-/// Error of a conversation without turns.
-const NO_TURNS: &str =
-    "no turns were found; see docs/reference/trace-attributes.md for the attributes that are read";
+/// Advice about a conversation without turns.
+const ATTRIBUTES: &str = concat!(
+    "see ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/reference/trace-attributes.md for the attributes that are read"
+);
 
 /// Writes each conversation, or the reason why it cannot be read. Returns the number of those that cannot be evaluated.
 fn each(
@@ -103,6 +106,9 @@ fn turn_text(number: usize, turn: &Turn, text: &mut String) {
     }
     let _ = writeln!(text, "    answer: {}", text_of(&turn.final_text));
     sources_text([("", &turn.final_source)], text);
+    if let Some(failure) = &turn.failure {
+        let _ = writeln!(text, "    failed: {}", one_line(&failure.to_string()));
+    }
     for unknown in &turn.unrecorded {
         let _ = writeln!(text, "    unknown: {unknown}");
     }
@@ -125,7 +131,7 @@ fn sources_text<const N: usize>(parts: [(&str, &Option<Source>); N], text: &mut 
     }
 }
 
-/// Returns where the parts of a turn were recorded; `null` for parts that were not.
+/// Returns where the parts of a turn were recorded, `null` for parts that were not, and the failure of the turn.
 fn turn_sources(turn: &Turn) -> Value {
     let source = |source: &Option<Source>| {
         source.as_ref().map_or(Value::Null, |Source { trace_id, span_id, attribute }| {
@@ -144,10 +150,14 @@ fn turn_sources(turn: &Turn) -> Value {
             ("result", source(result)),
         ])
     };
+    let failure = |TurnFailure { message, span }: &TurnFailure| {
+        object([("message", Value::String(message.clone())), ("span", Value::String(span.clone()))])
+    };
     object([
         ("user_content", source(&turn.user_source)),
         ("final_response", source(&turn.final_source)),
         ("tool_calls", Value::Array(turn.tool_calls.iter().map(call).collect())),
+        ("failure", turn.failure.as_ref().map_or(Value::Null, failure)),
         ("unrecorded", texts(turn.unrecorded.iter().map(ToString::to_string))),
     ])
 }
@@ -169,7 +179,8 @@ fn call_text(call: &ToolCall) -> String {
 fn errors(conversation: &Conversation) -> Vec<String> {
     let mut errors = conversation.errors.clone();
     if errors.is_empty() && conversation.turns.is_empty() {
-        errors.push(NO_TURNS.to_owned());
+        let why = conversation.why_no_turns().map(|why| format!(": {why}")).unwrap_or_default();
+        errors.push(format!("no turns were found{why}; {ATTRIBUTES}"));
     }
     errors
 }

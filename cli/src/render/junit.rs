@@ -154,9 +154,12 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
         ("skipped", tally.not_evaluated + tally.not_run),
     ];
     // All denominators; the attributes lack some of them.
-    let named = tally.named().map(|(name, count)| (name, count.to_string()));
+    let mut facts: Vec<_> =
+        tally.named().into_iter().map(|(name, count)| (name, count.to_string())).collect();
+    let file = conversation.trace_file.as_deref();
+    facts.extend(file.map(|file| ("trace_file", file.to_owned())));
     element(writer, "testsuite", &attribute(&conversation.trace_id), &counts, |writer| {
-        properties(writer, &named)?;
+        properties(writer, &facts)?;
         for evaluation in &conversation.evaluations {
             let outcome = match evaluation.outcome() {
                 EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
@@ -165,12 +168,13 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
                 }
                 EvaluationOutcome::Failed => Some(Outcome::Failure(failure(evaluation))),
                 EvaluationOutcome::NotEvaluated => {
-                    Some(Outcome::Skipped(reason(evaluation).to_owned()))
+                    Some(Outcome::Skipped(reason(evaluation).into_owned()))
                 }
                 _ => None,
             };
             let written = Case {
                 outcome,
+                file,
                 duration: evaluation.duration.unwrap_or_default(),
                 warnings: &evaluation.warnings,
                 attempts: evaluation.attempts,
@@ -194,6 +198,8 @@ pub(super) enum Outcome {
 #[derive(Default)]
 pub(super) struct Case<'c> {
     pub(super) outcome: Option<Outcome>,
+    /// File that CI systems show with the test.
+    pub(super) file: Option<&'c str>,
     pub(super) duration: Duration,
     pub(super) warnings: &'c [String],
     /// Attempts, if they are counted.
@@ -208,14 +214,17 @@ pub(super) fn case(
     name: &str,
     written: &Case<'_>,
 ) -> io::Result<()> {
-    let Case { outcome, duration, warnings, attempts, stderr } = written;
+    let Case { outcome, file, duration, warnings, attempts, stderr } = written;
     let seconds = duration.as_secs_f64();
     let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
-    let element = writer
+    let mut element = writer
         .create_element("testcase")
         .with_attribute(("classname", class.as_str()))
         .with_attribute(("name", name.as_str()))
         .with_attribute(("time", time.as_str()));
+    if let Some(file) = file {
+        element = element.with_attribute(("file", attribute(file).as_str()));
+    }
     if outcome.is_none() && warnings.is_empty() && *attempts < 2 {
         element.write_empty()?;
         return Ok(());

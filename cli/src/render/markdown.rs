@@ -9,13 +9,16 @@ use super::{
     plain::{one_line, printable},
     verdict,
     words::{
-        NO_RECORDING, contradictions, failure, kind, reason, score_text, time, unrecorded,
+        NO_RECORDING, contradictions, cut, failure, kind, reason, score_text, time, unrecorded,
         with_cause,
     },
 };
 
 /// Maximum number of rows; GitHub cuts comments at 65,536 characters.
 const ROWS: usize = 500;
+
+/// Maximum number of shown characters of the reason of a failure.
+const REASON: usize = 400;
 
 /// Maximum number of shown bytes of an error below its first line, and of all errors together.
 const DETAIL_BYTES: usize = 1500;
@@ -65,15 +68,16 @@ fn remarks(report: &Report) -> io::Result<Vec<String>> {
     Ok(remarks)
 }
 
-fn write_row(text: &mut String, Row { trace_id, evaluation, extent }: &Row, room: &mut usize) {
+fn write_row(text: &mut String, row: &Row, room: &mut usize) {
+    let Row { trace_id, trace_file, evaluation, extent } = row;
     let score = evaluation
         .shown_score()
         .map_or_else(String::new, |score| score_text(score, evaluation.threshold));
     let (icon, remark) = match evaluation.outcome() {
         EvaluationOutcome::NotRun => ("⏹", headline(evaluation)),
         EvaluationOutcome::Error => ("💥", headline(evaluation)),
-        EvaluationOutcome::Failed => ("❌", failure(evaluation)),
-        EvaluationOutcome::NotEvaluated => ("➖", reason(evaluation).to_owned()),
+        EvaluationOutcome::Failed => ("❌", cut(&failure(evaluation), REASON).into_owned()),
+        EvaluationOutcome::NotEvaluated => ("➖", reason(evaluation).into_owned()),
         _ => ("✅", String::new()),
     };
     let label = match evaluation.outcome() {
@@ -84,24 +88,34 @@ fn write_row(text: &mut String, Row { trace_id, evaluation, extent }: &Row, room
         true => folded(&below(evaluation).join("\n"), room),
         false => String::new(),
     };
-    let trace_id = one_line(trace_id).replace(['`', '|'], "_");
-    let conversation = match extent.filter(|extent| extent.count > 1) {
-        Some(extent) => format!("{extent}, first `{trace_id}`"),
-        None => format!("`{trace_id}`"),
-    };
+    let code = |text: &str| format!("`{}`", one_line(text).replace(['`', '|'], "_"));
+    let mut conversation = code(trace_id);
+    // Text is limited, and files of passed evaluations do not have to be opened.
+    if let Some(file) = trace_file.as_deref().filter(|_| !remark.is_empty()) {
+        let _ = write!(conversation, " in {}", code(file));
+    }
+    if let Some(extent) = extent.filter(|extent| extent.count > 1) {
+        conversation = format!("{extent}, first {conversation}");
+    }
     let _ = writeln!(
         text,
         "| {icon} | {conversation} | {} | {score} | {} | {label}{}{more} |",
         escaped(&evaluation.name),
         time(evaluation),
-        escaped(&remark)
+        cell(&remark)
     );
+}
+
+/// Escapes text of several lines for a cell of a table.
+pub(super) fn cell(text: &str) -> String {
+    text.lines().map(escaped).collect::<Vec<_>>().join("<br>")
 }
 
 /// A row of the table.
 struct Row {
     /// The conversation, or the first of several.
     trace_id: Arc<str>,
+    trace_file: Option<Arc<str>>,
     evaluation: EvaluationReport,
     /// Conversations that have this error.
     extent: Option<Extent>,
@@ -122,7 +136,8 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
                 None => None,
             };
             let trace_id = Arc::clone(&conversation.trace_id);
-            rows[rank(&evaluation)].push(Row { trace_id, evaluation, extent });
+            let trace_file = conversation.trace_file.clone();
+            rows[rank(&evaluation)].push(Row { trace_id, trace_file, evaluation, extent });
             if rows.iter().map(Vec::len).sum::<usize>() > ROWS {
                 rows.iter_mut().rev().find_map(Vec::pop);
                 more += 1;

@@ -1,5 +1,6 @@
 //! Output for people: reports, tables and messages. Only this module writes to stderr.
 
+mod access;
 mod checks;
 mod columns;
 mod config_error;
@@ -16,6 +17,7 @@ mod tables;
 mod verdict;
 mod words;
 
+pub(crate) use access::access;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use config_error::{config_error, config_remarks};
@@ -28,7 +30,7 @@ pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
 pub(crate) use progress::{Progress, uncontained};
 pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
 pub(crate) use tables::{errors_of_summary, summary, table};
-pub(crate) use verdict::{sentence, verdict};
+pub(crate) use verdict::{no_verdict, sentence, verdict};
 pub(crate) use words::counted;
 
 use std::borrow::Cow;

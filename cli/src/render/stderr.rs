@@ -11,6 +11,7 @@ use std::{
 };
 
 use clap::ValueEnum;
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::plain::{for_stderr, line_of, one_line};
@@ -29,7 +30,7 @@ pub(crate) enum LogFormat {
     /// Lines for people
     #[default]
     Text,
-    /// One JSON object per line, with `level` and `message`
+    /// One JSON object per line, with `time`, `level` and `message`
     Json,
 }
 
@@ -84,16 +85,17 @@ pub(super) fn line_with(level: Level, text: &str, keys: Map<String, Value>) {
     }
     let text = match format {
         LogFormat::Text => for_stderr(text),
-        LogFormat::Json => json_line(level, text, keys).into(),
+        LogFormat::Json => json_line(Timestamp::now(), level, text, keys).into(),
     };
     let mut stderr = io::stderr().lock();
     let clear = if STATUS.swap(false, Ordering::Relaxed) { CLEAR } else { "" };
     let _ = writeln!(stderr, "{clear}{text}");
 }
 
-fn json_line(level: Level, text: &str, keys: Map<String, Value>) -> String {
+fn json_line(time: Timestamp, level: Level, text: &str, keys: Map<String, Value>) -> String {
     let message = line_of(text.trim_end());
     let mut object = Map::new();
+    object.insert("time".to_owned(), json!(format!("{time:.3}")));
     object.insert("level".to_owned(), json!(format!("{level:?}").to_lowercase()));
     object.insert("message".to_owned(), json!(message));
     object.extend(keys);
@@ -118,8 +120,8 @@ mod tests {
     fn a_message_in_json_is_one_line() {
         let keys = Map::from_iter([("exit_code".to_owned(), json!(3))]);
         assert_eq!(
-            json_line(Level::Error, "a\n\"b\"\x1b\n", keys),
-            r#"{"exit_code":3,"level":"error","message":"a\n\"b\"\\u{1b}"}"#
+            json_line(Timestamp::UNIX_EPOCH, Level::Error, "a\n\"b\"\x1b\n", keys),
+            r#"{"exit_code":3,"level":"error","message":"a\n\"b\"\\u{1b}","time":"1970-01-01T00:00:00.000Z"}"#
         );
     }
 }

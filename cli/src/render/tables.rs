@@ -52,17 +52,22 @@ fn block(title: &str, lines: &[String]) -> String {
     format!("{title}:\n{lines}\n")
 }
 
+/// Writes the lines above the table of a conversation.
+fn heading(text: &mut String, conversation: &ConversationReport) {
+    let _ = writeln!(text, "Trace: {}", one_line(&conversation.trace_id));
+    let _ = writeln!(text, "Invocations: {}", conversation.turns);
+    for warning in &conversation.warnings {
+        let _ = writeln!(text, "  Warning: {}", one_line(warning));
+    }
+}
+
 fn one(
     text: &mut String,
     conversation: &ConversationReport,
     broken: &mut Errors,
     width: Option<usize>,
 ) {
-    let trace_id = one_line(&conversation.trace_id);
-    let _ = writeln!(text, "Trace: {trace_id}\nInvocations: {}", conversation.turns);
-    for warning in &conversation.warnings {
-        let _ = writeln!(text, "  Warning: {}", one_line(warning));
-    }
+    heading(text, conversation);
     let showings: Vec<Option<Showing>> =
         conversation.evaluations.iter().map(|evaluation| broken.showing(evaluation)).collect();
     let mut table =
@@ -88,7 +93,9 @@ fn one(
     text.push_str(&table.to_text());
     for ((evaluation, showing), was_cut) in conversation.evaluations.iter().zip(&showings).zip(cut)
     {
-        if let Some(reason) = &evaluation.failure_reason {
+        let own = evaluation.reason().filter(|_| evaluation.status == Status::Failed);
+        let reasons = [evaluation.failure_reason.as_deref(), own.as_deref()];
+        for reason in reasons.into_iter().flatten() {
             let _ = writeln!(text, "  {}: {}", one_line(&evaluation.name), one_line(reason));
         }
         if let Some(Showing::First(extent)) = *showing {
@@ -173,6 +180,9 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
     report.conversations.iter().outlines().try_for_each_ahead(|conversation| {
         let trace_id = one_line(&conversation.trace_id);
         let _ = writeln!(text, "Trace {trace_id} ({} invocations):", conversation.turns);
+        if let Some(file) = &conversation.trace_file {
+            let _ = writeln!(text, "  File: {}", one_line(file));
+        }
         for evaluation in &conversation.evaluations {
             let _ = writeln!(
                 text,
@@ -203,6 +213,9 @@ pub(crate) fn errors_of_summary(report: &Report) -> io::Result<Vec<String>> {
         for evaluation in conversation.evaluations.iter().filter(|it| it.error.is_some()) {
             let first = || {
                 let mut text = format!("first in trace {}", one_line(&conversation.trace_id));
+                if let Some(file) = &conversation.trace_file {
+                    let _ = write!(text, " ({})", one_line(file));
+                }
                 for line in below(evaluation) {
                     let _ = write!(text, "\n  {line}");
                 }

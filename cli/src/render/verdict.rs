@@ -30,19 +30,39 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
         }
         _ => sentence(report),
     };
-    let level = if code == exit::OK { Level::Info } else { Level::Error };
-    line_with(level, &text, run(report, code));
+    last_line(&text, code, run(report));
 }
 
-/// Returns the counts as the keys of an object.
-fn run(report: &Report, code: u8) -> Map<String, Value> {
+/// Writes the last line of a run that ends without a report.
+pub(crate) fn no_verdict(code: u8) {
+    let text = match code {
+        exit::USAGE => "NOT RUN: nothing was evaluated",
+        exit::INTERRUPTED => "STOPPED: everything was killed",
+        _ => "ERROR: there is no report",
+    };
+    last_line(text, code, json!({}));
+}
+
+/// Writes the last line of a run. `counts` are further keys of its JSON form.
+pub(super) fn last_line(text: &str, code: u8, counts: Value) {
+    let outcome = match code {
+        exit::OK => "passed",
+        exit::FAILED => "failed",
+        exit::USAGE => "not_run",
+        exit::INTERRUPTED => "stopped",
+        _ => "error",
+    };
+    let mut run = json!({"outcome": outcome, "exit_code": code});
+    for (name, count) in counts.as_object().into_iter().flatten() {
+        run[name] = count.clone();
+    }
+    let level = if code == exit::OK { Level::Info } else { Level::Error };
+    line_with(level, text, Map::from_iter([("run".to_owned(), run)]));
+}
+
+/// Returns the counts as an object.
+fn run(report: &Report) -> Value {
     let mut run = json!({
-        "outcome": match code {
-            exit::OK => "passed",
-            exit::FAILED => "failed",
-            _ => "error",
-        },
-        "exit_code": code,
         "conversations": report.conversations.len(),
         "errors_outside": report.errors.len(),
         "partial": report.partial.is_some(),
@@ -50,7 +70,7 @@ fn run(report: &Report, code: u8) -> Map<String, Value> {
     for (name, count) in report.tally().named() {
         run[name] = count.into();
     }
-    Map::from_iter([("run".to_owned(), run)])
+    run
 }
 
 /// Returns facts apart from the counts, in lines.

@@ -11,6 +11,7 @@ use super::plain::one_line;
 pub(super) struct Contradictions {
     pub(super) evaluator: String,
     pub(super) trace_id: Arc<str>,
+    pub(super) trace_file: Option<Arc<str>>,
     pub(super) first: String,
     pub(super) more: usize,
 }
@@ -47,6 +48,7 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
                 None => found.push(Contradictions {
                     evaluator: evaluation.name,
                     trace_id: Arc::clone(&conversation.trace_id),
+                    trace_file: conversation.trace_file.clone(),
                     first,
                     more: more - 1,
                 }),
@@ -85,14 +87,19 @@ pub(super) fn score_text(score: f64, threshold: Option<f64>) -> String {
         .unwrap_or_else(|| score.to_string())
 }
 
-/// Returns the reason of a failure: what is missing, the score, the threshold, and the turns below it.
+/// Returns the reason of a failure: what is missing, the score, the threshold, the turns below it, and the evaluator's own
+/// reason.
 pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     let score = score_of_failure(evaluation);
-    match &evaluation.failure_reason {
+    let mut text = match &evaluation.failure_reason {
         Some(reason) if score.is_empty() => reason.clone(),
         Some(reason) => format!("{reason}; {score}"),
         None => score,
+    };
+    if let Some(reason) = evaluation.reason() {
+        text.extend([": ", &reason]);
     }
+    text
 }
 
 /// Returns the score of a failure, the threshold, and the turns below it; empty if the score reaches the threshold.
@@ -131,8 +138,8 @@ pub(super) fn detail<'a>(evaluation: &'a EvaluationReport, key: &str) -> Option<
 }
 
 /// Returns the reason why the evaluator did not judge the conversation.
-pub(super) fn reason(evaluation: &EvaluationReport) -> &str {
-    detail(evaluation, "reason").unwrap_or("not evaluated")
+pub(super) fn reason(evaluation: &EvaluationReport) -> Cow<'_, str> {
+    evaluation.reason().unwrap_or("not evaluated".into())
 }
 
 /// Formats the duration of an evaluation; empty if it was not measured.

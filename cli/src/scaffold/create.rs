@@ -305,7 +305,7 @@ mod tests {
         }
 
         fn render(&self, name: &str, template: Template) -> Result<Created, ScaffoldError> {
-            let request = Request::new(&self.0.join(name), None, Some(template))?;
+            let request = Request::new(&self.0.join(name), None, Some(template), Language::Rust)?;
             render(&request, &SdkSource::of_the_registry())
         }
     }
@@ -374,7 +374,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_parent_that_cannot_be_written_to_is_named() {
-        let request = Request::new(Path::new("/proc/self/my_check"), None, None).unwrap();
+        let request =
+            Request::new(Path::new("/proc/self/my_check"), None, None, Language::Rust).unwrap();
         let error = render(&request, &SdkSource::of_the_registry()).unwrap_err();
         assert!(error.to_string().starts_with("cannot create /proc/self/my_check: "), "{error}");
     }
@@ -433,7 +434,7 @@ mod tests {
             ("crates/one", "../../vendor/evaluator-sdk/sdk", ""),
             ("crates/two", "../../vendor/evaluator-sdk/sdk", ""),
         ] {
-            let request = Request::new(&scratch.0.join(name), None, None).unwrap();
+            let request = Request::new(&scratch.0.join(name), None, None, Language::Rust).unwrap();
             let created = render(&request, &SdkSource::Copy).unwrap();
 
             let text = fs::read_to_string(scratch.0.join(name).join("Cargo.toml")).unwrap();
@@ -449,7 +450,7 @@ mod tests {
     }
 
     fn created(target: &str, template: Option<Template>, sdk: &SdkSource) -> Created {
-        let request = Request::new(Path::new(target), None, template).unwrap();
+        let request = Request::new(Path::new(target), None, template, Language::Rust).unwrap();
         let files = request.template.files().iter();
         let files =
             files.map(|file| request.fill(file.name, "").replace(".tmpl", "").into()).collect();

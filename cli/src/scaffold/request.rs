@@ -20,7 +20,8 @@ impl Request {
     /// Interprets the arguments of a command.
     ///
     /// `target` is the name, optionally with directories before it and with an extension that selects the language:
-    /// `my_check`, `evaluators/my_check`, `my_check.py`. The default language is Rust.
+    /// `my_check`, `evaluators/my_check`, `my_check.py`. `default` is the language if
+    /// nothing selects one.
     ///
     /// # Errors
     ///
@@ -29,6 +30,7 @@ impl Request {
         target: &Path,
         language: Option<Language>,
         template: Option<Template>,
+        default: Language,
     ) -> Result<Self, ScaffoldError> {
         let (parent, file_name) = match target.file_name() {
             Some(file_name) => {
@@ -45,7 +47,7 @@ impl Request {
                 .map(|template| (format!("`--template {}`", template.name()), template.language())),
         ];
         let hints: Vec<_> = hints.into_iter().flatten().collect();
-        let language = agree(&hints)?.unwrap_or(Language::Rust);
+        let language = agree(&hints)?.unwrap_or(default);
         Ok(Self {
             parent: parent.to_owned(),
             name: Name::new(name, language)?,
@@ -128,7 +130,7 @@ mod tests {
         language: Option<Language>,
         template: Option<Template>,
     ) -> Result<(String, String, Template), String> {
-        Request::new(Path::new(target), language, template)
+        Request::new(Path::new(target), language, template, Language::Rust)
             .map(|request| {
                 let parent = request.parent.display().to_string();
                 (parent, request.name.as_str().to_owned(), request.template)

@@ -46,6 +46,81 @@ fn no_error_is_not_an_error() {
 }
 
 #[test]
+fn keys_that_are_not_read_get_a_warning_once() {
+    for (answer, warning) in [
+        (
+            r#"{"score": 1, "detail": {}}"#,
+            "the key `detail`, which is not read; did you mean `details`?",
+        ),
+        (
+            r#"{"score": 1, "reason": "x"}"#,
+            "the key `reason`, which is not read; a report shows what is under `details`",
+        ),
+        (
+            r#"{"score": true, "a": 1, "b": 1, "c": 1, "d": 1}"#,
+            "the keys `a`, `b`, `c` and 1 more, which are not read",
+        ),
+    ] {
+        answered(answer).exits(0).says(warning);
+    }
+    // Keys of other hosts, and those without a meaning.
+    for answer in
+        [r#"{"score": "1", "status": null, "reasoning": "x"}"#, r#"{"score": 1, "_own": 1}"#]
+    {
+        let ran = answered(answer).exits(0);
+        assert!(!ran.stderr.contains("not read"), "{}", ran.stderr);
+    }
+    let missing = "the field is missing; the object has `scores`, `reason`";
+    breaks(r#"{"scores": 1, "reason": ""}"#, "bad_answer", missing);
+}
+
+#[test]
+fn a_text_report_says_what_to_do_about_a_program_that_says_nothing() {
+    let directory = Directory::new();
+    let result = "{\"score\": 1}";
+    let silent = "exited with code 0 and produced no output on stdout (print one JSON document like {\"score\": 0.5} to stdout)";
+    let line_ends = "carriage return; save the file with Unix line ends (LF)";
+    let cases = [
+        ("silent", "#!/bin/sh\n".to_owned(), silent),
+        ("quiet", "#!/bin/sh\nexit 4\n".to_owned(), "exited with code 4 without any output"),
+        (
+            "late",
+            format!("#!/bin/sh\necho '{result}'; exit 4\n"),
+            "code 4; its result counts only with exit code 0",
+        ),
+        ("slow", "#!/bin/sh\nsleep 60\n".to_owned(), "raise `timeout` of its entry"),
+        ("number", "#!/bin/sh\necho 0.5\n".to_owned(), "a bare number, not an object like"),
+        ("python", "#!/bin/sh\necho \"{'score': 1}\"\n".to_owned(), "in Python with `json.dumps`"),
+        ("crlf", format!("#!/bin/sh\r\necho '{result}'\r\n"), line_ends),
+        ("env", "#!/usr/bin/env sh\r\n".to_owned(), "first line ends with a carriage return"),
+        ("bom", "\u{feff}#!/bin/sh\n".to_owned(), "it starts with a byte order mark"),
+        ("plain", format!("echo '{result}'\n"), "its first line does not name an interpreter"),
+        (
+            "gone",
+            "#!/no/such\n".to_owned(),
+            "the interpreter named in its first line is not: /no/such",
+        ),
+        ("empty", String::new(), "the file is empty"),
+    ];
+    let mut entries = String::from("evaluators:\n");
+    for (name, text, _) in &cases {
+        directory.script(name, "");
+        directory.file(name, text);
+        let timeout = if *name == "slow" { 1 } else { 60 };
+        entries.push_str(&format!(
+            "- {{name: {name}, type: code, path: {name}, timeout: {timeout}}}\n"
+        ));
+    }
+    directory.file("c.yaml", entries);
+    let ran = directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "summary"]);
+    let report = ran.exits(3).stdout;
+    for (name, _, expected) in cases {
+        let line = report.lines().find(|line| line.contains(&format!("] {name}: ")));
+        assert!(line.is_some_and(|line| line.contains(expected)), "{name}: {report}");
+    }
+}
+
+#[test]
 fn repeated_keys_are_errors_with_their_position() {
     breaks(
         r#"{"score": 0.1, "score": 0.9}"#,

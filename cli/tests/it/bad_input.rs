@@ -105,7 +105,7 @@ fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
         .run(&[&trace, "-c", "."])
         .exits(2)
         .reports_nothing()
-        .says(".: cannot read the configuration: ");
+        .says("is a directory; name a file in it");
 }
 
 #[test]
@@ -141,6 +141,31 @@ fn a_broken_trace_file_does_not_take_the_others_with_it() {
         .says("cause: unexpected byte order mark (save the text as UTF-8 without BOM)")
         .says("7 errors outside of any conversation");
 }
+
+/// Two spans as OpenTelemetry's exporter for the console prints them, and a line of the program.
+const CONSOLE: &str = r#"{
+    "name": "chat",
+    "context": {
+        "trace_id": "0x4e11374ec9b781c345e5432b042a60f0",
+        "span_id": "0x33a25249e7b6a80a",
+        "trace_state": "[]"
+    },
+    "kind": "SpanKind.INTERNAL",
+    "parent_id": "0xec0825edb295dd27",
+    "attributes": {"gen_ai.operation.name": "chat"}
+}
+It is 4 degrees.
+{
+    "name": "agent",
+    "context": {
+        "trace_id": "0x4e11374ec9b781c345e5432b042a60f0",
+        "span_id": "0xec0825edb295dd27",
+        "trace_state": "[]"
+    },
+    "kind": "SpanKind.INTERNAL",
+    "parent_id": null
+}
+"#;
 
 #[test]
 fn a_file_of_another_kind_is_named_as_that() {
@@ -182,8 +207,14 @@ fn a_file_of_another_kind_is_named_as_that() {
             &["this is an eval set; give it with --eval-set"],
         ),
         ("run.json", b"{\"evaluators\": []}", &["this is a configuration; give it with --config"]),
+        ("object.json", b"{}", &["the file holds an object without keys"]),
+        ("console.json", CONSOLE.as_bytes(), &["this is the output of ConsoleSpanExporter"]),
     ] {
         directory.file(name, content);
+        let ran = directory.evaluator(&["inspect", name]).exits(3);
+        for hint in hints {
+            assert!(ran.stderr.contains(hint), "{name} {hint}: {}", ran.stderr);
+        }
         for format in ["table", "junit", "markdown", "github"] {
             let ran = directory.run(&[name, "-o", format]).exits(3);
             let is_complete = !matches!(format, "table");
@@ -251,22 +282,23 @@ fn a_broken_eval_set_is_an_error_with_its_place_and_the_rest_runs() {
 }
 
 #[test]
-fn a_metric_that_does_not_exist_is_its_own_error() {
+fn a_metric_that_does_not_exist_is_a_configuration_error() {
     let directory = Directory::new();
-    let args = [&*trace("k01_traj_exact"), "-e", &eval_set("library"), "-o", "json"];
+    let goldens = eval_set("library");
+    let args = ["run", &trace("k01_traj_exact"), "-e", &goldens, "-c", "c.yaml"];
     directory.file(
         "c.yaml",
-        "evaluators:\n  - {name: tool_trajectory_score, type: builtin}\n  - {name: tool_trajectory_avg_score, type: builtin}\n",
+        "evaluators:\n  - {name: tool_trajectory_score, type: builtin, args: {}}\n  - {name: Safety, type: builtin}\n",
     );
-    let ran = directory.run(&[&args[..], &["-c", "c.yaml"]].concat()).exits(3);
-    assert_eq!(
-        ran.evaluations(0),
-        ["tool_trajectory_score ERROR metric_failed", "tool_trajectory_avg_score PASSED"]
-    );
-    assert_eq!(
-        ran.error_of("tool_trajectory_score"),
-        "tool_trajectory_score not found in registry. Did you mean tool_trajectory_avg_score?"
-    );
+    for args in [&args[..], &["check", "c.yaml"]] {
+        directory
+            .evaluator(args)
+            .exits(2)
+            .says("error: there is no built-in metric `tool_trajectory_score`\n --> c.yaml:2:12\n")
+            .says("did you mean `tool_trajectory_avg_score`?")
+            .says("error: there is no built-in metric `Safety`\n --> c.yaml:3:12\n")
+            .reports_nothing();
+    }
 }
 
 #[test]

@@ -22,17 +22,12 @@ fn everything_that_is_missing_is_named_at_once() {
     let directory = Directory::new();
     directory.file(
         "c.yaml",
-        "eval_set: no.json\nevaluators:\n  - {name: gone, type: code, path: gone.py}\n  - {name: what, type: builtin}\n  \
+        "eval_set: no.json\nevaluators:\n  - {name: gone, type: code, path: gone.py}\n  \
          - {name: tool_trajectory_avg_score, type: builtin}\n",
     );
     let ran = directory.evaluator(&["check", "c.yaml"]).exits(2);
-    for part in [
-        "[FAIL]  eval set",
-        "[FAIL]  gone",
-        "gone.py",
-        "[FAIL]  what",
-        "[PASS]  tool_trajectory_avg_score",
-    ] {
+    for part in ["[FAIL]  eval set", "[FAIL]  gone", "gone.py", "[PASS]  tool_trajectory_avg_score"]
+    {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
     }
     directory.file("bad.yaml", "evaluators: [{name: a, type: builtin, treshold: 1}]");
@@ -104,6 +99,18 @@ fn a_configuration_that_cannot_be_run_is_reported_with_its_position_first() {
         .evaluator(&["check", "bad.yaml"])
         .exits(2)
         .says("the key `model` is missing in this grader");
+}
+
+#[test]
+fn an_evaluator_of_the_command_group_of_agentevals_is_python_by_default() {
+    let directory = Directory::new();
+    directory.evaluator(&["evaluator", "init", "polite"]).exits(0);
+    assert!(directory.path().join("polite/polite.py").is_file());
+    directory.evaluator(&["evaluator", "init", "exact.js"]).exits(0);
+    directory.evaluator(&["evaluator", "init", "typed", "--template", "typed-config"]).exits(0);
+    assert!(directory.path().join("typed/Cargo.toml").is_file());
+    directory.evaluator(&["init", "polite_rs"]).exits(0);
+    assert!(directory.path().join("polite_rs/Cargo.toml").is_file());
 }
 
 #[test]

@@ -267,6 +267,11 @@ fn the_hook_checks_every_file_that_is_committed() {
     for (file, expected) in [(good, true), (bad, true), ("my_eval_config.yaml", false)] {
         assert_eq!(files.is_match(file), expected, "{file}");
     }
+    let page = include_str!("../../../docs/guides/ci-and-editors.md");
+    for key in ["entry", "language", "files"] {
+        let line = format!("{key}: {}\n", hook[key].as_str().unwrap());
+        assert!(page.contains(&line), "the page has another hook: {line}");
+    }
     // The hook starts the program without a shell: `sh` is one of its own, so quoting is that of a shell.
     directory.script("bin/evaluator", r#"exec "$TESTED" "$@""#);
     let entry = hook["entry"].as_str().unwrap();

@@ -11,7 +11,7 @@ fn run(more: &[&str]) -> (Directory, Ran) {
     directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
     directory.script(
         "low",
-        r#"cat >/dev/null; echo '{"score": 0.25, "per_invocation_scores": [0.25]}'"#,
+        r#"cat >/dev/null; echo '{"score": 0.25, "per_invocation_scores": [0.25], "details": {"message": "", "issues": ["too short", "rude"]}}'"#,
     );
     directory.script("own", r#"cat >/dev/null; echo '{"score": 1, "status": "FAILED"}'"#);
     directory.script("none", r#"cat >/dev/null; echo '{"score": 0, "status": "NOT_EVALUATED", "details": {"reason": "a|b <c>, 100%"}}'"#);
@@ -32,16 +32,18 @@ fn run(more: &[&str]) -> (Directory, Ran) {
 #[test]
 fn junit_counts_every_outcome_and_stays_well_formed() {
     let (_, ran) = run(&["-o", "junit"]);
-    let text = &ran.stdout;
+    let (text, file) = (&ran.stdout, trace("k01_traj_exact"));
     assert!(text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"evaluator\" tests=\"6\" failures=\"2\" errors=\"2\" skipped=\"1\">\n"), "{text}");
     for part in [
         "<testsuite name=\"inputs\" tests=\"1\" errors=\"1\">",
         "tests=\"5\" failures=\"2\" errors=\"1\" skipped=\"1\">",
-        "<failure message=\"score 0.2500 is below the threshold 0.5 (turn 1: 0.2500)\">",
+        "<failure message=\"score 0.2500 is below the threshold 0.5 (turn 1: 0.2500): too short; rude\">",
         "<failure message=\"failed by the evaluator itself, with score 1.0000\">",
         "<property name=\"scored\" value=\"3\"/>",
         "<property name=\"not_evaluated\" value=\"1\"/>",
         "<property name=\"total\" value=\"5\"/>",
+        &format!("<property name=\"trace_file\" value=\"{file}\"/>"),
+        &format!("file=\"{file}\">\n      <failure "),
         "<system-out>warning: it says FAILED, though its score 1 reaches the threshold 0.5</system-out>",
         "the file ends too early; was it written completely?",
         "<skipped message=\"a|b &lt;c&gt;, 100%\">",
@@ -87,30 +89,40 @@ fn markdown_shows_what_needs_attention_first() {
     assert_eq!(names, ["cr:a,sh", "low", "own", "none", "good"]);
     assert!(lines[7].contains("boom &lt;&amp;>"), "{}", lines[7]);
     assert!(lines[10].contains("a\\|b &lt;c>, 100%"), "{}", lines[10]);
+    let file = format!("` in `{}` |", trace("k01_traj_exact"));
+    assert!(lines[8].contains(&file) && lines[8].ends_with(": too short; rude |"), "{}", lines[8]);
+    assert!(!lines[11].contains(&file), "{}", lines[11]);
 }
 
 #[test]
 fn annotations_are_one_line_each() {
     let (_, ran) = run(&["-o", "github"]);
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert_eq!(lines.len(), 7, "{lines:#?}");
+    assert_eq!(lines.len(), 6, "{lines:#?}");
     assert!(lines[0].starts_with("::error title=input::Failed to load"), "{}", lines[0]);
     assert!(lines[0].contains("the file ends too early"), "{}", lines[0]);
-    assert_eq!(
+    let of_file = |line: &str, kind: &str, rest: &str| {
+        let start = format!("::{kind} file={},title={rest}", trace("k01_traj_exact"));
+        assert!(line.starts_with(&start), "{line}");
+    };
+    of_file(
         lines[1],
-        "::warning title=own on 8c0d82df351c54b1bb96cfd3028f66f9::it says FAILED, though its score 1 reaches the threshold 0.5"
+        "warning",
+        "own on 8c0d82df351c54b1bb96cfd3028f66f9::it says FAILED, though its score 1 reaches the threshold 0.5",
     );
     let lines = &lines[1..];
-    assert!(lines[1].starts_with("::error title=low on "), "{}", lines[1]);
+    of_file(lines[1], "error", "low on ");
+    assert!(lines[1].ends_with("(turn 1: 0.2500): too short; rude"), "{}", lines[1]);
     assert!(lines[3].ends_with("::not evaluated: a|b <c>, 100%25"), "{}", lines[3]);
+    of_file(lines[4], "error", "cr%3Aa%2Csh on ");
     assert!(
-        lines[4].starts_with("::error title=cr%3Aa%2Csh on ")
-            && lines[4].contains("::exited with code 3: line 2%0A")
+        lines[4].contains("::exited with code 3: line 2%0A")
             && lines[4].contains(" %25%0Astderr: line 2"),
         "{}",
         lines[4]
     );
-    assert!(lines[5].starts_with("ERROR: 1 passed"), "{}", lines[5]);
+    // The counts are on stderr, once.
+    ran.says("ERROR: 1 passed");
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 use std::{
     fs,
+    path::Path,
     process::{Command, Stdio},
 };
 
+use evaluator_test_support::run as run_program;
 use serde_json::Value;
 
 use crate::support::{Directory, Ran, finish, has, trace};
@@ -33,6 +35,26 @@ fn every_command_has_a_manual_page() {
     assert!(page.contains("max\\-error\\-rate"), "{page}");
     assert!(directory.path().join("man1/evaluator.1").is_file());
     directory.evaluator(&["man", "absent"]).exits(2).reports_nothing();
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "this is what is tested")]
+fn the_subcommand_of_cargo_starts_the_command_next_to_it_or_on_path() {
+    let installed = Path::new(env!("CARGO_BIN_EXE_cargo-evaluator"));
+    let start = |program: &Path, path: &Path| {
+        run_program(Command::new(program).args(["evaluator", "run", "--nope"]).env("PATH", path))
+    };
+    let directory = Directory::new();
+    let (alone, empty) = (directory.join("cargo-evaluator"), directory.join("empty"));
+    start(installed, &empty).exits(2).says("Usage: cargo evaluator run");
+
+    // Another process writes the programs: a test that starts one at the same time would inherit the open file.
+    directory.sh(&format!("cp '{}' .", installed.display())).exits(0);
+    start(&alone, &empty).exits(3).says("`evaluator` is neither next to this program nor on PATH");
+    start(&alone, installed.parent().unwrap()).exits(2).says("Usage: cargo evaluator run");
+    let script = "#!/bin/sh\necho \"next to it: $*\" >&2\nexit 7\n";
+    directory.sh(&format!("printf '%s' '{script}' >evaluator; chmod +x evaluator")).exits(0);
+    start(&alone, installed.parent().unwrap()).exits(7).says("next to it: run --nope");
 }
 
 /// One evaluator that passes with a contradiction, and one that breaks.
@@ -97,7 +119,7 @@ fn messages_may_be_json_one_object_per_line() {
     // A configuration that cannot be used, too.
     directory.file("wrong.yaml", "evaluators:\n  - {name: a, type: biultin}\n");
     let ran = run(&directory, &["-c", "wrong.yaml", "--log-format=json"]).exits(2);
-    assert_eq!(objects(&ran).len(), 1);
+    assert_eq!(objects(&ran).len(), 2);
     let ran = run(&directory, &["--no-such", "--log-format=json"]).exits(2);
     assert_eq!(objects(&ran)[0]["level"], "error");
 }

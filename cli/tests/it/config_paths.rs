@@ -44,6 +44,31 @@ fn paths_are_relative_to_the_configuration_wherever_the_command_runs() {
 }
 
 #[test]
+fn what_only_a_shell_expands_gets_a_hint() {
+    let directory = Directory::new();
+    directory.script("check", PASS);
+    for (entry, hint) in [
+        ("path: ~/check", "`~` is not expanded; write /home/me/check"),
+        ("path: check, cwd: '~'", "`~` is not expanded; write /home/me\n"),
+        ("path: ~you/check", "`~you` is not expanded; write the whole path"),
+        (
+            "path: check, executor: sandbox, sandbox: {read: [$HOME/data]}",
+            "`$HOME` is not expanded; write /home/me/data",
+        ),
+        ("path: $CHECKS/check", "`$CHECKS` is not expanded; write the whole path"),
+    ] {
+        directory.file("c.yaml", format!("evaluators:\n- {{name: a, type: code, {entry}}}\n"));
+        let trace = trace("a01_otlp_basic_parts");
+        let mut command = directory.command(&["run", &trace, "-c", "c.yaml"]);
+        let ran = finish(command.env("HOME", "/home/me").spawn().unwrap());
+        ran.exits(2).reports_nothing().says(hint);
+    }
+    let judge = "judge: {model: openai/m, cassette: ~/c.json}\nevaluators: [{name: a, type: code, path: check}]";
+    directory.file("c.yaml", judge);
+    directory.evaluator(&["check", "c.yaml"]).exits(2).says("`~` is not expanded");
+}
+
+#[test]
 fn a_path_that_exists_in_the_working_directory_only_is_used_with_one_warning() {
     let directory = Directory::new();
     directory.script("checks/a", PASS);

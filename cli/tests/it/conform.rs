@@ -106,7 +106,7 @@ fn a_program_that_answers_everybody_conforms_everywhere() {
     assert!(text.contains("recorded, score 0.7, borderline, 2 rows: r\n"), "{text}");
     assert!(
         text.ends_with(
-            "9 hosts it conforms to, 0 it does not, 0 whose documents it does not answer\n"
+            "9 releases: 9 it conforms to, 0 it does not, 0 whose documents it does not answer\n"
         ),
         "{text}"
     );

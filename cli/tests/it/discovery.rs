@@ -36,6 +36,19 @@ fn a_run_uses_the_configuration_of_its_directory_and_says_so() {
 }
 
 #[test]
+fn a_run_that_names_nothing_says_what_runs() {
+    let directory = directory();
+    let (trace, goldens) = (trace("k01_traj_exact"), eval_set("k01_traj_exact"));
+    let note = "no eval_config.yaml here: running the default metric tool_trajectory_avg_score; name a configuration with -c";
+    directory.run(&[&trace]).exits(1).says(note);
+    directory.file("c.yaml", CONFIG);
+    for named in [&["-e", &*goldens][..], &["-m", "tool_call_count_v1"], &["-c", "c.yaml"]] {
+        let ran = directory.run(&[&[&*trace], named].concat());
+        assert!(!ran.stderr.contains("default metric"), "{named:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn what_is_in_the_directory_is_checked_like_any_other_configuration() {
     let directory = directory();
     let trace = trace("a01_otlp_basic_parts");
@@ -177,7 +190,7 @@ fn a_report_that_cannot_be_written_is_never_called_passed() {
     std::fs::create_dir(directory.path().join("there")).unwrap();
     let report = directory.path().join("there/report.json");
     // The directory goes away while the evaluator runs.
-    directory.script("pass", r#"cat >/dev/null; rmdir there; echo '{"score": 1}'"#);
+    directory.script("pass", r#"cat >/dev/null; rm -r there; echo '{"score": 1}'"#);
     let ran =
         directory.run(&[&trace, "-o", "json", "--output-file", report.to_str().unwrap()]).exits(3);
     let last = ran.stderr.lines().last().unwrap();

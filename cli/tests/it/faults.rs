@@ -151,6 +151,7 @@ fn every_form_says_that_it_is_partial() {
             // They have the layout of agentevals; the outcome is on stderr.
             "table" | "summary" => continue,
             "junit" => format!("<property name=\"partial_reason\" value=\"{reason}\"/>"),
+            "github" => format!("::error title=partial report::{reason}"),
             _ => format!("; partial: {reason}"),
         };
         assert!(ran.stdout.contains(&expected), "{form}: {}", ran.stdout);
@@ -186,7 +187,8 @@ fn a_second_signal_leaves_nothing_behind_that_ignores_the_first() {
     let pid = child.id().to_string();
     // Two different ones: two of the same that come too fast are one.
     assert!(signal("INT", &format!("{pid} && kill -TERM {pid}")));
-    finish(child).exits(130).reports_nothing();
+    let ran = finish(child).exits(130).reports_nothing();
+    assert!(ran.stderr.ends_with("\nSTOPPED: everything was killed\n"), "{}", ran.stderr);
     assert_gone(&stubborn);
     assert_gone(&wait_for_line(&directory.path().join("child.pid")));
 }

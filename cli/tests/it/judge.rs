@@ -99,6 +99,7 @@ fn what_is_missing_is_a_problem_of_the_configuration() {
     directory.file("prices.yaml", "other: {input: 1, output: 2}");
     for (judge, expected) in [
         ("{}", "needs a key: set GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ("{}", "this is the default model; name another one as `judge: {model: ..}`"),
         ("{model: openai/gpt-4o-mini}", "needs a key: set OPENAI_API_KEY"),
         ("{model: hosted_vllm/q}", "needs a base URL"),
         ("{model: bedrock/x}", "Bedrock is not supported yet"),
@@ -107,7 +108,10 @@ fn what_is_missing_is_a_problem_of_the_configuration() {
         ("{model: openai/x, credential_ref: team}", "the credential `team` is not known"),
         ("{model: 'fake:gone.jsonl'}", "fake:gone.jsonl"),
         ("{model: openai/x, mode: replay}", "`mode: replay` needs a cassette"),
-        ("{model: openai/x, mode: replay, cassette: gone.jsonl}", "gone.jsonl"),
+        (
+            "{model: openai/x, mode: replay, cassette: gone.jsonl}",
+            "gone.jsonl: the file does not exist; record it first",
+        ),
         ("{model: openai/x, cassette: gone/c.jsonl, api_key_env: PATH}", "is not a directory"),
         ("{prompts: {final_response_match_v2: gone.md}}", "gone.md, which does not exist"),
         ("{prompts: {final_response_match_v2: prompt.md}}", "did you mean `response`?"),
@@ -121,8 +125,13 @@ fn what_is_missing_is_a_problem_of_the_configuration() {
         let ran = config(judge);
         assert!(ran.stderr.contains(expected), "{judge}: {}", ran.stderr);
     }
-    // The position is that of the entry.
-    assert!(config("{model: unknown/x}").stderr.contains("c.yaml:3:"));
+    // The position is that of the settings: of the entry or of all.
+    assert!(config("{model: unknown/x}").stderr.contains("c.yaml:1:8"));
+    directory.file(
+        "own.yaml",
+        format!("evaluators:\n- {{name: {MATCH}, type: builtin, judge: {{model: unknown/x}}}}\n"),
+    );
+    evaluator(&directory, &["check", "own.yaml"]).exits(2).says("own.yaml:2:57");
     // `check` finds the same.
     let ran = evaluator(&directory, &["check", "c.yaml"]).exits(2).says("of no known provider");
     assert!(ran.stdout.contains("[FAIL]") && !ran.stdout.contains("[PASS]"), "{}", ran.stdout);

@@ -63,7 +63,7 @@ fn javascript_and_typescript() {
         assert_eq!(
             ran.error_of("bad"),
             "Custom evaluator 'bad' produced invalid JSON: score: a number from 0 to 1 is required, but the field is \
-             missing"
+             missing; the object has `details`"
         );
     }
 }

@@ -139,11 +139,32 @@ fn what_cannot_be_written_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_run_without_a_report_leaves_none_of_an_earlier_run() {
+    let directory = directory();
+    let reports = ["-o", "junit=j.xml", "-o", "json=r.json"];
+    run(&directory, &reports).exits(0);
+    directory.file("c.yaml", "evaluators: []\n");
+    run(&directory, &reports).exits(2);
+    let text = directory.read("j.xml");
+    assert!(text.contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{text}");
+    assert!(text.contains("<error message=\"there is no report: "), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&directory.read("r.json")).unwrap();
+    assert!(json["errors"][0].as_str().unwrap().starts_with("there is no report: "), "{json}");
+    // So does a saved run that cannot be read, and an eval file.
+    for args in [&["report", "c.yaml"][..], &["run", "e.eval.yaml"]] {
+        directory.file("e.eval.yaml", "tests: 5\n");
+        directory.file("j.xml", "old");
+        directory.evaluator(&[args, &["-o", "junit=j.xml"]].concat()).exits(2);
+        assert!(directory.read("j.xml").contains("there is no report: "), "{args:?}");
+    }
+}
+
+#[test]
 fn one_run_has_several_reports() {
     let directory = directory();
     let args = ["-o", "github", "-o", "junit=j.xml", "--output=json=r.json", "-o", "table=t.txt"];
     let ran = run(&directory, &args).exits(0);
-    assert!(ran.stdout.starts_with("PASSED: "), "{}", ran.stdout);
+    assert_eq!(ran.stdout, "");
     let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
     assert!(read("j.xml").contains("<testcase "));
     assert!(read("r.json").contains("\"passed\": 1"));
@@ -161,6 +182,23 @@ fn one_run_has_several_reports() {
     run(&directory, &["-o", "json", "-o", "junit=j", "--output-file", "r"])
         .exits(2)
         .says("write `-o FORM=FILE` for each");
+}
+
+#[test]
+fn a_report_never_replaces_what_the_command_reads() {
+    let directory = directory();
+    let text = fs::read_to_string(trace("k01_traj_exact")).unwrap();
+    directory.file("t.json", text.as_str());
+    directory.file("new.json", "");
+    for file in ["t.json", "./c.yaml"] {
+        let report = format!("json={file}");
+        let args = ["t.json", "-c", "c.yaml", "-o", "junit=j.xml", "-o", &report];
+        let ran = directory.run(&args).exits(2).reports_nothing();
+        ran.says(&format!("{file} is an input of this command; write the report to another file"));
+        assert!(!directory.path().join("j.xml").exists());
+    }
+    assert_eq!(directory.read("t.json"), text);
+    directory.run(&["t.json", "-c", "c.yaml", "-o", "json=new.json"]).exits(0);
 }
 
 #[test]

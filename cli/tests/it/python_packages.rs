@@ -350,6 +350,9 @@ fn check_looks_for_the_modules_that_an_evaluator_imports_when_it_starts() {
          type `{python} -m pip install PACKAGE`, or point EVALUATOR_PYTHON at "
     );
     assert!(checked.contains(&expected), "{checked}");
+    directory
+        .file("check.py", "import json\nwith suppress(ImportError):\n    import none_optional\n");
+    with_python(&directory, &python, &["check", "c.yaml"]).exits(0);
     directory.file("check.py", "x = (\n");
     let checked = with_python(&directory, &python, &["check", "c.yaml"]).exits(2).stdout;
     assert!(checked.contains("check.py\", line 1") && checked.contains("SyntaxError"), "{checked}");
@@ -364,6 +367,41 @@ fn check_looks_for_the_modules_that_an_evaluator_imports_when_it_starts() {
     directory.file("check.py", "import json\n");
     let checked = with_python(&directory, &python, &["check", "c.yaml"]).exits(0).stdout;
     assert!(checked.contains(&format!("(Python: {python}, version 3.")), "{checked}");
+}
+
+#[test]
+fn check_does_not_fail_modules_that_an_evaluator_finds_by_its_own_search_path() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("lib/shared.py", "import json\ndef answer(): print(json.dumps({'score': 1}))\n");
+    directory.file("plain.py", "from shared import answer\nanswer()\n");
+    directory.file("moved.py", "import os, sys\nsys.path.insert(0, os.path.dirname(__file__) + '/lib')\nfrom shared import answer\nanswer()\n");
+    directory.file("paths.py", "from sys import path\npath.append('lib')\n");
+    directory.file("indirect.py", "import paths\nfrom shared import answer\nanswer()\n");
+    let entries = [
+        (
+            "moved",
+            "moved.py",
+            "",
+            "module `shared` (moved.py:3) is looked for only when it runs, because moved.py changes the search path",
+        ),
+        ("indirect", "indirect.py", "", "because paths.py changes the search path"),
+        ("set", "plain.py", ", env: {PYTHONPATH: lib}", "because its entry sets PYTHONPATH"),
+    ];
+    let entry = |(name, path, more, _): &(&str, &str, &str, &str)| {
+        format!("- {{name: {name}, type: code, path: {path}{more}}}\n")
+    };
+    let config = format!("evaluators:\n{}", entries.iter().map(entry).collect::<String>());
+    directory.file("c.yaml", config);
+    let checked = run(&directory, &["check", "c.yaml"]).exits(0).stdout;
+    for (name, .., remark) in entries {
+        let line = checked.lines().find(|line| line.starts_with(&format!("[PASS]  {name} ")));
+        assert!(line.is_some_and(|line| line.contains(remark)), "{name}: {checked}");
+    }
+    let expected = ["moved PASSED", "indirect PASSED", "set PASSED"];
+    assert_eq!(evaluate(&directory).exits(0).evaluations(0), expected);
 }
 
 #[test]

@@ -330,7 +330,17 @@ fn what_the_sandbox_prevents_is_said() {
     ] {
         world.directory.file(&format!("src/{file}"), text);
     }
-    world.config(&["src/connects.py", "src/writes.py", "src/forbidden.py"], |_| "");
+    let place = world.directory.path().display();
+    world.directory.file("lib/shared.py", "");
+    world.directory.file("src/opens.py", format!("open('{place}/secret')"));
+    world.directory.file("src/relative.py", "open('secret')");
+    let moved =
+        "import os, sys\nsys.path.append(os.path.dirname(__file__) + '/../lib')\nimport shared";
+    world.directory.file("src/moved.py", moved);
+    world.directory.script("src/cat", &format!("cat '{place}/secret'"));
+    let hidden = ["src/opens.py", "src/relative.py", "src/moved.py", "src/cat"];
+    let others = ["src/connects.py", "src/writes.py", "src/forbidden.py"];
+    world.config(&[&others[..], &hidden].concat(), |_| "");
     let ran = world.run("a01_otlp_basic_parts").exits(3);
     for (file, hint) in [
         ("connects", "it runs in a sandbox without network; `sandbox: {network: true}`"),
@@ -341,6 +351,13 @@ fn what_the_sandbox_prevents_is_said() {
         assert!(error.contains(hint), "{error}");
         let error = ran.error_of(&format!("out src/{file}.py"));
         assert!(!error.contains("sandbox"), "{error}");
+    }
+    for file in hidden {
+        let error = ran.error_of(&format!("in {file}"));
+        let path = world.directory.join(if file == "src/moved.py" { "lib" } else { "secret" });
+        let hint =
+            "exists, but the sandbox does not show it; list it under `sandbox: {read: [..]}`";
+        assert!(error.contains(&format!("({} {hint})", path.display())), "{error}");
     }
 }
 

@@ -45,7 +45,7 @@ fn a_directory_stands_for_the_trace_files_below_it() {
         .says("Failed to load trace file 'empty': the directory has no trace files");
     // PowerShell and cmd pass patterns on.
     directory.run(&["runs/*.json"]).exits(2).says(
-        "no such file; the shell expands patterns (PowerShell and cmd do not): name the directory",
+        "no file matches; shells leave such a pattern as it is, and PowerShell and cmd expand none: name the directory",
     );
     // What may be a trace file and is not read is named.
     directory.file("old/a.json", fs::read(trace("a01_otlp_basic_parts")).unwrap());

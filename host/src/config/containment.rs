@@ -2,10 +2,10 @@
 
 use std::path::{self, PathBuf};
 
-use evaluator_document::{Field, Fields};
+use evaluator_document::{Field, Fields, Problems, Span};
 
 use super::{
-    model::CodeConfig,
+    model::{CodeConfig, EvaluatorConfig},
     paths::{PathKind, Paths},
 };
 use crate::executor::{Containment, Docker, Level, Local};
@@ -13,6 +13,21 @@ use crate::executor::{Containment, Docker, Level, Local};
 /// Executors that contain programs, by their names. Each has a key of its own with settings.
 const SANDBOX: &str = "sandbox";
 const DOCKER: &str = "docker";
+
+/// Keys that belong into `sandbox` or `docker`, with the one that has them; those of `sandbox` are also keys of `docker`
+/// except `level`.
+const NESTED: [(&str, &str); 10] = [
+    ("image", DOCKER),
+    ("engine", DOCKER),
+    ("pull", DOCKER),
+    ("network", SANDBOX),
+    ("read", SANDBOX),
+    ("write", SANDBOX),
+    ("tmp", SANDBOX),
+    ("processes", SANDBOX),
+    ("builds", SANDBOX),
+    ("level", SANDBOX),
+];
 
 /// Values of `level`.
 pub(super) const LEVELS: [(&str, Level); 2] = [("full", Level::Full), ("partial", Level::Partial)];
@@ -32,6 +47,8 @@ pub(super) struct Defaults {
     executor: Option<String>,
     sandbox: Keys,
     docker: Keys,
+    /// The ones of `sandbox` and `docker` that are present, and where.
+    given: Vec<(&'static str, Span)>,
 }
 
 /// The keys of `sandbox` or `docker` that are present.
@@ -61,9 +78,29 @@ impl Defaults {
             executor: read_executor(&mut fields),
             sandbox: read_sandbox(&mut fields, paths).unwrap_or_default(),
             docker: read_docker(&mut fields, paths).unwrap_or_default(),
+            given: [SANDBOX, DOCKER]
+                .into_iter()
+                .filter_map(|key| Some((key, fields.peek(key)?.span)))
+                .collect(),
         };
         fields.finish();
         defaults
+    }
+
+    /// Checks that programs do not run without containment although there are defaults for it.
+    pub(super) fn check_used(&self, evaluators: &[EvaluatorConfig], problems: &Problems<'_>) {
+        if self.executor.is_some() {
+            return;
+        }
+        let executors = || evaluators.iter().filter_map(|it| Some(&*it.program()?.executor));
+        for (key, span) in &self.given {
+            if executors().all(|it| it != *key) && executors().any(|it| it == Local::NAME) {
+                let message = format!("`{key}` has no effect: no entry has `executor: {key}`");
+                let hint =
+                    format!("add `executor: {key}` here or to entries, or leave `{key}` out");
+                problems.add(*span, message).hint(hint);
+            }
+        }
     }
 
     /// Takes the keys of a program, which win over the defaults one by one.
@@ -75,9 +112,20 @@ impl Defaults {
         for (key, given) in [(SANDBOX, sandbox.is_some()), (DOCKER, docker.is_some())] {
             if let (true, Some(node)) = (given && code.executor != key, fields.peek(key)) {
                 let message = format!("`{key}` has no effect with `executor: {}`", code.executor);
-                let hint = format!("add `executor: {key}`, or leave `{key}` out");
+                let hint = match &*code.executor {
+                    engine if key == DOCKER && ENGINES.iter().any(|it| it.0 == engine) => {
+                        format!("write `executor: docker` with `docker: {{engine: {engine}}}`")
+                    }
+                    _ => format!("add `executor: {key}`, or leave `{key}` out"),
+                };
                 fields.problems().add(node.span, message).hint(hint);
             }
+        }
+        for (key, owner) in NESTED {
+            let is_shared = owner == SANDBOX && key != "level";
+            let owner = if is_shared && code.executor == DOCKER { DOCKER } else { owner };
+            let hint = format!("write `{owner}: {{{key}: ..}}`");
+            fields.refuse(key, format!("`{key}` is a key of `{owner}`"), &hint);
         }
         let (given, defaults) = match &*code.executor {
             SANDBOX => (sandbox, &self.sandbox),
@@ -131,7 +179,12 @@ impl Keys {
 }
 
 fn read_executor(fields: &mut Fields<'_>) -> Option<String> {
-    fields.take("executor")?.text().map(str::to_owned)
+    let field = fields.take("executor")?;
+    if field.is_mapping() {
+        let hint = "write its name, and its settings next to it: executor: docker, docker: {image: \"evaluators:3\"}";
+        return field.expected("text").hint(hint).none();
+    }
+    field.text().map(str::to_owned)
 }
 
 fn read_sandbox(fields: &mut Fields<'_>, paths: &Paths) -> Option<Keys> {
@@ -208,7 +261,13 @@ fn check(fields: &Fields<'_>, code: &mut CodeConfig) {
     }
     if executor == DOCKER && code.containment.docker.image.is_none() {
         let message = "`executor: docker` needs the name of an image".to_owned();
-        add(DOCKER, message, "for example docker: {image: \"evaluators:3\"}");
+        let hint = match code.containment.docker.engine.as_deref() {
+            Some(engine) => format!(
+                "add the image, for example docker: {{engine: {engine}, image: \"evaluators:3\"}}"
+            ),
+            None => "for example docker: {image: \"evaluators:3\"}".to_owned(),
+        };
+        add(DOCKER, message, &hint);
     }
     if executor == DOCKER && code.models.is_some() {
         let key = if fields.peek("target").is_some() { "target" } else { "models" };
@@ -314,6 +373,16 @@ mod tests {
             ),
             (
                 "",
+                "executor: docker, docker: {engine: podman}",
+                "for example docker: {engine: podman, image:",
+            ),
+            ("", "executor: podman, docker: {image: a}", "`docker: {engine: podman}`"),
+            ("", "executor: {docker: {image: a}}", "executor: docker, docker: {image:"),
+            ("", "executor: docker, image: a", "write `docker: {image: ..}`"),
+            ("", "executor: docker, docker: {image: a}, read: [b]", "write `docker: {read: ..}`"),
+            ("", "network: true", "write `sandbox: {network: ..}`"),
+            (
+                "",
                 "executor: docker, docker: {image: a}, sandbox: {}",
                 "`sandbox` has no effect with `executor: docker`",
             ),
@@ -360,6 +429,8 @@ mod tests {
                 "executor: sandbox",
                 "which contains the program itself",
             ),
+            ("defaults: {sandbox: {network: true}}", "", "`sandbox` has no effect: no entry has"),
+            ("defaults: {docker: {image: a}}", "", "add `executor: docker` here or"),
             ("defaults: {excutor: sandbox}", "", "did you mean `executor`?"),
             ("defaults: {sandbox: {reed: []}}", "", "did you mean `read`?"),
             ("defaults: sandbox", "", "`defaults` must be a mapping"),

@@ -1,6 +1,6 @@
 //! An entry of `evaluators`.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
 use evaluator_judges::{JudgeSettings, ProgramModels};
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     hosts::function_contracts,
-    metric::MatchType,
+    metric::{MatchType, Metric, Metrics},
     runtime::Runtimes,
     source::{Reference, Wanted},
 };
@@ -52,6 +52,9 @@ pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
 pub(super) const MISSING_TURNS: [(&str, MissingTurns); 2] =
     [("fail", MissingTurns::Fail), ("ignore", MissingTurns::Ignore)];
 
+/// Keys of an entry that name models.
+const MODELS: [&str; 5] = ["judge", "judge_model", "judgeModel", "models", "target"];
+
 /// Source of remote evaluators that name none.
 pub(super) const DEFAULT_SOURCE: &str = "github";
 
@@ -74,14 +77,15 @@ pub(super) fn read<'n>(
             .none();
     }
     let mut fields = entry.fields("this evaluator")?;
-    let name = fields.require("name").and_then(|field| read_name(field, names));
+    let name_field = fields.require("name");
+    let name = name_field.and_then(|field| read_name(field, names));
     // Which keys are known depends on the type.
     let Some(type_field) = fields.take("type") else {
         return fields.missing("type").hint("builtin, code or remote").none();
     };
     let kind = match type_field.choice(&TYPES)? {
         Type::Builtin => {
-            let builtin = read_builtin(name, &mut fields, reader);
+            let builtin = read_builtin(name_field, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
         }
         Type::Code => {
@@ -104,12 +108,15 @@ pub(super) fn read<'n>(
             Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
         }
     };
+    let models = MODELS.iter().find_map(|key| fields.peek(key));
+    let models_place = models.map(|node| reader.problems.place(node.span));
     let missing_turns = fields.take("missing_turns");
     let missing_turns = missing_turns.and_then(|field| field.choice(&MISSING_TURNS));
     fields.finish();
     Some(EvaluatorConfig {
         missing_turns: missing_turns.unwrap_or_default(),
         place: Some(reader.problems.place(type_field.node.span)),
+        models_place,
         ..EvaluatorConfig::new(name?, kind?)
     })
 }
@@ -123,21 +130,24 @@ fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {
     Some(name)
 }
 
-fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>) -> BuiltinConfig {
+fn read_builtin(
+    name: Option<Field<'_>>,
+    fields: &mut Fields<'_>,
+    reader: &Reader<'_>,
+) -> BuiltinConfig {
     let metrics = reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
     let judge = Box::new(read_judge(fields, reader));
-    // A metric that does not exist is an error when the run is planned.
-    let Some(metric) = name.and_then(|name| metrics.get(name).ok()) else {
+    let Some(metric) = name.and_then(|name| find_metric(name, metrics)) else {
+        // Which settings it has is unknown: none of them is one more problem.
         for setting in metrics.iter().flat_map(|metric| metric.settings()) {
             if !fields.has_taken(setting.key) {
                 fields.allow(setting.key, setting.alias);
             }
         }
         fields.allow("config", None);
-        let threshold = threshold.unwrap_or(BuiltinConfig::default().threshold);
-        return BuiltinConfig { threshold, judge, ..BuiltinConfig::default() };
+        return BuiltinConfig::default();
     };
     if let (false, Some(node)) = (metric.asks_judge(), fields.peek("judge")) {
         let message = format!("`{}` asks no model, so `judge` has no effect", metric.name());
@@ -158,6 +168,17 @@ fn read_builtin(name: Option<&str>, fields: &mut Fields<'_>, reader: &Reader<'_>
     }
     let threshold = threshold.unwrap_or(configured.default_threshold());
     BuiltinConfig { threshold, judge, settings }
+}
+
+/// Finds the metric that `name` names. Problems with a name that is not text are reported elsewhere.
+fn find_metric(name: Field<'_>, metrics: &Metrics) -> Option<Arc<dyn Metric>> {
+    let text = name.node.as_str().filter(|text| !text.is_empty())?;
+    let Ok(metric) = metrics.get(text) else {
+        let hint = did_you_mean(text, metrics.iter().map(|metric| metric.name()))
+            .unwrap_or_else(|| "`evaluator list -s builtin` shows them".to_owned());
+        return name.add(format!("there is no built-in metric `{text}`")).hint(hint).none();
+    };
+    Some(metric)
 }
 
 /// Takes `judge`, and the keys of agentevals that win over it.

@@ -51,6 +51,8 @@ pub struct Config {
     pub retries: u32,
     /// Settings of judges, for all evaluators that ask models.
     pub judge: JudgeSettings,
+    /// Position of these settings in the file, if it has them.
+    pub(crate) judge_place: Option<Place>,
     /// Paths of the sources `file` and `local`.
     pub sources: SourcePaths,
     /// Probable mistakes in the file.
@@ -85,6 +87,8 @@ pub struct EvaluatorConfig {
     pub missing_turns: MissingTurns,
     /// Position of its type in the file; `None` if it is not from a file.
     pub place: Option<Place>,
+    /// Position of the models that it asks, if the entry names them.
+    pub(crate) models_place: Option<Place>,
 }
 
 /// Effect of golden turns without a recording.
@@ -134,15 +138,21 @@ impl EvaluatorConfig {
 
     /// Creates an evaluator that is not from a file.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
-        Self { name: name.into(), kind, missing_turns: MissingTurns::default(), place: None }
+        let (missing_turns, place, models_place) = (MissingTurns::default(), None, None);
+        Self { name: name.into(), kind, missing_turns, place, models_place }
     }
 
     /// Returns the models that the program of the entry may ask; `None` if there are none.
     #[must_use]
     pub fn models(&self) -> Option<&ProgramModels> {
+        self.program()?.models.as_ref()
+    }
+
+    /// Returns the settings of the program of the entry; `None` if it starts none of its own.
+    pub(super) fn program(&self) -> Option<&CodeConfig> {
         match &self.kind {
-            EvaluatorKind::Code(code) => code.models.as_ref(),
-            EvaluatorKind::Remote(remote) => remote.program.models.as_ref(),
+            EvaluatorKind::Code(code) => Some(code),
+            EvaluatorKind::Remote(remote) => Some(&remote.program),
             _ => None,
         }
     }
@@ -242,7 +252,7 @@ impl CodeConfig {
     /// programs.
     pub(crate) fn entrypoint(&self, path: PathBuf, contained: bool) -> Entrypoint {
         let contained = contained.then(|| self.containment.clone());
-        Entrypoint { path, fetched: self.fetched, contained, image: None }
+        Entrypoint { fetched: self.fetched, contained, ..Entrypoint::from(path) }
     }
 }
 

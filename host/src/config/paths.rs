@@ -6,7 +6,7 @@
 
 use std::{
     cell::RefCell,
-    io, mem,
+    env, io, mem,
     path::{Path, PathBuf},
 };
 
@@ -79,8 +79,10 @@ impl Paths {
         let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         let also = if is_command { ", and no command on PATH has this name" } else { "" };
         let message = format!("`{key}` names {}, {error}{also}", absolute.display());
-        let hint = (written.is_relative() && !directory.as_os_str().is_empty())
-            .then(|| "paths are relative to the configuration file".to_owned());
+        let is_below = written.is_relative() && !directory.as_os_str().is_empty();
+        let hint = unexpanded(text).or_else(|| {
+            is_below.then(|| "paths are relative to the configuration file".to_owned())
+        });
         let problem = Problem::new(message, Some(field.problems.place(span)), hint);
         let (is_eval_set, missing) = (key == "eval_set", path.clone());
         self.missing.borrow_mut().push(MissingPath { path: missing, is_eval_set, problem });
@@ -121,11 +123,32 @@ impl evaluator_judges::Paths for Paths {
     }
 
     fn written(&self, field: Field<'_>) -> Option<PathBuf> {
-        let path = PathBuf::from(field.text()?);
+        let text = field.text()?;
+        if let Some(hint) = unexpanded(text) {
+            let message = format!("`{}: {text}` is not a path that a program can open", field.key);
+            return field.add(message).hint(hint).none();
+        }
+        let path = PathBuf::from(text);
         Some(
             self.directory.as_ref().map_or_else(|| path.clone(), |directory| directory.join(&path)),
         )
     }
+}
+
+/// Returns what to write in place of a path that only a shell expands.
+fn unexpanded(text: &str) -> Option<String> {
+    let (start, rest) = text.split_once('/').unwrap_or((text, ""));
+    if !start.starts_with(['~', '$']) {
+        return None;
+    }
+    let is_home = ["~", "$HOME", "${HOME}"].contains(&start);
+    let home = env::var_os("HOME").filter(|home| is_home && !home.is_empty());
+    let instead = match home {
+        Some(home) if rest.is_empty() => home.display().to_string(),
+        Some(home) => Path::new(&home).join(rest).display().to_string(),
+        None => "the whole path".to_owned(),
+    };
+    Some(format!("`{start}` is not expanded; write {instead}"))
 }
 
 /// Returns the relative path of a Python module: `a/b.py` for `a.b`.

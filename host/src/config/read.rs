@@ -206,6 +206,7 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
             let mut names = evaluator::Names::default();
             let read = |item: Field<'n>| evaluator::read(item.node, &mut names, &defaults, reader);
             config.evaluators = items.into_iter().filter_map(read).collect();
+            defaults.check_used(&config.evaluators, problems);
         }
         None => {
             let start = Span { start: span.start, end: span.start };
@@ -224,8 +225,10 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     let output = fields.take_either("output_format", "output");
     let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
     config.output = output.and_then(|field| field.choice(&outputs));
-    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
-    config.judge = judge.unwrap_or_default();
+    if let Some(field) = fields.take("judge") {
+        config.judge_place = Some(problems.place(field.node.span));
+        config.judge = evaluator_judges::read(field, &reader.paths);
+    }
     let sources = fields.take("sources").and_then(|field| read_sources(field, &reader.paths));
     config.sources = sources.unwrap_or_default();
     for (key, instead) in REPLACED {

@@ -57,6 +57,7 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
         let schema = serde_json::from_str(setting.schema).unwrap_or_default();
         entries[0]["properties"][setting.key] = schema;
     }
+    entries[0]["properties"]["name"]["enum"] = metrics.iter().map(|metric| metric.name()).collect();
     entries[0]["properties"]["judge"] = judge.clone();
     entries[2]["properties"]["judge"] = judge;
     let mut code = entries[1].take();
@@ -210,7 +211,9 @@ mod tests {
         assert_eq!(properties(&entries[2]), known_keys(&entry("name: a, type: remote, ref: a.py")));
         assert_eq!(
             properties(&schema["properties"]["sources"]),
-            known_keys("sources: {qqqqqqqqqqqq: 1}\nevaluators: [{name: a, type: builtin}]")
+            known_keys(
+                "sources: {qqqqqqqqqqqq: 1}\nevaluators: [{name: safety_v1, type: builtin}]"
+            )
         );
         for entry in [&entries[1], &entries[2]] {
             assert_eq!(
@@ -230,7 +233,10 @@ mod tests {
         }
         assert_eq!(
             properties(&schema["properties"]["defaults"]),
-            known_keys(&format!("{}\nevaluators: [{{name: a, type: builtin}}]", keys("defaults")))
+            known_keys(&format!(
+                "{}\nevaluators: [{{name: safety_v1, type: builtin}}]",
+                keys("defaults")
+            ))
         );
         assert_eq!(properties(&entries[4]), known_keys(&entry("name: a, type: linked")));
         let llm_judge = known_keys(&entry("name: a, type: llm_judge, criteria: c"));
@@ -262,7 +268,7 @@ mod tests {
         ]) {
             assert_eq!(properties(schema), known_keys(&grader(&keys)), "{keys}");
         }
-        let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: a, type: builtin}]");
+        let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: safety_v1, type: builtin}]");
         // The other spelling of `output_format`.
         top.insert("output".to_owned());
         assert_eq!(properties(&schema), top);
@@ -303,14 +309,14 @@ mod tests {
                 openai("grader: {type: multi, graders: {x: {type: string_check, operation: eq}}, calculate_output: x}"),
                 true,
             ),
-            ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
-            ("evaluators: [{name: a, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin}]\nrequire_all_cases: true\nstrict_matching: true\nallow_unevaluated: true".to_owned(), true),
-            ("evaluators: [{name: a, type: builtin}]\nrequire_all_cases: 7".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin}]\nstrict_matching: very".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin}]\nallow_unevaluated: often".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin, missing_turns: ignore}]".to_owned(), true),
-            ("evaluators: [{name: a, type: builtin, missing_turns: warn}]".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_all_cases: true\nstrict_matching: true\nallow_unevaluated: true".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_all_cases: 7".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nstrict_matching: very".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nallow_unevaluated: often".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin, missing_turns: ignore}]".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin, missing_turns: warn}]".to_owned(), false),
             (code("executor: sandbox, sandbox: {level: partial, network: true, read: [a, b], write: [], tmp: 64MiB, processes: 1, builds: false}"), true),
             (code("executor: docker, docker: {image: 'a:3', engine: podman, pull: missing, network: false}"), true),
             (code("executor: sandbox, sandbox: {level: most}"), false),
@@ -324,22 +330,22 @@ mod tests {
             (code("executor: docker, docker: {image: a, level: full}"), false),
             (code("executor: docker, docker: {image: a, pull: always}"), false),
             (code("executor: docker, docker: {image: a, engine: ./evil}"), false),
-            ("evaluators: [{name: a, type: builtin}]\ndefaults: {executor: sandbox, sandbox: {network: true}, docker: {image: a}}".to_owned(), true),
-            ("evaluators: [{name: a, type: builtin}]\ndefaults: {timeout: 3}".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin, executor: sandbox}]".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\ndefaults: {executor: sandbox, sandbox: {network: true}, docker: {image: a}}".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin}]\ndefaults: {timeout: 3}".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin, executor: sandbox}]".to_owned(), false),
             ("evaluators: [{name: a, type: linked, executor: sandbox}]".to_owned(), false),
             (code("missing_turns: fail"), true),
             (code("missing_turns: true"), false),
             ("evaluators: [{name: a, type: remote, ref: a.py, missing_turns: ignore}]".to_owned(), true),
             ("evaluators: [{name: a, type: linked, missing_turns: ignore}]".to_owned(), true),
-            ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 0.25\nfail_fast: true\nretries: 2".to_owned(), true),
-            ("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 1.5".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin}]\nfail_fast: soon".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin}]\nretries: 101".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin}]\nretries: 1.5".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nmax_error_rate: 0.25\nfail_fast: true\nretries: 2".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nmax_error_rate: 1.5".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nfail_fast: soon".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nretries: 101".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nretries: 1.5".to_owned(), false),
             ("evaluators: [{name: a, type: code, path: a.py, retries: 100}]".to_owned(), true),
             ("evaluators: [{name: a, type: code, path: a.py, retries: -1}]".to_owned(), false),
-            ("evaluators: [{name: a, type: builtin, retries: 1}]".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin, retries: 1}]".to_owned(), false),
             (
                 "evaluators: [{name: a, type: linked, threshold: 1, config: {b: 1}}]".to_owned(),
                 true,
@@ -353,7 +359,7 @@ mod tests {
             (code("contract: adk, function: 1"), false),
             (code("function: evaluate"), false),
             (code("contract: agentv, function: evaluate"), false),
-            ("evaluators: [{name: a, type: builtin, contract: adk}]".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin, contract: adk}]".to_owned(), false),
             (
                 "evaluators: [{name: a, type: code, path: a.py, isolation: process}]".to_owned(),
                 true,

@@ -1,6 +1,6 @@
 //! The records of a report.
 
-use std::{collections::HashMap, io};
+use std::{borrow::Cow, collections::HashMap, io};
 
 use super::{EventSwitches, EventTurn};
 use crate::{
@@ -13,8 +13,6 @@ use crate::{
 
 /// Characters of an explanation; the rest is cut off.
 const MAX_EXPLANATION_CHARS: usize = 2048;
-/// Keys of explanations in an evaluator's details, in order of precedence.
-const EXPLANATION_KEYS: [&str; 3] = ["explanation", "rationale", "reason"];
 
 /// One `gen_ai.evaluation.result`. If an id is not hexadecimal or too long, the record belongs to no span.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,15 +166,9 @@ fn label(score: Option<f64>, status: Status) -> &'static str {
 
 /// Returns the reason of the result, of limited length.
 fn explanation(evaluation: &EvaluationReport) -> Option<String> {
-    let detail = |key: &&str| evaluation.details.as_ref()?.get(*key)?.as_str();
-    let explanations = EXPLANATION_KEYS.iter().filter_map(detail);
-    evaluation
-        .failure_reason
-        .as_deref()
-        .into_iter()
-        .chain(explanations)
-        .find(|text| !text.is_empty())
-        .map(|text| text.chars().take(MAX_EXPLANATION_CHARS).collect())
+    let own = evaluation.failure_reason.as_deref().map(Cow::Borrowed);
+    let text = own.or_else(|| evaluation.reason())?;
+    Some(text.chars().take(MAX_EXPLANATION_CHARS).collect())
 }
 
 #[cfg(test)]
@@ -219,6 +211,7 @@ mod tests {
         let name = evaluation.name.clone();
         let conversation = ConversationReport {
             trace_id: "t".into(),
+            trace_file: None,
             turns: 2,
             warnings: Vec::new(),
             evaluations: vec![evaluation],
@@ -325,7 +318,7 @@ mod tests {
             let (_, attributes) = records_of(of(details), explanation).remove(0);
             attributes["gen_ai.evaluation.explanation"].as_str().map(str::to_owned)
         };
-        let details = json!({"explanation": "", "reason": "b", "rationale": "a"});
+        let details = json!({"reason": " ", "explanation": "b", "rationale": "a"});
         assert_eq!(explained(details.clone(), true).as_deref(), Some("a"));
         assert_eq!(explained(details, false), None);
         assert_eq!(explained(json!({"reason": 3}), true), None);

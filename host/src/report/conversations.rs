@@ -284,6 +284,7 @@ enum Parts {
 #[derive(Deserialize)]
 struct Line<E, P> {
     trace_id: Arc<str>,
+    trace_file: Option<Arc<str>>,
     turns: usize,
     #[serde(default)]
     warnings: Vec<String>,
@@ -295,10 +296,11 @@ struct Line<E, P> {
 impl<E: Into<EvaluationReport>, P> Line<E, P> {
     /// The report without its performance, and the performance.
     fn parts(self) -> (ConversationReport, Option<P>) {
-        let Self { trace_id, turns, warnings, evaluations, performance, events } = self;
+        let Self { trace_id, trace_file, turns, warnings, evaluations, performance, events } = self;
         let evaluations = evaluations.into_iter().map(Into::into).collect();
         let report = ConversationReport {
             trace_id,
+            trace_file,
             turns,
             warnings,
             evaluations,

@@ -1,9 +1,9 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order. These are additions: of an evaluation `outcome`,
-//! `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy` and `containment`; of the run `summary`, `left_out`, `grouping`,
-//! `warnings`, `unrecorded_cases`, `missing_scores`, `max_error_rate` with `errors_tolerated`, and `partial` with
-//! `partial_reason`. Additions without content are left out, except `outcome`, `error_type`, `summary` and `grouping`.
+//! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file` and
+//! `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy` and
+//! `containment`; of the run `summary`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
+//! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except `outcome`, `error_type`, `summary` and `grouping`.
 //!
 //! The text is valid JSON whatever evaluators answer: `NaN` and `Infinity` in `details` are strings, as are integers
 //! beyond the largest double. Python's `json` would write literals that no strict reader accepts.
@@ -17,6 +17,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
+    conversation::TurnFailure,
     executor::Contained,
     json::{Value, to_pretty_inside},
     report::{ConversationReport, EvaluationReport, Report, TargetProxyReport, TargetTokens},
@@ -139,10 +140,15 @@ impl Report {
 
 fn conversation(conversation: ConversationReport, performance: Option<Value>) -> Value {
     let evaluations = conversation.evaluations.into_iter().map(evaluation).collect();
+    // The warnings of agentevals are about the recording, not about what it shows.
+    let (failed_turns, warnings): (Vec<_>, Vec<_>) =
+        conversation.warnings.into_iter().partition(|it| it.starts_with(TurnFailure::WARNING));
     object([
         ("trace_id", Some(conversation.trace_id.to_string().into())),
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
-        ("conversion_warnings", Some(texts(conversation.warnings))),
+        ("trace_file", conversation.trace_file.map(|file| file.to_string().into())),
+        ("conversion_warnings", Some(texts(warnings))),
+        ("failed_turns", (!failed_turns.is_empty()).then(|| texts(failed_turns))),
         ("metrics", Some(Value::Array(evaluations))),
         ("performance_metrics", performance),
     ])
@@ -279,6 +285,7 @@ mod tests {
         };
         let conversation = |evaluations| ConversationReport {
             trace_id: "t".into(),
+            trace_file: Some("t.json".into()),
             turns: 1,
             warnings: vec!["odd".to_owned()],
             evaluations,

@@ -117,6 +117,9 @@ impl fmt::Display for Partial {
 pub struct ConversationReport {
     /// Trace id of the conversation's first trace.
     pub trace_id: Arc<str>,
+    /// File of that trace, as it was given; `None` if it is not known or the traces came from the standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_file: Option<Arc<str>>,
     /// Number of turns.
     pub turns: usize,
     /// Warnings about the recording.
@@ -315,6 +318,7 @@ mod tests {
     fn report(evaluations: Vec<EvaluationReport>) -> Report {
         let conversation = ConversationReport {
             trace_id: "t".into(),
+            trace_file: None,
             turns: 1,
             warnings: Vec::new(),
             evaluations,

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, mem};
 use super::{ConversationReport, EvaluationOutcome, EvaluationReport};
 use crate::{
     conversation::{RunPerformance, RunSums},
-    json::Value,
     verdict::{Tally, Verdict},
 };
 
@@ -158,19 +157,16 @@ impl Evaluator {
         }
         self.scored |= matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
         self.broke |= outcome == EvaluationOutcome::Error;
-        let details = evaluation.details.as_ref();
-        let details = details.filter(|_| outcome == EvaluationOutcome::NotEvaluated);
-        let Some(text) = details.and_then(|it| it.get("reason")).and_then(Value::as_str) else {
-            return;
-        };
+        let reason = evaluation.reason().filter(|_| outcome == EvaluationOutcome::NotEvaluated);
+        let Some(text) = reason else { return };
         let has_room = self.reasons.len() < REASONS;
-        match self.reasons.iter_mut().find(|reason| reason.text == text) {
+        match self.reasons.iter_mut().find(|reason| reason.text == *text) {
             Some(reason) => {
                 reason.count += 1;
                 reason.first = reason.first.min(position);
             }
             None if has_room => {
-                self.reasons.push(Reason { text: text.to_owned(), count: 1, first: position });
+                self.reasons.push(Reason { text: text.into_owned(), count: 1, first: position });
             }
             None => self.others += 1,
         }
@@ -180,7 +176,10 @@ impl Evaluator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{json::Object, report::Conversations};
+    use crate::{
+        json::{Object, Value},
+        report::Conversations,
+    };
 
     fn conversations(number: usize) -> Vec<ConversationReport> {
         let evaluation = |name: &str, reason: String| {

@@ -120,7 +120,8 @@ impl Runner {
             }
             image => image?,
         };
-        let entrypoint = Entrypoint { image, ..entrypoint };
+        let variables = code.process.env.variables.iter().map(|(name, _)| name.clone()).collect();
+        let entrypoint = Entrypoint { image, variables, ..entrypoint };
         let runtime =
             self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
         let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;

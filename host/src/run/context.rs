@@ -1,15 +1,18 @@
 //! The working directory, variables and limits of a program, and hints about them for errors.
 
 use std::{
+    env,
     fs::{self, Metadata},
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     time::Duration,
 };
 
 use evaluator_document::size;
 
+use super::hidden::Shown;
 use crate::{
     config::{CodeConfig, LimitsConfig},
+    executor::{Containment, Visible},
     models::PROXY_VARIABLES,
     process::{CommandSpec, Limits, Resources},
     runtime::{Environment, EnvironmentFilter, Inherit, Launch},
@@ -23,6 +26,7 @@ pub(super) struct ExecutionContext {
     environment: EnvironmentFilter,
     limits: LimitsConfig,
     containment: Option<ContainedIn>,
+    shown: Shown,
 }
 
 /// The executor that contains the processes of an evaluator.
@@ -69,7 +73,24 @@ impl ExecutionContext {
                 executor: code.executor.clone(),
                 network: code.containment.network,
             }),
+            shown: Shown::default(),
         })
+    }
+
+    /// Notes the program and what it sees if it is contained, for hints.
+    pub(super) fn note_shown(&mut self, code: &CodeConfig, source: &Path, visible: &Visible) {
+        let Containment { read, write, .. } = &*code.containment;
+        let python_path = |(name, value): &(String, Option<String>)| {
+            (name == "PYTHONPATH").then(|| value.clone().unwrap_or_default())
+        };
+        let python_path = code.process.env.variables.iter().find_map(python_path);
+        let absolute = |path: &Path| path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        self.shown = Shown {
+            paths: visible.paths.iter().chain(read).chain(write).cloned().collect(),
+            source: absolute(source),
+            search_path: env::split_paths(&python_path.unwrap_or_default()).collect(),
+            cwd: self.directory.clone().or_else(|| env::current_dir().ok()).unwrap_or_default(),
+        };
     }
 
     /// Applies the directory and the variables to a launch. Removes the worker if processor time is limited: the limit is that
@@ -130,6 +151,21 @@ impl ExecutionContext {
         (!hints.is_empty()).then(|| hints.join("; "))
     }
 
+    /// Returns what a program that printed nothing should do.
+    pub(super) fn silence_hint(&self) -> String {
+        let source = &self.shown.source;
+        let text = self.shown.source_text();
+        let has_extension = |wanted: &str| source.extension().is_some_and(|it| it == wanted);
+        let sdk = if has_extension("py") && text.contains("agentevals_evaluator_sdk") {
+            "; a function with `@evaluator` runs when the file calls its `run()`"
+        } else if source.is_dir() || has_extension("rs") && text.contains("evaluator_sdk") {
+            "; a function with `#[evaluator]` runs when `main` returns `FUNCTION::run()`"
+        } else {
+            ""
+        };
+        format!("print one JSON document like {{\"score\": 0.5}} to stdout{sdk}")
+    }
+
     /// Returns true if the program sees all secrets and all variables that its entry names.
     pub(super) fn provides_everything(&self) -> bool {
         self.environment.withheld().next().is_none() && self.environment.absent().is_empty()
@@ -172,6 +208,7 @@ impl ExecutionContext {
         let place = if executor == "docker" { "container" } else { executor };
         let says =
             |signs: &[&str]| texts.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
+        let hidden = || texts.iter().find_map(|text| self.shown.hidden_in(text));
         match verdict {
             Verdict::Answer(_) | Verdict::SpawnFailed { .. } => None,
             Verdict::Signalled { signal: FORBIDDEN_CALL } => {
@@ -180,11 +217,18 @@ impl ExecutionContext {
             _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(
                 format!("it runs in a {place} without network; `{executor}: {{network: true}}`"),
             ),
-            _ if says(&NO_FILE) => Some(format!(
-                "it runs in a {place}, which shows few files and can change none of them; \
-                 `{executor}: {{read: [..], write: [..]}}`"
-            )),
-            _ => None,
+            _ => match hidden() {
+                Some(path) => Some(format!(
+                    "{} exists, but the {place} does not show it; list it under `{executor}: {{read: [..]}}`",
+                    path.display()
+                )),
+                None => says(&NO_FILE).then(|| {
+                    format!(
+                        "it runs in a {place}, which shows few files and can change none of them; \
+                     `{executor}: {{read: [..], write: [..]}}`"
+                    )
+                }),
+            },
         }
     }
 
@@ -230,7 +274,7 @@ fn limits_hint(limits: Resources) -> Option<String> {
 /// It does not exist or is not a directory.
 pub(super) fn working_directory(cwd: Option<&Path>) -> Result<Option<PathBuf>, String> {
     let Some(cwd) = cwd else { return Ok(None) };
-    let absolute = std::path::absolute(cwd)
+    let absolute = path::absolute(cwd)
         .map_err(|error| format!("cannot find the working directory {}: {error}", cwd.display()))?;
     match absolute.metadata() {
         Ok(found) if found.is_dir() => Ok(Some(absolute)),

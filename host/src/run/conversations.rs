@@ -1,6 +1,6 @@
 //! The conversations of a run, each loaded before it is evaluated.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, path::Path, sync::Arc};
 
 use crate::{
     conversation::{
@@ -52,6 +52,11 @@ impl Conversations {
         first.map_or_else(|| Arc::from(""), |trace| self.index.trace_id(trace))
     }
 
+    /// Returns the file of a conversation without loading it; `None` for the standard input.
+    pub(super) fn trace_file(&self, number: usize) -> Option<Arc<str>> {
+        self.groups.get(number).next().and_then(|trace| shown(self.index.file(trace)))
+    }
+
     /// Returns the length of the text of a conversation in bytes.
     pub(super) fn size(&self, number: usize) -> usize {
         self.groups.get(number).map(|trace| self.index.size(trace)).sum()
@@ -81,4 +86,9 @@ impl Conversations {
         let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
         Ok(extract_group(&group, &self.conventions))
     }
+}
+
+/// Returns the text of a trace file's path in reports; `None` for the standard input.
+pub(super) fn shown(file: &Path) -> Option<Arc<str>> {
+    (file != Path::new("-")).then(|| file.to_string_lossy().into())
 }

@@ -2,7 +2,10 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use crate::json::{self, ParseErrorKind, ParseOptions, Value};
+use crate::{
+    json::{self, ParseErrorKind, ParseOptions, Value},
+    trace::{LoadError, LoadErrorKind},
+};
 
 /// More of a file is not looked at.
 const LOOKED_AT: u64 = 16 << 20;
@@ -21,6 +24,12 @@ const PACKED: [(&[u8], &str, &str); 5] = [
 
 const BINARY: &str = "the file is binary; if it is protobuf, export JSON instead";
 
+const CONSOLE: &str = concat!(
+    "this is the output of ConsoleSpanExporter, which is not a trace format; record with the exporter of ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/start/traces-by-hand.md"
+);
+
 /// Content that a file was expected to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedContent {
@@ -38,6 +47,15 @@ const KNOWN_KEYS: [(&str, Option<ExpectedContent>, &str); 5] = [
     ("evaluators", None, "this is a configuration; give it with --config"),
     ("criteria", None, "this is a configuration; give it with --config"),
 ];
+
+/// Returns a hint on how to correct a trace file; `None` if the error message says enough.
+pub(super) fn trace_hint(error: &LoadError) -> Option<String> {
+    let expected = match &error.kind {
+        LoadErrorKind::NoSpans | LoadErrorKind::Unusable(_) => ExpectedContent::UsedTraces,
+        _ => ExpectedContent::Traces,
+    };
+    hint(&error.path, expected)
+}
 
 /// Returns a hint on how to correct the file; `None` if the error message says enough.
 pub(super) fn hint(path: &Path, expected: ExpectedContent) -> Option<String> {
@@ -101,6 +119,10 @@ fn hint_for(bytes: &[u8], whole: bool, expected: ExpectedContent) -> Option<Stri
     }
     if begins("<") {
         return hint("this is XML or HTML, not JSON");
+    }
+    // Quotes in a string of JSON are escaped. The objects may be between other lines that a program printed.
+    if text.contains("\"trace_id\": \"0x") && text.contains("\"parent_id\": ") {
+        return hint(CONSOLE);
     }
     if whole { structure(text, expected) } else { None }
 }
@@ -177,6 +199,10 @@ mod tests {
             (b"[1]", Some("the file holds an array")),
             (b"5", Some("the file holds an integer")),
             (b"{}", Some("an object without keys")),
+            (
+                b"{\n    \"context\": {\n        \"trace_id\": \"0x1\"\n    },\n    \"parent_id\": null\n}\n{",
+                Some("the output of ConsoleSpanExporter"),
+            ),
             (b"{\"hello\": 1, \"a`\\n\": 2}", Some("the keys `hello`, `a`\\n`")),
             (b"{\"eval_cases\": []}", Some("--eval-set")),
             (b"{\"data\": null}", Some("`data` is null, not an array")),

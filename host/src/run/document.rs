@@ -261,6 +261,7 @@ mod tests {
         let silent = ToolCall { name: "log".to_owned(), ..ToolCall::default() };
         Conversation {
             trace_id: "t1".into(),
+            file: "t.json".into(),
             turns: vec![Turn {
                 trace_id: "t1".into(),
                 span_id: "s1".to_owned(),
@@ -278,6 +279,7 @@ mod tests {
             case_id: None,
             warnings: Vec::new(),
             errors: Vec::new(),
+            operations: Vec::new(),
             dropped_copies: 0,
             performance: Some(PerformanceMetrics::default()),
         }

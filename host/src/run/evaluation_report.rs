@@ -1,12 +1,14 @@
 //! Reports of evaluations.
 
+use evaluator_document::did_you_mean;
+
 use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry};
 use crate::{
-    hosts::missing_key_hint,
+    hosts::{ANSWER_KEYS, missing_key_hint},
     json::{self, NonFinite, Value},
     models::ProxyUsage,
     report::{EvaluationReport, TargetProxyReport},
-    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict},
+    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, from_text},
 };
 
 impl PreparedEvaluator {
@@ -76,6 +78,7 @@ impl PreparedEvaluator {
             _ => Answer { details: evaluation.details, ..Answer::default() },
         };
         let mut warnings = self.contradictions(&answer);
+        warnings.extend(dropped_keys(&answer));
         warnings.extend(evaluation.warnings);
         warnings.extend(flaky);
         warnings.extend(failed_calls);
@@ -125,7 +128,8 @@ impl PreparedEvaluator {
         let in_full =
             |text: String| retry::with_attempts(self.with_hint(text, evaluation), evaluation);
         let headline = evaluation.verdict.describe(name, stderr);
-        let headline = headline.filter(|_| !is_metric && error.is_some()).map(in_full);
+        let headline = headline.filter(|_| !is_metric && error.is_some());
+        let headline = headline.map(|text| in_full(text + &self.what_to_do(evaluation)));
         (error.map(in_full), headline)
     }
 
@@ -169,6 +173,32 @@ impl PreparedEvaluator {
         }
     }
 
+    /// Returns what to do about an error of a program that says little itself, with a separator before it.
+    fn what_to_do(&self, evaluation: &Evaluation) -> String {
+        let Work::Program(program) = &self.evaluator.work else { return String::new() };
+        let Evaluation { verdict, stderr_tail: stderr, stdout_tail: stdout, .. } = evaluation;
+        match verdict {
+            Verdict::BadAnswer(BadAnswer::Empty)
+                if program.mismatch.is_none() && program.contract.is_none() =>
+            {
+                format!(" ({})", program.context.silence_hint())
+            }
+            Verdict::TimedOut { .. } => {
+                "; raise `timeout` of its entry, or find out what it waits for".to_owned()
+            }
+            Verdict::Exited { code: 127 } if stderr.contains("\\r\u{2019}: ") || stderr.contains("\\r': ") => {
+                "; its first line ends with a carriage return, save the file with Unix line ends (LF)".to_owned()
+            }
+            Verdict::Exited { .. } if matches!(from_text(stdout.as_bytes()), Verdict::Answer(_)) => {
+                "; its result counts only with exit code 0".to_owned()
+            }
+            Verdict::Exited { .. } if stderr.trim().is_empty() && stdout.trim().is_empty() => {
+                " without any output".to_owned()
+            }
+            _ => String::new(),
+        }
+    }
+
     /// Returns a hint about a variable that an evaluator did not see and mentions next to its answer: the answer may depend on
     /// it.
     fn variable_hint(&self, answer: &Answer, stderr: &str) -> Option<String> {
@@ -182,15 +212,48 @@ impl PreparedEvaluator {
     }
 }
 
+/// Keys of an answer that a warning names.
+const KEYS_NAMED: usize = 3;
+
+/// Returns the warning about keys of an answer that are not read.
+fn dropped_keys(answer: &Answer) -> Option<String> {
+    let keys = &answer.dropped_keys;
+    let shown: Vec<String> = keys.iter().take(KEYS_NAMED).map(|key| format!("`{key}`")).collect();
+    let hint = match &keys[..] {
+        [] => return None,
+        [key] => did_you_mean(key, ANSWER_KEYS),
+        _ => None,
+    };
+    let hint = hint.unwrap_or_else(|| "a report shows what is under `details`".to_owned());
+    let (noun, verb) = if keys.len() == 1 { ("key", "is") } else { ("keys", "are") };
+    let more = match keys.len().saturating_sub(KEYS_NAMED) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let shown = shown.join(", ");
+    Some(format!("its result has the {noun} {shown}{more}, which {verb} not read; {hint}"))
+}
+
 /// Returns the warning about calls of a program to models that failed.
 fn failed_calls(evaluation: &Evaluation, is_error: bool) -> Option<String> {
     let calls = evaluation.asked.as_ref().and_then(ProxyUsage::warning)?;
     Some(if is_error { calls } else { format!("it answered, although {calls}") })
 }
 
-/// Returns a hint about a module that a Python program did not find.
+/// Returns a hint about a module that a program of Python or JavaScript did not find.
 fn missing_module(evaluation: &Evaluation) -> Option<String> {
     let Verdict::Exited { .. } = evaluation.verdict else { return None };
+    let package = evaluation.stderr_tail.lines().find_map(|line| {
+        let (_, rest) = line
+            .split_once("Error: Cannot find module '")
+            .or_else(|| line.split_once("Error [ERR_MODULE_NOT_FOUND]: Cannot find package '"))?;
+        rest.split('\'').next().filter(|name| !name.starts_with(['.', '/']))
+    });
+    if let Some(package) = package {
+        return Some(format!(
+            "name the package of '{package}' in package.json next to the file, and type `npm install` there"
+        ));
+    }
     let last = evaluation.stderr_tail.lines().rfind(|line| !line.trim().is_empty())?;
     let module = last.strip_prefix("ModuleNotFoundError: No module named ")?.trim();
     Some(format!(

@@ -138,7 +138,7 @@ fn built(launch: Result<Launch, PrepareError>) -> Result<Built, String> {
 }
 
 /// Validates settings against the JSON Schema of the evaluator.
-fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
+pub(super) fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
     /// Name of the schema, which is not a file.
     const LOCATION: &str = "schema:config";
     let mut compiler = boon::Compiler::new();

@@ -14,7 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::{
     Plan, RunEvent, Runner,
-    conversations::Conversations,
+    conversations::{Conversations, shown},
     loaders::{Loaded, Loaders},
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
@@ -247,6 +247,7 @@ impl Execution<'_, '_> {
                 report
             });
             let mut report = ConversationReport::new(Arc::clone(&trace_id));
+            report.trace_file = self.conversations.trace_file(number);
             report.evaluations = evaluations.collect();
             self.writer.conversation(number, &report);
         }
@@ -266,8 +267,8 @@ impl Execution<'_, '_> {
                     report(&conversation, vec![unusable(&error, "unusable_recording")])
                 }
                 Ok(conversation) if conversation.turns.is_empty() => {
-                    let error = unusable("No invocations extracted from trace.", "no_invocations");
-                    report(&conversation, vec![error])
+                    let error = "No invocations extracted from trace.";
+                    report(&conversation, vec![unusable(error, "no_invocations")])
                 }
                 Ok(conversation) => {
                     self.evaluate(number, conversation);
@@ -276,6 +277,7 @@ impl Execution<'_, '_> {
                 Err(error) => {
                     let error = format!("Turn extraction failed: {error}");
                     let mut report = ConversationReport::new(self.conversations.trace_id(number));
+                    report.trace_file = self.conversations.trace_file(number);
                     report.evaluations = vec![unusable(&error, "extraction_failed")];
                     report
                 }
@@ -459,6 +461,7 @@ impl Progress<'_> {
 /// Returns the report of a conversation.
 fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> ConversationReport {
     let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
+    report.trace_file = shown(&conversation.file);
     report.turns = conversation.turns.len();
     report.warnings.clone_from(&conversation.warnings);
     report.performance.clone_from(&conversation.performance);

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{conversations::Conversations, document::Turns};
+use super::{conversations::Conversations, diagnosis, document::Turns};
 use crate::{
     conversation::{Conventions, Conversation, GROUPING, GroupBy, GroupedBy},
     json::{Value, parse_python},
@@ -69,6 +69,12 @@ impl Inspection {
             }
         }
         all
+    }
+
+    /// Returns a hint on how to correct the file of one of the errors; `None` if the error message says enough.
+    #[must_use]
+    pub fn hint(error: &LoadError) -> Option<String> {
+        diagnosis::trace_hint(error)
     }
 
     /// Returns the trace id of a conversation.

@@ -13,7 +13,7 @@ use super::{RunEvent, Runner, grading, model_program::ModelPrograms, recording::
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     json::Object,
-    judges::{Connection, Environment, Judged, Session, Subject},
+    judges::{Connection, DEFAULT_MODEL, Environment, Judged, Session, Subject},
     metric::{
         Outcome,
         judge::{Case, Criterion, Judge, JudgedTurn, Scenario},
@@ -57,11 +57,20 @@ impl Runner {
     pub fn judges(&self, config: &Config) -> Result<Session, ConfigError> {
         let file = config.file.as_deref().unwrap_or(Path::new("command line"));
         let fail = |problems| ConfigError::with(file, &config.source_text, problems);
+        let names_no_model = |evaluator: Option<&EvaluatorConfig>| {
+            let own = evaluator.and_then(|it| self.judge_settings(it));
+            own.is_none_or(|own| own.models.is_empty()) && config.judge.models.is_empty()
+        };
         let problem = |error: ModelError, evaluator: Option<&EvaluatorConfig>| {
             let name = evaluator.map(|it| format!("`{}`: ", it.name)).unwrap_or_default();
-            let place = evaluator.and_then(|it| it.place);
-            let hint = evaluator.and_then(grading::hint).map(str::to_owned);
-            Problem::new(format!("{name}{}", error.message), place, hint)
+            let place = evaluator.and_then(|it| it.models_place).or(config.judge_place);
+            let place = place.or_else(|| evaluator.and_then(|it| it.place));
+            let hint = evaluator.and_then(grading::hint).or_else(|| {
+                (names_no_model(evaluator) && error.message.contains(DEFAULT_MODEL)).then_some(
+                    "this is the default model; name another one as `judge: {model: ..}`",
+                )
+            });
+            Problem::new(format!("{name}{}", error.message), place, hint.map(str::to_owned))
         };
         let mut environment = self.environment();
         environment.runner = Some(Arc::new(ModelPrograms::new(self, config.file.as_deref())));

@@ -35,6 +35,7 @@ mod fetch;
 mod fingerprint;
 mod foreign;
 mod grading;
+mod hidden;
 mod inspect;
 mod judging;
 mod loaders;

@@ -1,6 +1,6 @@
 //! Plans: the evaluators of a configuration, prepared to run.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use evaluator_protocol::{Contract, Description};
 
@@ -182,8 +182,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The verdict of the evaluation.
-    pub(super) fn open_target(&self) -> Result<Option<Access>, Verdict> {
+    /// See [`Target::open`].
+    pub(super) fn open_target(&self) -> io::Result<Option<Access>> {
         self.target.as_ref().map(Target::open).transpose()
     }
 }

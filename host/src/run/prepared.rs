@@ -20,7 +20,7 @@ use super::{
     plan::{Program, Work},
     recording::Recording,
     reuse::{Shared, with_variables},
-    target::Access,
+    target::{Access, not_opened},
 };
 use crate::{
     config::BuiltinConfig,
@@ -292,7 +292,10 @@ impl PreparedEvaluator {
             Some(pool) => {
                 let access = match program.open_target() {
                     Ok(access) => access,
-                    Err(verdict) => return Evaluation::without_process(verdict, Duration::ZERO),
+                    Err(error) => {
+                        let verdict = not_opened(&error);
+                        return Evaluation::without_process(verdict, Duration::ZERO);
+                    }
                 };
                 let document = match &access {
                     Some(access) => document.with_target(access.of_document()),
@@ -376,7 +379,10 @@ impl PreparedEvaluator {
         }
         let access = match program.open_target() {
             Ok(access) => access,
-            Err(verdict) => return Evaluation::without_process(verdict, Duration::ZERO),
+            Err(error) => {
+                let verdict = not_opened(&error);
+                return Evaluation::without_process(verdict, Duration::ZERO);
+            }
         };
         let variables = access.as_ref().map(Access::variables).unwrap_or_default();
         let limits = program.context.limits(program.timeout);

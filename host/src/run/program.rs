@@ -103,7 +103,7 @@ pub(super) fn prepare(
 /// Returns the work of an evaluator with the launch of its program, and sets its fingerprint.
 fn prepared(
     evaluator: &mut PlannedEvaluator,
-    (candidate, context): (Candidate, ExecutionContext),
+    (candidate, mut context): (Candidate, ExecutionContext),
     entrypoint: &Entrypoint,
     launch: Launch,
     (config, runner): (&Config, &Runner),
@@ -121,6 +121,7 @@ fn prepared(
     report_contained(&evaluator.name, &candidate, &launch, on_event);
     let Candidate { code, executor, .. } = candidate;
     let launch = named(launch, &evaluator.name, code.contract);
+    context.note_shown(&code, &entrypoint.path, &launch.visible);
     match driven(&code, launch, &entrypoint.path) {
         Ok(driven) => {
             let conditions = (context, snapshot);

@@ -244,21 +244,17 @@ impl Runner {
         on_event(RunEvent::Loading { files: found.files.len() });
         let index = self.index(found.files, &request.config).await;
         for error in found.errors.iter().chain(&index.errors) {
-            let expected = match &error.kind {
+            match &error.kind {
                 // In the report, "No traces loaded." replaces this error, as in that of agentevals.
                 LoadErrorKind::NoSpans if index.is_empty() => {
                     let message = error.to_string();
                     on_event(RunEvent::BadInput { message, cause: None, hint: None });
                     continue;
                 }
-                LoadErrorKind::NoSpans => ExpectedContent::UsedTraces,
-                LoadErrorKind::Unusable(parts) => {
-                    report.left_out.append(parts);
-                    ExpectedContent::UsedTraces
-                }
-                _ => ExpectedContent::Traces,
-            };
-            bad_input(report, (&error.path, expected), error, on_event);
+                LoadErrorKind::Unusable(parts) => report.left_out.append(parts),
+                _ => {}
+            }
+            bad_input(report, error, diagnosis::trace_hint(error), on_event);
         }
         if index.stopped {
             report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
@@ -332,7 +328,8 @@ fn load_eval_set(
         }
         Err(error) => {
             report.unusable_eval_set = true;
-            bad_input(report, (&error.path, ExpectedContent::EvalSet), &error, on_event);
+            let hint = diagnosis::hint(&error.path, ExpectedContent::EvalSet);
+            bad_input(report, &error, hint, on_event);
             None
         }
     }
@@ -374,8 +371,8 @@ fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
 /// Adds an error about a file to the report, with its cause, which contains the position, and a hint.
 fn bad_input(
     report: &mut Report,
-    (path, expected): (&Path, ExpectedContent),
     error: &dyn Error,
+    hint: Option<String>,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
     let message = error.to_string();
@@ -384,7 +381,6 @@ fn bad_input(
         cause = Some(error.to_string()).filter(|cause| !message.contains(cause)).or(cause);
         next = error.source();
     }
-    let hint = diagnosis::hint(path, expected);
     let behind = [&cause, &hint].into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
     if !behind.is_empty() {
         report.causes.insert(report.errors.len(), behind);

@@ -3,7 +3,10 @@
 //! If one of them is replaced during a run, the rest of the run would evaluate another program, and the report would mix
 //! the results of two programs.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::{process::CommandSpec, runtime::Inputs, trace::FileStamp, verdict::Verdict};
 
@@ -27,14 +30,25 @@ impl ProgramSnapshot {
     /// Returns the verdict of all further evaluations if one of the files has changed. A deleted file does not count: the
     /// next start of the evaluator reports it.
     pub(super) fn changed_verdict(&self) -> Option<Verdict> {
-        let has_changed = |(file, stamp): &&(PathBuf, FileStamp)| {
-            fs::metadata(file).is_ok_and(|metadata| FileStamp::of(&metadata) != *stamp)
-        };
-        let (file, _) = self.0.iter().find(has_changed)?;
+        let file = self.first(|file, stamp| has_changed(file, stamp) == Some(true))?;
         let reason = format!(
             "{} changed during the run; run again when no program writes to it",
             file.display()
         );
         Some(Verdict::PrepareFailed { reason })
     }
+
+    /// Returns a file that has changed or was deleted.
+    pub(super) fn outdated_file(&self) -> Option<&Path> {
+        self.first(|file, stamp| has_changed(file, stamp) != Some(false))
+    }
+
+    fn first(&self, is_wanted: impl Fn(&Path, &FileStamp) -> bool) -> Option<&Path> {
+        self.0.iter().find(|(file, stamp)| is_wanted(file, stamp)).map(|(file, _)| &**file)
+    }
+}
+
+/// Returns true if a file has changed; `None` if it was deleted.
+fn has_changed(file: &Path, stamp: &FileStamp) -> Option<bool> {
+    fs::metadata(file).ok().map(|metadata| FileStamp::of(&metadata) != *stamp)
 }

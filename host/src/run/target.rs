@@ -98,18 +98,21 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// The verdict of the evaluation: the system has no port or descriptor left at the moment.
-    pub(super) fn open(&self) -> Result<Access, Verdict> {
+    /// The system has no port or descriptor left at the moment.
+    pub(super) fn open(&self) -> io::Result<Access> {
         let offer = Arc::clone(&self.offer);
         let opened = match &self.receiver {
             Some(receiver) => receiver.open(offer),
             None => self.server.open(offer),
         };
-        opened.map(|proxy| Access { proxy }).map_err(|error: io::Error| Verdict::SpawnFailed {
-            reason: format!("its target proxy cannot be opened: {error}"),
-            transient: true,
-        })
+        opened.map(|proxy| Access { proxy })
     }
+}
+
+/// Returns the verdict of an evaluation whose proxy cannot be opened.
+pub(super) fn not_opened(error: &io::Error) -> Verdict {
+    let reason = format!("its target proxy cannot be opened: {error}");
+    Verdict::SpawnFailed { reason, transient: true }
 }
 
 /// The open proxy of an evaluation, which closes when it is dropped.

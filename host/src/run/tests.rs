@@ -194,10 +194,10 @@ fn a_runtime_that_does_not_stop_is_left_behind() {
 async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
     let mut runner = runner();
     runner.runtimes.register(Slow { deaf: true });
-    let text = format!(
-        "evaluators: [{{name: boxed, type: code, path: '{TRACE}', executor: moon}}, {{name: passes, type: builtin}}]"
-    );
-    let config = Config::parse(&text, Path::new("c.yaml")).unwrap();
+    let text =
+        format!("evaluators: [{{name: boxed, type: code, path: '{TRACE}', executor: moon}}]");
+    let mut config = Config::parse(&text, Path::new("c.yaml")).unwrap();
+    config.evaluators.push(EvaluatorConfig::builtin("passes"));
     let (report, events) = run(&runner, config.evaluators).await;
     let unknown = "unknown executor `moon` (available: docker, local, sandbox)";
     assert_outcomes(

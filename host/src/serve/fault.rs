@@ -18,7 +18,10 @@ use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Remarks, Settings};
-use crate::{hosts::wants_plain_text, run::Refusal};
+use crate::{
+    hosts::wants_plain_text,
+    run::{Refusal, Service},
+};
 
 /// Error response.
 #[derive(Clone, Debug)]
@@ -69,6 +72,8 @@ impl Fault {
             IntoResponse::into_response((status, [(header::CONTENT_TYPE, content_type)], body));
         let headers = response.headers_mut();
         match status {
+            // Only a restart of the server helps.
+            _ if kind == Service::OUTDATED => {}
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }

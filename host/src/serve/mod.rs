@@ -8,7 +8,7 @@
 //! | `GET /evaluators`, `GET /evaluators/NAME` | names, descriptions, contracts, schemas of settings |
 //! | `GET /openapi.json` | this table, as an OpenAPI document |
 //! | `GET /healthz` | 200 while the server runs; needs no token |
-//! | `GET /readyz` | 200 while it accepts documents; needs no token |
+//! | `GET /readyz` | 200 while every evaluator can answer, else 503; needs no token |
 //! | `GET /metrics` | metrics in the text format of Prometheus |
 //!
 //! With a base path, the same paths are also served below it.
@@ -23,10 +23,10 @@
 //! | 404, 405 | the evaluator does not exist, or the method is wrong |
 //! | 408 | the body was not received in time |
 //! | 413, 415 | the body is too large, or compressed |
-//! | 422 | no contract fits the document, the evaluator refuses it, or skips it and the contract cannot express that |
+//! | 422 | no contract fits the document, the evaluator takes another one or refuses the document, or skips it and the contract cannot express that |
 //! | 429 | too many documents are waiting; `Retry-After` has the time to wait |
 //! | 500 | the evaluator failed |
-//! | 503 | the server is shutting down, or the system has no resources for a process |
+//! | 503 | the server is shutting down, files of the evaluator have changed, or the system has no resources for a process |
 //! | 504 | the evaluator took too long |
 //!
 //! The body of an error is `{"error": {"kind": .., "message": ..}}`. Agenta cannot read a JSON object with a status other than

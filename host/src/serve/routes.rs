@@ -87,8 +87,7 @@ fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let read_only = async |request| only("GET, HEAD", request).await;
     Router::new()
         .route("/healthz", get(async || json("{\"status\":\"ok\"}\n")).fallback(read_only))
-        // All evaluators are started before the server listens, and on shutdown it stops listening.
-        .route("/readyz", get(async || json("{\"status\":\"ready\"}\n")).fallback(read_only))
+        .route("/readyz", get(ready).fallback(read_only))
         .route("/metrics", get(metrics).fallback(read_only))
         .route("/openapi.json", get(async move || json(document.clone())).fallback(read_only))
         .route("/evaluators", get(async move || json(catalog.clone())).fallback(read_only))
@@ -102,6 +101,15 @@ fn routes(app: &Arc<App>) -> Router<Arc<App>> {
         .route("/", post(only_one).fallback(write_only))
         .route("/invoke", post(only_one).fallback(write_only))
         .fallback(nowhere)
+}
+
+/// All evaluators are started before the server listens, and on shutdown it stops listening.
+async fn ready(State(app): State<Arc<App>>) -> Response {
+    match app.service.outdated() {
+        None => json("{\"status\":\"ready\"}\n"),
+        Some(reason) => Fault::new(StatusCode::SERVICE_UNAVAILABLE, Service::OUTDATED, reason)
+            .into_response(ErrorFormat::Json),
+    }
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {
@@ -191,7 +199,7 @@ async fn evaluate(app: Arc<App>, name: Option<String>, request: Request) -> Resp
     let (mut response, error) = match answered.result {
         Ok(text) => (json(text), None),
         Err(refusal) => {
-            let error = Some(refusal.message.clone());
+            let error = Some(refusal.headline.as_ref().unwrap_or(&refusal.message).clone());
             (Fault::from(refusal).into_response(ErrorFormat::of(path, contract, &document)), error)
         }
     };
@@ -230,7 +238,7 @@ pub struct Remarks {
     pub evaluator: Option<String>,
     /// Name of the document's contract.
     pub contract: Option<&'static str>,
-    /// Reason why there is no answer.
+    /// Reason why there is no answer; its first line names the cause.
     pub error: Option<String>,
     /// Paths of parts of the document that were not passed to the evaluator.
     pub dropped: Vec<String>,

@@ -30,7 +30,9 @@ impl Verdict {
             Self::LeakedPipe => "exited, but a process that it started still has its stdout open, so the result may be \
                  incomplete; wait for that process, or give it another output"
                 .to_owned(),
-            Self::BadAnswer(BadAnswer::Empty) => with_message("produced no output on stdout".to_owned()),
+            Self::BadAnswer(BadAnswer::Empty) => {
+                with_message("exited with code 0 and produced no output on stdout".to_owned())
+            }
             Self::BadAnswer(BadAnswer::NotJson { reason }) => {
                 format!("its output is not JSON: {reason}")
             }
@@ -67,8 +69,14 @@ fn seconds(duration: Duration) -> String {
 
 /// Returns the line of standard error that contains the cause, without prefixes that the report contains already.
 fn message_in(name: &str, stderr: &str) -> Option<String> {
-    let lines: Vec<&str> =
-        stderr.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    // Node.js and env end with lines about themselves.
+    let is_message = |line: &&str| {
+        !line.trim().is_empty()
+            && !line.starts_with("Node.js v")
+            && !line.starts_with("(Use `node --trace")
+            && !line.ends_with("use -[v]S to pass options in shebang lines")
+    };
+    let lines: Vec<&str> = stderr.lines().map(str::trim_end).filter(is_message).collect();
     rust_panic(&lines)
         .or_else(|| reported_error(&lines, name))
         .or_else(|| exception(&lines))
@@ -191,6 +199,10 @@ mod tests {
         for (stderr, message) in [
             ("boom\n", "boom"),
             ("warning: x\nboom\n\n", "boom"),
+            (
+                "/a.js:1\nthrow 'oops'\n^\noops\n(Use `node --trace-uncaught ...` to show where ...)\n\nNode.js v22.1.0\n",
+                "oops",
+            ),
             ("error: check: no reply\n  caused by: y\n  caused by: z\nx\n", "no reply: y: z"),
             ("error: config.max: missing", "config.max: missing"),
             ("error: check2: missing", "check2: missing"),

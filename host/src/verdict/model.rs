@@ -111,6 +111,7 @@ impl From<Outcome> for Verdict {
                 status: scored.passed.map(|yes| if yes { Status::Passed } else { Status::Failed }),
                 per_invocation_scores: scored.per_turn,
                 details: scored.details,
+                ..Answer::default()
             }),
             Outcome::NotEvaluated { details } => Self::Answer(Answer {
                 status: Some(Status::NotEvaluated),

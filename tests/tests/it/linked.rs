@@ -59,10 +59,11 @@ fn run(runner: &Runner, config: Config) -> Report {
     runtime.block_on(runner.run(&request, &mut |_| {}))
 }
 
-/// The report without how long anything took.
+/// The report without how long anything took, and where the traces were.
 fn comparable(report: &Report) -> Value {
     let mut report: Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
     for conversation in report["traces"].as_array_mut().unwrap() {
+        conversation["trace_file"] = Value::Null;
         for metric in conversation["metrics"].as_array_mut().unwrap() {
             metric["duration_ms"] = Value::Null;
         }

@@ -114,8 +114,8 @@ async fn answers_are_in_the_terms_of_the_document() {
     // One of another contract reads the document as it is, and refuses those of others.
     let passed = answer(&service, "correct", WEBHOOK).await.unwrap();
     assert_eq!(passed["success"], json!(true), "{passed}");
-    let refusal = ("refused".to_owned(), 422);
-    assert_eq!(answer(&service, "correct", &doing("")).await, Err(refusal.clone()));
+    let refusal = ("other_contract".to_owned(), 422);
+    assert_eq!(answer(&service, "correct", &doing("")).await, Err(refusal));
     let refusal = ("bad_document".to_owned(), 400);
     assert_eq!(answer(&service, "correct", "nonsense").await, Err(refusal));
     service.close().await;

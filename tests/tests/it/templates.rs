@@ -32,7 +32,7 @@ impl Scaffold {
         if directory.exists() {
             fs::remove_dir_all(&directory).unwrap();
         }
-        let request = Request::new(&directory, None, Some(template)).unwrap();
+        let request = Request::new(&directory, None, Some(template), Language::Rust).unwrap();
         let created = render(&request, &SdkSource::of_this_build()).unwrap();
         if template.language() == Language::Rust {
             // The versions this workspace was built with are on this machine; others may not be.

@@ -85,6 +85,70 @@ fn recorded_outputs_are_graded_in_every_form() {
 }
 
 #[test]
+fn a_recording_without_its_keys_is_an_error_that_names_those_it_has() {
+    let directory = two_tests();
+    for (row, expected) in [
+        (r#"{"id": "one", "output": []}"#, "needs `test_id`, and this one has `id`, `output`\n"),
+        (r#"{"testId": "one", "text": "Paris"}"#, "instead of `testId`, did you mean `test_id`?"),
+    ] {
+        directory.file("rows.jsonl", row);
+        let ran = directory.run(&["capitals.yaml", "--outputs", "rows.jsonl"]).exits(2);
+        assert!(ran.stderr.contains("rows.jsonl:1: a recording needs"), "{}", ran.stderr);
+        ran.says(expected);
+    }
+    directory.file("rows.jsonl", r#"{"test_id": "one", "outputs": []}"#);
+    let ran = directory.run(&["capitals.yaml", "--outputs", "rows.jsonl"]).exits(3);
+    assert!(ran.stdout.contains("instead of `outputs`, did you mean `output`?"), "{}", ran.stdout);
+}
+
+#[test]
+fn text_in_output_is_the_answer() {
+    let directory = two_tests();
+    directory.file("rows.jsonl", "{\"test_id\": \"one\", \"output\": \"Paris\"}\n{\"test_id\": \"two\", \"text\": \"<b>Rome\"}");
+    directory.file("out/one.json", r#"{"output": "Paris", "cost_usd": 1}"#);
+    directory.file("out/two.txt", "<b>Rome");
+    for outputs in ["rows.jsonl", "out"] {
+        directory.run(&["capitals.yaml", "--outputs", outputs]).exits(0);
+    }
+}
+
+#[test]
+fn a_recorded_output_that_was_cut_off_is_an_error_of_its_test() {
+    let directory = two_tests();
+    for (cut, reason) in [
+        (r#"{"output": [{"role": "assistant", "content": "Paris"#, "one.json: not JSON: "),
+        ("{\"output\":", "one.json: not JSON: "),
+        ("", "one.json: not JSON: "),
+        (r#"{"text": 1}"#, "one.json: `text` must be text"),
+        (
+            r#"{"output": {"role": "assistant"}}"#,
+            "one.json: `output` must be messages, each an object with `role`, or text",
+        ),
+        (r#"{"output": [{"content": "Paris"}]}"#, "one.json: `output` must be messages"),
+    ] {
+        directory.file("out/one.json", cut);
+        let ran = directory.run(&["capitals.yaml", "--outputs", "out"]).exits(3);
+        assert!(ran.stdout.contains(reason), "{cut}: {}", ran.stdout);
+        ran.says("0 passed, 1 failed, 1 errored (2 tests)");
+    }
+}
+
+#[test]
+fn files_that_hold_no_recordings_name_the_forms() {
+    let directory = two_tests();
+    directory
+        .run(&["capitals.yaml", "--outputs", "out/two.txt"])
+        .exits(2)
+        .says("JSON lines with `test_id` and `output`");
+    directory.file("runs/1/index.jsonl", "");
+    directory.file("runs/2/index.jsonl", "");
+    directory
+        .run(&["capitals.yaml", "--outputs", "runs"])
+        .exits(2)
+        .says("; the last run in it is runs/2");
+}
+
+#[test]
 fn conversations_of_traces_are_graded_by_their_ids() {
     let directory = Directory::new();
     let booking = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/booking.json");
@@ -202,7 +266,7 @@ fn forms_of_the_report() {
     );
     assert!(ran.stdout.contains("contains-&lt;b&gt;Rome fail"), "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("FAILED: 2 tests: 1 passed, 1 failed, 0 with errors"),
+        ran.stderr.contains("FAILED: 1 passed, 1 failed, 0 errored (2 tests)"),
         "{}",
         ran.stderr
     );
@@ -219,9 +283,13 @@ fn forms_of_the_report() {
     command.env("GITHUB_STEP_SUMMARY", directory.join("job.md"));
     let ran = finish(command.spawn().unwrap());
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.starts_with("### FAILED: 2 tests: 1 passed"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("### FAILED: 1 passed, 1 failed"), "{}", ran.stdout);
     assert!(ran.stdout.contains("| failed | two | 0.0000 |"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("&lt;b>Rome"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("below the threshold 0.8<br>contains-&lt;b>Rome"),
+        "{}",
+        ran.stdout
+    );
     let annotations = directory.read("g.txt");
     assert!(annotations.starts_with("::error title=two::score 0 is below"), "{annotations}");
     assert_eq!(directory.read("job.md").trim(), ran.stdout.trim());
@@ -259,12 +327,172 @@ tests:
             "`budget` must be a number that is at least 0, not -1",
             "the template `none` does not exist",
             "the id `one` is given twice, first at bad.yaml:3:9",
-            "conversation mode is not supported",
+            "conversation mode, which scores every turn, is not supported",
         ] {
             assert!(ran.stderr.contains(part), "{command}: {part} is not in {}", ran.stderr);
         }
     }
     assert!(!directory.join("ran").exists());
+}
+
+#[test]
+fn keys_of_producing_outputs_have_no_effect_on_recorded_ones() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "suite: s
+category: c
+requires: {agentv: '>=4'}
+workspace: {template: ./w}
+execution: {targets: [a, b], budget_usd: 1}
+tests:
+  - {id: one, criteria: x, input: q, depends_on: [two], on_dependency_failure: run, assertions: [{type: contains, value: Paris}]}
+  - {id: two, criteria: x, input: q, workspace: {template: ./w}, assertions: [{type: is-json}]}
+",
+    );
+    directory.file("out/one.txt", "Paris");
+    directory.file("out/two.json", r#"{"text": "{}"}"#);
+    directory.run(&["e.yaml", "--outputs", "out"]).exits(0);
+    let ran = directory.run(&["e.yaml"]).exits(2);
+    for key in ["workspace", "depends_on", "on_dependency_failure", "budget_usd"] {
+        assert!(ran.stderr.contains(&format!("`{key}`: ")), "{key}: {}", ran.stderr);
+    }
+    let advice = "record the outputs with AgentV, and grade them with `run --outputs`";
+    assert!(ran.stderr.contains(advice), "{}", ran.stderr);
+    // What changes the score is refused in any case.
+    directory.file(
+        "turns.yaml",
+        "tests: [{id: one, criteria: x, mode: conversation, input: q, turns: []}]",
+    );
+    let ran = directory.run(&["turns.yaml", "--outputs", "out"]).exits(2);
+    ran.says("`mode`: conversation mode, which scores every turn, is not supported");
+    // A list of targets needs a choice.
+    directory.file(
+        "targets.yaml",
+        "targets: [{name: a, provider: mock, response: Paris}, {name: b, provider: mock, response: Rome}]",
+    );
+    directory.file(
+        "matrix.yaml",
+        "execution: {targets: [a, b]}
+tests: [{id: one, criteria: x, input: q, assertions: [{type: contains, value: Paris}]}]",
+    );
+    for (args, code) in [(&["--target", "a"][..], 0), (&["--target", "b"], 1), (&[], 2)] {
+        directory.run(&[&["matrix.yaml"], args].concat()).exits(code);
+    }
+}
+
+#[test]
+fn problems_of_files_name_their_cause() {
+    let directory = Directory::new();
+    let test = |input: &str, entry: &str| {
+        format!("tests: [{{id: one, criteria: x, input: {input}, assertions: [{entry}]}}]")
+    };
+    for (file, text, message) in [
+        ("e.eval.ts", String::new(), "e.eval.ts: TypeScript eval files are not read; write YAML"),
+        ("e.eval.mjs", String::new(), "e.eval.mjs: JavaScript eval files are not read; write YAML"),
+        (
+            "unset.yaml",
+            test("'${{ EVALUATOR_TEST_UNSET }}'", "{type: is-json}"),
+            "the variable `EVALUATOR_TEST_UNSET` is not set; its value is empty",
+        ),
+        (
+            "key.yaml",
+            test("q", "{type: code-grader, comand: 'true'}"),
+            "instead of `comand`, did you mean `command`?",
+        ),
+        (
+            "type.yaml",
+            test("q", "{type: word-count}"),
+            "custom assertions of AgentV are not read, use `code-grader`",
+        ),
+    ] {
+        directory.file(file, text);
+        for command in ["run", "check"] {
+            let ran = directory.evaluator(&[command, file]);
+            assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{command} {file}: {}", ran.stderr);
+            assert!(ran.stderr.contains(message), "{command} {file}: {}", ran.stderr);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn failed_calls_of_a_program_are_a_warning_in_every_form() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "tests:
+  - id: a
+    criteria: x
+    input: q
+    assertions:
+      - {name: g, type: code-grader, command: [python3, ask.py], target: {max_calls: 1}}
+",
+    );
+    directory.file(
+        "ask.py",
+        r#"import os, urllib.request
+url = os.environ["AGENTV_TARGET_PROXY_URL"] + "/invoke"
+headers = {"authorization": "Bearer " + os.environ["AGENTV_TARGET_PROXY_TOKEN"], "content-type": "application/json"}
+try:
+    urllib.request.urlopen(urllib.request.Request(url, b'{"question": "q"}', headers))
+except urllib.error.HTTPError:
+    pass
+print('{"score": 0}')
+"#,
+    );
+    let broken =
+        json!({"default": [{"status": 400, "body": {"error": {"message": "it is down"}}}]});
+    let server = judge_server::start(Some(broken));
+    directory.file(
+        "targets.yaml",
+        format!(
+            "targets:
+  - {{name: default, provider: mock, response: Paris, grader_target: g}}
+  - {{name: g, provider: openai, base_url: '{}/v1', model: m}}
+",
+            server.url()
+        ),
+    );
+    let forms = ["table", "summary", "markdown", "github", "junit", "json"];
+    let outputs: Vec<String> = forms.iter().map(|form| format!("{form}={form}.txt")).collect();
+    let outputs = outputs.iter().flat_map(|output| ["-o", output]);
+    let args: Vec<&str> = ["e.yaml"].into_iter().chain(outputs).collect();
+    let ran = directory.run(&args).exits(1);
+    let texts = forms.map(|form| directory.read(&format!("{form}.txt")));
+    for (form, text) in forms.iter().zip(&texts).chain([(&"stderr", &ran.stderr)]) {
+        assert!(text.contains("1 of 1 model call failed"), "{form}: {text}");
+    }
+    assert!(texts[0].contains("below the threshold 0.8; `g`: 1 of 1"), "{}", texts[0]);
+    let asked = &report(&texts[5])["results"][0]["evaluators"][0]["target_proxy"];
+    assert_eq!((&asked["failed_calls"], &asked["tokens"]["input"]), (&json!(1), &json!(0)));
+}
+
+#[cfg(unix)]
+#[test]
+fn tables_have_the_first_line_of_an_error_and_the_others_below() {
+    let directory = Directory::new();
+    directory.file(
+        "e.yaml",
+        "tests:
+  - id: a
+    criteria: x
+    input: q
+    assertions: [{name: g, type: code-grader, command: 'echo first >&2; echo second >&2; exit 3'}]
+",
+    );
+    directory.file("out/a.txt", "Paris");
+    let args =
+        ["e.yaml", "--outputs", "out", "-o", "table", "-o", "markdown=m.md", "-o", "summary=s.txt"];
+    let ran = directory.run(&args).exits(3);
+    let table = &ran.stdout;
+    let (cells, below) = table.split_once("\n\n").unwrap();
+    assert!(cells.contains("exited with code 3: first"), "{table}");
+    assert_eq!(below, "a, g: the program exited with code 3: first\n  | second\n");
+    let (markdown, summary) = (directory.read("m.md"), directory.read("s.txt"));
+    assert!(markdown.contains("first<br>second |"), "{markdown}");
+    assert!(summary.contains("exited with code 3: first\n"), "{summary}");
+    assert!(!format!("{table}{markdown}{summary}").contains("\\n"));
 }
 
 #[test]

@@ -112,6 +112,20 @@ fn files_of_people_are_in_the_way() {
 }
 
 #[test]
+fn functions_that_a_host_calls_itself_are_not_programs() {
+    let directory = Directory::new();
+    directory.file(
+        "correct.py",
+        "def evaluate(app_params, inputs, output, correct_answer):\n    return 1.0\n",
+    );
+    for more in [&[][..], &["--contract", "agenta", "--copy"]] {
+        let args = [&["export", "--for", "agenta", "correct.py"], more].concat();
+        let ran = directory.evaluator(&args).exits(2).reports_nothing();
+        ran.says("correct.py only defines the function `evaluate`, which Agenta calls itself");
+    }
+}
+
+#[test]
 fn a_directory_is_made_and_named_and_a_file_is_none() {
     let directory = Directory::new();
     directory.script("so so", "exit 1");

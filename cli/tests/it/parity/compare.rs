@@ -253,7 +253,8 @@ fn normalized(text: &str) -> String {
     static BLANKS: LazyLock<Regex> = LazyLock::new(|| Regex::new("[ \t]+").unwrap());
     let mut lines: Vec<String> = Vec::new();
     let mut rows: Vec<String> = Vec::new();
-    for line in text.lines() {
+    // agentevals does not name the files of traces.
+    for line in text.lines().filter(|line| !line.trim_start().starts_with("File: ")) {
         let is_row = ROW.is_match(line);
         let line = if is_row {
             DURATION.replace(line, |found: &Captures<'_>| format!("{}<T>{}", &found[1], &found[3]))

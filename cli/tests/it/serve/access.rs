@@ -20,7 +20,7 @@ fn a_token_is_asked_for_if_there_is_one() {
         assert_eq!(asked(&["Authorization: Bearer s3cre"]).is(401).text(), "the token is wrong");
         asked(&["Authorization: Basic s3cret"]).is(401);
         asked(&["Authorization: Bearer s3cret"]).is(200);
-        for path in ["/evaluators", "/openapi.json", "/nowhere"] {
+        for path in ["/evaluators", "/evaluators?token=s3cret", "/openapi.json", "/nowhere"] {
             assert_eq!(server.get(path).is(401).kind(), "unauthorized");
         }
         // With the token, a web page is accepted, too.

@@ -251,4 +251,9 @@ fn functions_of_agenta_are_offered_to_it() {
     assert_eq!(server.post("/", WEBHOOK).is(200).json(), json!(1.0));
     assert_eq!(server.get("/evaluators/check").is(200).json()["contract"], "agenta");
     server.post("/", r#"{"inputs":{},"output":"Paris"}"#).is(500);
+    // Documents of other contracts are not converted for it.
+    server.says("check takes only documents of its contract, agenta");
+    let refused = server.post("/", AGENTEVALS).is(422);
+    assert_eq!(refused.kind(), "other_contract");
+    assert!(refused.body.contains("check takes documents of Agenta only, and this is one of age"));
 }

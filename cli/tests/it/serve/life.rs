@@ -1,6 +1,6 @@
 //! From before the first request to after the last one.
 
-use std::{io::Write, thread, time::Duration};
+use std::{fs, io::Write, thread, time::Duration};
 
 use serde_json::json;
 
@@ -21,8 +21,18 @@ fn what_cannot_be_made_ready_is_not_served() {
         .file("metric.yaml", "evaluators:\n  - {name: tool_trajectory_avg_score, type: builtin}\n");
     directory
         .file("typo.yaml", "evaluators:\n  - {name: a, type: code, path: same, treshold: 1}\n");
+    directory.file("unavailable.yaml", "evaluators:\n  - {name: safety_v1, type: builtin}\n");
+    directory.file(
+        "keyless.yaml",
+        "evaluators:\n  - {name: a, type: code, path: same, models: {m: {model: openai/gpt-5, api_key_env: NOT_SET}}}\n",
+    );
+    let script = directory.script("no-interpreter", "");
+    fs::write(script, "#!/no/interpreter\n").unwrap();
     for (args, text) in [
         (&["same", "unknown.xyz"][..], "unknown: "),
+        (&["-c", "unavailable.yaml", "same"], "evaluator: safety_v1: needs a judge model"),
+        (&["-c", "keyless.yaml"], "the variable NOT_SET, which has the key"),
+        (&["same", "no-interpreter"], "names the interpreter /no/interpreter, which does not"),
         (&["-c", "broken.yaml", "same"], "gone"),
         (&["-c", "metric.yaml"], "there is no evaluator to serve"),
         (&["-c", "typo.yaml"], "treshold"),
@@ -127,5 +137,5 @@ fn documents_that_exceed_the_grace_period_are_killed_and_reported() {
     assert!(answer.text().contains("shutting down"), "{}", answer.body);
     assert_eq!(server.ended(), Some(3));
     assert_gone(&pid);
-    assert!(server.said().contains("some documents were not answered"), "{}", server.said());
+    server.says("some documents were not answered");
 }

@@ -1,5 +1,9 @@
 //! What operators need: probes, metrics, a base path, and signals.
 
+use std::fs;
+
+use serde_json::Value;
+
 use super::{AGENTEVALS, SAME};
 use crate::support::{Directory, processes::signal, serving::Serving};
 
@@ -87,4 +91,69 @@ fn a_hangup_stops_nothing() {
     server.post("/", AGENTEVALS).is(200);
     signal("TERM", &server.pid());
     assert_eq!(server.ended(), Some(0));
+}
+
+#[test]
+fn a_server_whose_evaluators_have_changed_is_not_ready() {
+    let directory = Directory::new();
+    for name in ["edited", "deleted", "same"] {
+        directory.script(name, SAME);
+    }
+    let server = Serving::start(&directory, &["edited", "deleted", "same"]);
+    server.get("/readyz").is(200);
+    directory.script("edited", "cat >/dev/null; echo '{\"score\": 1}'");
+    let answer = server.get("/readyz").is(503);
+    assert_eq!(answer.kind(), "outdated");
+    assert!(!answer.head.contains("retry-after"), "{}", answer.head);
+    let reason = "edited of edited changed after the start of the server; restart the server";
+    assert!(answer.body.contains(reason), "{}", answer.body);
+    fs::remove_file(directory.path().join("deleted")).unwrap();
+    let answer = server.get("/readyz").is(503);
+    assert!(answer.body.contains("deleted of deleted was deleted"), "{}", answer.body);
+    for name in ["edited", "deleted"] {
+        let answer = server.post(&format!("/evaluators/{name}"), AGENTEVALS).is(503);
+        assert_eq!(answer.kind(), "outdated");
+    }
+    server.post("/evaluators/same", AGENTEVALS).is(200);
+    server.get("/healthz").is(200);
+}
+
+#[test]
+fn the_log_names_the_cause_of_an_error() {
+    let directory = Directory::new();
+    directory.script(
+        "broken",
+        "cat >/dev/null; printf 'Traceback (most recent call last):\\n  File \"a.py\"\\nKeyError: 7\\n' >&2; exit 1",
+    );
+    let server = Serving::start(&directory, &["broken"]);
+    server.post("/", AGENTEVALS).is(500);
+    server.says("ms agentevals: exited with code 1: KeyError: 7\n");
+}
+
+#[test]
+fn requests_may_be_logged_as_json() {
+    let directory = Directory::new();
+    directory.script("broken", "cat >/dev/null; echo out of luck >&2; exit 1");
+    let server = Serving::start(&directory, &["broken", "--log-format", "json"]);
+    server.get("/healthz").is(200);
+    server.post("/evaluators/broken", AGENTEVALS).is(500);
+    server.says("out of luck");
+    let said = server.said();
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let request = |path: &str| lines.iter().find(|line| line["path"] == path).unwrap();
+    let healthy = request("/healthz");
+    assert_eq!((&healthy["level"], &healthy["method"]), (&"info".into(), &"GET".into()));
+    assert!(healthy["duration_ms"].is_number() && healthy["time"].is_string(), "{healthy}");
+    assert_eq!(healthy.get("error"), None);
+    let broken = request("/evaluators/broken");
+    for (key, value) in [
+        ("level", "error"),
+        ("method", "POST"),
+        ("evaluator", "broken"),
+        ("contract", "agentevals"),
+        ("error", "exited with code 1: out of luck"),
+    ] {
+        assert_eq!(broken[key], value, "{broken}");
+    }
+    assert_eq!(broken["status"], 500);
 }

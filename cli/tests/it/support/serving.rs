@@ -52,10 +52,9 @@ impl Serving {
         wait_until("a server that listens", || {
             let said = stderr.lock().unwrap().clone();
             assert!(child.try_wait().unwrap().is_none(), "it exited: {said}");
-            let lines = said.lines();
-            let mut url =
-                lines.filter_map(|line| line.strip_prefix("evaluator: listening on http://"));
-            address = url.next().and_then(|url| url.split(' ').next()?.parse().ok());
+            // Also in a message as JSON.
+            let url = said.split_once("evaluator: listening on http://");
+            address = url.and_then(|(_, url)| url.split(' ').next()?.parse().ok());
             address.is_some()
         });
         Self { child, address: address.unwrap(), stderr }

@@ -65,8 +65,9 @@ fn what_a_run_does_about_errors_is_read() {
         .apply(&mut overridden, &Metrics::default());
     assert_eq!((overridden.retries, retries(&overridden)), (1, vec![None; 3]));
 
-    let nothing =
-        parse("max_error_rate:\nfail_fast:\nretries:\nevaluators: [{name: a, type: builtin}]");
+    let nothing = parse(
+        "max_error_rate:\nfail_fast:\nretries:\nevaluators: [{name: safety_v1, type: builtin}]",
+    );
     assert_eq!((nothing.max_error_rate, nothing.fail_fast, nothing.retries), (0.0, false, 0));
     assert_eq!(
         problems(
@@ -87,7 +88,9 @@ fn what_a_run_does_about_errors_is_read() {
 
 #[test]
 fn defaults_are_those_of_the_format() {
-    let config = parse("evaluators: [{name: a, type: code, path: a.py}, {name: b, type: builtin}]");
+    let config = parse(
+        "evaluators: [{name: a, type: code, path: a.py}, {name: tool_trajectory_avg_score, type: builtin}]",
+    );
     let EvaluatorKind::Code(code) = &config.evaluators[0].kind else { panic!() };
     assert_eq!(
         (code.threshold, code.timeout, code.executor.as_str(), code.isolation),
@@ -113,7 +116,9 @@ fn a_key_left_without_a_value_has_its_default_where_that_is_to_have_none() {
         "c.yaml:1:57: `threshold` must be a number in 0..=1, not nothing"
     );
     assert_eq!(
-        problems("evaluators: [{name: a, type: builtin}]\nmax_error_rate: 10000000000000000000"),
+        problems(
+            "evaluators: [{name: safety_v1, type: builtin}]\nmax_error_rate: 10000000000000000000"
+        ),
         "c.yaml:2:17: `max_error_rate` must be in 0..=1, not 10000000000000000000"
     );
 }
@@ -239,20 +244,20 @@ fn single_problems_say_what_to_write() {
             "c.yaml:1:48: unknown key `isolate` in this evaluator (did you mean `isolation`?)",
         ),
         (
-            "sources: here\nevaluators: [{name: a, type: builtin}]",
+            "sources: here\nevaluators: [{name: safety_v1, type: builtin}]",
             "c.yaml:1:10: `sources` must be a mapping, not text (write `sources: {file: PATH}` or `{local: PATH}`)",
         ),
         (
-            "sources: {locale: here}\nevaluators: [{name: a, type: builtin}]",
+            "sources: {locale: here}\nevaluators: [{name: safety_v1, type: builtin}]",
             "c.yaml:1:11: unknown key `locale` in `sources` (did you mean `local`?)",
         ),
         (
-            "metrics: [a]\nevaluators: [{name: a, type: builtin}]",
+            "metrics: [a]\nevaluators: [{name: safety_v1, type: builtin}]",
             "c.yaml:1:1: `metrics` is no longer a key of the configuration (list them under `evaluators` with `type: builtin`)",
         ),
         (
-            "evaluators: [{name: a, type: builtin, path: a.py}]",
-            "c.yaml:1:39: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, variant, include_intermediate_responses_in_final, evaluate_intermediate_nl_responses, max, wordnet, stop_signal, rubrics, order, args, tools, trajectory_match_type, ignore_args, config, missing_turns)",
+            "evaluators: [{name: safety_v1, type: builtin, path: a.py}]",
+            "c.yaml:1:47: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, trajectory_match_type, config, missing_turns)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");
@@ -275,7 +280,7 @@ fn a_missing_file_is_named() {
 
 #[test]
 fn metrics_named_next_to_a_configuration_replace_or_join_it() {
-    let text = "evaluators: [{name: m, type: code, path: m.py, threshold: 0.1}, {name: n, type: builtin, threshold: 0.2}]";
+    let text = "evaluators: [{name: m, type: code, path: m.py, threshold: 0.1}, {name: safety_v1, type: builtin, threshold: 0.2}]";
     let overrides = Overrides {
         metrics: vec!["m".into(), "x".into(), "x".into()],
         threshold: Some(0.9),
@@ -288,7 +293,7 @@ fn metrics_named_next_to_a_configuration_replace_or_join_it() {
         .iter()
         .map(|e| (e.name.as_str(), matches!(e.kind, EvaluatorKind::Builtin(_)), e.threshold()))
         .collect();
-    assert_eq!(shown, [("m", true, 0.9), ("n", true, 0.2), ("x", true, 0.9)]);
+    assert_eq!(shown, [("m", true, 0.9), ("safety_v1", true, 0.2), ("x", true, 0.9)]);
 
     let mut config = parse(text);
     Overrides { threshold: Some(0.9), ..Overrides::default() }

@@ -51,6 +51,7 @@ fn conversation() -> Conversation {
     };
     Conversation {
         trace_id: "t1".into(),
+        file: "t.json".into(),
         turns: vec![
             turn(1, "a room?", Some("line\nbreak \"quoted\""), vec![call, failed]),
             turn(2, "thanks", Some("welcome"), Vec::new()),
@@ -58,6 +59,7 @@ fn conversation() -> Conversation {
         case_id: None,
         warnings: Vec::new(),
         performance: Some(PerformanceMetrics::default()),
+        operations: Vec::new(),
         dropped_copies: 0,
         errors: Vec::new(),
     }

@@ -45,18 +45,20 @@ pub struct Answered {
 pub struct Refusal {
     /// Class of the error: of the request, of the document, or of the evaluator.
     pub status: ErrorStatus,
-    /// Stable name: the error type of a verdict, e.g. `timed_out`, or `bad_document`, `unknown_contract`, `refused`,
-    /// `not_evaluated`, `unfit_answer`.
+    /// Stable name: the error type of a verdict, e.g. `timed_out`, or `bad_document`, `unknown_contract`, `other_contract`,
+    /// `refused`, `not_evaluated`, `unfit_answer`, `outdated`.
     pub kind: &'static str,
     /// Message.
     pub message: String,
+    /// The cause in one line, where the message has several, e.g. a traceback.
+    pub headline: Option<String>,
 }
 
 impl Refusal {
     /// Returns an error.
     #[must_use]
     pub fn new(status: ErrorStatus, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { status, kind, message: message.into() }
+        Self { status, kind, message: message.into(), headline: None }
     }
 }
 
@@ -113,7 +115,19 @@ impl Service {
 
     /// Evaluates the document with an evaluator that reads it as it is and answers in its own contract.
     async fn evaluate_unconverted(&self, served: &Served, body: &[u8]) -> Answered {
-        let contract = detect(body).ok().or_else(|| served.offered.contract.parse().ok());
+        let own = served.offered.contract.parse::<Contract>().ok();
+        let detected = detect(body).ok();
+        if let (Some(own), Some(other)) = (own, detected.filter(|it| Some(*it) != own)) {
+            let message = format!(
+                "{} takes documents of {} only, and this is one of {}",
+                served.offered.name,
+                host_of(own).title,
+                host_of(other).title
+            );
+            let refusal = Refusal::new(ErrorStatus::NotEvaluated, "other_contract", message);
+            return Answered::unevaluated(detected, Err(refusal));
+        }
+        let contract = own.or(detected);
         let body = match contract {
             Some(contract) => complete(body, contract, &served.defaults),
             None => body.to_vec(),
@@ -174,7 +188,7 @@ fn unfit(message: String) -> Refusal {
 
 /// Returns the answer as a document of the default contract.
 fn document(answer: Answer) -> Value {
-    let Answer { score, status, per_invocation_scores, details } = answer;
+    let Answer { score, status, per_invocation_scores, details, .. } = answer;
     let number = |score: Option<f64>| score.map_or(Value::Null, Value::Float);
     let text = |status: Status| Value::String(status.as_str().to_owned());
     let fields = [
@@ -233,13 +247,16 @@ fn broken(served: &Served, evaluation: Evaluation) -> Refusal {
         }
         _ => (ErrorStatus::Failed, kind),
     };
-    let message = match kind {
-        "shutting_down" => {
-            "the server is shutting down, and the evaluation was not finished".to_owned()
-        }
-        _ => served.ready.report(evaluation).error.unwrap_or_default(),
-    };
-    Refusal::new(status, kind, message)
+    if kind == "shutting_down" {
+        let message = "the server is shutting down, and the evaluation was not finished";
+        return Refusal::new(status, kind, message);
+    }
+    if let (ErrorStatus::Failed, Some(reason)) = (status, served.outdated()) {
+        return Refusal::new(ErrorStatus::Unavailable, Service::OUTDATED, reason);
+    }
+    let report = served.ready.report(evaluation);
+    let message = report.error.unwrap_or_default();
+    Refusal { headline: report.headline, ..Refusal::new(status, kind, message) }
 }
 
 /// Returns an answer that is not converted.

@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use super::super::{
     Plan, PlannedEvaluator, RunEvent, Runner,
     describe::describe,
+    examine::conforms,
     permits::Permits,
     plan::{Program, Work},
     prepared::PreparedEvaluator,
@@ -18,7 +19,7 @@ use super::super::{
 use crate::{
     config::{Config, EvaluatorConfig, EvaluatorKind, MissingTurns},
     hosts::Defaults,
-    json::Object,
+    json::{Object, Value},
     manifest::{self, LoadedManifest},
     verdict::Expected,
 };
@@ -77,6 +78,9 @@ pub(super) struct Served {
 }
 
 impl Service {
+    /// Kind of the error of documents whose evaluator has changed since the service was created.
+    pub const OUTDATED: &str = "outdated";
+
     /// Prepares the evaluators of a configuration, and those at `paths`, which have the time limit `timeout` for a document. All
     /// evaluators of a program at a path are offered.
     ///
@@ -117,10 +121,6 @@ impl Service {
         }
         if problems.is_empty() {
             // Preparing a script does not read it, so that a syntax error would be found by the first document.
-            let is_program = |kind: &EvaluatorKind| {
-                matches!(kind, EvaluatorKind::Code(_) | EvaluatorKind::Remote(_))
-            };
-            all.evaluators.retain(|it| is_program(&it.kind));
             all.eval_set = None;
             problems.extend(runner.check(&all).into_iter().filter_map(|finding| {
                 let reason = finding.result.err()?;
@@ -139,6 +139,14 @@ impl Service {
     #[must_use]
     pub fn passed_over(&self) -> &[String] {
         &self.passed_over
+    }
+
+    /// Returns why evaluators cannot answer until the service is created again: files of their programs have changed or were
+    /// deleted. `None` if all can answer.
+    #[must_use]
+    pub fn outdated(&self) -> Option<String> {
+        let changes: Vec<String> = self.evaluators.values().filter_map(Served::change).collect();
+        (!changes.is_empty()).then(|| restart(&changes.join(", ")))
     }
 
     /// Stops all workers.
@@ -221,7 +229,12 @@ impl Service {
             let reason = "two evaluators have this name; give them names in a configuration";
             return Some(Unservable { evaluator: name, reason: reason.to_owned() });
         }
-        let is_foreign = described.contract != Contract::Agentevals.name();
+        if let Some(schema) = &described.config_schema
+            && let Err(reason) = check_config(schema, &defaults.config)
+        {
+            return Some(Unservable { evaluator: name, reason });
+        }
+        let is_foreign = !described.takes_all_contracts();
         // The number of documents is not known.
         let mut ready = PreparedEvaluator::new(planned, runner, usize::MAX);
         let may_stay = description.is_some_and(|it| it.numbers() && ready.may_stream(it));
@@ -234,6 +247,34 @@ impl Service {
         self.evaluators.insert(name, served);
         None
     }
+}
+
+impl Served {
+    /// Returns why it cannot answer until the service is created again.
+    pub(super) fn outdated(&self) -> Option<String> {
+        self.change().map(|change| restart(&change))
+    }
+
+    /// Returns how its program differs from the one that was prepared; `None` if it does not.
+    fn change(&self) -> Option<String> {
+        let Work::Program(program) = &self.ready.evaluator.work else { return None };
+        let file = program.snapshot.outdated_file()?;
+        let what = if file.exists() { "changed" } else { "was deleted" };
+        // Probes get this text without a token, so it has no directory.
+        let file = file.file_name().unwrap_or_default().to_string_lossy();
+        Some(format!("{file} of {} {what} after the start of the server", self.offered.name))
+    }
+}
+
+fn restart(reason: &str) -> String {
+    format!("{reason}; restart the server")
+}
+
+/// Checks the settings of an entry with the JSON Schema of its evaluator. Documents may contain those that are missing.
+fn check_config(schema: &serde_json::Value, config: &Object) -> Result<(), String> {
+    let mut schema = schema.clone();
+    schema.as_object_mut().and_then(|schema| schema.remove("required"));
+    conforms(&schema, &serde_json::Value::from(&Value::Object(config.clone())))
 }
 
 impl std::fmt::Debug for Service {
@@ -296,6 +337,12 @@ impl Offered {
             threshold: None,
             config_schema: None,
         }
+    }
+
+    /// Returns true if it also takes documents of other contracts, which are converted for it.
+    #[must_use]
+    pub fn takes_all_contracts(&self) -> bool {
+        self.contract == Contract::Agentevals.name()
     }
 
     /// Sets the contract that the entry names.
