@@ -59,6 +59,13 @@ fn heading(text: &mut String, conversation: &ConversationReport) {
     for warning in &conversation.warnings {
         let _ = writeln!(text, "  Warning: {}", one_line(warning));
     }
+    failed_turns(text, conversation);
+}
+
+fn failed_turns(text: &mut String, conversation: &ConversationReport) {
+    for failure in &conversation.failed_turns {
+        let _ = writeln!(text, "  Warning: a turn failed: {}", one_line(failure));
+    }
 }
 
 fn one(
@@ -183,6 +190,7 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
         if let Some(file) = &conversation.trace_file {
             let _ = writeln!(text, "  File: {}", one_line(file));
         }
+        failed_turns(&mut text, &conversation);
         for evaluation in &conversation.evaluations {
             let _ = writeln!(
                 text,

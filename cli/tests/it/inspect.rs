@@ -165,7 +165,7 @@ fn a_turn_that_failed_is_named_by_inspect_and_run() {
             Some(expected) => {
                 let line = format!("    failed: {expected}\n");
                 assert!(ran.stdout.contains(&line), "{name}: {}", ran.stdout);
-                let failed = json!([format!("a turn failed: {expected}")]);
+                let failed = json!([expected]);
                 assert_eq!(trace["failed_turns"], failed, "{name}");
                 assert!(!ran.stdout.contains("to record content"), "{name}: {}", ran.stdout);
                 assert!(failure["message"].is_string(), "{name}: {failure}");
@@ -187,7 +187,14 @@ fn a_turn_that_failed_is_named_by_inspect_and_run() {
     directory.file("t.jsonl", [again(1), again(2)].join("\n"));
     let ran = directory.evaluator(&["inspect", "t.jsonl"]).exits(0);
     assert_eq!(ran.stdout.matches("    failed: no key (span chat)").count(), 2, "{}", ran.stdout);
-    assert_eq!(ran.stdout.matches("  warning: a turn failed").count(), 1, "{}", ran.stdout);
+    for form in ["table", "summary"] {
+        let ran = directory.run(&["t.jsonl", "-m", "tool_call_count_v1", "-o", form]);
+        let warning = "  Warning: a turn failed: no key (span chat)\n";
+        assert_eq!(ran.stdout.matches(warning).count(), 1, "{}", ran.stdout);
+    }
+    let ran = directory.run(&["t.jsonl", "-m", "tool_call_count_v1", "-o", "junit"]);
+    let property = "<property name=\"failed_turn\" value=\"no key (span chat)\"/>";
+    assert_eq!(ran.stdout.matches(property).count(), 1, "{}", ran.stdout);
 }
 
 #[test]

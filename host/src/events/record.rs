@@ -214,6 +214,7 @@ mod tests {
             trace_file: None,
             turns: 2,
             warnings: Vec::new(),
+            failed_turns: Vec::new(),
             evaluations: vec![evaluation],
             performance: None,
             events: Some(EventContext { case_id: None, turns: vec![turn(1), turn(2)] }),

@@ -288,6 +288,8 @@ struct Line<E, P> {
     turns: usize,
     #[serde(default)]
     warnings: Vec<String>,
+    #[serde(default)]
+    failed_turns: Vec<String>,
     evaluations: Vec<E>,
     performance: Option<P>,
     events: Option<EventContext>,
@@ -296,18 +298,17 @@ struct Line<E, P> {
 impl<E: Into<EvaluationReport>, P> Line<E, P> {
     /// The report without its performance, and the performance.
     fn parts(self) -> (ConversationReport, Option<P>) {
-        let Self { trace_id, trace_file, turns, warnings, evaluations, performance, events } = self;
-        let evaluations = evaluations.into_iter().map(Into::into).collect();
         let report = ConversationReport {
-            trace_id,
-            trace_file,
-            turns,
-            warnings,
-            evaluations,
+            trace_id: self.trace_id,
+            trace_file: self.trace_file,
+            turns: self.turns,
+            warnings: self.warnings,
+            failed_turns: self.failed_turns,
+            evaluations: self.evaluations.into_iter().map(Into::into).collect(),
             performance: None,
-            events,
+            events: self.events,
         };
-        (report, performance)
+        (report, self.performance)
     }
 }
 

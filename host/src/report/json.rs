@@ -17,7 +17,6 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    conversation::TurnFailure,
     executor::Contained,
     json::{Value, to_pretty_inside},
     report::{ConversationReport, EvaluationReport, Report, TargetProxyReport, TargetTokens},
@@ -140,15 +139,12 @@ impl Report {
 
 fn conversation(conversation: ConversationReport, performance: Option<Value>) -> Value {
     let evaluations = conversation.evaluations.into_iter().map(evaluation).collect();
-    // The warnings of agentevals are about the recording, not about what it shows.
-    let (failed_turns, warnings): (Vec<_>, Vec<_>) =
-        conversation.warnings.into_iter().partition(|it| it.starts_with(TurnFailure::WARNING));
     object([
         ("trace_id", Some(conversation.trace_id.to_string().into())),
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
         ("trace_file", conversation.trace_file.map(|file| file.to_string().into())),
-        ("conversion_warnings", Some(texts(warnings))),
-        ("failed_turns", (!failed_turns.is_empty()).then(|| texts(failed_turns))),
+        ("conversion_warnings", Some(texts(conversation.warnings))),
+        ("failed_turns", some(conversation.failed_turns)),
         ("metrics", Some(Value::Array(evaluations))),
         ("performance_metrics", performance),
     ])
@@ -288,6 +284,7 @@ mod tests {
             trace_file: Some("t.json".into()),
             turns: 1,
             warnings: vec!["odd".to_owned()],
+            failed_turns: Vec::new(),
             evaluations,
             performance: Some(Default::default()),
             events: None,

@@ -125,6 +125,9 @@ pub struct ConversationReport {
     /// Warnings about the recording.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Different failures of turns: the message, and the span.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_turns: Vec<String>,
     /// Evaluations in the order of the configuration.
     pub evaluations: Vec<EvaluationReport>,
     /// Latencies, tokens and counts.
@@ -321,6 +324,7 @@ mod tests {
             trace_file: None,
             turns: 1,
             warnings: Vec::new(),
+            failed_turns: Vec::new(),
             evaluations,
             performance: None,
             events: None,

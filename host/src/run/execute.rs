@@ -464,6 +464,7 @@ fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> Co
     report.trace_file = shown(&conversation.file);
     report.turns = conversation.turns.len();
     report.warnings.clone_from(&conversation.warnings);
+    report.failed_turns = conversation.failures().iter().map(ToString::to_string).collect();
     report.performance.clone_from(&conversation.performance);
     report.evaluations = evaluations;
     report

@@ -1,6 +1,6 @@
 //! Conversations, independent of the program that recorded them.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{collections::HashSet, fmt, path::PathBuf, sync::Arc};
 
 use super::{Recorded, convention::OPERATIONS};
 use crate::{json::Value, trace::SpanStatus};
@@ -33,6 +33,14 @@ pub struct Conversation {
 const OPERATIONS_NAMED: usize = 5;
 
 impl Conversation {
+    /// Returns the different failures of turns, in order.
+    #[must_use]
+    pub fn failures(&self) -> Vec<&TurnFailure> {
+        let mut seen = HashSet::new();
+        let failures = self.turns.iter().filter_map(|turn| turn.failure.as_ref());
+        failures.filter(|failure| seen.insert(*failure)).collect()
+    }
+
     /// Returns what is known about why there are no turns, as a clause: the operations of the spans, and which of them would be
     /// turns. `None` if there are turns, or no span has an operation.
     #[must_use]
@@ -116,17 +124,12 @@ impl Turn {
 }
 
 /// Failure of a turn, as one of its agent or model spans records it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TurnFailure {
     /// Message of the exception, else the description of the status or the type of the error; at most 300 characters.
     pub message: String,
     /// Name of the span.
     pub span: String,
-}
-
-impl TurnFailure {
-    /// Beginning of the warning of a conversation with such a turn.
-    pub const WARNING: &str = "a turn failed: ";
 }
 
 impl fmt::Display for TurnFailure {

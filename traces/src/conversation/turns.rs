@@ -79,8 +79,6 @@ impl DraftTurn {
         if self.answer.text.is_some() && !self.anchor_failed {
             self.failure = None;
         }
-        let failed = self.failure.as_ref();
-        warnings.extend(failed.map(|failure| format!("{}{failure}", TurnFailure::WARNING)));
         let unrecorded = self.unrecorded(recorded);
         warnings.extend(self.warnings);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);

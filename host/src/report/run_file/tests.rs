@@ -158,23 +158,24 @@ fn reports() -> impl Strategy<Value = Vec<ConversationReport>> {
     let report = (
         texts(),
         any::<usize>(),
-        lists(texts()),
+        (lists(texts()), lists(texts())),
         lists(evaluations()),
         prop::option::of(performances()),
         prop::option::of(contexts()),
     );
-    let report =
-        report.prop_map(|(trace_id, turns, warnings, evaluations, performance, events)| {
-            ConversationReport {
-                trace_file: (turns % 2 == 0).then(|| trace_id.as_str().into()),
-                trace_id: trace_id.into(),
-                turns,
-                warnings,
-                evaluations,
-                performance,
-                events,
-            }
-        });
+    let report = report.prop_map(|(trace_id, turns, said, evaluations, performance, events)| {
+        let (warnings, failed_turns) = said;
+        ConversationReport {
+            trace_file: (turns % 2 == 0).then(|| trace_id.as_str().into()),
+            trace_id: trace_id.into(),
+            turns,
+            warnings,
+            failed_turns,
+            evaluations,
+            performance,
+            events,
+        }
+    });
     prop::collection::vec(report, 0..6)
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_host::{
-    conversation::{Conversation, GroupBy, RunPerformance, TurnFailure, extract},
+    conversation::{Conversation, GroupBy, RunPerformance, extract},
     eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
     json::{self, Value},
     metric::{MatchType, MetricInput, Metrics},
@@ -155,9 +155,7 @@ fn compare_conversation(conversation: &Conversation, expected: &Value, found: &m
     let text = |text: &str| Value::String(text.to_owned());
     let expect = |key: &str| expected.get(key).cloned().unwrap_or_default();
     compare(&text(&conversation.trace_id), &expect("trace_id"), "trace_id", found);
-    // agentevals does not warn of turns that failed, and reports have them elsewhere.
-    let warnings = conversation.warnings.iter().filter(|it| !it.starts_with(TurnFailure::WARNING));
-    let warnings = warnings.map(|warning| text(warning)).collect();
+    let warnings = conversation.warnings.iter().map(|warning| text(warning)).collect();
     compare(&Value::Array(warnings), &expect("conversion_warnings"), "warnings", found);
     let count = Value::Int(conversation.turns.len().try_into().unwrap());
     compare(&count, &expect("num_invocations"), "num_invocations", found);
