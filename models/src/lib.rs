@@ -78,6 +78,7 @@
 mod broker;
 mod budget;
 mod cassette;
+mod certificates;
 mod clock;
 mod error;
 mod parameters;
@@ -93,6 +94,7 @@ pub use budget::{Budget, BudgetLimits, Price, Prices, Spent};
 pub use cassette::{
     Cassette, Found, Mode, Record, RecordId, StoredMessage, StoredReply, Tidied, read, tidy,
 };
+pub use certificates::{parse_certificates, read_certificates};
 pub use clock::{Cancel, Clock, SystemClock, VirtualClock};
 pub use error::{ErrorKind, ModelError};
 pub use provider::{

@@ -9,12 +9,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use evaluator_models::parse_certificates;
 use indexmap::IndexMap;
 use percent_encoding::percent_decode_str;
 use tonic::transport::{self as grpc, ClientTlsConfig, Identity};
 use ureq::{
     http::{HeaderMap, HeaderName, HeaderValue, Uri},
-    tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem},
+    tls::{ClientCert, PrivateKey, RootCerts, TlsConfig},
 };
 
 use super::Variables;
@@ -233,7 +234,7 @@ impl Env<'_> {
     fn tls(&self) -> Result<(TlsConfig, ClientTlsConfig), EventSettingsError> {
         let mut http = TlsConfig::builder();
         let mut grpc = ClientTlsConfig::new().assume_http2(true);
-        match self.pem("CERTIFICATE", certificates)? {
+        match self.pem("CERTIFICATE", parse_certificates)? {
             Some((pem, roots)) => {
                 http = http.root_certs(RootCerts::new_with_certs(&roots));
                 grpc = grpc.ca_certificate(grpc::Certificate::from_pem(pem));
@@ -252,8 +253,10 @@ impl Env<'_> {
                 return Err(EventSettingsError::new(&name, &value, problem));
             }
         }
-        let private_key = |pem: &[u8]| PrivateKey::from_pem(pem).map_err(|it| it.to_string());
-        let chain = self.pem(pair[0], certificates)?;
+        let private_key = |pem: &[u8]| {
+            PrivateKey::from_pem(pem).map_err(|error| format!("holds no private key: {error}"))
+        };
+        let chain = self.pem(pair[0], parse_certificates)?;
         let key = self.pem(pair[1], private_key)?;
         if let (Some((chain_pem, chain)), Some((key_pem, key))) = (chain, key) {
             http = http.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
@@ -270,7 +273,10 @@ impl Env<'_> {
     ) -> Result<Option<(Vec<u8>, T)>, EventSettingsError> {
         let Some((name, path)) = self.otlp(name) else { return Ok(None) };
         let read = fs::read(&path).map_err(|error| error.to_string());
-        let parsed = read.and_then(|pem| parse(&pem).map(|found| (pem, found)));
+        let parsed = read.and_then(|pem| match parse(&pem) {
+            Ok(found) => Ok((pem, found)),
+            Err(reason) => Err(format!("it {reason}")),
+        });
         parsed.map(Some).map_err(|error| {
             EventSettingsError::new(&name, &path, format!("cannot be used: {error}"))
         })
@@ -298,16 +304,6 @@ impl Env<'_> {
         attributes.extend(self.get("OTEL_SERVICE_NAME").map(|it| ("service.name".to_owned(), it)));
         Ok(attributes.into_iter().collect())
     }
-}
-
-fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
-    let mut certificates = Vec::new();
-    for item in parse_pem(pem) {
-        if let PemItem::Certificate(certificate) = item.map_err(|error| error.to_string())? {
-            certificates.push(certificate);
-        }
-    }
-    if certificates.is_empty() { Err("it has no certificate".to_owned()) } else { Ok(certificates) }
 }
 
 /// Returns a random UUID (version 4). The hashers of the standard library have random seeds, which is random enough to

@@ -7,12 +7,13 @@
 //! is sent to the configured server over https. Redirects are not followed. Requests are blocking (ureq with rustls),
 //! because evaluators are fetched before anything runs.
 
-use std::{fmt, io, net::IpAddr, sync::Arc, time::Duration};
+use std::{fmt, io, net::IpAddr, time::Duration};
 
+use evaluator_models::read_certificates;
 use ureq::{
     Agent,
     http::{Response, Uri},
-    tls::{PemItem, RootCerts, TlsConfig},
+    tls::{RootCerts, TlsConfig},
 };
 
 use super::SourceError;
@@ -243,23 +244,10 @@ fn time_limit(environment: &Environment) -> Result<Duration, SourceError> {
 /// Returns the configured certificates, if any.
 fn certificates(environment: &Environment) -> Result<Option<RootCerts>, SourceError> {
     let Some(path) = environment.get(CERTIFICATES_VARIABLE) else { return Ok(None) };
-    let bad = |reason: String| SourceError::Setting { variable: CERTIFICATES_VARIABLE, reason };
-    let pem = std::fs::read(path)
-        .map_err(|error| bad(format!("names {}, which cannot be read: {error}", path.display())))?;
-    let mut roots = Vec::new();
-    for item in ureq::tls::parse_pem(&pem) {
-        match item {
-            Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
-            Ok(_) => {}
-            Err(error) => {
-                return Err(bad(format!("names {}, which is not PEM: {error}", path.display())));
-            }
-        }
-    }
-    if roots.is_empty() {
-        return Err(bad(format!("names {}, which holds no certificates", path.display())));
-    }
-    Ok(Some(RootCerts::Specific(Arc::new(roots))))
+    read_certificates(path.as_ref()).map(Some).map_err(|reason| SourceError::Setting {
+        variable: CERTIFICATES_VARIABLE,
+        reason: format!("names {}, which {reason}", path.display()),
+    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Transport: one JSON request to a configured base URL, and its answer or error.
 
-use std::{fs, io, net::IpAddr, sync::Arc, time::Duration};
+use std::{io, net::IpAddr, time::Duration};
 
 use serde_json::{Map, Value};
 use ureq::{
     Agent, AsSendBody, Body,
     http::{Method, Uri},
-    tls::{PemItem, RootCerts, TlsConfig},
+    tls::{RootCerts, TlsConfig},
     unversioned::transport::DefaultConnector,
 };
 
@@ -15,7 +15,9 @@ use super::{
     registry::Settings,
     resolve::CachingResolver,
 };
-use crate::{ErrorKind, ModelError, Redactor, Secret, request::sha};
+use crate::{
+    ErrorKind, ModelError, Redactor, Secret, certificates::read_certificates, request::sha,
+};
 
 /// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
 const CERTIFICATES: &str = "SSL_CERT_FILE";
@@ -191,23 +193,10 @@ fn certificates(settings: &Settings) -> Result<Option<RootCerts>, ModelError> {
     else {
         return Ok(None);
     };
-    let bad = |reason: String| {
+    read_certificates(path.as_ref()).map(Some).map_err(|reason| {
         let text = format!("{CERTIFICATES} names {path}, which {reason}");
         ModelError::new(ErrorKind::Config, text)
-    };
-    let pem = fs::read(&path).map_err(|error| bad(format!("cannot be read: {error}")))?;
-    let mut roots = Vec::new();
-    for item in ureq::tls::parse_pem(&pem) {
-        match item {
-            Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
-            Ok(_) => {}
-            Err(error) => return Err(bad(format!("is not PEM: {error}"))),
-        }
-    }
-    if roots.is_empty() {
-        return Err(bad("holds no certificates".to_owned()));
-    }
-    Ok(Some(RootCerts::Specific(Arc::new(roots))))
+    })
 }
 
 /// Checks a base URL. Returns true if it is on this machine.

@@ -8,7 +8,7 @@ use evaluator_test_support::finish;
 use serde_json::{Value, json};
 
 use super::judge_server;
-use crate::support::{Directory, processes, trace};
+use crate::support::{Directory, has, processes, trace};
 
 const TWO_TESTS: &str = "\
 name: capitals
@@ -418,6 +418,9 @@ fn problems_of_files_name_their_cause() {
 #[cfg(unix)]
 #[test]
 fn failed_calls_of_a_program_are_a_warning_in_every_form() {
+    if !has("python3") {
+        return;
+    }
     let directory = Directory::new();
     directory.file(
         "e.yaml",
