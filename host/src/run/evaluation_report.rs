@@ -168,6 +168,7 @@ impl PreparedEvaluator {
         let hint = self
             .missing_model(&texts)
             .or(mismatch)
+            .or_else(|| program.context.promise_hint(&evaluation.verdict, &evaluation.stderr_tail))
             .or_else(|| program.context.hint(&evaluation.verdict, &texts));
         match hint.or_else(|| missing_module(evaluation)) {
             Some(hint) if error.contains('\n') => format!("{error}\n({hint})"),
@@ -193,10 +194,11 @@ impl PreparedEvaluator {
         let Work::Program(program) = &self.evaluator.work else { return String::new() };
         let Evaluation { verdict, stderr_tail: stderr, stdout_tail: stdout, .. } = evaluation;
         match verdict {
-            Verdict::BadAnswer(BadAnswer::Empty)
-                if program.mismatch.is_none() && program.contract.is_none() =>
-            {
-                format!(" ({})", program.context.silence_hint())
+            Verdict::BadAnswer(BadAnswer::Empty) if program.mismatch.is_none() => {
+                let silence =
+                    || program.contract.is_none().then(|| program.context.silence_hint());
+                let hint = program.context.uncalled_hint().or_else(silence);
+                hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
             }
             Verdict::TimedOut { .. } => {
                 "; raise `timeout` of its entry, or find out what it waits for".to_owned()
