@@ -10,7 +10,7 @@ use std::{
     net::{SocketAddr, ToSocketAddrs},
     num::NonZeroUsize,
     ops::RangeInclusive,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use clap::{
@@ -59,7 +59,12 @@ pub(crate) fn command(formats: &TraceFormats) -> clap::Command {
 pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, clap::Error> {
     let mut command = command(formats);
     let matches = command.try_get_matches_from_mut(args)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    if let Command::Conform(conform) = &mut cli.command {
+        let before = args.len().saturating_sub(conform.command.len() + 1);
+        conform.is_delimited = args.get(before).is_some_and(|word| word == "--");
+    }
+    Ok(cli)
 }
 
 /// Scores what AI agents did, with evaluators in any language.
@@ -291,6 +296,9 @@ pub(crate) struct ConformArgs {
     /// Program: the file of an evaluator (.rs, .py, .js, .ts, a package, an executable) or a command, with its arguments
     #[arg(required = true, value_name = "COMMAND", trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
+    /// Whether `--` precedes COMMAND.
+    #[arg(skip)]
+    pub(crate) is_delimited: bool,
     #[arg(long = "host", value_name = "NAME", value_parser = releases, help = host_help())]
     pub(crate) hosts: Vec<Releases>,
     /// Settings that the evaluator needs: a JSON object, or a file that contains one
@@ -306,6 +314,37 @@ pub(crate) struct ConformArgs {
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = TextOrJson::Text)]
     pub(crate) output: TextOrJson,
+}
+
+impl ConformArgs {
+    /// Returns an option of `conform` after the start of COMMAND, which the program gets. After `--` it is meant for the program,
+    /// and so is the `-c` of a shell or of Python with its code.
+    pub(crate) fn option_of_program(&self) -> Option<&str> {
+        let words: Vec<&str> =
+            self.command.iter().map(|word| word.to_str().unwrap_or("")).collect();
+        if self.is_delimited || words.contains(&"--") {
+            return None;
+        }
+        let command = Self::augment_args(clap::Command::default());
+        let is_option = |word: &str| {
+            let name = word.split('=').next().unwrap_or_default();
+            command.get_arguments().any(|option| {
+                let short = option.get_short().map(|short| format!("-{short}"));
+                short.is_some_and(|short| short == name)
+                    || option.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long))
+            })
+        };
+        let is_code = |value: &str| {
+            value.contains(char::is_whitespace)
+                && !value.starts_with('{')
+                && !Path::new(value).is_file()
+        };
+        let option = words.windows(2).map(|pair| pair[1]).enumerate().find(|(at, word)| {
+            let value = words.get(at + 2).copied().unwrap_or_default();
+            is_option(word) && !(*word == "-c" && is_code(value))
+        });
+        option?.1.split('=').next()
+    }
 }
 
 /// Releases that a name stands for.

@@ -47,7 +47,7 @@ pub use call::Driver;
 pub use call::{Call, function_contracts};
 pub use recognize::{Defined, Mismatch, functions_of};
 #[doc(hidden)]
-pub use recognize::{foreign_answer, missing_key_hint};
+pub use recognize::{foreign_answer, is_javascript, missing_key_hint, uncalled_function};
 #[doc(hidden)]
 pub use serve::{Defaults, Question, complete, wants_plain_text};
 
@@ -155,6 +155,8 @@ impl ForeignContract {
 pub(crate) struct Functions {
     /// Name of the function, if all have the same.
     name: Option<&'static str>,
+    /// Its parameters, in messages.
+    parameters: &'static str,
     /// Returns true if the host would call a function with this name and these parameters.
     is_called: fn(&str, &[String]) -> bool,
 }

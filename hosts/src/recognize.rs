@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, ffi::OsStr, fmt, fs, path::Path};
 
 use evaluator_protocol::Contract;
 
-use super::{BadAnswer, ForeignContract, HOSTS, foreign_contract, host_of};
+use super::{BadAnswer, ForeignContract, Functions, HOSTS, foreign_contract, host_of};
 use crate::json::Value;
 
 /// Maximum size of a source file that is read, in bytes.
@@ -232,6 +232,46 @@ pub fn functions_of(path: &Path) -> Option<Defined> {
         let (contract, _) = contracts().find(is_called)?;
         Some(Defined { contract, function: name })
     })
+}
+
+/// Returns what to change in a file that is not a program, and whose function has the name of one that a host calls, but not its
+/// parameters or its language.
+#[must_use]
+pub fn uncalled_function(path: &Path) -> Option<String> {
+    let text = script_text(path)?;
+    if text.contains("__main__") || reads_input(&text) {
+        return None;
+    }
+    contracts().find_map(|(contract, foreign)| {
+        let Functions { name, parameters, .. } = foreign.functions.as_ref()?;
+        let (name, host) = ((*name)?, host_of(contract).title);
+        if let Some((_, found)) = functions(&text).iter().find(|(it, _)| it == name)
+            && python_text(path).is_some()
+        {
+            let found = found.join(", ");
+            return Some(format!(
+                "it defines `{name}({found})`, which nothing calls; {host} calls it with {parameters}: take these, and add \
+                 `contract: {contract}` to its entry"
+            ));
+        }
+        let code = without_comments(&text);
+        let forms = [format!("function {name}("), format!("{name} = (")];
+        let defines = forms.iter().any(|form| code.contains(form));
+        let is_called = code.matches(&format!("{name}(")).count() > 1;
+        (defines && !is_called && is_javascript(path)).then(|| {
+            format!(
+                "it defines the function `{name}`, which nothing calls, because functions of {host} are called in Python files \
+                 only: read the document from stdin, and print one JSON document like {{\"score\": 0.5}}"
+            )
+        })
+    })
+}
+
+/// Returns true for a file of JavaScript or TypeScript.
+#[must_use]
+pub fn is_javascript(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    ["js", "mjs", "cjs", "ts", "mts", "cts"].iter().any(|it| extension.eq_ignore_ascii_case(it))
 }
 
 /// Returns true if a Python file defines this function and is not a program that reads its document. Output of a `__main__`

@@ -103,7 +103,7 @@ pub use provider::{
 };
 pub use proxy::{
     BrokeredModel, ListenerReceiver, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,
-    VARIABLES as PROXY_VARIABLES, receiver_name,
+    VARIABLES as PROXY_VARIABLES, names_proxy, receiver_name,
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};

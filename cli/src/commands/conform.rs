@@ -16,6 +16,12 @@ use crate::{
 
 /// Sends the documents of hosts to a program, and reports what each host would record.
 pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+    if let Some(option) = args.option_of_program() {
+        render::warning(&format!(
+            "`{option}` after the program goes to the program; for `conform`, write it before: `evaluator conform {option} .. \
+             PROGRAM ..`; if the program is meant, write `evaluator conform -- PROGRAM ..`"
+        ));
+    }
     let asked: Vec<_> = args.hosts.iter().flat_map(|hosts| hosts.0.clone()).collect();
     let mut tester = Tester::default();
     if !asked.is_empty() {

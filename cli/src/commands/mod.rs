@@ -107,8 +107,25 @@ fn unusable_config(error: ConfigError) -> u8 {
 
 /// Loads a configuration, or the default one without a file.
 fn load_config(file: Option<&Path>, runner: &Runner) -> Result<Config, u8> {
-    let config = file.map(|file| runner.load_config(file)).transpose();
-    Ok(config.map_err(unusable_config)?.unwrap_or_default())
+    let Some(file) = file else { return Ok(Config::default()) };
+    runner.load_config(file).map_err(|error| {
+        let path = file.display();
+        match runner.runtimes.for_path(file) {
+            // The name of a configuration does not matter if it can be read.
+            Ok(runtime) if has_extension_of(runtime.extensions(), file) => unusable(format!(
+                "{path} is a program in {}, and a configuration is expected: `evaluator config {path} > eval_config.yaml` writes \
+                 one for it; `evaluator validate DIR` checks the directory of an evaluator without a configuration",
+                runtime.name()
+            )),
+            _ => unusable_config(error),
+        }
+    })
+}
+
+/// Returns true if a file has one of the extensions.
+fn has_extension_of(extensions: &[&str], file: &Path) -> bool {
+    let name = file.to_string_lossy().to_ascii_lowercase();
+    extensions.iter().any(|extension| name.ends_with(extension))
 }
 
 /// Checks that every evaluator of a configuration that runs code of its own is contained.

@@ -35,6 +35,9 @@ pub(crate) fn conformance_text(conformance: &Conformance, asked: &[&'static Rele
             report.standing() == Standing::NotAnswered && !asked.contains(&report.release);
         let shown = if is_short { 1 } else { report.cases.len() };
         report.cases.iter().take(shown).for_each(|case| case_lines(&mut text, case));
+        for note in notes(report) {
+            let _ = writeln!(text, "  note: {note}");
+        }
         text.push('\n');
     }
     let _ = writeln!(
@@ -46,6 +49,13 @@ pub(crate) fn conformance_text(conformance: &Conformance, asked: &[&'static Rele
         conformance.count(Standing::NotAnswered)
     );
     text
+}
+
+/// Returns remarks that are not problems.
+fn notes(report: &HostReport) -> Vec<&'static str> {
+    let never = "it answers NOT_EVALUATED to every document that it answers, so no score of it was tested; settings that it \
+                 needs are given with --config";
+    report.evaluates_nothing().then_some(never).into_iter().collect()
 }
 
 fn case_lines(text: &mut String, case: &CaseReport) {
@@ -124,6 +134,7 @@ fn host_json(report: &HostReport, asked: &[&'static Release]) -> Value {
         "standing": report.standing(),
         "counts": report.counts(asked),
         "cases": report.cases,
+        "notes": notes(report),
     })
 }
 

@@ -17,9 +17,10 @@ test("an empty conversation is not judged", () => {
 });
 
 test("the program reads a document and writes one", () => {
+  // With the options that make this Node.js run TypeScript, e.g. those of tsx.
   const program = fileURLToPath(new URL("./{{crate_name}}.ts", import.meta.url));
   const input = JSON.stringify({ ...empty, invocations: [{ final_response: "¡Hola!" }] });
-  const { stdout, status } = spawnSync(process.execPath, [program], { input, encoding: "utf8" });
+  const { stdout, status } = spawnSync(process.execPath, [...process.execArgv, program], { input, encoding: "utf8" });
   assert.equal(status, 0);
   assert.equal(JSON.parse(stdout).score, 1);
 });

@@ -6,6 +6,48 @@ use std::{env, fs, path::Path};
 use crate::support::{self, Directory};
 
 #[test]
+fn a_program_in_place_of_a_configuration_is_recognized() {
+    let directory = Directory::new();
+    directory.file("my_check.py", "import json\njson.dump({}, None)\n");
+    directory.file("my_check.js", "console.log({score: 1})\n");
+    for (file, language) in [("my_check.py", "Python"), ("my_check.js", "JavaScript")] {
+        let trace = support::trace("a01_otlp_basic_parts");
+        for args in [&["check", file][..], &["run", &trace, "-c", file]] {
+            let said = directory.evaluator(args).exits(2).reports_nothing().stderr;
+            let expected =
+                format!("{file} is a program in {language}, and a configuration is expected");
+            assert!(said.contains(&expected), "{said}");
+            assert!(said.contains("`evaluator validate DIR`"), "{said}");
+        }
+    }
+    // Any name will do for a configuration.
+    directory.file("odd.py", "evaluators:\n  - {name: bleu, type: builtin}\n");
+    directory.evaluator(&["check", "odd.py"]).exits(0);
+}
+
+#[test]
+fn types_of_eval_files_are_named_with_what_to_write_instead() {
+    let directory = Directory::new();
+    directory.script("good", "");
+    for (kind, instead) in [
+        ("code-grader", "write `type: code` with `path: FILE`, and `contract: agentv`"),
+        ("code_judge", "write `type: code`"),
+        ("llm-grader", "write `type: llm_judge`"),
+        ("llm-judge", "write `type: llm_judge`"),
+        ("tool_trajectory", "`name: tool_trajectory_alignment`"),
+        ("contains", "`grader: {type: string_check, operation: like, reference: TEXT}`"),
+        ("is-json", "give the eval file to `evaluator run`"),
+    ] {
+        directory
+            .file("c.yaml", format!("evaluators:\n  - {{name: a, type: {kind}, path: good}}\n"));
+        let said = directory.evaluator(&["check", "c.yaml"]).exits(2).stderr;
+        let expected =
+            format!("`{kind}` is a type of eval files of AgentV, not of a configuration");
+        assert!(said.contains(&expected) && said.contains(instead), "{said}");
+    }
+}
+
+#[test]
 fn a_sound_configuration_is_shown_with_what_would_run() {
     let directory = Directory::new();
     directory.script("good", "echo it ran >>ran");

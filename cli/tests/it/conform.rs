@@ -342,6 +342,39 @@ fn a_command_line_is_as_good_as_a_file() {
 }
 
 #[test]
+fn an_option_after_the_program_is_reported() {
+    let directory = Directory::new();
+    directory.file("settings.json", "{}");
+    let stderr = |args: &[&str]| directory.evaluator(&[&["conform"], args].concat()).stderr;
+    for (args, option) in [
+        (&["missing.py", "-c", "settings.json"][..], "-c"),
+        (&["missing.py", "-c", "{\"a b\": 1}"], "-c"),
+        (&["./missing", "x.py", "--config=settings.json"], "--config"),
+        (&["missing.py", "--host", "adk"], "--host"),
+    ] {
+        let said = stderr(args);
+        assert!(
+            said.contains(&format!("`{option}` after the program goes to the program")),
+            "{said}"
+        );
+        assert!(said.contains("`evaluator conform -- PROGRAM ..`"), "{said}");
+    }
+    for args in [
+        &["-c", "settings.json", "missing.py"][..],
+        &["--", "missing.py", "-c", "settings.json"],
+        &["missing.py", "--", "-c", "settings.json"],
+        &["missing.py", "--unknown", "x"],
+        &["./missing", "-c", "exec python3 good.py"],
+    ] {
+        let said = stderr(args);
+        assert!(
+            said.contains("missing") && !said.contains("after the program"),
+            "{args:?}: {said}"
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_started_is_said() {
     let directory = Directory::new();
     directory.file("data.txt", "x");

@@ -625,6 +625,32 @@ fn a_judge_that_reads_keys_of_another_host_is_an_error_without_its_contract() {
 }
 
 #[test]
+fn a_function_that_agenta_does_not_call_is_named_with_the_parameters_to_take() {
+    if !has("python3") || !has("node") {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("check.py", "def evaluate(output):\n    return 1\n");
+    directory.file("check.js", "function evaluate(output) {\n  return 1;\n}\n");
+    let parameters = "(app_params, inputs, output, correct_answer) or";
+    for (entry, hint) in [
+        (
+            "path: check.py",
+            "it defines `evaluate(output)`, which nothing calls; Agenta calls it with",
+        ),
+        ("path: check.py, contract: agenta", "`evaluate` takes (output); Agenta calls it with"),
+        ("path: check.js", "functions of Agenta are called in Python files only"),
+        ("path: check.js, contract: agenta", "functions of Agenta are called in Python files only"),
+    ] {
+        directory.file("c.yaml", format!("evaluators:\n  - {{name: a, type: code, {entry}}}\n"));
+        let args = [&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "summary"];
+        let said = directory.run(&args).exits(3).stdout;
+        assert!(said.contains(hint), "{entry}: {said}");
+        assert_eq!(said.contains(parameters), entry.contains("check.py"), "{said}");
+    }
+}
+
+#[test]
 fn a_function_of_agenta_is_called_though_its_file_tries_it() {
     if !has("python3") {
         return;

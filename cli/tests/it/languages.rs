@@ -69,6 +69,24 @@ fn javascript_and_typescript() {
 }
 
 #[test]
+fn a_promise_that_never_resolves_is_named() {
+    if !has("node") {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("check.mjs", "await new Promise(() => {});\n");
+    let ran = run(&directory, "check.mjs");
+    let error = ran.error_of("good");
+    assert!(error.contains("exited with code 13"), "{error}");
+    assert!(
+        error.contains("a promise that it waits for with a top-level `await` never resolved"),
+        "{error}"
+    );
+    directory.file("check.js", "process.stderr.write('mine'); process.exit(13);\n");
+    assert!(!run(&directory, "check.js").error_of("good").contains("promise"));
+}
+
+#[test]
 fn typescript_with_types() {
     if !has_typescript() {
         return;

@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::support::{Directory, Ran, finish, has};
 
 fn test(directory: &Directory, args: &[&str]) -> Ran {
@@ -143,6 +145,16 @@ fn typescript_tests_run_or_are_refused() {
         "{}",
         created.stderr
     );
+    // Its own test runs by the command, which says why it fails, and finds tsx.
+    let package: Value = serde_json::from_str(&directory.read("typed/package.json")).unwrap();
+    assert_eq!(package["scripts"]["test"], "evaluator test .");
+    run(&["test", "typed"]).exits(3).says(expected);
+    directory.script(
+        "typed/node_modules/.bin/tsx",
+        "echo \"tsx $1\"; echo 'ℹ tests 1'; echo 'ℹ pass 1'",
+    );
+    let ran = run(&["test", "typed"]);
+    assert!(format!("{}{}", ran.stdout, ran.stderr).contains("tsx --test"), "{}", ran.stderr);
     let created = run(&["init", "plain.js"]).exits(0);
     assert_eq!(created.stderr, "");
 }

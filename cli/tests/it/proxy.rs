@@ -8,7 +8,7 @@ use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Directory, Ran, finish, has,
+    Directory, Ran, finish, has, has_typescript,
     processes::{signal, wait_until},
     serving::Serving,
     trace,
@@ -104,6 +104,46 @@ pub(crate) fn run(directory: &Directory, server: &Server, traces: &[&str], more:
 
 pub(crate) fn metric(ran: &Ran, conversation: usize, evaluator: usize) -> Value {
     ran.json()["traces"][conversation]["metrics"][evaluator].clone()
+}
+
+/// The example of the page about models for programs, as it stands there.
+#[test]
+fn the_typescript_of_the_page_asks_the_model() {
+    if !has_typescript() {
+        return;
+    }
+    let page = include_str!("../../../docs/reference/models-for-programs.md");
+    let (_, rest) = page.split_once("```typescript\n").unwrap();
+    let directory = Directory::new();
+    directory.file("polite.mts", rest.split_once("```\n").unwrap().0);
+    directory.file("c.yaml", entry("polite.mts", "target: {max_calls: 20}"));
+    let server = model(|_| ("200 OK", "Yes".to_owned()));
+    let ran = run(&directory, &server, &[ONE], &[]).exits(0);
+    assert_eq!(metric(&ran, 0, 0)["score"], 1.0);
+    assert_eq!(metric(&ran, 0, 0)["target_proxy"]["call_count"], 1);
+}
+
+#[test]
+fn a_program_whose_entry_offers_no_model_is_told_which_key_to_add() {
+    if !has("python3") || !has("node") {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("ask.py", PYTHON);
+    directory.file("ask.mjs", "await fetch(process.env.AGENTV_TARGET_PROXY_URL + '/invoke');\n");
+    directory.file("other.py", "raise KeyError('other')\n");
+    let said = |path: &str, keys: &str| {
+        directory.file("c.yaml", entry(path, keys));
+        let mut command = directory.command(&["run", &trace(ONE), "-c", "c.yaml", "-o", "json"]);
+        command.env_remove("AGENTV_TARGET_PROXY_URL").env_remove("AGENTV_PROVIDER_PROXY_URL");
+        let ran = finish(command.spawn().unwrap()).exits(3);
+        metric(&ran, 0, 0)["error"].as_str().unwrap().to_owned()
+    };
+    let hint = "its entry offers none: add `target: {}`, which offers the model of `judge:`, or `models: {NAME: MODEL}`";
+    assert!(said("ask.py", "").contains(hint), "{}", said("ask.py", ""));
+    assert!(said("ask.py", "target: false").contains(hint));
+    assert!(said("ask.mjs", "").contains(hint), "{}", said("ask.mjs", ""));
+    assert!(!said("other.py", "").contains("offers none"));
 }
 
 /// The configuration of one evaluator.

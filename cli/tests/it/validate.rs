@@ -103,6 +103,48 @@ fn an_evaluator_that_needs_what_hosts_do_not_fetch_is_not_valid() {
 }
 
 #[test]
+fn an_evaluator_that_evaluates_nothing_has_a_note() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    python(&directory, "never", "{'score': 0.0, 'status': 'NOT_EVALUATED'}");
+    python(
+        &directory,
+        "rarely",
+        "{'score': 0.0, 'status': None if d['invocations'] else 'NOT_EVALUATED'}",
+    );
+    let said = "answers NOT_EVALUATED to every document";
+    for (name, count) in [("never", 1), ("rarely", 0)] {
+        let ran = directory.evaluator(&["validate", name]).exits(0);
+        assert_eq!(ran.stdout.matches(said).count(), count, "{}", ran.stdout);
+        let source = format!("{name}/{name}.py");
+        let ran = directory.evaluator(&["conform", "--host", "agentevals", &source]);
+        assert_eq!(ran.stdout.matches(said).count(), count, "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_note_about_hosts_names_those_that_export_takes() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    python(&directory, "good", GOOD);
+    let ran = directory.evaluator(&["validate", "good"]).exits(0);
+    assert!(
+        ran.stdout.contains("`evaluator export` takes it for agentevals only"),
+        "{}",
+        ran.stdout
+    );
+    for (host, code) in
+        [("agentevals", 0), ("agentv", 2), ("adk", 2), ("agenta", 2), ("promptfoo", 2)]
+    {
+        directory.evaluator(&["export", "--for", host, "good/good.py"]).exits(code);
+    }
+}
+
+#[test]
 fn a_package_that_leads_out_of_its_directory_is_not_valid() {
     let directory = Directory::new();
     directory.file("shared/Cargo.toml", "[package]\nname = \"shared\"\nversion = \"0.1.0\"\n");

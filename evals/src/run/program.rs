@@ -10,6 +10,7 @@ use evaluator_launch::{
 };
 use evaluator_models::{
     Answer, ErrorKind, ModelError, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage, Request,
+    names_proxy,
 };
 use evaluator_protocol::Contract;
 
@@ -34,6 +35,9 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Time limit of a program that asks models.
 const ASKING_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// Hint for a program that asks models without access to them.
+const NO_MODEL: &str = "\n(it asks a model, and its entry offers none: add `target: {}`)";
+
 /// Runs a program that judges. `name` is that of its entry.
 pub(super) async fn judge(
     shared: &Shared,
@@ -48,6 +52,10 @@ pub(super) async fn judge(
         Err(reason) => return Err(reason).into(),
     };
     let printed = run(shared, program, document.as_bytes(), proxy.as_ref()).await;
+    let printed = match printed {
+        Err(reason) if proxy.is_none() && names_proxy(&reason) => Err(reason + NO_MODEL),
+        printed => printed,
+    };
     let proxy = proxy.map(|proxy| usage(&proxy.close()));
     let score = printed.and_then(|printed| read(&printed));
     // Only the verdict of a program that combines results counts.

@@ -44,6 +44,32 @@ const TYPES: [(&str, Type); 6] = [
     ("linked", Type::Linked),
 ];
 
+/// Types of evaluators in eval files of AgentV, with `-` for `_`, and what to write instead.
+const EVAL_FILE_TYPES: [(&str, &str); 5] = [
+    (
+        "code-grader code-judge script",
+        "write `type: code` with `path: FILE`, and `contract: agentv` if the program reads AgentV's documents",
+    ),
+    (
+        "llm-grader llm-judge llm-rubric rubric rubrics",
+        "write `type: llm_judge` with `prompt`, `rubrics` or `criteria`",
+    ),
+    (
+        "tool-trajectory",
+        "write `type: builtin` with `name: tool_trajectory_avg_score` or `name: tool_trajectory_alignment`",
+    ),
+    (
+        "contains icontains equals",
+        "write `type: openai_eval` with `grader: {type: string_check, operation: like, reference: TEXT}`; `ilike` ignores case, \
+         `eq` compares the whole answer",
+    ),
+    (
+        "contains-any contains-all icontains-any icontains-all starts-with ends-with regex is-json latency cost \
+         token-usage execution-metrics field-accuracy composite",
+        "write it as a program with `type: code`, or give the eval file to `evaluator run`",
+    ),
+];
+
 /// Values of `isolation`.
 pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
     [("auto", Isolation::Auto), ("process", Isolation::Process)];
@@ -83,7 +109,7 @@ pub(super) fn read<'n>(
     let Some(type_field) = fields.take("type") else {
         return fields.missing("type").hint("builtin, code or remote").none();
     };
-    let kind = match type_field.choice(&TYPES)? {
+    let kind = match read_type(&type_field)? {
         Type::Builtin => {
             let builtin = read_builtin(name_field, &mut fields, reader);
             Some(EvaluatorKind::Builtin(builtin))
@@ -119,6 +145,22 @@ pub(super) fn read<'n>(
         models_place,
         ..EvaluatorConfig::new(name?, kind?)
     })
+}
+
+/// Reads the type of an entry.
+fn read_type(field: &Field<'_>) -> Option<Type> {
+    let written = field.node.as_str().unwrap_or_default();
+    let normal = written.replace('_', "-");
+    let is_known = TYPES.iter().any(|(name, _)| *name == written);
+    let of_eval_files =
+        EVAL_FILE_TYPES.iter().find(|(names, _)| names.split(' ').any(|it| it == normal));
+    match of_eval_files.filter(|_| !is_known) {
+        Some((_, instead)) => field
+            .add(format!("`{written}` is a type of eval files of AgentV, not of a configuration"))
+            .hint(*instead)
+            .none(),
+        None => field.choice(&TYPES),
+    }
 }
 
 fn read_name<'n>(field: Field<'n>, names: &mut Names) -> Option<&'n str> {

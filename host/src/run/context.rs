@@ -13,6 +13,7 @@ use super::hidden::Shown;
 use crate::{
     config::{CodeConfig, LimitsConfig},
     executor::{Containment, Visible},
+    hosts::{is_javascript, uncalled_function},
     models::PROXY_VARIABLES,
     process::{CommandSpec, Limits, Resources},
     runtime::{Environment, EnvironmentFilter, Inherit, Launch},
@@ -38,6 +39,9 @@ struct ContainedIn {
 
 /// Signal of a process that called something which a system call filter forbids.
 const FORBIDDEN_CALL: i32 = 31;
+
+/// Exit code of Node.js if a top-level `await` still waits, and nothing is left to do.
+const UNRESOLVED: i32 = 13;
 
 /// Maximum number of bytes of a file that is taken for a source.
 const LONGEST_SOURCE: u64 = 1 << 20;
@@ -149,6 +153,23 @@ impl ExecutionContext {
                 .flatten()
                 .collect();
         (!hints.is_empty()).then(|| hints.join("; "))
+    }
+
+    /// Returns a hint for a program of JavaScript that waited for a promise in vain. Some releases of Node.js say nothing then.
+    pub(super) fn promise_hint(&self, verdict: &Verdict, stderr: &str) -> Option<String> {
+        let Verdict::Exited { code: UNRESOLVED } = verdict else { return None };
+        let is_meant = stderr.contains("unsettled top-level await")
+            || is_javascript(&self.shown.source) && stderr.trim().is_empty();
+        is_meant.then(|| {
+            "a promise that it waits for with a top-level `await` never resolved, and Node.js had nothing left to do: look for a \
+             callback that is never called"
+                .to_owned()
+        })
+    }
+
+    /// Returns a hint for a file that only defines a function which its host would call in another form.
+    pub(super) fn uncalled_hint(&self) -> Option<String> {
+        uncalled_function(&self.shown.source)
     }
 
     /// Returns what a program that printed nothing should do.

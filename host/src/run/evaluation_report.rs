@@ -6,7 +6,7 @@ use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry
 use crate::{
     hosts::{ANSWER_KEYS, missing_key_hint},
     json::{self, NonFinite, Value},
-    models::ProxyUsage,
+    models::{self, ProxyUsage},
     report::{EvaluationReport, TargetProxyReport},
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, from_text},
 };
@@ -165,7 +165,11 @@ impl PreparedEvaluator {
             }
             _ => None,
         };
-        let hint = mismatch.or_else(|| program.context.hint(&evaluation.verdict, &texts));
+        let hint = self
+            .missing_model(&texts)
+            .or(mismatch)
+            .or_else(|| program.context.promise_hint(&evaluation.verdict, &evaluation.stderr_tail))
+            .or_else(|| program.context.hint(&evaluation.verdict, &texts));
         match hint.or_else(|| missing_module(evaluation)) {
             Some(hint) if error.contains('\n') => format!("{error}\n({hint})"),
             Some(hint) => format!("{error} ({hint})"),
@@ -173,15 +177,28 @@ impl PreparedEvaluator {
         }
     }
 
+    /// Returns a hint if the program asks a model, and its entry offers none.
+    fn missing_model(&self, texts: &[&str]) -> Option<String> {
+        let Work::Program(program) = &self.evaluator.work else { return None };
+        if program.target.is_some() || !texts.iter().any(|text| models::names_proxy(text)) {
+            return None;
+        }
+        let hint = "it asks a model, and its entry offers none: add `target: {}`, which offers the model of `judge:`, or \
+                    `models: {NAME: MODEL}`";
+        let withheld = program.context.variable_hint(texts).map(|withheld| format!("; {withheld}"));
+        Some(hint.to_owned() + &withheld.unwrap_or_default())
+    }
+
     /// Returns what to do about an error of a program that says little itself, with a separator before it.
     fn what_to_do(&self, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return String::new() };
         let Evaluation { verdict, stderr_tail: stderr, stdout_tail: stdout, .. } = evaluation;
         match verdict {
-            Verdict::BadAnswer(BadAnswer::Empty)
-                if program.mismatch.is_none() && program.contract.is_none() =>
-            {
-                format!(" ({})", program.context.silence_hint())
+            Verdict::BadAnswer(BadAnswer::Empty) if program.mismatch.is_none() => {
+                let silence =
+                    || program.contract.is_none().then(|| program.context.silence_hint());
+                let hint = program.context.uncalled_hint().or_else(silence);
+                hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
             }
             Verdict::TimedOut { .. } => {
                 "; raise `timeout` of its entry, or find out what it waits for".to_owned()

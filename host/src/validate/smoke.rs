@@ -14,17 +14,31 @@ use super::{
 use crate::{
     process::{self, Cancellation, Ending, Limits, Outcome},
     runtime::Launch,
-    verdict::{BadAnswer, Evaluation, Verdict},
+    verdict::{BadAnswer, Evaluation, Status, Verdict},
 };
 
-/// Returns the results of the checks [`SmokeRun`](super::CheckKind::SmokeRun) and [`ResultSchema`](super::CheckKind::ResultSchema).
+/// Results of the runs of an evaluator.
+pub(super) struct Smoke {
+    /// Result of the check [`SmokeRun`](super::CheckKind::SmokeRun).
+    pub(super) ran: Finding,
+    /// Result of the check [`ResultSchema`](super::CheckKind::ResultSchema).
+    pub(super) answered: Finding,
+    /// Remark that is not a problem.
+    pub(super) note: Option<String>,
+}
+
+/// Runs an evaluator with all documents, and checks its answers.
 pub(super) async fn run(
     name: &str,
     ready: &Ready,
     timeout: Duration,
     cancellation: &Cancellation,
-) -> (Finding, Finding) {
-    let skipped = |reason| (Finding::skipped(reason), Finding::skipped("it could not be run"));
+) -> Smoke {
+    let skipped = |reason| Smoke {
+        ran: Finding::skipped(reason),
+        answered: Finding::skipped("it could not be run"),
+        note: None,
+    };
     let inputs = match inputs(name) {
         Ok(inputs) => inputs,
         Err(reason) => return skipped(reason),
@@ -33,6 +47,7 @@ pub(super) async fn run(
         Ok(runs) => runs,
         Err(reason) => return skipped(reason),
     };
+    let note = runs.evaluates_nothing(inputs.len()).then(|| NEVER_EVALUATES.to_owned());
     let mut ran = runs.broke.finding(inputs.len(), "document");
     let answered = match runs.answers {
         0 => Finding::skipped("it gave no answer"),
@@ -53,8 +68,12 @@ pub(super) async fn run(
             Err(reason) => return skipped(reason),
         }
     }
-    (ran, answered)
+    Smoke { ran, answered, note }
 }
+
+/// Remark about an evaluator that answers every document, and evaluates none.
+const NEVER_EVALUATES: &str = "it answers NOT_EVALUATED to every document, so no score of it was checked; the documents have \
+     answers, tool calls and golden turns, but no settings: a setting that it cannot do without needs a default";
 
 /// Prefix of the problems of an evaluator that needs more files than hosts fetch.
 const ALONE: &str = "without the other files of its directory, which hosts do not fetch";
@@ -64,6 +83,8 @@ struct Runs {
     broke: Problems,
     complaints: Problems,
     answers: usize,
+    /// Answers that evaluate nothing.
+    unevaluated: usize,
 }
 
 impl Runs {
@@ -78,15 +99,22 @@ impl Runs {
         // A check writes nothing to the evaluator's directory.
         let command = launch.one_shot.clone().env("PYTHONDONTWRITEBYTECODE", "1");
         let limits = Limits::with_timeout(timeout);
-        let mut runs =
-            Self { broke: Problems::default(), complaints: Problems::default(), answers: 0 };
+        let mut runs = Self {
+            broke: Problems::default(),
+            complaints: Problems::default(),
+            answers: 0,
+            unevaluated: 0,
+        };
         for input in inputs {
             let outcome =
                 process::run(&command, input.text().as_bytes(), &limits, cancellation).await;
             match judge(name, &outcome, input.turns()) {
-                Judged::Answered(found) => {
+                Judged::Answered { problems, is_evaluated } => {
                     runs.answers += 1;
-                    found.into_iter().for_each(|problem| runs.complaints.add(&input.name, problem));
+                    runs.unevaluated += usize::from(!is_evaluated);
+                    problems
+                        .into_iter()
+                        .for_each(|problem| runs.complaints.add(&input.name, problem));
                 }
                 Judged::Broke(problem) => runs.broke.add(&input.name, problem),
                 Judged::Prevented(reason) => return Err(reason),
@@ -97,6 +125,11 @@ impl Runs {
             }
         }
         Ok(runs)
+    }
+
+    /// Returns true if all of this number of documents were answered, and none was evaluated.
+    fn evaluates_nothing(&self, documents: usize) -> bool {
+        self.unevaluated == documents
     }
 }
 
@@ -142,8 +175,13 @@ const PYTHON_SDK: &str = "agentevals_evaluator_sdk";
 /// Result of one run.
 #[derive(Debug, PartialEq, Eq)]
 enum Judged {
-    /// The evaluator answered; these are the problems of its answer.
-    Answered(Vec<String>),
+    /// The evaluator answered.
+    Answered {
+        /// Problems of its answer.
+        problems: Vec<String>,
+        /// False if the answer is `NOT_EVALUATED`.
+        is_evaluated: bool,
+    },
     /// The evaluator failed.
     Broke(String),
     /// The evaluator cannot run here, which is not its problem.
@@ -166,10 +204,11 @@ fn judge(name: &str, outcome: &Outcome, turns: usize) -> Judged {
         Verdict::Answer(answer) => {
             let mut problems = answer.contradictions(THRESHOLD);
             problems.extend(strict_problems(outcome.stdout.head()));
-            Judged::Answered(problems)
+            let is_evaluated = answer.status != Some(Status::NotEvaluated);
+            Judged::Answered { problems, is_evaluated }
         }
         Verdict::BadAnswer(bad) if *bad != BadAnswer::Empty => {
-            Judged::Answered(vec![bad.to_string()])
+            Judged::Answered { problems: vec![bad.to_string()], is_evaluated: true }
         }
         Verdict::Cancelled => Judged::Prevented("it was interrupted".to_owned()),
         Verdict::Exited { .. } if stderr.contains(&format!("No module named '{PYTHON_SDK}'")) => {
@@ -284,7 +323,7 @@ mod tests {
 
     fn complaints(stdout: &str) -> String {
         match judged(Ending::Exited(0), stdout, "") {
-            Judged::Answered(complaints) => complaints.join("; "),
+            Judged::Answered { problems, .. } => problems.join("; "),
             other => panic!("{stdout}: {other:?}"),
         }
     }

@@ -11,13 +11,22 @@ use toml_edit::{Document, Item, TableLike};
 use evaluator_document::{Place, Span};
 
 use crate::{
+    hosts::export::{Reads, targets_of},
     manifest::{Language, LoadedManifest},
     runtime::requirements::check_plain,
 };
 
-/// Remark about a requirement of the community's repository.
-const SDK_NOTE: &str = "it speaks the protocol itself, which every host takes; the agentevals community's repository takes \
-     only evaluators that import agentevals_evaluator_sdk and use its @evaluator";
+/// Returns the remark about an evaluator that reads documents without an SDK: which hosts take it, and a requirement of the
+/// community's repository.
+fn sdk_note() -> String {
+    let hosts: Vec<&str> = targets_of(Reads::SCRIPT).map(|host| host.name).collect();
+    format!(
+        "it speaks the protocol itself, so `evaluator export` takes it for {} only, and for another host with `--contract` if it \
+         reads that host's documents, too; the agentevals community's repository takes only evaluators that import \
+         agentevals_evaluator_sdk and use its @evaluator",
+        hosts.join(", ")
+    )
+}
 
 /// Returns the problems of a Python entrypoint and its `requirements.txt`, and remarks.
 pub(super) fn python_problems(entrypoint: &Path) -> (Vec<String>, Vec<String>) {
@@ -44,7 +53,7 @@ pub(super) fn python_problems(entrypoint: &Path) -> (Vec<String>, Vec<String>) {
             "it imports agentevals_evaluator_sdk, but no function has its @evaluator".to_owned(),
         ),
         (true, true) => {}
-        (false, _) => notes.push(SDK_NOTE.to_owned()),
+        (false, _) => notes.push(sdk_note()),
     }
     match fs::read(entrypoint.with_file_name(REQUIREMENTS)) {
         Ok(text) => {

@@ -172,9 +172,10 @@ impl Validator {
                 (validation, found)
             })
             .collect();
-        for (validation, (ran, answered)) in run_concurrently(self.jobs, tasks).await {
-            validation.add(CheckKind::SmokeRun, ran);
-            validation.add(CheckKind::ResultSchema, answered);
+        for (validation, smoke) in run_concurrently(self.jobs, tasks).await {
+            validation.add(CheckKind::SmokeRun, smoke.ran);
+            validation.add(CheckKind::ResultSchema, smoke.answered);
+            validation.notes.extend(smoke.note);
         }
     }
 }

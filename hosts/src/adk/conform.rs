@@ -9,8 +9,8 @@
 //! Scores are recorded as they come, `NaN` and numbers beyond 0..=1 included; the status is the one of the answer.
 
 use super::super::conform::{
-    Base, Case, Outcome, Recorded, Release, Row, Suite, data, disguise, finished, number,
-    pydantic_float, python_json,
+    Base, Case, NOT_EVALUATED, Outcome, Recorded, Release, Row, Suite, data, disguise, finished,
+    number, pydantic_float, python_json,
 };
 use crate::{
     json::{MAX_DEPTH, NonFinite, Object, Value, to_string},
@@ -73,7 +73,7 @@ const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 
 /// Names of the statuses 1 to 4.
-const STATUSES: [&str; 4] = ["PASSED", "FAILED", "NOT_EVALUATED", "INFORMATIONAL"];
+const STATUSES: [&str; 4] = ["PASSED", "FAILED", NOT_EVALUATED, "INFORMATIONAL"];
 
 fn recorded(run: &process::Outcome, turns: usize) -> Recorded {
     match read(run, turns) {

@@ -35,6 +35,7 @@ static CONTRACT: ForeignContract = ForeignContract {
     source_keys: &["actual_invocations", "actualInvocations"],
     functions: Some(Functions {
         name: None,
+        parameters: "(eval_metric, actual_invocations, expected_invocations, conversation_scenario)",
         is_called: |_, parameters| {
             ["eval_metric", "actual_invocations"]
                 .iter()

@@ -46,6 +46,7 @@ static CONTRACT: ForeignContract = ForeignContract {
     source_keys: &["app_params"],
     functions: Some(Functions {
         name: Some(EVALUATE),
+        parameters: "(app_params, inputs, output, correct_answer) or (inputs, outputs, trace)",
         is_called: |name, parameters| {
             let is_v1 = parameters.iter().any(|parameter| parameter == "app_params");
             let is_v2 = matches!(parameters, [inputs, outputs, ..] if inputs == "inputs" && outputs == "outputs");

@@ -8,8 +8,8 @@
 //! | does not read its input | what it answers |
 
 use super::super::conform::{
-    Base, Case, Outcome, Recorded, Release, Row, Suite, data, finished, message, number,
-    pydantic_float, python_json,
+    Base, Case, NOT_EVALUATED, Outcome, Recorded, Release, Row, Suite, data, finished, message,
+    number, pydantic_float, python_json,
 };
 use crate::{
     json::{NonFinite, Value, to_string},
@@ -59,8 +59,6 @@ const THRESHOLD: f64 = 0.5;
 
 /// Maximum nesting of an answer.
 const MAX_DEPTH: usize = 199;
-
-const NOT_EVALUATED: &str = "NOT_EVALUATED";
 
 fn recorded(run: &process::Outcome) -> Recorded {
     match read(run) {

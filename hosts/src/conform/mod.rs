@@ -30,11 +30,11 @@ use crate::{json::Object, process};
 
 pub use case::Kind;
 pub(super) use case::{Base, Case};
-pub use record::{Outcome, Recorded, Row};
 pub(super) use record::{
-    disguise, finished, javascript_json, javascript_text, message, number, pydantic_float,
-    python_json, untimely,
+    NOT_EVALUATED, disguise, finished, javascript_json, javascript_text, message, number,
+    pydantic_float, python_json, untimely,
 };
+pub use record::{Outcome, Recorded, Row};
 pub use report::{Behavior, CaseReport, Conformance, HostReport, Standing};
 #[doc(hidden)]
 pub use tester::prepare_on_thread;

@@ -11,6 +11,9 @@ use crate::{
     process::{self, Ending},
 };
 
+/// Status of an evaluation without a verdict, in hosts that have one.
+pub(crate) const NOT_EVALUATED: &str = "NOT_EVALUATED";
+
 /// Record of one evaluation in a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recorded {

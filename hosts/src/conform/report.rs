@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     Kind, Outcome, Recorded, Release,
     case::{Case, PLAIN},
-    record::{bad_exit_code, message, printed, untimely},
+    record::{NOT_EVALUATED, bad_exit_code, message, printed, untimely},
 };
 use crate::process::{self, Ending};
 
@@ -118,6 +118,19 @@ impl HostReport {
             [] => self.standing() != Standing::NotAnswered,
             asked => asked.contains(&self.release),
         }
+    }
+
+    /// Returns true if the program answers documents of this release, and evaluates none of them.
+    #[must_use]
+    pub fn evaluates_nothing(&self) -> bool {
+        let mut answers =
+            self.cases.iter().filter(|case| case.behavior == Behavior::Answered).peekable();
+        answers.peek().is_some()
+            && answers.all(|case| {
+                case.recorded
+                    .as_ref()
+                    .is_some_and(|recorded| recorded.status == Some(NOT_EVALUATED))
+            })
     }
 
     /// Returns the conformance of the program to this release.

@@ -128,6 +128,11 @@ pub fn targets() -> impl Iterator<Item = (&'static ForeignHost, &'static str)> {
     HOSTS.into_iter().filter_map(|host| Some((host, host.exporter.as_ref()?.about)))
 }
 
+/// Returns the hosts that evaluators can be exported for without further information if they read documents of `reads`.
+pub fn targets_of(reads: Reads) -> impl Iterator<Item = &'static ForeignHost> {
+    targets().map(|(host, _)| host).filter(move |host| reads.includes(host.contract))
+}
+
 /// Returns the files with which `host` runs `program`, to be written to `directory`, an absolute path. Deterministic.
 ///
 /// # Errors

@@ -52,6 +52,20 @@ pub enum Reads {
     One(Contract),
 }
 
+impl Reads {
+    /// Documents of a script of unknown origin: only agentevals starts scripts, so they are written for its documents.
+    pub const SCRIPT: Self = Self::One(Contract::Agentevals);
+
+    /// Returns true if the evaluator reads documents of a contract.
+    #[must_use]
+    pub fn includes(self, contract: Contract) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(reads) => reads == contract,
+        }
+    }
+}
+
 /// A command line as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandLine {
@@ -74,8 +88,7 @@ impl Program {
     ) -> Self {
         let contract = match language {
             Language::Native => None,
-            // Only agentevals starts scripts, so they are written for its documents.
-            Language::Script | Language::Interpreted => Some(Reads::One(Contract::Agentevals)),
+            Language::Script | Language::Interpreted => Some(Reads::SCRIPT),
         };
         Self { name: name.into(), language, command, contract, entrypoint: entrypoint.into() }
     }
@@ -94,7 +107,7 @@ impl Program {
             return Err(ExportError(format!("`{name}` is not a file name; rename the evaluator")));
         }
         let reads = match self.contract {
-            Some(Reads::One(reads)) if reads != host.contract => reads,
+            Some(Reads::One(reads)) if !Reads::One(reads).includes(host.contract) => reads,
             _ => return Ok(()),
         };
         let sent = match host_of(host.contract) {

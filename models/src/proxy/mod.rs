@@ -33,4 +33,4 @@ mod server;
 
 pub use access::{Offer, ProxyUsage};
 pub use model::{BrokeredModel, ProxiedModel};
-pub use server::{ListenerReceiver, Proxy, ProxyServer, VARIABLES, receiver_name};
+pub use server::{ListenerReceiver, Proxy, ProxyServer, VARIABLES, names_proxy, receiver_name};

@@ -30,6 +30,14 @@ pub const VARIABLES: [(&str, &str); 2] = [
     ("AGENTV_PROVIDER_PROXY_URL", "AGENTV_PROVIDER_PROXY_TOKEN"),
 ];
 
+/// Returns true if a message of a program says that the variables are missing: it names one of them, or an address that
+/// JavaScript made of a missing one.
+#[must_use]
+pub fn names_proxy(message: &str) -> bool {
+    let variables = VARIABLES.iter().flat_map(|(url, token)| [*url, *token]);
+    variables.chain(["undefined/invoke", "undefined/info"]).any(|sign| message.contains(sign))
+}
+
 /// Maximum number of open connections for each evaluation. Further ones wait to be accepted.
 const CONNECTIONS: usize = 32;
 

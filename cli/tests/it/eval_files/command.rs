@@ -417,6 +417,22 @@ fn problems_of_files_name_their_cause() {
 
 #[cfg(unix)]
 #[test]
+fn a_program_that_asks_a_model_without_access_is_told_which_key_to_add() {
+    let directory = Directory::new();
+    let entry = "{name: g, type: code-grader, command: [python3, ask.py]}";
+    directory.file(
+        "e.yaml",
+        format!("tests: [{{id: a, criteria: x, input: q, assertions: [{entry}]}}]\n"),
+    );
+    directory.file("ask.py", "import os\nos.environ['AGENTV_TARGET_PROXY_URL']\n");
+    directory.file("outputs.jsonl", "{\"test_id\": \"a\", \"output\": \"x\"}\n");
+    let mut command = directory.command(&["run", "e.yaml", "--outputs", "outputs.jsonl"]);
+    let ran = finish(command.env_remove("AGENTV_TARGET_PROXY_URL").spawn().unwrap()).exits(3);
+    assert!(ran.stdout.contains("its entry offers none: add `target: {}`"), "{}", ran.stdout);
+}
+
+#[cfg(unix)]
+#[test]
 fn failed_calls_of_a_program_are_a_warning_in_every_form() {
     if !has("python3") {
         return;
