@@ -58,9 +58,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         }
         Command::Report(args) => report::report(args, verbose),
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
-        Command::Check { config, named, locked, build, contain } => {
-            check::check(config.or(named), (locked, build, contain), verbose, runner)
-        }
+        Command::Check(args) => check::check(*args, verbose, runner),
         Command::Schema => Ok(info::schema(&runner)),
         Command::Evaluator(EvaluatorCommand::Init(args)) => {
             init::init(&args, Language::Python, &runner.runtimes)
