@@ -6,6 +6,7 @@
     reason = "helpers of tests may panic, and say what is skipped"
 )]
 
+use evaluator_test_support::finish;
 use serde_json::Value;
 
 use crate::support::{Directory, has, trace};
@@ -206,6 +207,33 @@ fn paths_that_run_refuses_are_refused_by_check_with_the_same_sentence() {
 /// Returns true if this machine has what runs the file.
 fn has_runtime(file: &str) -> bool {
     !file.ends_with(".py") || has("python3")
+}
+
+/// Answers as the client of an engine with every image.
+const ENGINE: &str = r#"case "$1" in info) echo 5.0;; image) echo sha256:1;; esac"#;
+
+#[test]
+fn an_engine_that_does_not_answer_is_an_error_that_names_the_one_that_does() {
+    for (chosen, other) in [("docker", "podman"), ("podman", "docker")] {
+        let directory = place("");
+        directory.script(&format!("bin/{chosen}"), "echo cannot connect >&2; exit 1");
+        directory.script(&format!("bin/{other}"), ENGINE);
+        let path = format!("{}:/usr/bin:/bin", directory.join("bin").display());
+        let check = |keys: &str| {
+            let entry =
+                format!("name: a, type: code, path: checks/probe, executor: docker, {keys}");
+            directory.file("c.yaml", format!("evaluators: [{{{entry}}}]"));
+            finish(directory.command(&["check", "c.yaml"]).env("PATH", &path).spawn().unwrap())
+        };
+        let ran = check(&format!("docker: {{image: a, engine: {chosen}}}")).exits(2);
+        let message = format!(
+            "the engine `{chosen}` does not answer ({chosen}: cannot connect), and `{other}` does; leave `engine` out, or \
+             write `docker: {{engine: {other}}}`"
+        );
+        assert!(ran.stdout.contains(&message), "{}", ran.stdout);
+        let ran = check("docker: {image: a}").exits(0);
+        assert!(ran.stdout.contains(&format!("containers of {other} 5.0")), "{}", ran.stdout);
+    }
 }
 
 #[test]
