@@ -513,11 +513,12 @@ pub(crate) enum TextOrJson {
     Json,
 }
 
-/// Returns true if the first command that the arguments name is `run`. They need not be valid.
-pub(crate) fn asks_to_run(args: &[OsString]) -> bool {
+/// Returns true if the first command that the arguments name is one of those that end with the outcome of a run. They need not
+/// be valid.
+pub(crate) fn asks_for_outcome(args: &[OsString]) -> bool {
     let command = Cli::command();
     let named = args.iter().skip(1).find_map(|arg| command.find_subcommand(arg));
-    named.is_some_and(|command| command.get_name() == "run")
+    named.is_some_and(|command| ["run", "report"].contains(&command.get_name()))
 }
 
 /// Returns true if arguments that cannot be parsed have `--log-format json` among them.

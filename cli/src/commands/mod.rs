@@ -56,7 +56,9 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Run(args) => {
             run::run(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
         }
-        Command::Report(args) => report::report(args, verbose),
+        Command::Report(args) => {
+            report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
+        }
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check(args) => check::check(*args, verbose, runner),
         Command::Schema => Ok(info::schema(&runner)),

@@ -33,7 +33,7 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
     last_line(&text, code, run(report));
 }
 
-/// Writes the last line of a run that ends without a report.
+/// Writes the last line of a command that ends without the report of a run.
 pub(crate) fn no_verdict(code: u8) {
     let text = match code {
         exit::USAGE => "NOT RUN: nothing was evaluated",
