@@ -176,8 +176,10 @@ fn counts(report: &Report) -> String {
     }
     if !report.unrecorded_cases.is_empty() {
         let cases = counted(report.unrecorded_cases.len() as u64, "golden case");
-        let required =
-            if report.missing_cases().is_empty() { "" } else { ", and each must have one" };
+        let required = match report.missing_cases() {
+            [] => " (--require-all-cases fails a run for them)",
+            _ => ", and each must have one",
+        };
         let _ = write!(text, "; {cases} without a recording{required}");
     }
     if !report.left_out.is_empty() {

@@ -244,6 +244,9 @@ fn forms_that_name(directory: &Directory, args: &[&str], code: i32) {
             let counts = format!("failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"");
             assert!(ran.stdout.contains(&counts), "{}", ran.stdout);
         }
+        let option =
+            "2 golden cases without a recording (--require-all-cases fails a run for them)";
+        assert_eq!(ran.stderr.contains(option), code == 0, "{form}: {}", ran.stderr);
         ran.says("golden cases without a recording: \"parting\", \"thanks\"");
     }
 }
