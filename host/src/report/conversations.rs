@@ -285,6 +285,7 @@ enum Parts {
 struct Line<E, P> {
     trace_id: Arc<str>,
     trace_file: Option<Arc<str>>,
+    eval_case_id: Option<Arc<str>>,
     turns: usize,
     #[serde(default)]
     warnings: Vec<String>,
@@ -296,18 +297,17 @@ struct Line<E, P> {
 impl<E: Into<EvaluationReport>, P> Line<E, P> {
     /// The report without its performance, and the performance.
     fn parts(self) -> (ConversationReport, Option<P>) {
-        let Self { trace_id, trace_file, turns, warnings, evaluations, performance, events } = self;
-        let evaluations = evaluations.into_iter().map(Into::into).collect();
         let report = ConversationReport {
-            trace_id,
-            trace_file,
-            turns,
-            warnings,
-            evaluations,
+            trace_id: self.trace_id,
+            trace_file: self.trace_file,
+            eval_case_id: self.eval_case_id,
+            turns: self.turns,
+            warnings: self.warnings,
+            evaluations: self.evaluations.into_iter().map(Into::into).collect(),
             performance: None,
-            events,
+            events: self.events,
         };
-        (report, performance)
+        (report, self.performance)
     }
 }
 

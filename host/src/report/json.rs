@@ -147,6 +147,7 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
         ("trace_id", Some(conversation.trace_id.to_string().into())),
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
         ("trace_file", conversation.trace_file.map(|file| file.to_string().into())),
+        ("eval_case_id", conversation.eval_case_id.map(|case| case.to_string().into())),
         ("conversion_warnings", Some(texts(warnings))),
         ("failed_turns", (!failed_turns.is_empty()).then(|| texts(failed_turns))),
         ("metrics", Some(Value::Array(evaluations))),
@@ -286,6 +287,7 @@ mod tests {
         let conversation = |evaluations| ConversationReport {
             trace_id: "t".into(),
             trace_file: Some("t.json".into()),
+            eval_case_id: None,
             turns: 1,
             warnings: vec!["odd".to_owned()],
             evaluations,

@@ -167,6 +167,7 @@ fn reports() -> impl Strategy<Value = Vec<ConversationReport>> {
         report.prop_map(|(trace_id, turns, warnings, evaluations, performance, events)| {
             ConversationReport {
                 trace_file: (turns % 2 == 0).then(|| trace_id.as_str().into()),
+                eval_case_id: (turns % 3 == 0).then(|| trace_id.as_str().into()),
                 trace_id: trace_id.into(),
                 turns,
                 warnings,
