@@ -31,9 +31,12 @@ use evaluator_host::{
     trace::TraceFormats,
 };
 
-pub(crate) use self::judge::JudgeCommand;
-use self::run::{GROUPINGS, ReportOutputParser};
+pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
+use self::{
+    eval_file::EvalFileFlags,
+    run::{GROUPINGS, ReportOutputParser},
+};
 use crate::{
     render::LogFormat,
     scaffold::{Language, Template},
@@ -112,23 +115,7 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Check a configuration and everything it names, without evaluating anything
     #[command(after_help = "Exit codes: 0 everything is usable, 2 something is not")]
-    Check {
-        /// The configuration (default: eval_config.yaml, .yml or .json of the working directory)
-        #[arg(value_parser = file, conflicts_with = "named")]
-        config: Option<PathBuf>,
-        /// The configuration, as `run` takes it
-        #[arg(short = 'c', long = "config", value_name = "CONFIG", value_parser = file)]
-        named: Option<PathBuf>,
-        /// Require that remote evaluators are pinned in evaluators.lock
-        #[arg(long, visible_alias = "frozen")]
-        locked: bool,
-        /// Build programs first, so that every program can list its evaluators and settings
-        #[arg(long)]
-        build: bool,
-        /// Require that every program is contained by its executor (sandbox or docker)
-        #[arg(long)]
-        contain: bool,
-    },
+    Check(Box<CheckArgs>),
     /// Print the JSON Schema of configuration files, for editors
     Schema,
     #[command(flatten)]
@@ -211,6 +198,29 @@ pub(crate) struct InitArgs {
     /// Template (default: the simplest one of the language)
     #[arg(long, value_enum)]
     pub(crate) template: Option<Template>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The configuration, or an AgentV eval file (default: eval_config.yaml, .yml or .json of the working directory)
+    #[arg(value_parser = file, conflicts_with = "named")]
+    pub(crate) config: Option<PathBuf>,
+    /// The configuration, as `run` takes it
+    #[arg(short = 'c', long = "config", value_name = "CONFIG", value_parser = file)]
+    pub(crate) named: Option<PathBuf>,
+    /// Require that remote evaluators are pinned in evaluators.lock
+    #[arg(long, visible_alias = "frozen")]
+    pub(crate) locked: bool,
+    /// Build programs first, so that every program can list its evaluators and settings
+    #[arg(long)]
+    pub(crate) build: bool,
+    /// Require that every program is contained by its executor (sandbox or docker)
+    #[arg(long)]
+    pub(crate) contain: bool,
+    #[command(flatten)]
+    pub(crate) judge: JudgeFlags,
+    #[command(flatten)]
+    pub(crate) eval_file: EvalFileFlags,
 }
 
 #[derive(Debug, Args)]
@@ -542,11 +552,12 @@ pub(crate) enum TextOrJson {
     Json,
 }
 
-/// Returns true if the first command that the arguments name is `run`. They need not be valid.
-pub(crate) fn asks_to_run(args: &[OsString]) -> bool {
+/// Returns true if the first command that the arguments name is one of those that end with the outcome of a run. They need not
+/// be valid.
+pub(crate) fn asks_for_outcome(args: &[OsString]) -> bool {
     let command = Cli::command();
     let named = args.iter().skip(1).find_map(|arg| command.find_subcommand(arg));
-    named.is_some_and(|command| command.get_name() == "run")
+    named.is_some_and(|command| ["run", "report"].contains(&command.get_name()))
 }
 
 /// Returns true if arguments that cannot be parsed have `--log-format json` among them.

@@ -72,7 +72,7 @@ where
             } else {
                 render::usage_error(&error);
             }
-            if args::asks_to_run(&args) {
+            if args::asks_for_outcome(&args) {
                 render::no_verdict(exit::USAGE);
             }
             exit::USAGE.into()

@@ -283,8 +283,11 @@ impl Found {
 
     /// Sorts by depth, and leaves out what an outer directory shows anyway.
     fn into_mounts(self) -> Vec<Mount> {
+        // The root directory does not show what is in a directory of the sandbox's own.
+        let is_own = |path: &Path| OWN.iter().any(|own| path == Path::new(own));
         let is_shown = |path: &Path, kind: &MountKind| {
-            let mut outer = path.ancestors().skip(1).filter_map(|outer| self.0.get(outer));
+            let outer = path.ancestors().skip(1).take_while(|outer| !is_own(outer));
+            let mut outer = outer.filter_map(|outer| self.0.get(outer));
             match (outer.find(|outer| matches!(outer, MountKind::Read | MountKind::Write)), kind) {
                 (None, _) => false,
                 (Some(_), MountKind::Directory | MountKind::Link(_)) => true,

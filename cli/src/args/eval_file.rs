@@ -9,7 +9,7 @@ use super::{existing, run::RunArgs, whole};
 /// Heading of these options in the help. Set on each: a heading of the group would continue with the options after it.
 const HEADING: &str = "Eval files";
 
-/// Options of `evaluator run` with an eval file.
+/// Options of `evaluator run` and `evaluator check` with an eval file.
 #[derive(Debug, Default, Args)]
 pub(crate) struct EvalFileFlags {
     /// Targets of an AgentV eval file, or the directory with targets.yaml (default: targets.yaml or .agentv/targets.yaml of its
@@ -56,8 +56,6 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.eval_set.is_some(), "--eval-set"),
         (!args.metrics.is_empty(), "--metric"),
         (args.format.is_some(), "--format"),
-        (args.judge.judge_model.is_some(), "--judge-model"),
-        (args.judge.judge_samples.is_some(), "--judge-samples"),
         (args.trajectory_match_type.is_some(), "--trajectory-match-type"),
         (args.group_by.is_some(), "--group-by"),
         (args.emit_otel, "--emit-otel"),
@@ -73,5 +71,6 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.save_run.is_some(), "--save-run"),
         (args.resume, "--resume"),
     ];
-    given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name);
+    given.or_else(|| args.judge.of_traces())
 }

@@ -11,7 +11,7 @@ use evaluator_host::{
 
 use super::{existing, whole, writable};
 
-/// Options of `evaluator run`.
+/// Options of `evaluator run` and `evaluator check`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct JudgeFlags {
     /// Model for metrics that use a judge
@@ -33,6 +33,12 @@ pub(crate) struct JudgeFlags {
 }
 
 impl JudgeFlags {
+    /// Returns the name of the first option that is given and has no meaning for eval files.
+    pub(crate) fn of_traces(&self) -> Option<&'static str> {
+        let model = self.judge_model.is_some().then_some("--judge-model");
+        model.or_else(|| self.judge_samples.is_some().then_some("--judge-samples"))
+    }
+
     /// Returns the settings, without the model.
     pub(crate) fn settings(self) -> JudgeSettings {
         let mut settings = JudgeSettings::default();

@@ -1,42 +1,42 @@
 //! `evaluator check`.
 
-use std::path::PathBuf;
-
 use evaluator_host::{
-    config::{Config, ConfigError},
+    config::{Config, ConfigError, Overrides},
     run::{Finding, Runner},
 };
 
 use super::{
-    discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table, watched,
+    discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table, unusable,
+    watched,
 };
-use crate::{exit, render, render::Columns, signals};
+use crate::{args::CheckArgs, exit, render, render::Columns, signals};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
-pub(super) fn check(
-    file: Option<PathBuf>,
-    (locked, build, contain): (bool, bool, bool),
-    verbose: u8,
-    runner: Runner,
-) -> Result<u8, u8> {
-    let file = discovery::required(file, "name the configuration")?;
+pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
+    let file = discovery::required(args.config.or(args.named), "name the configuration")?;
     if eval_file::is_eval_file(&file) {
-        return eval_file::check(&file, &runner);
+        return eval_file::check(&file, &args.eval_file, args.judge, &runner);
     }
-    let config = load_config(Some(&file), &runner)?;
+    if let Some(option) = args.eval_file.given() {
+        return Err(unusable(eval_file::not_one(option, &file)));
+    }
+    let mut config = load_config(Some(&file), &runner)?;
+    let judge_model = args.judge.judge_model.take();
+    let judge = args.judge.settings();
+    Overrides { judge_model, judge, ..Overrides::default() }.apply(&mut config, &runner.metrics);
     let runnable = ensure_runnable(&config, verbose);
     let judged = runner.judges(&config).inspect_err(render::config_error);
-    let contained = if contain { ensure_contained(&config, &runner) } else { Ok(()) };
+    let contained = if args.contain { ensure_contained(&config, &runner) } else { Ok(()) };
     let remotes = runner.uncontained_remotes(&config);
     if !remotes.is_empty() {
         render::note(&render::uncontained(&remotes));
     }
     let mut runner = runner;
-    runner.locked = locked;
+    runner.locked = args.locked;
     let mut findings = runner.check(&config);
     signals::watch(runner.cancellation.clone());
     let examination =
-        watched(verbose, async |on_event| runner.examine(&config, build, on_event).await)?;
+        watched(verbose, async |on_event| runner.examine(&config, args.build, on_event).await)?;
     for problem in examination.problems {
         let known = findings
             .iter_mut()

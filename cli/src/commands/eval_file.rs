@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     args::{
-        ReportOutput, RunArgs,
+        JudgeFlags, ReportOutput, RunArgs,
         eval_file::{EvalFileFlags, of_traces},
         outputs,
     },
@@ -70,10 +70,9 @@ pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, 
             ));
         }
         return match args.eval_file.given() {
-            Some(option) => Err(format!(
-                "{option} belongs to AgentV eval files, and {} is not one (it has no `tests`)",
-                args.traces.first().map(|file| file.display().to_string()).unwrap_or_default()
-            )),
+            Some(option) => {
+                Err(not_one(option, args.traces.first().map_or(Path::new(""), PathBuf::as_path)))
+            }
             None => Ok(None),
         };
     };
@@ -84,11 +83,22 @@ pub(super) fn given(args: &RunArgs, runner: &Runner) -> Result<Option<PathBuf>, 
         ));
     }
     match of_traces(args) {
-        Some(option) => {
-            Err(format!("{option} belongs to trace files, and {} is an eval file", file.display()))
-        }
+        Some(option) => Err(for_traces(option, file)),
         None => Ok(Some(file.clone())),
     }
+}
+
+/// Returns the message about an option of eval files with a file that is not one.
+pub(super) fn not_one(option: &str, file: &Path) -> String {
+    format!(
+        "{option} belongs to AgentV eval files, and {} is not one (it has no `tests`)",
+        file.display()
+    )
+}
+
+/// Returns the message about an option that has no meaning for an eval file.
+fn for_traces(option: &str, file: &Path) -> String {
+    format!("{option} belongs to trace files, and {} is an eval file", file.display())
 }
 
 /// Returns the first eval file of a directory without trace files.
@@ -176,17 +186,26 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
-pub(super) fn check(file: &Path, runner: &Runner) -> Result<u8, u8> {
-    let suite = load(file, &EvalFileFlags::default())?;
+pub(super) fn check(
+    file: &Path,
+    flags: &EvalFileFlags,
+    judge: JudgeFlags,
+    runner: &Runner,
+) -> Result<u8, u8> {
+    if let Some(option) = judge.of_traces() {
+        return Err(unusable(for_traces(option, file)));
+    }
+    let suite = load(file, flags)?;
     let count = suite.tests.len();
     let file = suite.file.clone();
     let directory = suite.directory.clone();
-    let has_targets = targets::find(&directory, &working_directory()?).is_some();
-    if has_targets {
-        let options = options(&EvalFileFlags::default(), None, false);
-        prepare(suite, None, None, options, JudgeSettings::default(), runner)?;
+    let is_planned =
+        flags.given().is_some() || targets::find(&directory, &working_directory()?).is_some();
+    if is_planned {
+        let (targets, outputs) = (flags.targets.as_deref(), flags.outputs.as_deref());
+        prepare(suite, targets, outputs, options(flags, None, false), judge.settings(), runner)?;
     }
-    let targets = if has_targets {
+    let targets = if is_planned {
         ""
     } else {
         "; targets were not checked, because no targets.yaml was found"

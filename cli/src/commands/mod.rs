@@ -56,11 +56,11 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Run(args) => {
             run::run(*args, verbose, runner).inspect_err(|code| render::no_verdict(*code))
         }
-        Command::Report(args) => report::report(args, verbose),
-        Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
-        Command::Check { config, named, locked, build, contain } => {
-            check::check(config.or(named), (locked, build, contain), verbose, runner)
+        Command::Report(args) => {
+            report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
         }
+        Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
+        Command::Check(args) => check::check(*args, verbose, runner),
         Command::Schema => Ok(info::schema(&runner)),
         Command::Evaluator(EvaluatorCommand::Init(args)) => {
             init::init(&args, Language::Python, &runner.runtimes)

@@ -8,7 +8,9 @@ use super::{
     errors::{Errors, Showing, below, headline},
     plain::{line_of, one_line},
     verdict,
-    words::{NO_RECORDING, contradictions, failure, kind, reason, unrecorded, with_cause},
+    words::{
+        NO_RECORDING, contradictions, failure, golden_case, kind, reason, unrecorded, with_cause,
+    },
 };
 
 /// Writes the report as annotations.
@@ -28,7 +30,8 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         command(&mut text, severity, ("eval set", None), &format!("{NO_RECORDING}: {case}"));
     }
     for contradiction in contradictions(report)? {
-        let title = format!("{} on {}", contradiction.evaluator, contradiction.trace_id);
+        let case = golden_case(contradiction.eval_case_id.as_deref());
+        let title = format!("{} on {}{case}", contradiction.evaluator, contradiction.trace_id);
         let place = (&*title, contradiction.trace_file.as_deref());
         command(&mut text, "warning", place, &contradiction.message());
     }
@@ -38,8 +41,9 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         out.write_all(text.as_bytes())?;
         text.clear();
         let file = conversation.trace_file.as_deref();
+        let case = golden_case(conversation.eval_case_id.as_deref());
         for evaluation in &conversation.evaluations {
-            let title = format!("{} on {}", evaluation.name, conversation.trace_id);
+            let title = format!("{} on {}{case}", evaluation.name, conversation.trace_id);
             match evaluation.outcome() {
                 EvaluationOutcome::Error => {
                     // GitHub shows few annotations of a step.

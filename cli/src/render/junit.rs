@@ -158,6 +158,8 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
         tally.named().into_iter().map(|(name, count)| (name, count.to_string())).collect();
     let file = conversation.trace_file.as_deref();
     facts.extend(file.map(|file| ("trace_file", file.to_owned())));
+    let golden = conversation.eval_case_id.as_deref();
+    facts.extend(golden.map(|case| ("eval_case_id", case.to_owned())));
     facts.extend(conversation.failed_turns.iter().map(|failure| ("failed_turn", failure.clone())));
     element(writer, "testsuite", &attribute(&conversation.trace_id), &counts, |writer| {
         properties(writer, &facts)?;

@@ -69,7 +69,7 @@ fn remarks(report: &Report) -> io::Result<Vec<String>> {
 }
 
 fn write_row(text: &mut String, row: &Row, room: &mut usize) {
-    let Row { trace_id, trace_file, evaluation, extent } = row;
+    let Row { trace_id, trace_file, eval_case_id, evaluation, extent } = row;
     let score = evaluation
         .shown_score()
         .map_or_else(String::new, |score| score_text(score, evaluation.threshold));
@@ -94,6 +94,9 @@ fn write_row(text: &mut String, row: &Row, room: &mut usize) {
     if let Some(file) = trace_file.as_deref().filter(|_| !remark.is_empty()) {
         let _ = write!(conversation, " in {}", code(file));
     }
+    if let Some(case) = eval_case_id.as_deref().filter(|_| !remark.is_empty()) {
+        let _ = write!(conversation, " (golden case {})", code(case));
+    }
     if let Some(extent) = extent.filter(|extent| extent.count > 1) {
         conversation = format!("{extent}, first {conversation}");
     }
@@ -116,6 +119,7 @@ struct Row {
     /// The conversation, or the first of several.
     trace_id: Arc<str>,
     trace_file: Option<Arc<str>>,
+    eval_case_id: Option<Arc<str>>,
     evaluation: EvaluationReport,
     /// Conversations that have this error.
     extent: Option<Extent>,
@@ -137,7 +141,9 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
             };
             let trace_id = Arc::clone(&conversation.trace_id);
             let trace_file = conversation.trace_file.clone();
-            rows[rank(&evaluation)].push(Row { trace_id, trace_file, evaluation, extent });
+            let eval_case_id = conversation.eval_case_id.clone();
+            let row = Row { trace_id, trace_file, eval_case_id, evaluation, extent };
+            rows[rank(&row.evaluation)].push(row);
             if rows.iter().map(Vec::len).sum::<usize>() > ROWS {
                 rows.iter_mut().rev().find_map(Vec::pop);
                 more += 1;

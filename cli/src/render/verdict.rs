@@ -33,7 +33,7 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
     last_line(&text, code, run(report));
 }
 
-/// Writes the last line of a run that ends without a report.
+/// Writes the last line of a command that ends without the report of a run.
 pub(crate) fn no_verdict(code: u8) {
     let text = match code {
         exit::USAGE => "NOT RUN: nothing was evaluated",
@@ -176,8 +176,10 @@ fn counts(report: &Report) -> String {
     }
     if !report.unrecorded_cases.is_empty() {
         let cases = counted(report.unrecorded_cases.len() as u64, "golden case");
-        let required =
-            if report.missing_cases().is_empty() { "" } else { ", and each must have one" };
+        let required = match report.missing_cases() {
+            [] => " (--require-all-cases fails a run for them)",
+            _ => ", and each must have one",
+        };
         let _ = write!(text, "; {cases} without a recording{required}");
     }
     if !report.left_out.is_empty() {

@@ -12,6 +12,7 @@ pub(super) struct Contradictions {
     pub(super) evaluator: String,
     pub(super) trace_id: Arc<str>,
     pub(super) trace_file: Option<Arc<str>>,
+    pub(super) eval_case_id: Option<Arc<str>>,
     pub(super) first: String,
     pub(super) more: usize,
 }
@@ -49,6 +50,7 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
                     evaluator: evaluation.name,
                     trace_id: Arc::clone(&conversation.trace_id),
                     trace_file: conversation.trace_file.clone(),
+                    eval_case_id: conversation.eval_case_id.clone(),
                     first,
                     more: more - 1,
                 }),
@@ -56,6 +58,11 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
         }
     }
     Ok(found)
+}
+
+/// Returns the name of a golden case in parentheses, with a separator before it; empty without one.
+pub(super) fn golden_case(id: Option<&str>) -> String {
+    id.map(|id| format!(" (golden case {id:?})")).unwrap_or_default()
 }
 
 /// Message about a golden case that no conversation was compared with.

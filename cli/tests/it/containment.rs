@@ -6,9 +6,10 @@
     reason = "helpers of tests may panic, and say what is skipped"
 )]
 
+use evaluator_test_support::finish;
 use serde_json::Value;
 
-use crate::support::{Directory, trace};
+use crate::support::{Directory, has, trace};
 
 /// Writes to stdout whether `/secret` next to it can be read.
 const PROBE: &str = r#"cat >/dev/null; if cat "$(dirname "$0")/../secret" >/dev/null 2>&1; then s=0; else s=1; fi
@@ -165,6 +166,74 @@ fn paths_are_shown_with_where_links_lead() {
     let needs = format!("needs {}", root.join("checks").display());
     assert!(ran.contains(&needs) || ran.contains("needs "), "{ran}");
     assert_eq!(ran.matches("sandbox: full: ").count(), 1, "{ran}");
+}
+
+#[test]
+fn paths_that_run_refuses_are_refused_by_check_with_the_same_sentence() {
+    if !is_available() {
+        return;
+    }
+    let directory = place("");
+    directory.file("checks/probe.py", "print('{\"score\": 1}')");
+    std::os::unix::fs::symlink("/", directory.path().join("link")).unwrap();
+    let trace = trace("a01_otlp_basic_parts");
+    for (keys, refused) in [
+        ("read: [link]", "it would show /; name what the evaluator needs below it"),
+        ("read: [/usr/..]", "it would show /"),
+        ("read: [/tmp]", "/tmp is the sandbox's own; name a path outside of it"),
+        ("read: [/proc/self]", "/proc is the sandbox's own"),
+        ("write: [/usr/lib]", "can only be read; name another directory"),
+    ] {
+        for file in ["checks/probe", "checks/probe.py"].iter().filter(|it| has_runtime(it)) {
+            let entry = format!("name: a, type: code, path: {file}, executor: sandbox");
+            directory.file("c.yaml", format!("evaluators:\n- {{{entry}, sandbox: {{{keys}}}}}\n"));
+            let error =
+                directory.run(&[&trace, "-c", "c.yaml", "-o", "json"]).exits(3).error_of("a");
+            assert!(error.contains(refused), "{keys} {file}: {error}");
+            let checked = directory.evaluator(&["check", "c.yaml"]).exits(2).stdout;
+            assert!(checked.contains(&error), "{keys} {file}: {checked}");
+        }
+    }
+    // Named exactly, it can be shown; a project in the directory that the sandbox replaces, too.
+    directory.file(
+        "c.yaml",
+        "evaluators: [{name: a, type: code, path: checks/plain.sh, executor: sandbox, sandbox: {read: [/]}}]",
+    );
+    directory.script("checks/plain.sh", "cat >/dev/null; echo '{\"score\": 1}'");
+    directory.evaluator(&["check", "c.yaml"]).exits(0);
+    directory.run(&[&trace, "-c", "c.yaml"]).exits(0);
+}
+
+/// Returns true if this machine has what runs the file.
+fn has_runtime(file: &str) -> bool {
+    !file.ends_with(".py") || has("python3")
+}
+
+/// Answers as the client of an engine with every image.
+const ENGINE: &str = r#"case "$1" in info) echo 5.0;; image) echo sha256:1;; esac"#;
+
+#[test]
+fn an_engine_that_does_not_answer_is_an_error_that_names_the_one_that_does() {
+    for (chosen, other) in [("docker", "podman"), ("podman", "docker")] {
+        let directory = place("");
+        directory.script(&format!("bin/{chosen}"), "echo cannot connect >&2; exit 1");
+        directory.script(&format!("bin/{other}"), ENGINE);
+        let path = format!("{}:/usr/bin:/bin", directory.join("bin").display());
+        let check = |keys: &str| {
+            let entry =
+                format!("name: a, type: code, path: checks/probe, executor: docker, {keys}");
+            directory.file("c.yaml", format!("evaluators: [{{{entry}}}]"));
+            finish(directory.command(&["check", "c.yaml"]).env("PATH", &path).spawn().unwrap())
+        };
+        let ran = check(&format!("docker: {{image: a, engine: {chosen}}}")).exits(2);
+        let message = format!(
+            "the engine `{chosen}` does not answer ({chosen}: cannot connect), and `{other}` does; leave `engine` out, or \
+             write `docker: {{engine: {other}}}`"
+        );
+        assert!(ran.stdout.contains(&message), "{}", ran.stdout);
+        let ran = check("docker: {image: a}").exits(0);
+        assert!(ran.stdout.contains(&format!("containers of {other} 5.0")), "{}", ran.stdout);
+    }
 }
 
 #[test]

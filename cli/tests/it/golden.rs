@@ -235,7 +235,9 @@ fn forms_that_name(directory: &Directory, args: &[&str], code: i32) {
         for case in ["parting", "thanks"] {
             assert!(ran.stdout.contains(case), "{form}: no {case} in {}", ran.stdout);
         }
-        assert!(!ran.stdout.contains("greeting"), "{form}: {}", ran.stdout);
+        // The case that is recorded is named next to its conversation only.
+        let named = usize::from(["json", "junit"].contains(&form));
+        assert_eq!(ran.stdout.matches("greeting").count(), named, "{form}: {}", ran.stdout);
         if form == "json" {
             assert_eq!(ran.json()["unrecorded_cases"], json!(["parting", "thanks"]));
         }
@@ -244,7 +246,30 @@ fn forms_that_name(directory: &Directory, args: &[&str], code: i32) {
             let counts = format!("failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"");
             assert!(ran.stdout.contains(&counts), "{}", ran.stdout);
         }
+        let option =
+            "2 golden cases without a recording (--require-all-cases fails a run for them)";
+        assert_eq!(ran.stderr.contains(option), code == 0, "{form}: {}", ran.stderr);
         ran.says("golden cases without a recording: \"parting\", \"thanks\"");
+    }
+}
+
+#[test]
+fn failures_name_their_golden_case() {
+    let directory = one_of_three("");
+    directory.file("set.json", eval_set(&[("greeting", &["hello", "bye"])]));
+    let args = ["t.json", "-c", "c.yaml", "--save-run", "r.evalrun", "-o", "json"];
+    assert_eq!(directory.run(&args).exits(1).json()["traces"][0]["eval_case_id"], "greeting");
+    for (form, text) in [
+        ("github", "(golden case \"greeting\")::"),
+        ("junit", "<property name=\"eval_case_id\" value=\"greeting\"/>"),
+        ("markdown", "(golden case `greeting`)"),
+    ] {
+        let ran = directory.evaluator(&["report", "r.evalrun", "-o", form]).exits(1);
+        assert_eq!(ran.stdout.matches(text).count(), 1, "{form}: {}", ran.stdout);
+        let ran = directory.run(&["t.json", "-m", "tool_call_count_v1", "-o", form]).exits(1);
+        for text in ["golden case", "eval_case_id"] {
+            assert!(!ran.stdout.contains(text), "{form}: {}", ran.stdout);
+        }
     }
 }
 

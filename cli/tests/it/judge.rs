@@ -158,6 +158,10 @@ fn a_recording_is_replayed_without_a_key_and_with_the_same_report() {
     };
     assert_eq!(comparable(&replayed), comparable(&recorded));
     assert_eq!(directory.read("c.jsonl"), bytes);
+    directory.file("c.yaml", format!("evaluators: [{{name: {MATCH}, type: builtin}}]"));
+    let check = ["check", "c.yaml", "--judge-model", model[1], model[2], model[3]];
+    evaluator(&directory, &check).exits(2).says("replies.jsonl");
+    evaluator(&directory, &[&check[..], &["--judge-mode", "replay"]].concat()).exits(0);
     // Any model's replies, by their messages alone.
     let any = ["-j", "replay", "--judge-cassette", "c.jsonl"];
     let ran = run(&directory, MATCH, &any).exits(0);

@@ -245,6 +245,22 @@ fn the_last_line_begins_with_the_word_of_the_exit_code() {
 }
 
 #[test]
+fn a_refused_report_ends_with_the_word_of_its_exit_code() {
+    let directory = directory("", &["pass"]);
+    directory.run(&[&trace("k01_traj_exact"), "-c", "c.yaml", "--save-run", "r.evalrun"]).exits(0);
+    directory.file("damaged.evalrun", "{}\n");
+    for args in [
+        &["report", "gone.evalrun"][..],
+        &["report", "damaged.evalrun"],
+        &["report", "r.evalrun", "--nonsense"],
+        &["report", "r.evalrun", "-o", "json=r.evalrun"],
+    ] {
+        let ran = directory.evaluator(args).exits(2);
+        assert_eq!(ran.stderr.lines().last(), Some("NOT RUN: nothing was evaluated"), "{args:?}");
+    }
+}
+
+#[test]
 fn rates_and_retries_outside_of_their_range_are_refused() {
     let directory = directory("", &["pass"]);
     let trace = trace("a01_otlp_basic_parts");

@@ -116,6 +116,13 @@ fn modules_that_no_named_package_is_called_like_are_doubtful_until_the_environme
     let block = "# /// script\n# dependencies = [\"Zope.Interface>=99\"]\n# ///\n";
     let text = said(&format!("{block}import zope_interface\nimport agentevals_evaluator_sdk\n"));
     assert!(!text.contains("no package is named"), "{text}");
+    // Packages that share a module are named after what they add to it.
+    let block = "# /// script\n# dependencies = [\"google-adk>=99\"]\n# ///\n";
+    let adk = "from google.adk.evaluation.evaluator import Evaluator\nimport google.adk.agents\n";
+    let text = said(&format!("{block}{adk}"));
+    assert!(!text.contains("no package is named"), "{text}");
+    let text = said(&format!("{block}{adk}import google.cloud.storage, google.auth\n"));
+    assert!(text.contains("no package is named after what it imports as `google`, so"), "{text}");
     // The SDK is not listed twice where it is named, too.
     let block = "# /// script\n# dependencies = [\"Agentevals_Evaluator.SDK>=0.2\"]\n# ///\n";
     directory.file("check.py", format!("{block}import agentevals_evaluator_sdk\n"));

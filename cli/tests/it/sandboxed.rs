@@ -327,6 +327,8 @@ fn what_the_sandbox_prevents_is_said() {
         ("connects.py", "import socket; socket.create_connection(('127.0.0.1', 9), 10)"),
         ("writes.py", "open(__file__ + '.left', 'w')"),
         ("forbidden.py", "import os, signal; os.kill(os.getpid(), signal.SIGSYS)"),
+        ("large.py", "import tempfile; tempfile.TemporaryFile().truncate(65 << 20)"),
+        ("memory.py", "bytearray(2 << 30)"),
     ] {
         world.directory.file(&format!("src/{file}"), text);
     }
@@ -339,13 +341,17 @@ fn what_the_sandbox_prevents_is_said() {
     world.directory.file("src/moved.py", moved);
     world.directory.script("src/cat", &format!("cat '{place}/secret'"));
     let hidden = ["src/opens.py", "src/relative.py", "src/moved.py", "src/cat"];
-    let others = ["src/connects.py", "src/writes.py", "src/forbidden.py"];
+    let others =
+        ["connects", "writes", "forbidden", "large", "memory"].map(|name| format!("src/{name}.py"));
+    let others = others.each_ref().map(String::as_str);
     world.config(&[&others[..], &hidden].concat(), |_| "");
     let ran = world.run("a01_otlp_basic_parts").exits(3);
     for (file, hint) in [
         ("connects", "it runs in a sandbox without network; `sandbox: {network: true}`"),
         ("writes", "`sandbox: {read: [..], write: [..]}`"),
         ("forbidden", "it called something that the sandbox forbids"),
+        ("large", "a sandbox limits each file to 64MiB, and no key raises this"),
+        ("memory", "with 1GiB of memory; raise it with `limits: {memory: ..}`"),
     ] {
         let error = ran.error_of(&format!("in src/{file}.py"));
         assert!(error.contains(hint), "{error}");

@@ -212,6 +212,7 @@ mod tests {
         let conversation = ConversationReport {
             trace_id: "t".into(),
             trace_file: None,
+            eval_case_id: None,
             turns: 2,
             warnings: Vec::new(),
             failed_turns: Vec::new(),

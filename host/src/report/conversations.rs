@@ -285,6 +285,7 @@ enum Parts {
 struct Line<E, P> {
     trace_id: Arc<str>,
     trace_file: Option<Arc<str>>,
+    eval_case_id: Option<Arc<str>>,
     turns: usize,
     #[serde(default)]
     warnings: Vec<String>,
@@ -301,6 +302,7 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
         let report = ConversationReport {
             trace_id: self.trace_id,
             trace_file: self.trace_file,
+            eval_case_id: self.eval_case_id,
             turns: self.turns,
             warnings: self.warnings,
             failed_turns: self.failed_turns,

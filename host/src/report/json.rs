@@ -143,6 +143,7 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
         ("trace_id", Some(conversation.trace_id.to_string().into())),
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
         ("trace_file", conversation.trace_file.map(|file| file.to_string().into())),
+        ("eval_case_id", conversation.eval_case_id.map(|case| case.to_string().into())),
         ("conversion_warnings", Some(texts(conversation.warnings))),
         ("failed_turns", some(conversation.failed_turns)),
         ("metrics", Some(Value::Array(evaluations))),
@@ -282,6 +283,7 @@ mod tests {
         let conversation = |evaluations| ConversationReport {
             trace_id: "t".into(),
             trace_file: Some("t.json".into()),
+            eval_case_id: None,
             turns: 1,
             warnings: vec!["odd".to_owned()],
             failed_turns: Vec::new(),

@@ -120,6 +120,9 @@ pub struct ConversationReport {
     /// File of that trace, as it was given; `None` if it is not known or the traces came from the standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_file: Option<Arc<str>>,
+    /// Id of the golden case that the conversation was compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval_case_id: Option<Arc<str>>,
     /// Number of turns.
     pub turns: usize,
     /// Warnings about the recording.
@@ -322,6 +325,7 @@ mod tests {
         let conversation = ConversationReport {
             trace_id: "t".into(),
             trace_file: None,
+            eval_case_id: None,
             turns: 1,
             warnings: Vec::new(),
             failed_turns: Vec::new(),

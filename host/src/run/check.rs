@@ -7,16 +7,17 @@ use super::{
     containment::describe,
     context::working_directory,
     diagnosis::{self, ExpectedContent},
-    program::{not_ready, program_file},
+    program::{not_contained, not_ready, program_file},
 };
 use crate::{
     config::{
         BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig,
     },
     eval_set::EvalSet,
-    executor::{Containment, Docker, Image},
+    executor::{Containment, Docker, Executor, Image, Scope},
     hosts::{Call, Mismatch},
-    runtime::{Built, Entrypoint},
+    process::CommandSpec,
+    runtime::{Built, Entrypoint, Launch},
 };
 
 /// Result of the check of one entry of a configuration.
@@ -74,11 +75,14 @@ impl Runner {
         let executor = self.executors.get(&remote.program.executor, containment)?;
         let contained = describe(executor.as_ref(), &remote.program, None);
         let contained = contained.map(|contained| format!("; {contained}")).unwrap_or_default();
-        working_directory(remote.program.process.cwd.as_deref())?;
+        let image = executor.image(&nothing_downloaded(containment));
+        if let Ok(image) = &image {
+            check_shown(executor.as_ref(), &remote.program, image.as_ref(), None)?;
+        }
         let (found, cached) =
             self.peek(&remote.wanted, config).map_err(|error| error.to_string())?;
         if let Some(path) = cached {
-            let image = match executor.image(&nothing_downloaded(containment)) {
+            let image = match image {
                 Err(_) if containment.docker.pull => return Ok(found + &contained),
                 image => image?,
             };
@@ -121,7 +125,7 @@ impl Runner {
             image => image?,
         };
         let variables = code.process.env.variables.iter().map(|(name, _)| name.clone()).collect();
-        let entrypoint = Entrypoint { image, variables, ..entrypoint };
+        let entrypoint = Entrypoint { image: image.clone(), variables, ..entrypoint };
         let runtime =
             self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
         let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;
@@ -133,10 +137,12 @@ impl Runner {
         }
         let found = format!("{} ({}: {detail})", entrypoint.path.display(), runtime.name());
         // Runtimes find the files that they need when they prepare the program.
-        let visible = match runtime.built(&entrypoint) {
-            Built::Ready(launch) => Some(launch.visible),
+        let launch = match runtime.built(&entrypoint) {
+            Built::Ready(launch) => Some(*launch),
             _ => None,
         };
+        let visible = launch.as_ref().map(|launch| launch.visible.clone());
+        check_shown(executor.as_ref(), code, image.as_ref(), launch)?;
         Ok(match describe(executor.as_ref(), code, visible.as_ref()) {
             Some(contained) if visible.is_some() => format!("{found}; {contained}"),
             Some(contained) => {
@@ -145,6 +151,26 @@ impl Runner {
             None => found,
         })
     }
+}
+
+/// Checks that a contained program can be shown what it needs and what its entry names, as a run does before it starts the
+/// program.
+fn check_shown(
+    executor: &dyn Executor,
+    code: &CodeConfig,
+    image: Option<&Image>,
+    launch: Option<Launch>,
+) -> Result<(), String> {
+    let cwd = working_directory(code.process.cwd.as_deref())?;
+    if !executor.contains() {
+        return Ok(());
+    }
+    // The command of a program that is not built is not known. A shell needs nothing that the system does not show.
+    let launch = launch.unwrap_or_else(|| Launch::new(CommandSpec::new("sh")));
+    let command = CommandSpec { cwd: cwd.or(launch.one_shot.cwd.clone()), ..launch.one_shot };
+    let scope = Scope { image, ..Scope::new(&code.containment, &launch.visible) };
+    let wrapped = executor.wrap(command, &scope);
+    wrapped.map(drop).map_err(|reason| not_contained(code, &reason))
 }
 
 /// Returns the settings with which no image is downloaded.

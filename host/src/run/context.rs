@@ -12,7 +12,7 @@ use evaluator_document::size;
 use super::hidden::Shown;
 use crate::{
     config::{CodeConfig, LimitsConfig},
-    executor::{Containment, Visible},
+    executor::{CONTAINED_MEMORY, Containment, MAX_FILE_SIZE, Visible},
     hosts::{is_javascript, uncalled_function},
     models::PROXY_VARIABLES,
     process::{CommandSpec, Limits, Resources},
@@ -225,6 +225,8 @@ impl ExecutionContext {
             "EROFS",
         ];
         const SOCKET: [&str; 2] = ["socket", "connect"];
+        const TOO_LARGE: [&str; 2] = ["File too large", "EFBIG"];
+        const NO_MEMORY: [&str; 3] = ["MemoryError", "Cannot allocate memory", "ENOMEM"];
         let ContainedIn { executor, network } = self.containment.as_ref()?;
         let place = if executor == "docker" { "container" } else { executor };
         let says =
@@ -235,6 +237,15 @@ impl ExecutionContext {
             Verdict::Signalled { signal: FORBIDDEN_CALL } => {
                 Some(format!("it called something that the {place} forbids"))
             }
+            _ if says(&TOO_LARGE) => Some(format!(
+                "a {place} limits each file to {}, and no key raises this; write less, or several files",
+                size::shown(MAX_FILE_SIZE)
+            )),
+            // A limit of its own is named anyway.
+            _ if says(&NO_MEMORY) && self.resources().memory.is_none() => Some(format!(
+                "it runs in a {place} with {} of memory; raise it with `limits: {{memory: ..}}`",
+                size::shown(CONTAINED_MEMORY)
+            )),
             _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(
                 format!("it runs in a {place} without network; `{executor}: {{network: true}}`"),
             ),

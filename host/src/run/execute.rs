@@ -424,6 +424,7 @@ impl Execution<'_, '_> {
             })
             .collect();
         let mut report = report(&recording.conversation, evaluations);
+        report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
         report.events = self.events.then(|| recording.event_context());
         self.writer.conversation(number, &report);
     }

@@ -271,9 +271,7 @@ fn ready(
                 .contained(&code.containment)
                 .map(|contained| Arc::new(Contained { proxy: listener.is_some(), ..contained })),
         })),
-        (Err(reason), _) | (_, Err(reason)) => {
-            broken(format!("executor `{}`: {reason}", code.executor))
-        }
+        (Err(reason), _) | (_, Err(reason)) => broken(not_contained(code, &reason)),
     }
 }
 
@@ -329,6 +327,11 @@ pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig) -> String {
         }
         _ => error.to_string(),
     }
+}
+
+/// Returns the message about a program that its executor refuses to start.
+pub(super) fn not_contained(code: &CodeConfig, reason: &str) -> String {
+    format!("executor `{}`: {reason}", code.executor)
 }
 
 /// Returns true if the path may be the name of a command.

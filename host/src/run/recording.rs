@@ -35,7 +35,8 @@ impl Recording {
         Self { scenario, ..self }
     }
 
-    fn case(&self) -> Option<&EvalCase> {
+    /// Returns the golden case, if there is one.
+    pub(super) fn case(&self) -> Option<&EvalCase> {
         self.golden.as_ref().ok()
     }
 

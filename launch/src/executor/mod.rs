@@ -10,7 +10,9 @@ mod sandbox;
 
 pub use docker::{DockerExecutor, Image};
 pub use evaluator_sandbox::{Level, Listener, run_if_helper};
-pub use model::{Contained, Containment, Docker, Executor, Scope, Visible};
+pub use model::{
+    CONTAINED_MEMORY, Contained, Containment, Docker, Executor, MAX_FILE_SIZE, Scope, Visible,
+};
 pub use sandbox::Sandbox;
 pub(crate) use sandbox::contain_build;
 

@@ -71,6 +71,12 @@ pub trait Executor: Send + Sync + fmt::Debug {
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String>;
 }
 
+/// Maximum size of a file that a contained program writes, in bytes.
+pub const MAX_FILE_SIZE: u64 = 64 << 20;
+
+/// Memory of a process in a sandbox, or of a container, whose entry has no limit of its own, in bytes.
+pub const CONTAINED_MEMORY: u64 = 1 << 30;
+
 /// How a program is contained, in reports and saved runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -8,7 +8,7 @@ use std::{
 
 use evaluator_sandbox::{HELPER_ERROR, HELPER_FAILED, Level, Limits, Policy, support};
 
-use super::{Contained, Containment, Executor, Scope, Visible};
+use super::{CONTAINED_MEMORY, Contained, Containment, Executor, MAX_FILE_SIZE, Scope, Visible};
 use crate::{
     environment::Environment,
     process::{CommandSpec, Starter},
@@ -177,10 +177,10 @@ fn policy(command: &CommandSpec, scope: &Scope<'_>) -> Policy {
         tmp: *tmp,
         processes: *processes,
         limits: Limits {
-            memory: resources.memory.or(limits.memory),
+            memory: resources.memory.or(Some(CONTAINED_MEMORY)),
             cpu: resources.cpu,
             open_files: resources.open_files.or(limits.open_files),
-            ..limits
+            file_size: Some(MAX_FILE_SIZE),
         },
     }
 }

@@ -567,6 +567,31 @@ fn check_says_what_was_not_checked() {
 }
 
 #[test]
+fn check_takes_the_options_of_run() {
+    let directory = two_tests();
+    let check = |options: &[&str]| {
+        directory.evaluator(&[&["check", "capitals.yaml"][..], options].concat())
+    };
+    let ran = check(&["--outputs", "out"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.ends_with("2 tests, no problems\n"), "{}", ran.stdout);
+    for (options, message) in [
+        (&["--outputs", "capitals.yaml"][..], "capitals.yaml"),
+        (&["--outputs", "out", "--test-id", "x*"], "no test has an id like x*"),
+        (&["--target", "t"], "there is no target `t`: no targets.yaml was found"),
+        (&["--judge-model", "m"], "--judge-model belongs to trace files"),
+    ] {
+        let ran = check(options);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{options:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{options:?}: {}", ran.stderr);
+    }
+    directory.file("config.yaml", "evaluators: [{name: tool_call_count_v1, type: builtin}]");
+    let ran = directory.evaluator(&["check", "config.yaml", "--outputs", "out"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("--outputs belongs to AgentV eval files"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_recorded_judge_needs_no_key_and_no_server_and_keys_stay_here() {
     const KEY: &str = "sk-decoy-0123456789abcdef";
     let directory = Directory::new();
@@ -605,6 +630,11 @@ tests:
     assert_eq!(replayed.code, Some(0), "{}", replayed.stderr);
     let (recorded, replayed) = (report(&recorded.stdout), report(&replayed.stdout));
     assert_eq!(results(&recorded), results(&replayed));
+    let check = ["check", "judged.yaml", "--judge-cassette", "c.jsonl"];
+    for (mode, code) in [("replay", 0), ("auto", 2)] {
+        let ran = directory.evaluator(&[&check[..], &["--judge-mode", mode]].concat());
+        assert_eq!(ran.code, Some(code), "{mode}: {}{}", ran.stdout, ran.stderr);
+    }
     let judge = |report: &Value| report["results"][0]["evaluators"][0]["judge"].clone();
     assert_eq!(
         (&judge(&recorded)["requests"], &judge(&replayed)["requests"]),

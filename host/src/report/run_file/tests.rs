@@ -167,6 +167,7 @@ fn reports() -> impl Strategy<Value = Vec<ConversationReport>> {
         let (warnings, failed_turns) = said;
         ConversationReport {
             trace_file: (turns % 2 == 0).then(|| trace_id.as_str().into()),
+            eval_case_id: (turns % 3 == 0).then(|| trace_id.as_str().into()),
             trace_id: trace_id.into(),
             turns,
             warnings,

@@ -2,13 +2,11 @@
 
 use std::{env, ffi::OsString, path::Path};
 
-use super::{Containment, guard::Mount};
+use super::{CONTAINED_MEMORY, Containment, MAX_FILE_SIZE, guard::Mount};
 use crate::process::{CommandSpec, Resources};
 
-/// Limits where the entry sets none, in bytes and numbers.
-const MEMORY: u64 = 1 << 30;
+/// Limit where the entry sets none.
 const OPEN_FILES: u64 = 1024;
-const FILE_SIZE: u64 = 64 << 20;
 
 /// The temporary directory, and the home directory that programs are told.
 pub(super) const TMP: &str = "/tmp";
@@ -16,7 +14,7 @@ pub(super) const TMP: &str = "/tmp";
 /// Returns the arguments that are the same for every container with these settings and limits.
 pub(super) fn hardening(containment: &Containment, resources: &Resources) -> Vec<OsString> {
     let Containment { network, tmp, processes, .. } = containment;
-    let memory = resources.memory.unwrap_or(MEMORY);
+    let memory = resources.memory.unwrap_or(CONTAINED_MEMORY);
     let files = resources.open_files.unwrap_or(OPEN_FILES);
     let mut args: Vec<OsString> = [
         "--rm",
@@ -45,7 +43,7 @@ pub(super) fn hardening(containment: &Containment, resources: &Resources) -> Vec
         format!("--pids-limit={}", processes.saturating_add(1)),
         format!("--shm-size={tmp}"),
         format!("--ulimit=nofile={files}:{files}"),
-        format!("--ulimit=fsize={FILE_SIZE}:{FILE_SIZE}"),
+        format!("--ulimit=fsize={MAX_FILE_SIZE}:{MAX_FILE_SIZE}"),
     ];
     args.extend(limits.map(OsString::from));
     if let Some(cpu) = resources.cpu {

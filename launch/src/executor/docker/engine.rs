@@ -14,6 +14,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(120);
 /// Time limit of a download.
 const PULL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
+/// Commands of engines, in the order in which they are asked.
+const ENGINES: [&str; 2] = ["docker", "podman"];
+
 /// An engine that answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Engine {
@@ -50,16 +53,24 @@ impl Engine {
         if cfg!(windows) {
             return Err("paths of Windows do not exist in containers; use WSL 2".to_owned());
         }
-        let names = chosen.map_or(vec!["docker", "podman"], |chosen| vec![chosen]);
+        let others = ENGINES.into_iter().filter(|program| chosen != Some(program));
         let mut problems = Vec::new();
-        for program in names {
-            match Self::ask_version(program) {
-                Ok(engine) => return Ok(engine),
-                Err(problem) => problems.push(problem),
+        for program in chosen.into_iter().chain(others) {
+            match (Self::ask_version(program), chosen) {
+                // It has other images.
+                (Ok(_), Some(chosen)) if chosen != program => {
+                    return Err(format!(
+                        "the engine `{chosen}` does not answer ({}), and `{program}` does; leave `engine` out, or write \
+                         `docker: {{engine: {program}}}`",
+                        problems.join("; ")
+                    ));
+                }
+                (Ok(engine), _) => return Ok(engine),
+                (Err(problem), _) => problems.push(problem),
             }
         }
         Err(format!(
-            "no container engine answers ({}); start Docker or Podman, or name its command: `docker: {{engine: NAME}}`",
+            "no container engine answers ({}); start Docker or Podman",
             problems.join("; ")
         ))
     }

@@ -14,7 +14,9 @@ use std::{
 use evaluator_sandbox::filter::docker_profile;
 use tempfile::TempDir;
 
-use super::{Contained, Containment, Docker, Executor, Scope, Visible};
+use super::{
+    CONTAINED_MEMORY, Contained, Containment, Docker, Executor, MAX_FILE_SIZE, Scope, Visible,
+};
 use crate::process::{CommandSpec, Starter};
 
 mod arguments;

@@ -21,6 +21,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use indexmap::IndexSet;
+
 use super::{
     contained::ContainedInstall,
     image,
@@ -402,20 +404,21 @@ impl Python {
 
 /// Names modules that a new environment may lack: the interpreter lacks them, and no required package has their name.
 fn doubtful(plan: &Plan, wanted: &Wanted) -> String {
-    let is_doubtful = |name: &&str| !(*name == SDK_MODULE || wanted.needs.names(name));
-    let modules: Vec<String> = plan
-        .missing_modules
-        .iter()
-        .map(|module| module.name.split('.').next().unwrap_or(&module.name))
-        .filter(is_doubtful)
-        .map(|name| format!("`{name}`"))
-        .collect();
+    // A package such as google-adk adds `google.adk` to a module that many packages share.
+    let is_named = |name: &str| {
+        let mut outer = name.match_indices('.').map(|(end, _)| &name[..end]).chain([name]);
+        outer.any(|name| name == SDK_MODULE || wanted.needs.names(name))
+    };
+    let missing = plan.missing_modules.iter().map(|module| module.name.as_str());
+    let doubtful = missing.filter(|name| !is_named(name));
+    let modules: IndexSet<String> =
+        doubtful.map(|name| format!("`{}`", name.split('.').next().unwrap_or(name))).collect();
     if modules.is_empty() {
         return String::new();
     }
     format!(
         "; no package is named after what it imports as {}, so this may be missing",
-        modules.join(", ")
+        Vec::from_iter(modules).join(", ")
     )
 }
 
