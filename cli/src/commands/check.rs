@@ -15,6 +15,14 @@ use crate::{args::CheckArgs, exit, render, render::Columns, signals};
 pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let file = discovery::required(args.config.or(args.named), "name the configuration")?;
     if eval_file::is_eval_file(&file) {
+        let given =
+            [(args.locked, "--locked"), (args.build, "--build"), (args.contain, "--contain")];
+        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(unusable(format!(
+                "{option} belongs to configurations, and {} is an eval file",
+                file.display()
+            )));
+        }
         return eval_file::check(&file, &args.eval_file, args.judge, &runner);
     }
     if let Some(option) = args.eval_file.given() {
