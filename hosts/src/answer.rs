@@ -223,7 +223,12 @@ pub(super) fn missing_score(object: &Object) -> BadAnswer {
         [] => String::new(),
         keys => format!("; the object has {}", keys.join(", ")),
     };
-    invalid("score", format!("{SCORE} is required, but the field is missing{found}"))
+    let unused = if object.get("status").and_then(Value::as_str) == Some("NOT_EVALUATED") {
+        "; add `\"score\": 0.0`, which is not used with NOT_EVALUATED"
+    } else {
+        ""
+    };
+    invalid("score", format!("{SCORE} is required, but the field is missing{found}{unused}"))
 }
 
 fn status(object: &Object) -> Result<Option<Status>, BadAnswer> {
@@ -435,6 +440,11 @@ mod tests {
     fn errors_name_the_field_and_show_the_value() {
         for (text, expected) in [
             ("{}", "score: a number from 0 to 1 is required, but the field is missing"),
+            (
+                r#"{"status": "NOT_EVALUATED"}"#,
+                "score: a number from 0 to 1 is required, but the field is missing; the object has `status`; \
+                 add `\"score\": 0.0`, which is not used with NOT_EVALUATED",
+            ),
             (r#"{"score": 1.5}"#, "score: expected a number from 0 to 1, found 1.5"),
             (r#"{"score": NaN}"#, "score: expected a number from 0 to 1, found NaN"),
             (r#"{"score": "nan"}"#, r#"score: expected a number from 0 to 1, found "nan""#),

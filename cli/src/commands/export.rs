@@ -96,10 +96,11 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
     let (path, name) = entrypoint(&args.evaluator)?;
     if let Some(defined) = functions_of(&path) {
         return Err(unusable(format!(
-            "{} only defines the function `{}`, which {} calls itself; export writes files that start programs",
+            "{} only defines the function `{}`, which {host} calls itself: give {host} the file as it is; export writes files that \
+             start programs",
             path.display(),
             defined.function,
-            defined.host()
+            host = defined.host()
         )));
     }
     let Runner { mut runtimes, cancellation, .. } = runner;

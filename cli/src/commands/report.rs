@@ -89,6 +89,10 @@ pub(super) fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
         .map(|output| show_report(report, output.form, output.file.as_deref()))
         .max()
         .unwrap_or(exit::OK);
+    // The forms on stdout show them.
+    if outputs.iter().all(|output| output.file.is_some()) {
+        render::errors_of_summary(report).into_iter().flatten().for_each(|it| render::remark(&it));
+    }
     if outputs.iter().any(|output| output.form == OutputFormat::Github) {
         append_job_summary(outputs, |out| render::markdown(report, out));
     }

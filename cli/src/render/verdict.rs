@@ -228,8 +228,10 @@ fn tolerance(report: &Report, balance: &Balance) -> String {
         format!("; {errors} tolerated ({share})")
     } else {
         let mut never_worked = report.conversations.evaluators_that_never_worked();
-        let never_worked =
-            never_worked.next().map(|name| format!("{name} broke and scored nothing"));
+        let never_worked = never_worked.next().map(|name| match never_worked.count() {
+            0 => format!("{name} broke and scored nothing"),
+            more => format!("{name} and {more} more broke and scored nothing"),
+        });
         let reasons = [
             (balance.partial, "the run is partial"),
             (balance.unreadable, "results were lost"),

@@ -105,22 +105,23 @@ fn annotations_are_one_line_each() {
         let start = format!("::{kind} file={},title={rest}", trace("k01_traj_exact"));
         assert!(line.starts_with(&start), "{line}");
     };
+    // Broken evaluators come first.
+    of_file(lines[1], "error", "cr%3Aa%2Csh on ");
+    assert!(
+        lines[1].contains("::exited with code 3: line 2%0A")
+            && lines[1].contains(" %25%0Astderr: line 2"),
+        "{}",
+        lines[1]
+    );
+    of_file(lines[2], "error", "low on ");
+    assert!(lines[2].ends_with("(turn 1: 0.2500): too short; rude"), "{}", lines[2]);
+    of_file(lines[3], "error", "own on ");
     of_file(
-        lines[1],
+        lines[4],
         "warning",
         "own on 8c0d82df351c54b1bb96cfd3028f66f9::it says FAILED, though its score 1 reaches the threshold 0.5",
     );
-    let lines = &lines[1..];
-    of_file(lines[1], "error", "low on ");
-    assert!(lines[1].ends_with("(turn 1: 0.2500): too short; rude"), "{}", lines[1]);
-    assert!(lines[3].ends_with("::not evaluated: a|b <c>, 100%25"), "{}", lines[3]);
-    of_file(lines[4], "error", "cr%3Aa%2Csh on ");
-    assert!(
-        lines[4].contains("::exited with code 3: line 2%0A")
-            && lines[4].contains(" %25%0Astderr: line 2"),
-        "{}",
-        lines[4]
-    );
+    assert_eq!(lines[5], "::notice title=none on 1 conversation::not evaluated: a|b <c>, 100%25");
     // The counts are on stderr, once.
     ran.says("ERROR: 1 passed");
 }
@@ -153,6 +154,8 @@ fn a_file_takes_the_place_of_stdout() {
     let report = fs::read_to_string(directory.path().join("report.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["summary"]["total"], 5);
+    // Nothing on stdout names what broke.
+    ran.says("cr:a,sh: 1 of error type exited, first in trace ");
     let left: Vec<_> =
         fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".part")), "{left:?}");

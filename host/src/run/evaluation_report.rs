@@ -154,9 +154,12 @@ impl PreparedEvaluator {
     fn with_hint(&self, error: String, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return error };
         let texts = [&*error, &*evaluation.stderr_tail];
-        if let (Verdict::Exited { .. }, Some(hint)) =
-            (&evaluation.verdict, missing_key_hint(program.contract, &evaluation.stderr_tail))
-        {
+        let said = match &evaluation.verdict {
+            Verdict::Exited { .. } => &*evaluation.stderr_tail,
+            Verdict::Reported { message, .. } => message,
+            _ => "",
+        };
+        if let Some(hint) = missing_key_hint(program.contract, said) {
             return format!("{error}\n({hint})");
         }
         let mismatch = match evaluation.verdict {
