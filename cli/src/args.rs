@@ -223,6 +223,15 @@ pub(crate) struct CheckArgs {
     pub(crate) eval_file: EvalFileFlags,
 }
 
+impl CheckArgs {
+    /// Returns the name of the first option that is given and has no meaning for eval files.
+    pub(crate) fn of_configurations(&self) -> Option<&'static str> {
+        let given =
+            [(self.locked, "--locked"), (self.build, "--build"), (self.contain, "--contain")];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Where to look: builtin (metrics of this program), github (a repository with an index; its list is kept for a day),

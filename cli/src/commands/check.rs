@@ -1,5 +1,7 @@
 //! `evaluator check`.
 
+use std::path::Path;
+
 use evaluator_host::{
     config::{Config, ConfigError, Overrides},
     run::{Finding, Runner},
@@ -9,15 +11,19 @@ use super::{
     discovery, ensure_contained, ensure_runnable, eval_file, load_config, show_table, unusable,
     watched,
 };
-use crate::{args::CheckArgs, exit, render, render::Columns, signals};
+use crate::{
+    args::{CheckArgs, JudgeFlags},
+    exit, render,
+    render::Columns,
+    signals,
+};
 
 /// Loads a configuration, looks for everything it names, and asks programs for their descriptions. Evaluates nothing.
 pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
-    let file = discovery::required(args.config.or(args.named), "name the configuration")?;
+    let file =
+        discovery::required(args.config.take().or(args.named.take()), "name the configuration")?;
     if eval_file::is_eval_file(&file) {
-        let given =
-            [(args.locked, "--locked"), (args.build, "--build"), (args.contain, "--contain")];
-        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
+        if let Some(option) = args.of_configurations() {
             return Err(unusable(format!(
                 "{option} belongs to configurations, and {} is an eval file",
                 file.display()
@@ -28,10 +34,7 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
     if let Some(option) = args.eval_file.given() {
         return Err(unusable(eval_file::not_one(option, &file)));
     }
-    let mut config = load_config(Some(&file), &runner)?;
-    let judge_model = args.judge.judge_model.take();
-    let judge = args.judge.settings();
-    Overrides { judge_model, judge, ..Overrides::default() }.apply(&mut config, &runner.metrics);
+    let config = load(&file, args.judge, &runner)?;
     let runnable = ensure_runnable(&config, verbose);
     let judged = runner.judges(&config).inspect_err(render::config_error);
     let contained = if args.contain { ensure_contained(&config, &runner) } else { Ok(()) };
@@ -75,6 +78,15 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
         && contained.is_ok()
         && findings.iter().all(|finding| finding.result.is_ok());
     Ok(show_table(table, if sound { exit::OK } else { exit::USAGE }))
+}
+
+/// Loads a configuration, with the options about judges.
+fn load(file: &Path, mut judge: JudgeFlags, runner: &Runner) -> Result<Config, u8> {
+    let mut config = load_config(Some(file), runner)?;
+    let judge_model = judge.judge_model.take();
+    let overrides = Overrides { judge_model, judge: judge.settings(), ..Overrides::default() };
+    overrides.apply(&mut config, &runner.metrics);
+    Ok(config)
 }
 
 /// Replaces the findings of evaluators whose models cannot be used.

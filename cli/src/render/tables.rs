@@ -187,9 +187,6 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
     report.conversations.iter().outlines().try_for_each_ahead(|conversation| {
         let trace_id = one_line(&conversation.trace_id);
         let _ = writeln!(text, "Trace {trace_id} ({} invocations):", conversation.turns);
-        if let Some(file) = &conversation.trace_file {
-            let _ = writeln!(text, "  File: {}", one_line(file));
-        }
         failed_turns(&mut text, &conversation);
         for evaluation in &conversation.evaluations {
             let _ = writeln!(

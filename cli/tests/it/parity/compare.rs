@@ -253,8 +253,7 @@ fn normalized(text: &str) -> String {
     static BLANKS: LazyLock<Regex> = LazyLock::new(|| Regex::new("[ \t]+").unwrap());
     let mut lines: Vec<String> = Vec::new();
     let mut rows: Vec<String> = Vec::new();
-    // agentevals does not name the files of traces.
-    for line in text.lines().filter(|line| !line.trim_start().starts_with("File: ")) {
+    for line in text.lines() {
         let is_row = ROW.is_match(line);
         let line = if is_row {
             DURATION.replace(line, |found: &Captures<'_>| format!("{}<T>{}", &found[1], &found[3]))
