@@ -127,6 +127,18 @@ fn annotations_are_one_line_each() {
 }
 
 #[test]
+fn an_evaluation_that_is_not_evaluated_without_a_reason_is_shown_too() {
+    let directory = Directory::new();
+    let answer = r#"{"score": 0, "status": "NOT_EVALUATED"}"#;
+    directory.script("silent", &format!("cat >/dev/null; echo '{answer}'"));
+    directory.file("c.yaml", "evaluators: [{name: silent, type: code, path: silent}]");
+    let ran = directory.run(&[&trace("i11_five_traces_plain"), "-c", "c.yaml", "-o", "github"]);
+    let reason = "not evaluated: the evaluator gives no reason";
+    assert_eq!(ran.stdout, format!("::notice title=silent on 5 conversations::{reason}\n"));
+    ran.says(&format!("silent: 5 conversations {reason}"));
+}
+
+#[test]
 fn answers_that_contradict_themselves_are_reported() {
     let (_, ran) = run(&["-o", "json"]);
     let own = &ran.json()["traces"][0]["metrics"][2];

@@ -1,9 +1,10 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file` and
-//! `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy` and
-//! `containment`; of the run `summary`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
-//! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except `outcome`, `error_type`, `summary` and `grouping`.
+//! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id` and
+//! `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`
+//! and `containment`; of the run `summary`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
+//! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except
+//! `outcome`, `error_type`, `summary` and `grouping`.
 //!
 //! The text is valid JSON whatever evaluators answer: `NaN` and `Infinity` in `details` are strings, as are integers
 //! beyond the largest double. Python's `json` would write literals that no strict reader accepts.

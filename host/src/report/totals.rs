@@ -8,6 +8,9 @@ use crate::{
     verdict::{Tally, Verdict},
 };
 
+/// Reason of an evaluation whose evaluator gives none.
+const NO_REASON: &str = "the evaluator gives no reason";
+
 /// Number of reasons that are kept for each evaluator.
 const REASONS: usize = 10;
 
@@ -131,7 +134,7 @@ impl Totals {
         self.evaluators.iter().all(|evaluator| evaluator.others == 0)
     }
 
-    /// Returns the reasons of each evaluator that has some, in the order of the report.
+    /// Returns the reasons of each evaluator that did not evaluate a conversation, in the order of the report.
     pub(super) fn not_evaluated(&self) -> Vec<NotEvaluated> {
         let mut evaluators = self.evaluators.clone();
         evaluators.retain(|evaluator| !evaluator.reasons.is_empty());
@@ -157,8 +160,10 @@ impl Evaluator {
         }
         self.scored |= matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
         self.broke |= outcome == EvaluationOutcome::Error;
-        let reason = evaluation.reason().filter(|_| outcome == EvaluationOutcome::NotEvaluated);
-        let Some(text) = reason else { return };
+        if outcome != EvaluationOutcome::NotEvaluated {
+            return;
+        }
+        let text = evaluation.reason().unwrap_or(NO_REASON.into());
         let has_room = self.reasons.len() < REASONS;
         match self.reasons.iter_mut().find(|reason| reason.text == *text) {
             Some(reason) => {
