@@ -2,40 +2,54 @@
 
 use std::{fmt, str::FromStr};
 
+use semver::Version;
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::object::read_text;
 
-/// A protocol version, `MAJOR.MINOR`.
+/// A protocol version: a semantic version, of which documents state `MAJOR.MINOR` (`1.1` is 1.1.0).
 ///
 /// Minor versions only add fields that have defaults, so any minor version of a known major version can be read. A
 /// document without a version is of version [`ProtocolVersion::CURRENT`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProtocolVersion {
-    /// Incremented when a field changes its meaning or is removed.
-    pub major: u64,
-    /// Incremented when a field is added.
-    pub minor: u64,
-}
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProtocolVersion(Version);
 
 impl ProtocolVersion {
     /// The version this crate writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 1 };
+    pub const CURRENT: Self = Self::new(1, 1);
+
+    /// Creates the version `MAJOR.MINOR`.
+    #[must_use]
+    pub const fn new(major: u64, minor: u64) -> Self {
+        Self(Version::new(major, minor, 0))
+    }
+
+    /// Returns the number that is incremented when a field changes its meaning or is removed.
+    #[must_use]
+    pub const fn major(&self) -> u64 {
+        self.0.major
+    }
+
+    /// Returns the number that is incremented when a field is added.
+    #[must_use]
+    pub const fn minor(&self) -> u64 {
+        self.0.minor
+    }
 
     /// Returns how well a reader of `self` understands a document of version `document`.
     ///
     /// ```
     /// use evaluator_protocol::{Compatibility, ProtocolVersion};
     /// let ours = ProtocolVersion::CURRENT;
-    /// assert_eq!(ours.reads(ProtocolVersion { major: 1, minor: 0 }), Compatibility::Full);
-    /// assert_eq!(ours.reads(ProtocolVersion { major: 1, minor: 9 }), Compatibility::IgnoresAdditions);
-    /// assert_eq!(ours.reads(ProtocolVersion { major: 2, minor: 0 }), Compatibility::UnknownMajor);
+    /// assert_eq!(ours.reads(&ProtocolVersion::new(1, 0)), Compatibility::Full);
+    /// assert_eq!(ours.reads(&ProtocolVersion::new(1, 9)), Compatibility::IgnoresAdditions);
+    /// assert_eq!(ours.reads(&ProtocolVersion::new(2, 0)), Compatibility::UnknownMajor);
     /// ```
     #[must_use]
-    pub fn reads(self, document: Self) -> Compatibility {
-        if self.major != document.major {
+    pub fn reads(&self, document: &Self) -> Compatibility {
+        if self.major() != document.major() {
             Compatibility::UnknownMajor
-        } else if document.minor > self.minor {
+        } else if document > self {
             Compatibility::IgnoresAdditions
         } else {
             Compatibility::Full
@@ -60,7 +74,7 @@ pub enum Compatibility {
     UnknownMajor,
 }
 
-/// Error: a text is not of the form `MAJOR.MINOR`.
+/// Error: a text is neither of the form `MAJOR.MINOR` nor a semantic version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionError {
     text: String,
@@ -81,7 +95,13 @@ impl std::error::Error for VersionError {}
 
 impl fmt::Display for ProtocolVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
+        // Documents of the current versions have no patch level; one that is stated is kept.
+        match &self.0 {
+            Version { major, minor, patch: 0, pre, build } if pre.is_empty() && build.is_empty() => {
+                write!(f, "{major}.{minor}")
+            }
+            version => version.fmt(f),
+        }
     }
 }
 
@@ -89,14 +109,11 @@ impl FromStr for ProtocolVersion {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, VersionError> {
-        let number = |digits: &str| {
-            let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-            let is_padded = digits.len() > 1 && digits.starts_with('0');
-            digits.parse().ok().filter(|_| is_plain && !is_padded)
+        let version = match text.split('.').count() {
+            2 => Version::parse(&format!("{text}.0")),
+            _ => Version::parse(text),
         };
-        text.split_once('.')
-            .and_then(|(major, minor)| Some(Self { major: number(major)?, minor: number(minor)? }))
-            .ok_or_else(|| VersionError { text: text.chars().take(40).collect() })
+        version.map(Self).map_err(|_| VersionError { text: text.chars().take(40).collect() })
     }
 }
 
@@ -116,10 +133,23 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
 mod tests {
     use super::*;
 
+    fn version(text: &str) -> ProtocolVersion {
+        text.parse().unwrap()
+    }
+
     #[test]
     fn parses_major_and_minor() {
-        assert_eq!("1.0".parse(), Ok(ProtocolVersion { major: 1, minor: 0 }));
-        assert_eq!("12.34".parse(), Ok(ProtocolVersion { major: 12, minor: 34 }));
+        assert_eq!(version("1.0"), ProtocolVersion::new(1, 0));
+        assert_eq!(version("12.34"), ProtocolVersion::new(12, 34));
+        assert_eq!(version("1.1.0"), version("1.1"));
+    }
+
+    #[test]
+    fn writes_what_was_read() {
+        for text in ["1.1", "1.0", "12.34", "1.1.3", "1.2.0-rc.1", "1.1.0+build"] {
+            assert_eq!(version(text).to_string(), text);
+        }
+        assert_eq!(version("1.1.0").to_string(), "1.1");
     }
 
     #[test]
@@ -129,12 +159,12 @@ mod tests {
             "1",
             "1.",
             ".1",
-            "1.1.0",
             "v1.1",
             "1.1-rc",
             "1.01",
             "-1.0",
             "1.1 ",
+            "1.1.0.0",
             "99999999999999999999.0",
         ] {
             assert!(text.parse::<ProtocolVersion>().is_err(), "{text:?}");
@@ -147,7 +177,20 @@ mod tests {
     }
 
     #[test]
-    fn orders_numerically() {
-        assert!("1.10".parse::<ProtocolVersion>().unwrap() > "1.9".parse().unwrap());
+    fn orders_as_semantic_versions() {
+        for (lower, higher) in
+            [("1.9", "1.10"), ("1.1", "1.1.1"), ("1.2.0-rc.1", "1.2"), ("1.10", "2.0")]
+        {
+            assert!(version(lower) < version(higher), "{lower} and {higher}");
+        }
+    }
+
+    #[test]
+    fn reads_all_versions_with_its_major_number() {
+        let reads = |text| ProtocolVersion::CURRENT.reads(&version(text));
+        assert_eq!(reads("1.1.0-rc.1"), Compatibility::Full);
+        assert_eq!(reads("1.1.1"), Compatibility::IgnoresAdditions);
+        assert_eq!(reads("1.2.0-rc.1"), Compatibility::IgnoresAdditions);
+        assert_eq!(reads("2.0.0-rc.1"), Compatibility::UnknownMajor);
     }
 }

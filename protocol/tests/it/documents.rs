@@ -47,7 +47,7 @@ fn a_document_of_version_1_0_reads() {
         "user_content": "q", "final_response": "r", "intermediate_steps":
         {"tool_calls": [{"name": "t", "args": {}}], "tool_responses": [{"name": "t", "output": "{'a': 1}"}]}}]}"#;
     let input: EvalInput = decode(text.as_bytes()).unwrap();
-    assert_eq!(input.protocol_version, ProtocolVersion { major: 1, minor: 0 });
+    assert_eq!(input.protocol_version, ProtocolVersion::new(1, 0));
     let response = &input.invocations[0].intermediate_steps.tool_responses[0];
     assert_eq!((response.output.as_str(), &response.response), ("{'a': 1}", &json!(null)));
 }

@@ -163,7 +163,7 @@ fn read(choice: Choice<'_>, document: &[u8]) -> Result<Document, ReadError> {
 /// Has a document judged and the result put in the terms of the host that sent it.
 fn judge(evaluator: &Evaluator, document: Document) -> Result<Answer, Failure> {
     if let Document::Agentevals(input) = &document {
-        check_version(evaluator, input.protocol_version)?;
+        check_version(evaluator, &input.protocol_version)?;
     }
     let reply = document.reply();
     let answer = match unjudged(evaluator, &document) {
@@ -212,7 +212,7 @@ fn unreadable(choice: Choice<'_>, error: ReadError) -> Failure {
     }
 }
 
-fn check_version(evaluator: &Evaluator, version: ProtocolVersion) -> Result<(), Failure> {
+fn check_version(evaluator: &Evaluator, version: &ProtocolVersion) -> Result<(), Failure> {
     static WARNING: Once = Once::new();
     let ours = ProtocolVersion::CURRENT;
     if ours.reads(version) != Compatibility::UnknownMajor {
@@ -222,13 +222,13 @@ fn check_version(evaluator: &Evaluator, version: ProtocolVersion) -> Result<(), 
         let reason = format!(
             "version {version} is not known; `{}` is strict and reads {}.x only",
             evaluator.name(),
-            ours.major
+            ours.major()
         );
         return Err(Rejection::new("protocol_version", reason).into());
     }
     // One warning says it all, however many documents of a stream it holds for.
     WARNING.call_once(|| {
-        tracing::warn!("protocol version {version} is not known (this program reads {}.x); its documents may be misread", ours.major);
+        tracing::warn!("protocol version {version} is not known (this program reads {}.x); its documents may be misread", ours.major());
     });
     Ok(())
 }
