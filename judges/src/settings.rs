@@ -146,6 +146,19 @@ impl JudgeSettings {
         }
     }
 
+    /// Returns these settings over others of the same layer, whose limits of the budget count where these set none.
+    #[must_use]
+    pub fn over_same_layer(&self, base: &Self) -> Self {
+        let (upper, lower) = (&self.budget, base.budget.clone());
+        let budget = BudgetLimits {
+            calls: upper.calls.or(lower.calls),
+            tokens: upper.tokens.or(lower.tokens),
+            money: upper.money.or(lower.money),
+            assume_tokens: upper.assume_tokens.or(lower.assume_tokens),
+        };
+        Self { budget, ..self.over(base) }
+    }
+
     /// Returns the names of the models; the default one if none is set.
     #[must_use]
     pub fn models(&self) -> Vec<String> {

@@ -97,7 +97,9 @@ impl fmt::Display for ProtocolVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Documents of the current versions have no patch level; one that is stated is kept.
         match &self.0 {
-            Version { major, minor, patch: 0, pre, build } if pre.is_empty() && build.is_empty() => {
+            Version { major, minor, patch: 0, pre, build }
+                if pre.is_empty() && build.is_empty() =>
+            {
                 write!(f, "{major}.{minor}")
             }
             version => version.fmt(f),

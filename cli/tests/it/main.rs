@@ -11,6 +11,8 @@ mod ci_output;
 mod comfort;
 mod config_errors;
 #[cfg(unix)]
+mod config_extends;
+#[cfg(unix)]
 mod config_paths;
 mod conform;
 mod containment;

@@ -1,6 +1,9 @@
 //! What contains a program: `executor`, `sandbox` and `docker` of an entry, and their `defaults` in the file.
 
-use std::path::{self, PathBuf};
+use std::{
+    path::{self, PathBuf},
+    sync::Arc,
+};
 
 use evaluator_document::{Field, Fields, Problems, Span};
 
@@ -87,6 +90,16 @@ impl Defaults {
         defaults
     }
 
+    /// Returns these defaults, with those of a configuration that is extended where these are not set.
+    pub(super) fn over(self, base: Self) -> Self {
+        Self {
+            executor: self.executor.or(base.executor),
+            sandbox: self.sandbox.over(base.sandbox),
+            docker: self.docker.over(base.docker),
+            given: self.given,
+        }
+    }
+
     /// Checks that programs do not run without containment although there are defaults for it.
     pub(super) fn check_used(&self, evaluators: &[EvaluatorConfig], problems: &Problems<'_>) {
         if self.executor.is_some() {
@@ -132,28 +145,25 @@ impl Defaults {
             DOCKER => (docker, &self.docker),
             _ => return,
         };
-        code.containment = given.unwrap_or_default().over(defaults).into();
+        code.containment = Arc::new(given.unwrap_or_default().over(defaults.clone()).into());
         check(fields, code);
     }
 }
 
 impl Keys {
-    /// Returns the settings of keys that win over others.
-    fn over(self, others: &Self) -> Containment {
-        let default = Containment::default();
-        Containment {
-            level: self.level.or(others.level).unwrap_or(default.level),
-            network: self.network.or(others.network).unwrap_or(default.network),
-            read: self.read.or_else(|| others.read.clone()).unwrap_or(default.read),
-            write: self.write.or_else(|| others.write.clone()).unwrap_or(default.write),
-            tmp: self.tmp.or(others.tmp).unwrap_or(default.tmp),
-            processes: self.processes.or(others.processes).unwrap_or(default.processes),
-            builds: self.builds.or(others.builds).unwrap_or(default.builds),
-            docker: Docker {
-                image: self.image.or_else(|| others.image.clone()),
-                engine: self.engine.or_else(|| others.engine.clone()),
-                pull: self.pull.or(others.pull).unwrap_or(default.docker.pull),
-            },
+    /// Returns these keys, and those of others that are absent here.
+    fn over(self, others: Self) -> Self {
+        Self {
+            level: self.level.or(others.level),
+            network: self.network.or(others.network),
+            read: self.read.or(others.read),
+            write: self.write.or(others.write),
+            tmp: self.tmp.or(others.tmp),
+            processes: self.processes.or(others.processes),
+            builds: self.builds.or(others.builds),
+            image: self.image.or(others.image),
+            engine: self.engine.or(others.engine),
+            pull: self.pull.or(others.pull),
         }
     }
 
@@ -174,6 +184,26 @@ impl Keys {
             processes: processes.and_then(|number| number.try_into().ok()),
             builds,
             ..Self::default()
+        }
+    }
+}
+
+impl From<Keys> for Containment {
+    fn from(keys: Keys) -> Self {
+        let default = Self::default();
+        Self {
+            level: keys.level.unwrap_or(default.level),
+            network: keys.network.unwrap_or(default.network),
+            read: keys.read.unwrap_or(default.read),
+            write: keys.write.unwrap_or(default.write),
+            tmp: keys.tmp.unwrap_or(default.tmp),
+            processes: keys.processes.unwrap_or(default.processes),
+            builds: keys.builds.unwrap_or(default.builds),
+            docker: Docker {
+                image: keys.image,
+                engine: keys.engine,
+                pull: keys.pull.unwrap_or(default.docker.pull),
+            },
         }
     }
 }

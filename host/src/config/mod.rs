@@ -15,6 +15,7 @@ mod paths;
 mod process;
 mod read;
 mod schema;
+mod shared;
 
 pub use evaluator_document::{ConfigError, Place, Problem};
 pub use evaluator_judges::JudgeSettings;

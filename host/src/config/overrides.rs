@@ -1,10 +1,7 @@
 //! Settings of a command line that override a configuration.
 
 use super::{BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings};
-use crate::{
-    metric::{MatchType, Metrics},
-    models::BudgetLimits,
-};
+use crate::metric::{MatchType, Metrics};
 
 /// Settings that override a configuration.
 #[derive(Clone, Debug, Default)]
@@ -28,16 +25,8 @@ impl Overrides {
     /// configuration. Programs keep theirs. A configuration without evaluators gets `tool_trajectory_avg_score`.
     pub fn apply(&self, config: &mut Config, metrics: &Metrics) {
         self.apply_to_evaluators(config, metrics);
-        let (flags, judge) = (&self.judge, &mut config.judge);
-        let (given, configured) = (&flags.budget, judge.budget.clone());
-        let budget = BudgetLimits {
-            calls: given.calls.or(configured.calls),
-            tokens: given.tokens.or(configured.tokens),
-            money: given.money.or(configured.money),
-            assume_tokens: given.assume_tokens.or(configured.assume_tokens),
-        };
-        *judge = flags.over(judge);
-        judge.budget = budget;
+        let flags = &self.judge;
+        config.judge = flags.over_same_layer(&config.judge);
         for judge in config.evaluators.iter_mut().filter_map(EvaluatorConfig::judge_mut) {
             judge.samples = flags.samples.or(judge.samples);
             judge.mode = flags.mode.or(judge.mode);

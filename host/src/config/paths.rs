@@ -52,6 +52,11 @@ impl Paths {
         Self { directory: Some(directory.to_owned()), ..Self::default() }
     }
 
+    /// Returns the directory of the configuration; `None` if it is not a file.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
     /// Resolves a field that is a path.
     pub(super) fn read(&self, field: Field<'_>, kind: PathKind) -> Option<PathBuf> {
         Some(self.locate(field, field.text()?, kind))

@@ -12,6 +12,7 @@ use super::{
     containment::Defaults,
     evaluator,
     paths::{MissingPath, PathKind, Paths},
+    shared::{self, Base, Origin},
 };
 use crate::{
     conversation::GroupBy,
@@ -73,7 +74,9 @@ impl Config {
     ///
     /// As [`load`](Self::load).
     pub fn load_for(file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
-        read(&document::load(file, "configuration")?, file, Paths::of(file), known)
+        let text = document::load(file, "configuration")?;
+        let origin = Origin { file, extended_by: None };
+        Ok(read(&text, origin, Paths::of(file), known)?.config)
     }
 
     /// Checks the text of a configuration; `file` is its name in messages. Does not resolve paths.
@@ -93,7 +96,8 @@ impl Config {
     ///
     /// As [`parse`](Self::parse).
     pub fn parse_for(text: &str, file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
-        read(text, file, Paths::default(), known)
+        let origin = Origin { file, extended_by: None };
+        Ok(read(text, origin, Paths::default(), known)?.config)
     }
 
     /// Checks that every file that the configuration names exists and that this version can run every evaluator. Call it
@@ -129,32 +133,38 @@ impl Config {
     }
 }
 
-fn read(text: &str, file: &Path, paths: Paths, known: Known<'_>) -> Result<Config, ConfigError> {
+/// Reads a configuration and those that it extends.
+pub(super) fn read(
+    text: &str,
+    origin: Origin<'_>,
+    paths: Paths,
+    known: Known<'_>,
+) -> Result<Base, ConfigError> {
     let adk = adk::recognize(text);
     let syntax = if adk.is_some() { Syntax::Json } else { Syntax::Yaml };
     let reader = Reader { problems: Problems::new(text, syntax), paths, known };
-    let config = match adk {
-        Some(document) => adk::read(document, &reader),
+    let read = match adk {
+        Some(document) => adk::read(document, &reader)
+            .map(|config| Base { config, defaults: Defaults::default() }),
         None => match read_yaml(text) {
-            Ok(root) => read_root(root.as_ref(), &reader),
+            Ok(root) => read_root(root.as_ref(), &reader, origin)?,
             Err(error) => reader.problems.add(error.span, error.message).none(),
         },
     };
     let missing = reader.paths.finish(&reader.problems);
-    if let Some(error) = reader.problems.error(file) {
+    if let Some(error) = reader.problems.error(origin.file) {
         return Err(error);
     }
-    let (mut warnings, notes) = reader.problems.remarks();
-    let config = config.unwrap_or_default();
-    warnings.extend(useless_swaps(&config, reader.known.metrics));
-    Ok(Config {
-        file: Some(file.to_owned()),
-        source_text: text.to_owned(),
-        warnings,
-        notes,
-        missing,
-        ..config
-    })
+    let (warnings, notes) = reader.problems.remarks();
+    let Base { mut config, defaults } = read.unwrap_or_default();
+    config.missing.extend(missing);
+    config.warnings.extend(warnings);
+    config.notes.extend(notes);
+    if origin.extended_by.is_none() {
+        config.warnings.extend(useless_swaps(&config, reader.known.metrics));
+    }
+    let (file, source_text) = (Some(origin.file.to_owned()), text.to_owned());
+    Ok(Base { config: Config { file, source_text, ..config }, defaults })
 }
 
 /// Returns a warning for each evaluator whose judge has nothing to show in two orders although `swap` is set.
@@ -182,80 +192,131 @@ fn useless_swaps(config: &Config, metrics: &Metrics) -> Vec<Problem> {
     config.evaluators.iter().filter_map(warning).collect()
 }
 
-fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Config> {
+fn read_root<'n>(
+    root: Option<&'n Node>,
+    reader: &'n Reader<'n>,
+    origin: Origin<'_>,
+) -> Result<Option<Base>, ConfigError> {
     let problems = &reader.problems;
-    let Some(node @ Node { kind: NodeKind::Mapping(_), span }) = root else {
+    let Some(node @ Node { kind: NodeKind::Mapping(_), .. }) = root else {
         let message = |noun: &str| {
             format!("a configuration is a mapping with the key `evaluators`, not {noun}")
         };
-        return match root {
+        return Ok(match root {
             Some(node) => problems.add(node.span, message(node.noun())).none(),
             None => problems.add_to_file(message("nothing")).none(),
-        };
+        });
     };
-    let mut config = Config::default();
+    if !shared::check_version(node, problems) {
+        return Ok(None);
+    }
+    let base = shared::read_base(node, reader, origin)?.unwrap_or_default();
+    Ok(read_keys(node, base, reader, origin))
+}
+
+/// Reads the keys of a configuration. What they do not say is that of `base`.
+fn read_keys<'n>(
+    node: &'n Node,
+    base: Base,
+    reader: &'n Reader<'n>,
+    origin: Origin<'_>,
+) -> Option<Base> {
+    let Base { mut config, defaults } = base;
+    let problems = &reader.problems;
     let mut fields = node.field("", problems).fields("the configuration")?;
-    let defaults = fields.take("defaults").filter(|field| !field.node.is_null());
-    let defaults = defaults.map(|field| Defaults::read(field, &reader.paths)).unwrap_or_default();
-    match fields.take("evaluators") {
-        Some(field) => {
-            let items = field.items().unwrap_or_default();
-            if items.is_empty() && matches!(field.node.kind, NodeKind::Sequence(_)) {
-                field.add("`evaluators` is empty");
-            }
-            let mut names = evaluator::Names::default();
-            let read = |item: Field<'n>| evaluator::read(item.node, &mut names, &defaults, reader);
-            config.evaluators = items.into_iter().filter_map(read).collect();
-            defaults.check_used(&config.evaluators, problems);
-        }
-        None => {
-            let start = Span { start: span.start, end: span.start };
+    let own = fields.take("defaults").filter(|field| !field.node.is_null());
+    let own = own.map(|field| Defaults::read(field, &reader.paths)).unwrap_or_default();
+    let defaults = own.over(defaults);
+    if fields.peek("evaluators").is_some() {
+        read_evaluators(&mut config, &mut fields, &defaults, reader);
+    } else {
+        fields.allow("evaluators", None);
+        // Without a file, the configuration that this one extends is not read.
+        let is_read = reader.paths.directory().is_some() || fields.peek("extends").is_none();
+        if config.evaluators.is_empty() && origin.extended_by.is_none() && is_read {
+            let start = Span { start: node.span.start, end: node.span.start };
             problems.add(start, "the key `evaluators` is missing");
         }
     }
     fields.null_is_absent();
-    let eval_set = fields.take("eval_set");
-    config.eval_set = eval_set.and_then(|field| reader.paths.read(field, PathKind::File));
+    if let Some(field) = fields.take("eval_set") {
+        config.eval_set = reader.paths.read(field, PathKind::File);
+    }
     let formats = reader.known.trace_formats;
     let named: Vec<_> = formats.names().iter().map(|name| (*name, *name)).collect();
-    let format = fields.take("trace_format").and_then(|field| field.choice(&named));
-    config.trace_format = format.and_then(|name| formats.find(name).ok());
-    config.group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
+    if let Some(name) = fields.take("trace_format").and_then(|field| field.choice(&named)) {
+        config.trace_format = formats.find(name).ok();
+    }
+    let group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
+    config.group_by = group_by.or(config.group_by);
     read_policy(&mut config, &mut fields);
     let output = fields.take_either("output_format", "output");
     let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
-    config.output = output.and_then(|field| field.choice(&outputs));
+    config.output = output.and_then(|field| field.choice(&outputs)).or(config.output);
     if let Some(field) = fields.take("judge") {
         config.judge_place = Some(problems.place(field.node.span));
-        config.judge = evaluator_judges::read(field, &reader.paths);
+        config.judge = evaluator_judges::read(field, &reader.paths).over_same_layer(&config.judge);
     }
     let sources = fields.take("sources").and_then(|field| read_sources(field, &reader.paths));
-    config.sources = sources.unwrap_or_default();
+    let sources = sources.unwrap_or_default();
+    config.sources.file = sources.file.or(config.sources.file);
+    config.sources.local = sources.local.or(config.sources.local);
     for (key, instead) in REPLACED {
         fields.refuse(key, format!("`{key}` is no longer a key of the configuration"), instead);
     }
+    // Taken in `shared`.
+    fields.allow("requires", None);
+    fields.allow("extends", None);
     fields.finish();
-    Some(config)
+    Some(Base { config, defaults })
+}
+
+/// Takes the key `evaluators`, whose entries follow those of the configuration that this one extends.
+fn read_evaluators<'n>(
+    config: &mut Config,
+    fields: &mut Fields<'n>,
+    defaults: &Defaults,
+    reader: &'n Reader<'n>,
+) {
+    let Some(field) = fields.take("evaluators") else { return };
+    let items = field.items().unwrap_or_default();
+    if items.is_empty() && matches!(field.node.kind, NodeKind::Sequence(_)) {
+        field.add("`evaluators` is empty");
+    }
+    let inherited = config.evaluators.len();
+    let mut names = evaluator::Names::default();
+    for item in items {
+        let read = evaluator::read(item.node, &mut names, defaults, reader);
+        let Some(evaluator) = read else { continue };
+        let name = &evaluator.name;
+        if config.evaluators[..inherited].iter().any(|other| other.name == *name) {
+            let message = format!("`{name}` is the name of an evaluator that `extends` brings");
+            item.add(message).hint("give this one another name");
+        }
+        config.evaluators.push(evaluator);
+    }
+    defaults.check_used(&config.evaluators, &reader.problems);
 }
 
 /// Takes the keys that decide about failures and errors.
 fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
-    let mut flag = |key| fields.take(key).and_then(|field| field.flag()).unwrap_or_default();
-    config.require_evaluated = flag("require_evaluated");
-    config.require_all_cases = flag("require_all_cases");
-    config.strict_matching = flag("strict_matching");
-    config.fail_fast = flag("fail_fast");
-    config.allow_unevaluated = flag("allow_unevaluated");
+    let mut flag = |key, value: &mut bool| {
+        *value = fields.take(key).and_then(|field| field.flag()).unwrap_or(*value);
+    };
+    flag("require_evaluated", &mut config.require_evaluated);
+    flag("require_all_cases", &mut config.require_all_cases);
+    flag("strict_matching", &mut config.strict_matching);
+    flag("fail_fast", &mut config.fail_fast);
+    flag("allow_unevaluated", &mut config.allow_unevaluated);
     let rate = fields.take("max_error_rate").and_then(|field| field.fraction());
-    config.max_error_rate = rate.unwrap_or_default();
-    if let (true, true, Some(node)) =
-        (config.require_evaluated, config.allow_unevaluated, fields.peek("allow_unevaluated"))
-    {
+    config.max_error_rate = rate.unwrap_or(config.max_error_rate);
+    let last = fields.peek("allow_unevaluated").or_else(|| fields.peek("require_evaluated"));
+    if let (true, true, Some(node)) = (config.require_evaluated, config.allow_unevaluated, last) {
         let message = "`allow_unevaluated` and `require_evaluated` contradict each other";
         fields.problems().add(node.span, message).hint("keep one of them");
     }
     let retries = fields.take("retries").and_then(|field| field.whole(0..=MAX_RETRIES));
-    config.retries = retries.unwrap_or_default();
+    config.retries = retries.unwrap_or(config.retries);
 }
 
 fn read_sources(field: Field<'_>, paths: &Paths) -> Option<SourcePaths> {

@@ -9,6 +9,7 @@ use super::{Config, EvaluatorConfig, EvaluatorKind, Isolation, OutputFormat, Ove
 use crate::{
     json::Value,
     metric::{MatchType, Metrics},
+    runtime::testing::Directory,
 };
 
 fn parse(text: &str) -> Config {
@@ -325,4 +326,35 @@ fn a_remote_entry_has_the_settings_of_a_program() {
         (code.timeout.as_secs(), code.executor.as_str(), code.config.len(), code.isolation),
         (5, "moon", 1, Isolation::Process)
     );
+}
+
+#[test]
+fn an_extended_configuration_is_combined_key_by_key() {
+    let directory = Directory::new("extended-config");
+    directory.file(
+        "base.yaml",
+        "defaults: {executor: docker, docker: {image: 'policy:1', network: true}}\n\
+         judge: {model: openai/policy, samples: 3, budget: {calls: 9}}\nretries: 2\nfail_fast: true\n\
+         sources: {local: ours}\n",
+    );
+    directory.file("ours/readme", "");
+    directory.file("a.py", "");
+    let file = directory.file(
+        "c.yaml",
+        "extends: base.yaml\ndefaults: {docker: {network: false}}\njudge: {samples: 1, budget: {tokens: 5}}\n\
+         fail_fast: false\nevaluators: [{name: a, type: code, path: a.py}]\n",
+    );
+    let config = Config::load(&file).unwrap();
+    let program = config.evaluators[0].program().unwrap();
+    let containment = &program.containment;
+    assert_eq!((&*program.executor, containment.network), ("docker", false));
+    assert_eq!(containment.docker.image.as_deref(), Some("policy:1"));
+    assert_eq!(
+        (config.judge.models(), config.judge.samples),
+        (vec!["openai/policy".to_owned()], Some(1))
+    );
+    assert_eq!((config.judge.budget.calls, config.judge.budget.tokens), (Some(9), Some(5)));
+    assert_eq!((config.retries, config.fail_fast), (2, false));
+    assert!(config.sources.local.is_some_and(|path| path.ends_with("ours")));
+    assert_eq!(config.file, Some(file));
 }
