@@ -283,3 +283,89 @@ fn the_hook_checks_every_file_that_is_committed() {
     run(&[bad, good]).exits(2).says("did you mean `builtin`?");
     run(&[good, bad]).exits(2).says("did you mean `builtin`?");
 }
+
+/// The jobs of a workflow, by their names.
+fn jobs(workflow: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    workflow["jobs"].as_object().unwrap().iter()
+}
+
+/// The shell blocks of a job.
+fn blocks(job: &Value) -> Vec<&str> {
+    job["steps"].as_array().unwrap().iter().filter_map(|step| step["run"].as_str()).collect()
+}
+
+#[test]
+fn the_workflow_of_every_change_is_the_gate() {
+    let workflow = yaml(".github/workflows/ci.yml");
+    assert_eq!(workflow["permissions"], serde_json::json!({"contents": "read"}));
+    let all: Vec<_> = jobs(&workflow).flat_map(|(_, job)| blocks(job)).collect();
+    assert_eq!(all, ["bash .ci/run"]);
+}
+
+#[test]
+fn a_tag_publishes_every_package_after_all_were_tried_and_without_stored_tokens() {
+    let workflow = yaml(".github/workflows/release.yml");
+    assert_eq!(workflow["permissions"], serde_json::json!({"contents": "read"}));
+    let build = blocks(&workflow["jobs"]["build"]).join("\n");
+    for part in ["packaging/build", "packaging/try", "packaging/release --dry-run"] {
+        assert!(build.contains(part), "{part}");
+    }
+    let mut published = Vec::new();
+    for (name, job) in jobs(&workflow).filter(|(name, _)| *name != "build") {
+        assert_eq!(job["environment"], "release", "{name}");
+        assert!(job["needs"].to_string().contains("build") || name == "github", "{name}");
+        let uploads = blocks(job);
+        let uploads: Vec<_> =
+            uploads.iter().filter_map(|it| it.strip_prefix("packaging/release ")).collect();
+        assert_eq!(uploads, [name.as_str()]);
+        published.push(name.as_str());
+    }
+    let text = workflow.to_string();
+    assert!(!text.contains("secrets."), "a stored token");
+    // What a dry run checks is what the workflow publishes.
+    let directory = Directory::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/release");
+    let unknown = format!("{script} --dry-run no-such-target");
+    let ran = shell(&directory, &["bash", "-c"], &unknown, &BTreeMap::new()).exits(2);
+    let (_, targets) = ran.stderr.trim().split_once("there are ").unwrap();
+    let mut targets: Vec<_> =
+        targets.split([',', ' ']).filter(|it| !["", "and"].contains(it)).collect();
+    targets.sort_unstable();
+    published.sort_unstable();
+    assert_eq!(published, targets);
+}
+
+#[test]
+fn the_values_of_the_publisher_are_replaced_everywhere_and_compared() {
+    let directory = Directory::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let values = fs::read_to_string(root.join("packaging/project.toml")).unwrap();
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    directory.file("packaging/project.toml", &values);
+    let script = fs::read_to_string(root.join("packaging/project")).unwrap();
+    directory.script("packaging/project", script.split_once('\n').unwrap().1);
+    directory.file("packaging/project", script);
+    directory.file("Cargo.toml", format!("repository = \"{repository}\"\n"));
+    let short = repository.trim_start_matches("https://github.com/");
+    directory.file("page.md", format!("uses: {short}@main and {repository}/raw/main\n"));
+    let run = |line: &str| shell(&directory, &["bash", "-ec"], line, &BTreeMap::new());
+    run("git init -q . && git add -A && packaging/project check").exits(0);
+    run("packaging/project set repository https://github.com/acme/checks").exits(0);
+    run("packaging/project check").exits(0);
+    let page = fs::read_to_string(directory.path().join("page.md")).unwrap();
+    assert_eq!(page, "uses: acme/checks@main and https://github.com/acme/checks/raw/main\n");
+    directory.file("page.md", format!("see {repository}\n"));
+    run("packaging/project check")
+        .exits(1)
+        .says("page.md:1: names evaluator-rs/evaluator, not acme/checks");
+    run("packaging/project set repository acme").exits(1).says("a repository is");
+    run("packaging/project set owner acme").exits(1).says("there is no key `owner`");
+}
+
+#[test]
+fn every_address_of_the_repository_is_that_of_its_publisher() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let directory = Directory::new();
+    let line = format!("{} check", root.join("packaging/project").display());
+    shell(&directory, &["bash", "-c"], &line, &BTreeMap::new()).exits(0);
+}
