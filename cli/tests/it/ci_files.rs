@@ -35,7 +35,8 @@ fn yaml(name: &str) -> Value {
 fn project() -> Directory {
     let directory = Directory::new();
     directory.script("bin/cargo", CARGO);
-    directory.script("good", r#"cat >/dev/null; echo '{"score": 1}'"#);
+    let caches = r#"echo "$CARGO_TARGET_DIR $EVALUATOR_CACHE_DIR" >caches"#;
+    directory.script("good", &format!("{caches}; cat >/dev/null; echo '{{\"score\": 1}}'"));
     directory.script("low", r#"cat >/dev/null; echo '{"score": 0.25}'"#);
     directory.file("eval_config.yaml", CONFIG);
     fs::create_dir(directory.path().join("my traces")).unwrap();
@@ -88,6 +89,8 @@ impl<'d> Action<'d> {
         }
         let temporary = directory.path().join("runner").display().to_string();
         values.insert("runner.temp".to_owned(), temporary);
+        values.insert("runner.os".to_owned(), "Linux".to_owned());
+        values.insert("runner.arch".to_owned(), "X64".to_owned());
         Self { directory, values }
     }
 
@@ -97,10 +100,13 @@ impl<'d> Action<'d> {
         let mut filled = parts.next().unwrap().to_owned();
         for part in parts {
             let (expression, rest) = part.split_once(" }}").unwrap();
-            filled += self
-                .values
-                .get(expression)
-                .unwrap_or_else(|| panic!("{expression}: {:?}", self.values));
+            filled += match expression.strip_prefix("hashFiles(") {
+                Some(_) => "hash",
+                None => self
+                    .values
+                    .get(expression)
+                    .unwrap_or_else(|| panic!("{expression}: {:?}", self.values)),
+            };
             filled += rest;
         }
         filled
@@ -113,8 +119,8 @@ impl<'d> Action<'d> {
             ("GITHUB_ACTION_PATH", path("action")),
             ("GITHUB_OUTPUT", path("output")),
             ("GITHUB_STEP_SUMMARY", path("summary.md")),
-            ("RUNNER_ARCH", "X64".to_owned()),
-            ("RUNNER_OS", "Linux".to_owned()),
+            ("RUNNER_ARCH", self.values["runner.arch"].clone()),
+            ("RUNNER_OS", self.values["runner.os"].clone()),
             ("RUNNER_TEMP", self.values["runner.temp"].clone()),
         ];
         let runner = runner.map(|(name, value)| (name.to_owned(), value));
@@ -129,11 +135,14 @@ impl<'d> Action<'d> {
             }
             let Some(block) = step["run"].as_str() else {
                 assert_eq!(step["uses"], "actions/cache@v4");
-                assert!(self.fill(step["with"]["path"].as_str().unwrap()).ends_with("/evaluator"));
-                assert!(
-                    self.fill(step["with"]["key"].as_str().unwrap())
-                        .starts_with("evaluator-Linux-X64-")
-                );
+                let kept = self.fill(step["with"]["path"].as_str().unwrap());
+                let key = self.fill(step["with"]["key"].as_str().unwrap());
+                let name = match key.as_str() {
+                    "evaluators-Linux-X64-hash" => "evaluator-cache",
+                    key if key.starts_with("evaluator-Linux-X64-") => "evaluator",
+                    key => panic!("{key}"),
+                };
+                assert_eq!(kept, format!("{}/{name}", self.values["runner.temp"]));
                 continue;
             };
             assert!(!block.contains("${{"), "inputs are passed in variables only: {block}");
@@ -191,6 +200,10 @@ fn the_action_installs_runs_and_reports() {
         format!("cargo install --locked --path {root}/action/cli --root {root}/runner/evaluator\n")
     );
 
+    let cache = directory.path().join("runner/evaluator-cache");
+    let caches = fs::read_to_string(directory.path().join("caches")).unwrap();
+    assert_eq!(caches, format!("{0}/target {0}\n", cache.display()));
+
     // The cached command is not installed again.
     action.run().exits(1);
     assert_eq!(fs::read_to_string(directory.path().join("cargo.log")).unwrap(), installed);
@@ -220,6 +233,36 @@ fn the_action_uses_an_installed_command_and_passes_arguments_on() {
 }
 
 #[test]
+fn the_recipe_of_the_page_about_ci_is_one_of_the_action() {
+    let page = include_str!("../../../docs/guides/ci.md");
+    let blocks = page.split("```yaml\n").skip(1).map(|it| it.split_once("```").unwrap().0);
+    let workflow = blocks.filter(|it| it.contains(".github/workflows")).collect::<Vec<_>>();
+    assert_eq!(workflow.len(), 1, "one recipe for GitHub");
+    // Older versions of YAML read the key `on` as a boolean.
+    let workflow = workflow[0].replace("\non: ", "\n'on': ");
+    let workflow = read_yaml(&workflow).unwrap().unwrap().to_json().unwrap();
+    let workflow = Value::from(&workflow);
+    let steps = workflow["jobs"]["evaluate"]["steps"].as_array().unwrap();
+    let action = env!("CARGO_PKG_REPOSITORY").trim_start_matches("https://github.com/");
+    let uses = |step: &&Value| step["uses"].as_str().is_some_and(|it| it.starts_with(action));
+    let inputs = steps.iter().find(uses).unwrap()["with"].as_object().unwrap();
+    let known = yaml("action.yml");
+    assert!(inputs.keys().all(|name| known["inputs"].get(name).is_some()), "{inputs:?}");
+    let inputs = inputs.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap()));
+
+    let directory = project();
+    directory.file("action/Cargo.lock", "");
+    directory.file("action/cli/Cargo.toml", "");
+    fs::rename(directory.path().join("my traces"), directory.path().join("traces")).unwrap();
+    let ran = Action::new(&directory, &inputs.collect::<Vec<_>>()).run().exits(1);
+
+    assert!(ran.stdout.contains("::error"), "{}", ran.stdout);
+    let kept = steps.iter().find(|step| step["uses"] == "actions/upload-artifact@v4").unwrap();
+    let results = directory.path().join(kept["with"]["path"].as_str().unwrap());
+    assert!(results.join("junit.xml").is_file());
+}
+
+#[test]
 fn the_job_for_gitlab_installs_runs_and_reports() {
     let directory = project();
     let job = &yaml("ci/gitlab.yml")[".evaluator"];
@@ -242,6 +285,9 @@ fn the_job_for_gitlab_installs_runs_and_reports() {
     assert!(ran.stdout.contains("low"), "{}", ran.stdout);
     let junit = job["artifacts"]["reports"]["junit"].as_str().unwrap();
     assert!(fs::read_to_string(directory.path().join(junit)).unwrap().contains("failures=\"2\""));
+    let cache = directory.path().join(job["cache"]["paths"][1].as_str().unwrap());
+    let caches = fs::read_to_string(directory.path().join("caches")).unwrap();
+    assert_eq!(caches, format!("{0}/target {0}\n", cache.display()));
     let log = directory.path().join("cargo.log");
     let repository = env!("CARGO_PKG_REPOSITORY");
     let installed =
