@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::support::{
-    Directory, has,
+    Directory, finish, has,
     processes::{assert_gone, signal, wait_for_line},
     trace,
 };
@@ -90,6 +90,78 @@ fn unusual_evaluators_are_started_and_reported_once() {
     assert_eq!(said.matches(why).count(), 1, "{said}");
     let (alone, ..) = run(&directory, ", isolation: process");
     assert_eq!(report, alone);
+}
+
+/// A package that was installed. It says that it was imported, and starts what `THREAD` says.
+const PACKAGE: &str = r#"import ctypes, os, threading, time
+open("imported", "a").write("import\n")
+kind = os.environ.get("THREAD")
+if kind == "python":
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+elif kind:
+    libc, thread = ctypes.CDLL(None), ctypes.c_ulong()
+    libc.pthread_create(ctypes.byref(thread), None, libc.pause, None)
+    def stop():
+        global thread
+        if thread:
+            libc.pthread_cancel(thread)
+            libc.pthread_join(thread, None)
+            thread = None
+    if kind == "stops before a fork":
+        os.register_at_fork(before=stop)
+"#;
+
+/// Runs an evaluator whose first lines are these over five conversations: the numbers of forks and of imports of the package,
+/// and what was said.
+fn run_with_package(first_lines: &str, thread: &str) -> (usize, usize, String) {
+    let directory = Directory::new();
+    directory.file("venv/site-packages/heavy/__init__.py", PACKAGE);
+    directory.file("venv/site-packages/heavy/part.py", "value = 1\n");
+    directory.file("venv/site-packages/numpy/__init__.py", "");
+    directory.file(
+        "venv/site-packages/numpy/random.py",
+        "def seed(): open('seeded', 'a').write('seeded\\n')\n",
+    );
+    let rest = "import heavy.part, sys\nsys.stdin.read()\nprint('{\"score\": 1}')\n";
+    directory.file("check.py", format!("{first_lines}{rest}"));
+    directory.file("c.yaml", config("", 30));
+    let trace = trace("i11_five_traces_plain");
+    let mut command = directory.command(&["run", &trace, "-c", "c.yaml", "-o", "json", "-v"]);
+    command.env("PYTHONPATH", directory.path().join("venv/site-packages")).env("THREAD", thread);
+    let ran = finish(command.spawn().unwrap()).exits(0);
+    let lines = |name: &str| {
+        fs::read_to_string(directory.path().join(name)).unwrap_or_default().lines().count()
+    };
+    (lines("seeded"), lines("imported"), ran.stderr)
+}
+
+#[test]
+fn installed_packages_are_imported_once_where_only_imports_precede_them() {
+    if !has("python3") || !cfg!(target_os = "linux") {
+        return;
+    }
+    let seeds = "import numpy.random\n";
+    for (first_lines, imports) in [
+        (
+            "\"\"\"Looks at\n\nsomething.\"\"\"\n\n# A comment.\nimport numpy.random\nfrom heavy import (\n    part,\n)\n",
+            1,
+        ),
+        ("from heavy import part  # its value\nimport numpy.random\n", 1),
+        (seeds, 1),
+        ("import numpy.random\nimport os\nos.environ['MODE'] = '1'\n", 5),
+        ("import numpy.random\ntry:\n    import heavy\nexcept ImportError:\n    pass\n", 5),
+    ] {
+        let (seeded, imported, said) = run_with_package(first_lines, "");
+        assert_eq!((seeded, imported), (5, imports), "{first_lines}{said}");
+    }
+    // A thread that the package stops before each fork is no obstacle; any other is.
+    let (seeded, imported, said) = run_with_package(seeds, "stops before a fork");
+    assert_eq!((seeded, imported), (5, 1), "{said}");
+    for thread in ["python", "stays"] {
+        let (seeded, imported, said) = run_with_package(seeds, thread);
+        assert_eq!((seeded, imported), (0, 6), "{said}");
+        assert!(said.contains("the imports started threads"), "{said}");
+    }
 }
 
 #[test]

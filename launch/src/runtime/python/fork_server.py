@@ -67,8 +67,8 @@ UNUSUAL_VARIABLES = (
     "PYTHON_PRESITE PYTHONCASEOK COVERAGE_PROCESS_START COVERAGE_PROCESS_CONFIG COV_CORE_SOURCE"
 ).split()
 
-#: Modules that are imported ahead of time if the evaluator imports them. All others are left to the evaluator: their import
-#: may start threads, open files or depend on what the evaluator does before.
+#: Modules that are imported ahead of time wherever the evaluator imports them. Installed packages are imported ahead if only
+#: other imports precede them: an import may start threads, open files or depend on what the evaluator does before.
 KNOWN = frozenset(
     """
     agentevals_evaluator_sdk pydantic pydantic_core annotated_types typing_extensions
@@ -117,6 +117,37 @@ def wanted(source):
     return names
 
 
+def leading(source):
+    """Returns the imports that precede every other statement of a file, as pairs of a module and the names taken from it.
+
+    Reads single lines: the parser would import modules and print warnings. It stops at the first line that it does not know.
+    """
+    imports = []
+    closing = None
+    for line in source.decode("utf-8", "replace").splitlines():
+        if closing:
+            # The rest of a docstring, or of names in parentheses.
+            closing = None if closing in line else closing
+            continue
+        text = line if line.lstrip()[:1] in ("'", '"') else line.split("#")[0].rstrip()
+        words = text.replace(",", " ").split()
+        quote = text[:3]
+        if not words:
+            continue
+        elif quote in ('"""', "'''") and not imports:
+            closing = None if quote in text[3:] else quote
+        elif words[0] == "import" and not set(text) & set(";()\\"):
+            names = text[len("import") :].split(",")
+            imports += [(name.split()[0], ()) for name in names if name.strip()]
+        elif words[0] == "from" and words[2:3] == ["import"] and words[1][0] != "." and not set(text) & set(";\\"):
+            closing = ")" if "(" in text and ")" not in text else None
+            taken = text.split("import", 1)[1].strip(" ()").split(",")
+            imports.append((words[1], tuple(name.split()[0] for name in taken if name.strip())))
+        else:
+            break
+    return imports
+
+
 class Server:
     """The interpreter and the processes that were forked from it."""
 
@@ -151,14 +182,15 @@ class Server:
                 raise Unusual("%s is set" % name)
         if sys.gettrace() or sys.getprofile():
             raise Unusual("the interpreter is traced")
-        if self.find("usercustomize"):
+        if self.spec("usercustomize"):
             raise Unusual("there is a module usercustomize")
 
-    def find(self, name):
+    def spec(self, name):
         for finder in sys.meta_path:
-            if finder.find_spec(name, None):
-                return True
-        return False
+            spec = finder.find_spec(name, None)
+            if spec:
+                return spec
+        return None
 
     def restore_environment(self):
         line = b""
@@ -178,6 +210,7 @@ class Server:
         self.path = os.path.abspath(sys.argv[0])
         source = read(self.path)
         names = wanted(source)
+        called = None
         if b"evaluator-call" in source and len(sys.argv) > 1:
             # This program loads another file, whose function it calls.
             self.path = os.path.abspath(sys.argv[1])
@@ -194,9 +227,10 @@ class Server:
         safe = getattr(sys.flags, "safe_path", False)
         if not safe:
             sys.path.insert(0, self.directory)
-        for name in names:
+        wanted_modules = [(name, ()) for name in names] + self.installed(called if called is not None else source)
+        for name, taken in wanted_modules:
             try:
-                __import__(name)
+                __import__(name, None, None, taken)
             except ImportError as error:
                 # A module that does not exist was not executed. The evaluator will report it.
                 if error.name != name or name in sys.modules:
@@ -209,6 +243,23 @@ class Server:
         self.ahead = {name.split(".")[0] for name in set(sys.modules) - fresh}
         self.listed = None
         self.refuse_shadows()
+
+    def installed(self, source):
+        """Returns the imports of installed packages that can be done ahead: what they start must be visible here."""
+        found = []
+        if not os.path.isdir("/proc/self/task"):
+            return found
+        library = os.path.dirname(os.__file__) + os.sep
+        for name, taken in leading(source):
+            spec = self.spec(name.split(".")[0])
+            origin = spec.origin if spec else None
+            # Files of the evaluator may change from one evaluation to the next.
+            if origin not in ("built-in", "frozen") and not (
+                origin and (origin.startswith(library) or {"site-packages", "dist-packages"} & set(origin.split(os.sep)))
+            ):
+                break
+            found.append((name, taken))
+        return found
 
     def refuse_shadows(self):
         """Raises `Unusual` if a file next to the evaluator has the name of a module that was imported ahead."""
@@ -230,10 +281,22 @@ class Server:
 
     def check_again(self):
         """Raises `Unusual` if the imports left something that a fork would share or lose."""
-        if len(sys._current_frames()) > 1 or self.count("/proc/self/task", 1) > 1:
+        if len(sys._current_frames()) > 1 or self.count("/proc/self/task", 1) > 1 and not self.threads_stop():
             raise Unusual("the imports started threads")
         if self.count("/dev/fd", 0) > self.open_before:
             raise Unusual("the imports opened files")
+
+    def threads_stop(self):
+        """Forks a process that exits at once, and returns true if no other thread is left: libraries such as OpenBLAS stop
+        their threads before a fork, and start them again where they are needed."""
+        try:
+            pid = os.fork()
+        except Warning:
+            return False
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        return self.count("/proc/self/task", 1) == 1
 
     def count(self, directory, unknown):
         try:
@@ -255,6 +318,7 @@ class Server:
         gc.collect()
         # A cycle that is never collected: a fork that exits does not touch the objects in it.
         self.kept = {name: module for name, module in sys.modules.items() if name not in ("__main__", "sys", "builtins")}
+        self.kept_ends = any(name.split(".")[0] not in KNOWN and self.has_an_end(name, self.kept[name]) for name in self.kept)
         self.cycle = [self]
         gc.freeze()
 
@@ -379,6 +443,9 @@ class Server:
         for descriptor in self.wakers + tuple(self.received):
             os.close(descriptor)
         self.children = self.received = self.poll = self.control = None
+        # As the module `random` does by itself: each process starts with another state.
+        if "numpy.random" in sys.modules:
+            sys.modules["numpy.random"].seed()
         # A dictionary that was frozen would keep what the evaluator defines from being collected at the end.
         main = type(sys)("__main__")
         main.__dict__.clear()
@@ -494,18 +561,16 @@ class Server:
                     stream.flush()
             except BaseException:
                 return True
-        if "_ctypes" in sys.modules:
+        if self.kept_ends or "_ctypes" in sys.modules:
             return True
-        suffixes = tuple(self.suffixes()[3:])
-        for name, module in sys.modules.items():
-            if self.kept.get(name) is module:
-                continue
-            if name in WITH_AN_END_OF_ITS_OWN:
-                return True
-            file = module.__dict__.get("__file__") if type(module) is type(sys) else None
-            if isinstance(file, str) and file.endswith(suffixes) and "lib-dynload" not in file:
-                return True
-        return False
+        return any(self.has_an_end(name, module) for name, module in sys.modules.items() if self.kept.get(name) is not module)
+
+    def has_an_end(self, name, module):
+        """Returns true if a module is, or may be, one in C that runs code when a process exits."""
+        if name in WITH_AN_END_OF_ITS_OWN:
+            return True
+        file = module.__dict__.get("__file__") if type(module) is type(sys) else None
+        return isinstance(file, str) and file.endswith(tuple(self.suffixes()[3:])) and "lib-dynload" not in file
 
 
 class End:
