@@ -99,7 +99,7 @@ pub use clock::{Cancel, Clock, SystemClock, VirtualClock};
 pub use error::{ErrorKind, ModelError};
 pub use provider::{
     CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Server, Settings,
-    Variables, read_reply,
+    Variables, is_program, read_reply,
 };
 pub use proxy::{
     BrokeredModel, ListenerReceiver, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,

@@ -163,9 +163,21 @@ impl Plan {
                 real.map_err(|error| refused("the working directory", cwd, &error.to_string()))?;
             found.add(real, MountKind::Directory);
         }
+        found.check_links()?;
         let cwd = cwd.unwrap_or(Path::new("/tmp"));
         Ok(Self { mounts: found.into_mounts(), cwd: cwd.to_owned() })
     }
+}
+
+/// Returns the file or directory that a path leads to, and the locations of the links that are followed on the way.
+///
+/// # Errors
+///
+/// The path does not exist, or has too many links.
+pub fn follow(path: &Path) -> io::Result<(PathBuf, Vec<PathBuf>)> {
+    let mut found = Found::default();
+    let real = found.follow(path)?;
+    Ok((real, found.links().cloned().collect()))
 }
 
 /// Returns true if the program is not only a name to look up on `PATH`.
@@ -269,7 +281,37 @@ impl Found {
         if let Some((code, _)) = self.0.iter().find(is_code) {
             return refused(format!("{} can only be read; name another directory", code.display()));
         }
+        // A program can replace what is below a directory that it changes, by a link to anything.
+        let is_nested =
+            |other: &PathBuf| other != real && (other.starts_with(real) || real.starts_with(other));
+        if let Some(other) = self.written().find(|other| is_nested(other)) {
+            return refused(format!(
+                "one of {} and this is below the other; name the outer one only",
+                other.display()
+            ));
+        }
         check_own("`write`", path, real)
+    }
+
+    /// Refuses links that a program of the same policy could have made.
+    fn check_links(&self) -> Result<(), Refusal> {
+        let made = |link: &&PathBuf| self.written().any(|written| link.starts_with(written));
+        match self.links().find(made) {
+            Some(link) => {
+                let reason = "it is a link below a directory under `write`, which a program may have made; name the \
+                              path that is meant";
+                Err(refused("the sandbox cannot follow", link, reason))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn links(&self) -> impl Iterator<Item = &PathBuf> {
+        self.0.iter().filter(|(_, kind)| matches!(kind, MountKind::Link(_))).map(|(path, _)| path)
+    }
+
+    fn written(&self) -> impl Iterator<Item = &PathBuf> {
+        self.0.iter().filter(|(_, kind)| **kind == MountKind::Write).map(|(path, _)| path)
     }
 
     fn add(&mut self, path: PathBuf, kind: MountKind) {

@@ -98,6 +98,13 @@ mod causes {
                 RefusalKind::Kernel,
                 "the full level needs Linux 5.12 or later; update the kernel, or use `executor: docker`".to_owned(),
             ),
+            // Filters of containers answer either way for calls that they do not permit.
+            Step::Process if is_missing || is_denied(failure) => (
+                RefusalKind::Kernel,
+                "the kernel, or a filter of this container, lacks a system call that the sandbox needs; use Linux 5.12 or \
+                 later and permit the call, or use `executor: docker`"
+                    .to_owned(),
+            ),
             Step::Proc => (
                 RefusalKind::Proc,
                 format!("a new /proc cannot be mounted, as in containers that hide parts of it; {ALTERNATIVES}"),

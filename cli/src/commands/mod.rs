@@ -136,7 +136,8 @@ fn ensure_contained(config: &Config, runner: &Runner) -> Result<(), u8> {
     }
     Err(unusable(format!(
         "not contained: {} (--contain requires `executor: sandbox` or `executor: docker` for every program; `defaults: \
-         {{executor: sandbox}}` sets it for all, and linked evaluators and Python graders cannot be contained)",
+         {{executor: sandbox}}` sets it for all; linked evaluators, Python graders and models `command:NAME` cannot be \
+         contained)",
         uncontained.join(", ")
     )))
 }

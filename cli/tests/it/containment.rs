@@ -100,6 +100,98 @@ fn contain_refuses_every_program_that_is_not_contained_before_anything_runs() {
 }
 
 #[test]
+fn models_that_are_programs_are_refused_where_programs_are_contained() {
+    let directory = place("");
+    directory.script("judge.sh", "cat >/dev/null; echo it ran >>ran; echo '{\"text\": \"yes\"}'");
+    let model = "command:judge.sh";
+    let judged = "{name: hallucinations_v1, type: builtin}";
+    let boxed = "name: a, type: code, path: checks/probe, executor: sandbox";
+    let not_contained = "(its model is the program `command:judge.sh`)";
+    let contained = "`a` is contained, and its model `command:judge.sh` is a program that is not";
+    let judge = format!("judge: {{model: '{model}'}}");
+    for (config, options, message) in [
+        (format!("{judge}\nevaluators: [{judged}]"), &["--contain"][..], not_contained),
+        (format!("evaluators: [{judged}]"), &["--contain", "--judge-model", model], not_contained),
+        (
+            format!("evaluators: [{{name: hallucinations_v1, type: builtin, {judge}}}]"),
+            &["--contain"],
+            not_contained,
+        ),
+        (
+            format!("evaluators: [{{{boxed}, models: {{m: '{model}'}}}}]"),
+            &["--contain"],
+            not_contained,
+        ),
+        (format!("evaluators: [{{{boxed}, models: {{m: '{model}'}}}}]"), &[], contained),
+        (format!("{judge}\nevaluators: [{{{boxed}, target: true}}]"), &[], contained),
+        (format!("{judge}\nevaluators: [{{{boxed}, models: true}}]"), &[], contained),
+        (
+            format!(
+                "defaults: {{executor: sandbox}}\nevaluators: [{{name: a, type: code, path: checks/probe, models: \
+                 {{n: 'openai/x', m: {{model: '{model}'}}}}}}]"
+            ),
+            &[],
+            contained,
+        ),
+    ] {
+        directory.file("c.yaml", config.clone());
+        let trace = trace("a01_otlp_basic_parts");
+        for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
+            let ran = directory.evaluator(&[args, options].concat()).exits(2);
+            assert!(ran.stderr.contains(message), "{config}: {}", ran.stderr);
+        }
+    }
+    assert!(!directory.join("ran").exists(), "the program is not started");
+    // The same model is permitted where nothing is contained.
+    let plain = "evaluators: [{name: a, type: code, path: checks/probe, models: true}]";
+    directory.file("c.yaml", format!("{judge}\n{plain}"));
+    directory.evaluator(&["check", "c.yaml"]).exits(0);
+}
+
+#[test]
+fn paths_that_a_run_could_replace_by_links_are_refused() {
+    let directory = place("");
+    for name in ["out/model", "out/inner", "keys/x"] {
+        std::fs::create_dir_all(directory.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink("../keys", directory.join("out/link")).unwrap();
+    std::os::unix::fs::symlink("out/link", directory.join("chain")).unwrap();
+    directory.script("out/planted", PROBE);
+    let entry = |name: &str, path: &str, keys: &str| {
+        format!(
+            "- {{name: {name}, type: code, path: {path}, executor: sandbox, sandbox: {{{keys}}}}}\n"
+        )
+    };
+    let one = |keys: &str| entry("a", "checks/probe", keys);
+    let two = |first: &str, second: &str| one(first) + &entry("b", "checks/probe", second);
+    for (entries, message) in [
+        (one("write: [out, out/inner]"), "`a`: `write` names "),
+        (one("write: [out], read: [out/model]"), "`a`: `read` names "),
+        (one("write: [out], read: [out/link]"), "`a`: `read` names "),
+        (two("write: [out]", "read: [out/model]"), "`b`: `read` names "),
+        (two("read: [out/model]", "write: [out]"), "`a`: `read` names "),
+        (two("write: [out]", "write: [out/inner]"), "`b`: `write` names "),
+        (two("write: [out]", "read: [chain]"), "`b`: `read` names "),
+        (two("write: [out]", "read: [chain/x/../..]"), "`b`: `read` names "),
+        (one("write: [out]") + &entry("b", "out/planted", ""), "`b`: its program "),
+        (one("write: [out]") + "- {name: b, type: code, path: out/planted}\n", "`b`: its program "),
+    ] {
+        directory.file("c.yaml", format!("evaluators:\n{entries}"));
+        let trace = trace("a01_otlp_basic_parts");
+        for args in [&["check", "c.yaml"][..], &["run", &trace, "-c", "c.yaml"]] {
+            let ran = directory.evaluator(args).exits(2).says(message);
+            assert!(ran.stderr.contains("is below "), "{entries}: {}", ran.stderr);
+        }
+    }
+    if is_available() {
+        for keys in ["read: [out]", "write: [out]", "read: [data], write: [keys]"] {
+            directory.file("c.yaml", format!("evaluators:\n{}", two("write: [out]", keys)));
+            directory.evaluator(&["check", "c.yaml"]).exits(0);
+        }
+    }
+}
+
+#[test]
 fn a_recommendation_names_fetched_programs_that_are_not_contained() {
     let remote = "- {name: far, type: remote, ref: a/a.py}\n- {name: apart, type: remote, ref: a/b.py, executor: sandbox}\n";
     let directory = place(&format!("evaluators:\n{remote}"));

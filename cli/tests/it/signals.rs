@@ -6,24 +6,32 @@ use std::process::Command;
 
 use crate::support::{Directory, finish, has, trace};
 
-/// Scores 1 if no signal is blocked, and if exit codes of its own processes are known.
+/// Scores 1 if no signal is blocked or ignored, and if exit codes of its own processes are known.
 const CHECK: &str = r#"
 import json, signal, subprocess, sys
 sys.stdin.read()
 blocked = sorted(signal.pthread_sigmask(signal.SIG_BLOCK, []))
-ignored = [s.name for s in (signal.SIGCHLD, signal.SIGTERM) if signal.getsignal(s) != signal.SIG_DFL]
+# Python itself ignores these two.
+others = signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}
+ignored = sorted(s for s in others if signal.getsignal(s) == signal.SIG_IGN)
 code = subprocess.run(["sh", "-c", "exit 3"]).returncode
 print(json.dumps({"score": float(not blocked and not ignored and code == 3),
                   "details": {"blocked": blocked, "ignored": ignored, "code": code}}))
 "#;
 
-/// Blocks all signals or ignores some, then becomes the program that it is given.
+/// The same for a shell, which dies of each signal.
+const SHELL: &str = r#"cat >/dev/null; sh -c 'exit 3'; [ $? = 3 ] || exit 1
+for name in HUP INT QUIT PIPE TERM USR1 XFSZ; do sh -c "kill -$name \$\$; exit 0" && exit 2; done
+echo '{"score": 1}'"#;
+
+/// Blocks or ignores all signals, then becomes the program that it is given. Those that stop programs or report errors of
+/// the processor are left alone.
 const WRAPPER: &str = r#"
 import os, signal, sys
 if sys.argv[1] == "block":
     signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
 elif sys.argv[1] == "ignore":
-    for number in (signal.SIGCHLD, signal.SIGTERM):
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}:
         signal.signal(number, signal.SIG_IGN)
 os.execv(sys.argv[2], sys.argv[2:])
 "#;
@@ -35,8 +43,7 @@ fn evaluators_do_not_inherit_blocked_or_ignored_signals() {
     }
     let directory = Directory::new();
     directory.file("check.py", CHECK);
-    directory
-        .script("shell", "cat >/dev/null; sh -c 'exit 3'; [ $? = 3 ] && echo '{\"score\": 1}'");
+    directory.script("shell", SHELL);
     let wrapper = directory.file("wrapper.py", WRAPPER);
     let entry =
         |name: &str, more: &str| format!("- {{name: {name}, type: code, timeout: 100, {more}}}\n");

@@ -1,17 +1,18 @@
 //! What contains a program: `executor`, `sandbox` and `docker` of an entry, and their `defaults` in the file.
 
 use std::{
-    path::{self, PathBuf},
+    fmt,
+    path::{self, Path, PathBuf},
     sync::Arc,
 };
 
-use evaluator_document::{Field, Fields, Problems, Span};
+use evaluator_document::{Field, Fields, Problem, Problems, Span};
 
 use super::{
     model::{CodeConfig, EvaluatorConfig},
     paths::{PathKind, Paths},
 };
-use crate::executor::{Containment, Docker, Level, Local};
+use crate::executor::{Containment, Docker, Level, Local, follow_links};
 
 /// Executors that contain programs, by their names. Each has a key of its own with settings.
 const SANDBOX: &str = "sandbox";
@@ -337,10 +338,77 @@ pub(super) fn check_source(fields: &Fields<'_>, code: &CodeConfig) {
     fields.problems().add(node.span, message).hint("name a directory without programs");
 }
 
+/// Returns a problem for each path of a contained program that is below a directory which a contained program changes, of
+/// the same or another entry: a run could replace it by a link, which the next run would follow.
+pub(super) fn changeable_paths(evaluators: &[EvaluatorConfig]) -> Vec<Problem> {
+    let programs: Vec<(&EvaluatorConfig, &CodeConfig)> =
+        evaluators.iter().filter_map(|it| Some((it, it.program()?))).collect();
+    let written: Vec<Written<'_>> = programs
+        .iter()
+        .flat_map(|(it, code)| {
+            code.containment.write.iter().map(|path| Written::new(&it.name, path))
+        })
+        .collect();
+    let mut problems = Vec::new();
+    for (evaluator, code) in &programs {
+        let Containment { read, write, .. } = &*code.containment;
+        let named = read.iter().map(|path| ("`read`", path));
+        let named = named.chain(write.iter().map(|path| ("`write`", path)));
+        let source = path::absolute(&code.path).unwrap_or_else(|_| code.path.clone());
+        // That of the same entry is compared with its source when the entry is read.
+        let others: Vec<_> = written.iter().filter(|it| it.owner != evaluator.name).collect();
+        if let Some(outer) = others.iter().find(|outer| outer.is_around(&source)) {
+            let message = format!("its program {} is below {outer}", source.display());
+            problems.push(changeable(evaluator, message));
+        }
+        for (key, path) in named {
+            if let Some(outer) = written.iter().find(|outer| outer.is_around(path)) {
+                let message = format!("{key} names {}, which is below {outer}", path.display());
+                problems.push(changeable(evaluator, message));
+            }
+        }
+    }
+    problems
+}
+
+fn changeable(evaluator: &EvaluatorConfig, message: String) -> Problem {
+    let hint = "a program can replace what is below a directory that it changes, by a link to any file; name a path \
+                outside of it, or the directory itself";
+    Problem::new(format!("`{}`: {message}", evaluator.name), evaluator.place, Some(hint.to_owned()))
+}
+
+/// A directory that a contained program changes.
+struct Written<'a> {
+    owner: &'a str,
+    path: &'a Path,
+    real: PathBuf,
+}
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, which `{}` changes", self.path.display(), self.owner)
+    }
+}
+
+impl<'a> Written<'a> {
+    fn new(owner: &'a str, path: &'a Path) -> Self {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self { owner, path, real }
+    }
+
+    /// Returns true if the directory contains the path, what it leads to, or a link on the way.
+    fn is_around(&self, path: &Path) -> bool {
+        let contains = |inner: &Path, outer: &Path| inner != outer && inner.starts_with(outer);
+        // A path that does not exist is reported elsewhere.
+        let (real, links) = follow_links(path).unwrap_or_default();
+        contains(path, self.path)
+            || contains(&real, &self.real)
+            || links.iter().any(|link| contains(link, &self.real))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::config::{Config, EvaluatorKind};
 

@@ -149,7 +149,7 @@ impl EvaluatorConfig {
     }
 
     /// Returns the settings of the program of the entry; `None` if it starts none of its own.
-    pub(super) fn program(&self) -> Option<&CodeConfig> {
+    pub(crate) fn program(&self) -> Option<&CodeConfig> {
         match &self.kind {
             EvaluatorKind::Code(code) => Some(code),
             EvaluatorKind::Remote(remote) => Some(&remote.program),

@@ -9,7 +9,7 @@ use evaluator_document::{
 
 use super::{
     Config, EvaluatorConfig, EvaluatorKind, OutputFormat, SourcePaths, adk,
-    containment::Defaults,
+    containment::{self, Defaults},
     evaluator,
     paths::{MissingPath, PathKind, Paths},
     shared::{self, Base, Origin},
@@ -125,6 +125,7 @@ impl Config {
                 add(message, "give one, as `eval_set` or on the command line");
             }
         }
+        problems.extend(containment::changeable_paths(&self.evaluators));
         if problems.is_empty() {
             return Ok(());
         }

@@ -6,15 +6,17 @@ use evaluator_document::size;
 
 use super::Runner;
 use crate::{
-    config::{CodeConfig, Config, EvaluatorKind, Execution},
+    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Execution, JudgeSettings},
     executor::{Containment, Executor, Visible},
+    models::{Mode, is_program},
 };
 
 impl Runner {
-    /// Returns the names of the evaluators that run code of their own and are not contained: programs without an executor
-    /// that contains them, linked evaluators, and Python functions of graders.
+    /// Returns the names of the evaluators that run code and are not contained: programs without an executor that contains
+    /// them, linked evaluators, Python functions of graders, and judges and programs that ask a model `command:NAME`, which
+    /// is named, too.
     #[must_use]
-    pub fn uncontained<'c>(&self, config: &'c Config) -> Vec<&'c str> {
+    pub fn uncontained(&self, config: &Config) -> Vec<String> {
         let is_uncontained = |kind: &EvaluatorKind| match kind {
             EvaluatorKind::Code(code) => !self.executors.contains(&code.executor),
             EvaluatorKind::Remote(remote) => !self.executors.contains(&remote.program.executor),
@@ -24,8 +26,34 @@ impl Runner {
             EvaluatorKind::Linked(_) => true,
             EvaluatorKind::Builtin(_) | EvaluatorKind::LlmJudge(_) => false,
         };
-        let evaluators = config.evaluators.iter().filter(|it| is_uncontained(&it.kind));
-        evaluators.map(|evaluator| evaluator.name.as_str()).collect()
+        let describe = |evaluator: &EvaluatorConfig| {
+            let name = evaluator.name.clone();
+            match self.program_model(config, evaluator) {
+                Some(model) => Some(format!("{name} (its model is the program `{model}`)")),
+                None => is_uncontained(&evaluator.kind).then_some(name),
+            }
+        };
+        config.evaluators.iter().filter_map(describe).collect()
+    }
+
+    /// Returns the first model of an evaluator that is a program of this machine; `None` if it starts none. Such a program
+    /// runs with the rights of the user, whatever contains the evaluator.
+    pub(super) fn program_model(
+        &self,
+        config: &Config,
+        evaluator: &EvaluatorConfig,
+    ) -> Option<String> {
+        let of_run = JudgeSettings::default();
+        let own: Vec<&JudgeSettings> = match (self.judge_settings(evaluator), evaluator.models()) {
+            (Some(own), _) => vec![own],
+            (None, Some(program)) if program.models.is_empty() => vec![&of_run],
+            (None, Some(program)) => program.models.iter().map(|(_, own)| own).collect(),
+            (None, None) => Vec::new(),
+        };
+        let settings = own.into_iter().map(|own| own.over(&config.judge));
+        // A replay starts nothing.
+        let asking = settings.filter(|settings| settings.mode() != Mode::Replay);
+        asking.flat_map(|settings| settings.models()).find(|model| is_program(model))
     }
 
     /// Returns the names of the evaluators whose programs come from a source and are not contained.

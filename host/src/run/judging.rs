@@ -87,6 +87,18 @@ impl Runner {
             if let Some(Err(error)) = grading::server(evaluator, self) {
                 problems.push(problem(error, Some(evaluator)));
             }
+            let contained =
+                evaluator.program().is_some_and(|code| self.executors.contains(&code.executor));
+            if contained && let Some(model) = self.program_model(config, evaluator) {
+                let name = &evaluator.name;
+                let message = format!(
+                    "`{name}` is contained, and its model `{model}` is a program that is not"
+                );
+                let place = evaluator.models_place.or(config.judge_place).or(evaluator.place);
+                let hint = "name the model of a server, or write `executor: local`";
+                problems.push(Problem::new(message, place, Some(hint.to_owned())));
+                continue;
+            }
             let connected = match (judge, evaluator.models()) {
                 (Some(settings), _) => session.connect(&evaluator.name, settings).map(drop),
                 (None, Some(models)) => session.offer(&evaluator.name, models).map(drop),
@@ -100,7 +112,10 @@ impl Runner {
     }
 
     /// Returns the settings of the judge of an evaluator; `None` if it asks no model.
-    fn judge_settings<'c>(&self, evaluator: &'c EvaluatorConfig) -> Option<&'c JudgeSettings> {
+    pub(super) fn judge_settings<'c>(
+        &self,
+        evaluator: &'c EvaluatorConfig,
+    ) -> Option<&'c JudgeSettings> {
         match &evaluator.kind {
             EvaluatorKind::Builtin(builtin) => {
                 let metric = self.metrics.get(&evaluator.name).ok()?;

@@ -9,7 +9,7 @@ mod model;
 mod sandbox;
 
 pub use docker::{DockerExecutor, Image};
-pub use evaluator_sandbox::{Level, Listener, run_if_helper};
+pub use evaluator_sandbox::{Level, Listener, plan::follow as follow_links, run_if_helper};
 pub use model::{
     CONTAINED_MEMORY, Contained, Containment, Docker, Executor, MAX_FILE_SIZE, Scope, Visible,
 };

@@ -12,7 +12,7 @@ mod registry;
 mod replay;
 mod resolve;
 
-pub use command::{CommandError, CommandRunner};
+pub use command::{CommandError, CommandRunner, is_program};
 pub use fake::{Fake, FakeReply};
 pub use http::Server;
 pub use registry::{Endpoint, Provider, Providers, Settings, Variables};

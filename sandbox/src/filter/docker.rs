@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    AF_INET, AF_INET6, AF_UNIX, GROWS_DOWN, NEW_NAMESPACE, NOT_IMPLEMENTED, NOT_PERMITTED,
+    AF_INET, AF_INET6, AF_UNIX, GROWS_DOWN, LEASES, NEW_NAMESPACE, NOT_IMPLEMENTED, NOT_PERMITTED,
     SHARED_ANONYMOUS, TERMINAL_INPUT, table,
 };
 
@@ -48,6 +48,9 @@ pub fn docker_profile(network: bool) -> Value {
     for request in TERMINAL_INPUT {
         refuse(&[table::IOCTL.name], bits(1, u32::MAX, request));
     }
+    for lease in LEASES {
+        refuse(&[table::FCNTL.name], bits(1, u32::MAX, lease));
+    }
     for flags in [SHARED_ANONYMOUS, GROWS_DOWN] {
         refuse(&[table::MMAP.name], bits(3, flags, flags));
     }
@@ -75,6 +78,23 @@ fn bits(index: u32, mask: u32, value: u32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modes_and_leases_that_the_sandbox_refuses_are_refused() {
+        let profile = docker_profile(true);
+        let rules = profile["syscalls"].as_array().unwrap();
+        let answers = |call: &str| {
+            let rules = rules
+                .iter()
+                .filter(|rule| rule["names"].as_array().unwrap().contains(&call.into()));
+            rules.map(|rule| (rule["errnoRet"].clone(), rule["args"].clone())).collect::<Vec<_>>()
+        };
+        for call in ["openat2", "clone3", "landlock_add_rule"] {
+            assert_eq!(answers(call), [(json!(NOT_IMPLEMENTED), json!([]))], "{call}");
+        }
+        let lease = (json!(NOT_PERMITTED), json!([bits(1, u32::MAX, 1024)]));
+        assert!(answers("fcntl").contains(&lease), "{:?}", answers("fcntl"));
+    }
 
     #[test]
     fn network_decides_about_addresses_only() {

@@ -16,6 +16,10 @@ const NOT_PERMITTED: u32 = 1;
 /// `ENOSYS` of Linux, on every system.
 const NOT_IMPLEMENTED: u32 = 38;
 
+/// `EOPNOTSUPP` of Linux, on every system.
+#[cfg(target_os = "linux")]
+const NOT_SUPPORTED: u32 = 95;
+
 /// Address families of Linux.
 const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
@@ -36,6 +40,10 @@ const NEW_NAMESPACE: [u32; 7] = [
     0x2000_0000, // PID
     0x4000_0000, // network
 ];
+
+/// Commands of `fcntl` that make other processes wait when they open a file, and that report what happens in a
+/// directory: `F_SETLEASE`, `F_NOTIFY`, `F_SETDELEG`.
+const LEASES: [u32; 3] = [1024, 1026, 1040];
 
 /// Requests of `ioctl` that type into a terminal: `TIOCSTI`, `TIOCLINUX`.
 const TERMINAL_INPUT: [u32; 2] = [0x5412, 0x541c];

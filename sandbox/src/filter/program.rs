@@ -1,8 +1,8 @@
 //! The filter as a program of the kernel's classic BPF.
 
 use super::{
-    AF_INET, AF_INET6, AF_UNIX, GROWS_DOWN, NEW_NAMESPACE, NOT_IMPLEMENTED, NOT_PERMITTED,
-    SHARED_ANONYMOUS, SOCK_STREAM, TCP, TERMINAL_INPUT, TYPES, table,
+    AF_INET, AF_INET6, AF_UNIX, GROWS_DOWN, LEASES, NEW_NAMESPACE, NOT_IMPLEMENTED, NOT_PERMITTED,
+    NOT_SUPPORTED, SHARED_ANONYMOUS, SOCK_STREAM, TCP, TERMINAL_INPUT, TYPES, table,
 };
 
 /// Which servers a program may connect to.
@@ -83,11 +83,11 @@ pub(crate) fn program(rules: Rules) -> Vec<Instruction> {
     program.refuse_if(IF_GREATER_OR_EQUAL, X32, KILL);
     program.refuse_if(IF_GREATER_OR_EQUAL, table::HIGHEST + 1, ERRNO | NOT_IMPLEMENTED);
     program.answer(table::ABSENT, ERRNO | NOT_IMPLEMENTED);
-    program.answer(&[table::OPENAT2], ERRNO | NOT_IMPLEMENTED);
     program.answer(table::REFUSED, ERRNO | NOT_PERMITTED);
     if rules.partial {
         program.answer(table::PRETENDED, ERRNO);
         program.answer(table::PARTIAL, ERRNO | NOT_PERMITTED);
+        program.answer(table::WITHOUT_ATTRIBUTES, ERRNO | NOT_SUPPORTED);
     }
     program.look_at(table::SOCKETPAIR, |program| {
         program.then(LOAD, argument(0));
@@ -104,6 +104,12 @@ pub(crate) fn program(rules: Rules) -> Vec<Instruction> {
         program.refuse_if(IF_ANY_BIT, GROWS_DOWN, ERRNO | NOT_PERMITTED);
         program.then(AND, SHARED_ANONYMOUS);
         program.refuse_if(IF_EQUAL, SHARED_ANONYMOUS, ERRNO | NOT_PERMITTED);
+    });
+    program.look_at(table::FCNTL, |program| {
+        program.then(LOAD, argument(1));
+        for command in LEASES {
+            program.refuse_if(IF_EQUAL, command, ERRNO | NOT_PERMITTED);
+        }
     });
     program.look_at(table::IOCTL, |program| {
         program.then(LOAD, argument(1));
@@ -264,10 +270,10 @@ mod tests {
         let partial = Rules { partial: true, ..CLOSED };
         for (list, full, weak) in [
             (table::ABSENT, ERRNO | NOT_IMPLEMENTED, ERRNO | NOT_IMPLEMENTED),
-            (&[table::OPENAT2], ERRNO | NOT_IMPLEMENTED, ERRNO | NOT_IMPLEMENTED),
             (table::REFUSED, REFUSED, REFUSED),
             (table::PRETENDED, ALLOW, ERRNO),
             (table::PARTIAL, ALLOW, REFUSED),
+            (table::WITHOUT_ATTRIBUTES, ALLOW, ERRNO | NOT_SUPPORTED),
         ] {
             for call in list.iter().filter(|call| call.number().is_some()) {
                 assert_eq!(answer(CLOSED, *call, [0; 6]), full, "{}", call.name);
@@ -278,7 +284,7 @@ mod tests {
 
     #[test]
     fn calls_that_are_in_no_list_are_permitted() {
-        let lists = [table::ABSENT, table::REFUSED, &[table::OPENAT2]].into_iter().flatten();
+        let lists = [table::ABSENT, table::REFUSED].into_iter().flatten();
         let listed: Vec<u32> = lists.filter_map(|call| call.number()).collect();
         let socket = [table::SOCKET, table::SOCKETPAIR].map(|call| call.number().unwrap());
         let program = program(CLOSED);
@@ -347,6 +353,11 @@ mod tests {
         }
         for (request, expected) in [(0x5412, REFUSED), (0x541c, REFUSED), (0x5401, ALLOW)] {
             assert_eq!(all(table::IOCTL, [0, HIGH | request, 0, 0, 0, 0]), expected);
+        }
+        for (command, expected) in
+            [(1024, REFUSED), (1026, REFUSED), (1040, REFUSED), (6, ALLOW), (1030, ALLOW)]
+        {
+            assert_eq!(all(table::FCNTL, [3, HIGH | command, 0, 0, 0, 0]), expected, "{command}");
         }
     }
 

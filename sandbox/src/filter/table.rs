@@ -22,10 +22,17 @@ const fn call(name: &'static str, x86_64: Option<u32>, aarch64: Option<u32>) -> 
     Call { name, x86_64, aarch64 }
 }
 
-/// Calls that do not exist inside: a filter cannot see the flags of `clone3`, and no limit counts the memory of
-/// `memfd_create`. C libraries use other calls instead.
-pub(super) const ABSENT: &[Call] =
-    &[call("clone3", Some(435), Some(435)), call("memfd_create", Some(319), Some(279))];
+/// Calls that do not exist inside: a filter cannot see the flags of `clone3` and the mode of `openat2`, and no limit
+/// counts the memory of `memfd_create` and of rules of Landlock. C libraries and programs use other calls instead, or do
+/// without.
+pub(super) const ABSENT: &[Call] = &[
+    call("clone3", Some(435), Some(435)),
+    call("openat2", Some(437), Some(437)),
+    call("memfd_create", Some(319), Some(279)),
+    call("landlock_create_ruleset", Some(444), Some(444)),
+    call("landlock_add_rule", Some(445), Some(445)),
+    call("landlock_restrict_self", Some(446), Some(446)),
+];
 
 /// Calls that are not permitted.
 pub(super) const REFUSED: &[Call] = &[
@@ -150,6 +157,23 @@ pub(super) const PARTIAL: &[Call] = &[
     call("removexattrat", Some(466), Some(466)),
     call("ioprio_set", Some(251), Some(30)),
     call("file_setattr", Some(469), Some(469)),
+    // They report the names of files in hidden directories that others use.
+    call("inotify_init", Some(253), None),
+    call("inotify_init1", Some(294), Some(26)),
+    call("inotify_add_watch", Some(254), Some(27)),
+];
+
+/// Calls that answer as file systems without extended attributes do at the partial level, where Landlock has no right for
+/// them: attributes of hidden files have content.
+pub(super) const WITHOUT_ATTRIBUTES: &[Call] = &[
+    call("getxattr", Some(191), Some(8)),
+    call("lgetxattr", Some(192), Some(9)),
+    call("fgetxattr", Some(193), Some(10)),
+    call("getxattrat", Some(464), Some(464)),
+    call("listxattr", Some(194), Some(11)),
+    call("llistxattr", Some(195), Some(12)),
+    call("flistxattr", Some(196), Some(13)),
+    call("listxattrat", Some(465), Some(465)),
 ];
 
 /// Calls that change another process of the user if an argument names one: these arguments must be 0 at the partial level,
@@ -162,9 +186,6 @@ pub(super) const OF_OTHERS: &[(Call, &[u32])] = &[
     (call("sched_setparam", Some(142), Some(118)), &[0]),
     (call("sched_setattr", Some(314), Some(274)), &[0]),
 ];
-
-/// Does not exist inside, since a filter cannot see its mode.
-pub(super) const OPENAT2: Call = call("openat2", Some(437), Some(437));
 
 /// Calls with a mode, which must not make a file run as its owner or group outside. Then: the argument with flags, if the
 /// mode has a meaning for some of them only, and the one with the mode.
@@ -184,6 +205,7 @@ pub(super) const SOCKET: Call = call("socket", Some(41), Some(198));
 pub(super) const SOCKETPAIR: Call = call("socketpair", Some(53), Some(199));
 pub(super) const CLONE: Call = call("clone", Some(56), Some(220));
 pub(super) const IOCTL: Call = call("ioctl", Some(16), Some(29));
+pub(super) const FCNTL: Call = call("fcntl", Some(72), Some(25));
 pub(super) const MMAP: Call = call("mmap", Some(9), Some(222));
 
 #[cfg(all(test, target_os = "linux"))]
@@ -197,10 +219,11 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_c_library() {
-        let single = [SOCKET, SOCKETPAIR, CLONE, IOCTL, MMAP, OPENAT2];
+        let single = [SOCKET, SOCKETPAIR, CLONE, IOCTL, FCNTL, MMAP];
         let others = OF_OTHERS.iter().map(|(call, _)| *call);
         let others = others.chain(WITH_MODE.iter().map(|(call, ..)| *call));
-        let lists = [ABSENT, REFUSED, PRETENDED, PARTIAL, &single].into_iter().flatten().copied();
+        let lists = [ABSENT, REFUSED, PRETENDED, PARTIAL, WITHOUT_ATTRIBUTES, &single];
+        let lists = lists.into_iter().flatten().copied();
         let all: Vec<Call> = lists.chain(others).collect();
         let mut compared = 0;
         let mut compare = |known: &[(&str, libc::c_long)]| {
@@ -214,11 +237,11 @@ mod tests {
             }
         };
         compare(&known![
-            SYS_clone3 SYS_openat2 SYS_prlimit64 SYS_setpriority SYS_sched_setaffinity SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr SYS_ioprio_set SYS_mknodat SYS_openat SYS_memfd_create SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_pidfd_getfd SYS_kcmp SYS_process_madvise SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register SYS_add_key SYS_request_key SYS_keyctl SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr SYS_setns SYS_unshare SYS_open_by_handle_at SYS_name_to_handle_at SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_kexec_file_load SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd SYS_syslog SYS_settimeofday SYS_clock_settime SYS_adjtimex SYS_clock_adjtime SYS_sethostname SYS_setdomainname SYS_vhangup SYS_lookup_dcookie SYS_nfsservctl SYS_shmget SYS_shmat SYS_shmctl SYS_shmdt SYS_semget SYS_semop SYS_semctl SYS_semtimedop SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open SYS_mq_unlink SYS_mq_timedsend SYS_mq_timedreceive SYS_mq_notify SYS_mq_getsetattr SYS_fanotify_init SYS_fanotify_mark SYS_memfd_secret SYS_vmsplice SYS_migrate_pages SYS_move_pages SYS_mbind SYS_set_mempolicy SYS_set_mempolicy_home_node SYS_setsid SYS_setpgid SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr SYS_socket SYS_socketpair SYS_clone SYS_ioctl SYS_mmap
+            SYS_clone3 SYS_openat2 SYS_prlimit64 SYS_setpriority SYS_sched_setaffinity SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr SYS_ioprio_set SYS_mknodat SYS_openat SYS_memfd_create SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_pidfd_getfd SYS_kcmp SYS_process_madvise SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register SYS_add_key SYS_request_key SYS_keyctl SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr SYS_setns SYS_unshare SYS_open_by_handle_at SYS_name_to_handle_at SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_kexec_file_load SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd SYS_syslog SYS_settimeofday SYS_clock_settime SYS_adjtimex SYS_clock_adjtime SYS_sethostname SYS_setdomainname SYS_vhangup SYS_lookup_dcookie SYS_nfsservctl SYS_shmget SYS_shmat SYS_shmctl SYS_shmdt SYS_semget SYS_semop SYS_semctl SYS_semtimedop SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open SYS_mq_unlink SYS_mq_timedsend SYS_mq_timedreceive SYS_mq_notify SYS_mq_getsetattr SYS_fanotify_init SYS_fanotify_mark SYS_memfd_secret SYS_vmsplice SYS_migrate_pages SYS_move_pages SYS_mbind SYS_set_mempolicy SYS_set_mempolicy_home_node SYS_setsid SYS_setpgid SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_fcntl SYS_landlock_create_ruleset SYS_landlock_add_rule SYS_landlock_restrict_self SYS_inotify_init1 SYS_inotify_add_watch SYS_getxattr SYS_lgetxattr SYS_fgetxattr SYS_listxattr SYS_llistxattr SYS_flistxattr SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr SYS_socket SYS_socketpair SYS_clone SYS_ioctl SYS_mmap
         ]);
         #[cfg(target_arch = "x86_64")]
         compare(&known![
-             SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS_creat SYS_mknod SYS_open SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat
+             SYS_inotify_init SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS_creat SYS_mknod SYS_open SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat
         ]);
         assert!(compared >= 100, "{compared}");
         assert!(all.iter().filter_map(|call| call.number()).all(|number| number <= HIGHEST));

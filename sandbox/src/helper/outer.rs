@@ -32,7 +32,6 @@ use crate::{
 pub(super) struct Task {
     pub(super) order: Order,
     pub(super) start: Start,
-    pub(super) signals: os::Signals,
     /// Can be read when a child has ended.
     pub(super) child_ended: OwnedFd,
     /// Can be read when the host has ended.
@@ -43,12 +42,12 @@ pub(super) struct Task {
 
 /// Does what the arguments after the hidden one say.
 pub(super) fn run(args: impl Iterator<Item = OsString>) -> ! {
-    let task = read(args).unwrap_or_else(|failure| fail(&failure, false));
-    let is_check = task.order.is_check;
-    let ended = match task.order.policy.level {
+    let (order, start) = read(args).unwrap_or_else(|failure| fail(&failure, false));
+    let (is_check, level) = (order.is_check, order.policy.level);
+    let ended = prepare(order, start).and_then(|task| match level {
         Level::Full => full(task),
         Level::Partial => partial::run(task),
-    };
+    });
     match ended {
         Ok(status) => end_as(status),
         Err(failure) => fail(&failure, is_check),
@@ -81,8 +80,7 @@ fn one_line(piece: &str) -> String {
     }
 }
 
-fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
-    os::close_inherited().during(Step::Order, || "close files of the host".to_owned())?;
+fn read(mut args: impl Iterator<Item = OsString>) -> Result<(Order, Start), Failure> {
     let missing = || io::Error::other("the command line was not made by this version");
     let json = args.next().and_then(|json| json.into_string().ok());
     let order: Order = json
@@ -93,17 +91,24 @@ fn read(mut args: impl Iterator<Item = OsString>) -> Result<Task, Failure> {
     let program = if order.is_check { Some(OsString::new()) } else { program };
     let program =
         program.ok_or_else(missing).during(Step::Order, || "find the program".to_owned())?;
-    let (signals, child_ended) =
-        os::Signals::take().during(Step::Order, || "change how signals are handled".to_owned())?;
+    Ok((order, Start { program, args: args.collect() }))
+}
+
+/// Gives up what is not for the helper, and watches its host.
+fn prepare(order: Order, start: Start) -> Result<Task, Failure> {
+    let step = Step::Process;
+    os::close_inherited().during(step, || "close files of the host (close_range)".to_owned())?;
+    let child_ended =
+        os::take_signals().during(step, || "notice ended processes (signalfd)".to_owned())?;
     let host = i32::try_from(order.host).ok().and_then(Pid::from_raw);
+    let missing = || io::Error::other("the command line was not made by this version");
     let host = host
         .ok_or_else(missing)
         .and_then(|host| Ok(pidfd_open(host, PidfdFlags::empty())?))
-        .during(Step::Order, || format!("watch the host (process {})", order.host))?;
+        .during(step, || format!("watch the host, process {} (pidfd_open)", order.host))?;
     // Names of abstract sockets mean nothing in another network namespace.
     let hand_over = order.policy.listener.as_ref().map(HandOver::connect).transpose()?;
-    let start = Start { program, args: args.collect() };
-    Ok(Task { order, start, signals, child_ended, host, hand_over })
+    Ok(Task { order, start, child_ended, host, hand_over })
 }
 
 /// Runs the program below process 1 of new namespaces; returns its status, `None` if it was ended with everything.
@@ -183,7 +188,7 @@ fn init_main(task: Task, outer: &OwnedFd, report: OwnedFd) -> Result<(), Failure
         .during(Step::Limits, || "give up privileges".to_owned())?;
     os::drop_capabilities().during(Step::Limits, || "drop capabilities".to_owned())?;
     let Some(program) = os::fork().during(step, || "start a process".to_owned())? else {
-        task.start.run(&task.order, &task.signals, None)
+        task.start.run(&task.order, None)
     };
     os::close_standard_streams();
     let ended = supervise(program, task.child_ended.as_fd(), &[task.host.as_fd(), outer.as_fd()]);

@@ -47,7 +47,7 @@ pub(super) fn run(task: Task) -> Result<Option<i32>, Failure> {
         if followed.is_err() || has_ended(this.as_fd()) {
             os::exit(HELPER_FAILED);
         }
-        task.start.run(&task.order, &task.signals, Some(&tmp))
+        task.start.run(&task.order, Some(&tmp))
     };
     os::close_standard_streams();
     let ended = supervise(program, task.child_ended.as_fd(), &[task.host.as_fd()]);

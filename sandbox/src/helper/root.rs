@@ -11,11 +11,13 @@ use std::{
 
 use rustix::{
     fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
+    io::Errno,
     mount::{
         MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
-        mount_change, move_mount, open_tree, unmount,
+        mount_bind, mount_change, move_mount, open_tree, unmount,
     },
     process::{geteuid, pivot_root, umask},
+    system::{setdomainname, sethostname},
 };
 
 use crate::{
@@ -41,9 +43,39 @@ const DEVICES: [(&str, &str); 5] = [
 const TMP_INODES: u32 = 16 << 10;
 const SHARED_INODES: u32 = 1 << 10;
 
+/// Files of `/proc` about the machine instead of the processes of the sandbox. Root can read all of them.
+const MACHINE_FILES: [&str; 20] = [
+    "buddyinfo",
+    "cmdline",
+    "config.gz",
+    "diskstats",
+    "interrupts",
+    "iomem",
+    "ioports",
+    "kcore",
+    "key-users",
+    "keys",
+    "kpagecgroup",
+    "kpagecount",
+    "kpageflags",
+    "latency_stats",
+    "pagetypeinfo",
+    "sched_debug",
+    "slabinfo",
+    "timer_list",
+    "vmallocinfo",
+    "zoneinfo",
+];
+
+/// Host name inside: every machine resolves it.
+const HOST_NAME: &[u8] = b"localhost";
+
 /// Makes the directories that the plan shows, and makes them everything that this process sees.
 pub(super) fn enter(order: &Order) -> Result<(), Failure> {
     let step = Step::Mounts;
+    sethostname(HOST_NAME)
+        .and_then(|()| setdomainname(b"(none)"))
+        .during(Step::Process, || "replace the host name".to_owned())?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .during(step, || "separate its mounts".to_owned())?;
     let copies = order.plan.mounts.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
@@ -186,10 +218,21 @@ fn make_proc(processes: u32) -> Result<(), Failure> {
     make_directory(Path::new("proc"))
         .and_then(|()| Ok(mount("proc", "proc", "proc", flags, HIDE_OTHERS)?))
         .during(Step::Proc, || "mount /proc".to_owned())?;
+    for name in MACHINE_FILES {
+        hide(name).during(Step::Proc, || format!("hide /proc/{name}"))?;
+    }
     if geteuid().is_root() && has_own_ids() {
         limit_ids(processes).during(Step::Limits, || "limit the number of processes".to_owned())?;
     }
     Ok(())
+}
+
+/// Covers a file of `/proc`, if the kernel has it, by the device that is empty.
+fn hide(name: &str) -> io::Result<()> {
+    match mount_bind("dev/null", format!("proc/{name}")) {
+        Err(Errno::NOENT) | Ok(()) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Ids that the kernel gives out only once, and not again after the highest one was reached.

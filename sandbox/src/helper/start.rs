@@ -48,8 +48,8 @@ pub(super) struct Start {
 
 impl Start {
     /// Becomes the program. `tmp` is the temporary directory, if it is not `/tmp`.
-    pub(super) fn run(&self, order: &Order, signals: &os::Signals, tmp: Option<&Path>) -> ! {
-        let failure = match self.become_program(order, signals, tmp) {
+    pub(super) fn run(&self, order: &Order, tmp: Option<&Path>) -> ! {
+        let failure = match self.become_program(order, tmp) {
             Ok(never) => match never {},
             Err(failure) => failure,
         };
@@ -60,7 +60,6 @@ impl Start {
     fn become_program(
         &self,
         order: &Order,
-        signals: &os::Signals,
         tmp: Option<&Path>,
     ) -> Result<std::convert::Infallible, Failure> {
         let mut command = Command::new(&self.program);
@@ -80,7 +79,7 @@ impl Start {
             .during(Step::Limits, || "give up privileges".to_owned())?;
         os::drop_capabilities().during(Step::Limits, || "drop capabilities".to_owned())?;
         let abi = restrict(order, tmp)?;
-        signals.restore().during(Step::Process, || "handle signals as before".to_owned())?;
+        os::reset_signals().during(Step::Process, || "reset its signals".to_owned())?;
         let unix = match policy.level {
             // Without network there is nobody at the other end.
             Level::Full => !policy.network || abi.is_some_and(|abi| abi >= SCOPES_ABI),

@@ -163,54 +163,46 @@ pub(crate) fn install_filter(program: &[Instruction]) -> io::Result<()> {
     check(result).map(drop)
 }
 
-/// Signals that ask a process to end: the helper leaves them to the program.
-const ENDING: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
+/// Signals that the helper ignores: those that ask a process to end are for the program, and a report that cannot be
+/// written must not end the helper.
+const IGNORED: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGPIPE];
 
-/// How signals were handled when the helper was started.
-pub(crate) struct Signals {
-    actions: [libc::sigaction; 2],
-    mask: libc::sigset_t,
+/// Takes over the signals of this process: ignores those of [`IGNORED`], gives all others their default actions, and blocks
+/// only `CHLD`. The descriptor can be read when a child has ended.
+///
+/// What the host ignores is inherited: a host that was started in the background ignores `INT`, and one that ignores
+/// `CHLD` would take the status of the children away.
+pub(crate) fn take_signals() -> io::Result<OwnedFd> {
+    // SAFETY: all zeros are a valid set of signals, and no call keeps a pointer.
+    unsafe {
+        reset_signals()?;
+        for signal in IGNORED {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        let mut child: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&raw mut child);
+        libc::sigaddset(&raw mut child, libc::SIGCHLD);
+        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const child, ptr::null_mut()).into())?;
+        let descriptor =
+            libc::signalfd(-1, &raw const child, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        check(descriptor.into())?;
+        Ok(OwnedFd::from_raw_fd(descriptor))
+    }
 }
 
-impl Signals {
-    /// Ignores `TERM` and `INT`, and blocks `CHLD`; the descriptor can be read when a child has ended.
-    pub(crate) fn take() -> io::Result<(Self, OwnedFd)> {
-        // SAFETY: all zeros are a valid value of these structures, which the calls fill. None keeps a pointer.
-        unsafe {
-            let mut signals: Self = mem::zeroed();
-            for (signal, action) in ENDING.into_iter().zip(&mut signals.actions) {
-                let mut ignore: libc::sigaction = mem::zeroed();
-                ignore.sa_sigaction = libc::SIG_IGN;
-                check(libc::sigaction(signal, &raw const ignore, action).into())?;
-            }
-            // A host that ignores it would take the status of the children away.
-            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-            let mut child: libc::sigset_t = mem::zeroed();
-            libc::sigemptyset(&raw mut child);
-            libc::sigaddset(&raw mut child, libc::SIGCHLD);
-            check(
-                libc::sigprocmask(libc::SIG_BLOCK, &raw const child, &raw mut signals.mask).into(),
-            )?;
-            let descriptor =
-                libc::signalfd(-1, &raw const child, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-            check(descriptor.into())?;
-            Ok((signals, OwnedFd::from_raw_fd(descriptor)))
+/// Gives all signals their default actions, and blocks none.
+pub(crate) fn reset_signals() -> io::Result<()> {
+    // SAFETY: all zeros are a valid set of signals, and no call keeps a pointer.
+    unsafe {
+        // It fails for numbers that are not signals, and for those that always have their default action.
+        for signal in 1..=libc::SIGRTMAX() {
+            libc::signal(signal, libc::SIG_DFL);
         }
+        let mut none: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut()).into())?;
     }
-
-    /// Handles signals as when the helper was started.
-    pub(crate) fn restore(&self) -> io::Result<()> {
-        // SAFETY: the structures were filled by the same calls.
-        unsafe {
-            for (signal, action) in ENDING.into_iter().zip(&self.actions) {
-                check(libc::sigaction(signal, action, ptr::null_mut()).into())?;
-            }
-            check(
-                libc::sigprocmask(libc::SIG_SETMASK, &raw const self.mask, ptr::null_mut()).into(),
-            )?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Ends this process by a signal, without a core dump.

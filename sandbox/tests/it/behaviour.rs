@@ -82,6 +82,32 @@ fn a_program_dies_of_its_signal() {
     }
 }
 
+/// A host that was started in the background, or by `nohup`, ignores signals.
+#[test]
+fn what_the_host_ignores_is_not_inherited() {
+    for level in levels() {
+        for signal in [
+            Signal::HUP,
+            Signal::INT,
+            Signal::QUIT,
+            Signal::TERM,
+            Signal::PIPE,
+            Signal::USR1,
+            Signal::XCPU,
+        ] {
+            let policy = serde_json::to_string(&policy(level)).unwrap();
+            let kill = format!("kill -{} $$", signal.as_raw());
+            let script = "trap '' HUP INT QUIT TERM PIPE USR1 XCPU; exec \"$@\"";
+            let mut host = Command::new("sh");
+            host.args(["-c", script, "sh"]).arg(std::env::current_exe().unwrap());
+            host.args(["contain", &policy, "--", "sh", "-c", &kill]);
+            std::os::unix::process::CommandExt::process_group(&mut host, 0);
+            let output = run(&mut host);
+            assert_eq!(output.status.signal(), Some(signal.as_raw()), "{level:?} {output:?}");
+        }
+    }
+}
+
 fn signal(child: &Child, signal: Signal) {
     kill_process_group(Pid::from_child(child), signal).unwrap();
 }
@@ -156,6 +182,18 @@ fn descendants_end_before_the_command() {
     let mut output = child.stdout.take().unwrap();
     rustix::io::ioctl_fionbio(&output, true).unwrap();
     assert_eq!(output.read(&mut [0]).unwrap(), 0, "the output has not ended");
+}
+
+#[test]
+fn the_machine_is_not_described() {
+    if !has(Level::Full) {
+        return;
+    }
+    let script = "uname -n; cat /proc/sys/kernel/domainname; for name in cmdline interrupts diskstats zoneinfo \
+                  kpagecount kpageflags slabinfo vmallocinfo timer_list keys key-users config.gz; do \
+                  head -c 16 /proc/$name 2>/dev/null | wc -c; done | sort -u";
+    assert_ne!(fs::read("/proc/cmdline").unwrap(), b"");
+    assert_eq!(answer(&mut shell(&policy(Level::Full), script)), "localhost\n(none)\n0");
 }
 
 #[test]

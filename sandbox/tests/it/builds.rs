@@ -1,6 +1,6 @@
 //! A build in a sandbox: the compiler runs code of the package.
 
-use std::{env, fs, path::Path, process::Command};
+use std::{env, fs, net::TcpListener, path::Path, process::Command};
 
 use evaluator_sandbox::{Level, Limits, Policy, wrap};
 use serde_json::Value;
@@ -18,6 +18,10 @@ fn a_macro_reaches_nothing_while_its_package_is_built() {
     let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join(probe);
     let copied = Command::new("cp").arg("-r").arg(probe).arg(&package).status().unwrap();
     assert!(copied.success());
+    // Its queue accepts the connection of an attack that gets out.
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    fs::write(package.join("snoop/port"), port.to_string()).unwrap();
     let home = directory.path().join("home");
     fs::create_dir_all(home.join(".ssh")).unwrap();
     fs::write(home.join(".ssh/id_decoy"), "DECOY").unwrap();

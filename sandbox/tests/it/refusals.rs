@@ -105,6 +105,21 @@ fn old_kernels_are_refused() {
 }
 
 #[test]
+fn calls_that_the_helper_needs_are_named() {
+    for (call, errno, name) in [
+        (libc::SYS_close_range, libc::ENOSYS, "close_range"),
+        (libc::SYS_signalfd4, libc::EPERM, "signalfd"),
+        (libc::SYS_pidfd_open, libc::ENOSYS, "pidfd_open"),
+        (libc::SYS_pidfd_open, libc::EPERM, "pidfd_open"),
+    ] {
+        for level in crate::world::levels() {
+            let said = without(call, errno, level);
+            assert_refused(&said, "Kernel", &["lacks a system call", name, "executor: docker"]);
+        }
+    }
+}
+
+#[test]
 fn landlock_is_needed_at_the_partial_level_only() {
     let call = libc::SYS_landlock_create_ruleset;
     let missing = without(call, libc::ENOSYS, Level::Partial);

@@ -24,9 +24,11 @@ use crate::{
 };
 
 /// Attacks that must work without containment: otherwise the decoys are at fault. None of them takes much memory or time.
-const CONTROL: [&str; 8] = [
+const CONTROL: [&str; 10] = [
     "fs_home_dotfiles.py",
+    "fs_lease.py",
     "fs_list_home.py",
+    "fs_watch.py",
     "fs_write_own_source.py",
     "ipc_posix.py",
     "net_tcp_loopback.py",
@@ -141,7 +143,9 @@ fn results(
     entries: &[Value],
     level: Option<Level>,
 ) -> BTreeMap<String, Vec<Value>> {
-    let config = json!({"judge": {"model": "command:true"}, "evaluators": entries});
+    let replies = world.file("replies", "\"yes\"\n");
+    let model = format!("fake:{replies}");
+    let config = json!({"judge": {"model": model}, "evaluators": entries});
     let config = world.file("c.yaml", &config.to_string());
     let ran = world.evaluator(&["run", "-v", "-c", &config, "-o", "json", &world.traces(way)]);
     let report: Value = serde_json::from_str(&ran.stdout)

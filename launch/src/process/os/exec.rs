@@ -76,27 +76,26 @@ fn within(present: Rlimit, soft: u64, hard: u64) -> Rlimit {
     Rlimit { current: Some(bounded(soft)), maximum: Some(bounded(hard)) }
 }
 
-/// Signals that are reset to their default action even if this process ignores them: those that report the exit of
-/// child processes, request termination, and report that the processor time is used up. `HUP`, `INT` and `QUIT` are
-/// inherited: `nohup` and shells ignore them on purpose.
-const DEFAULT: [libc::c_int; 3] = [libc::SIGCHLD, libc::SIGTERM, libc::SIGXCPU];
-
-/// Makes the program of the command start with no signal blocked, and with the default actions of the signals in
-/// [`DEFAULT`]. Blocked and ignored signals are inherited: a program with `CHLD` blocked does not notice the exit of
-/// its children, one that ignores it loses their exit codes.
+/// Makes the program of the command start with no signal blocked and none ignored. Both are inherited: a program with
+/// `CHLD` blocked does not notice the exit of its children, one that ignores it loses their exit codes, and one that ignores
+/// `INT`, as programs in the background of a shell do, cannot be stopped by it. What `nohup` asks for is the matter of this
+/// process: its programs lead groups of their own, which no terminal signals.
 ///
 /// Changes the command only if something is blocked or ignored here: such a command is started by `fork` instead of
 /// `posix_spawn`, which costs more the more memory this process has.
 pub(crate) fn reset(command: &mut Command) {
-    if !is_any_blocked() && !DEFAULT.iter().any(|signal| is_ignored(*signal)) {
+    // The standard library ignores `PIPE` in this process, and resets it in each child.
+    let ignored: Vec<_> =
+        (1..=HIGHEST).filter(|it| *it != libc::SIGPIPE && is_ignored(*it)).collect();
+    if !is_any_blocked() && ignored.is_empty() {
         return;
     }
-    let step = || {
+    let step = move || {
         let mut none = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: these functions may be called between fork and exec, and `none` is written before it is read.
         unsafe {
-            for signal in DEFAULT {
-                if libc::signal(signal, libc::SIG_DFL) == libc::SIG_ERR {
+            for signal in &ignored {
+                if libc::signal(*signal, libc::SIG_DFL) == libc::SIG_ERR {
                     return Err(io::Error::last_os_error());
                 }
             }
