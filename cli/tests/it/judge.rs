@@ -227,13 +227,60 @@ fn a_resumed_run_asks_again_after_a_change_of_the_judge() {
         run(&directory, MATCH, &[&model[..], more].concat())
     };
     ask(&[VALID; 5], &[]).exits(0).says("judges: 5 calls");
-    let reused = ask(&[], &[]).exits(0);
+    let reused = ask(&[VALID; 5], &[]).exits(0);
     assert!(!reused.stderr.contains("judges:"), "{}", reused.stderr);
     let again = ask(&[INVALID; 3], &["--judge-samples", "3"]).exits(1);
     assert!(again.stderr.contains("judges: 3 calls"), "{}", again.stderr);
     // A failure is asked for again.
     let saved = directory.evaluator(&["report", "run.evalrun", "-o", "json"]).exits(1);
     assert_eq!(metric(&saved)["details"]["judge"]["samples"], 3);
+}
+
+#[test]
+fn a_resumed_run_takes_no_verdict_of_what_answered_otherwise() {
+    let directory = Directory::new();
+    directory.file("in.jsonl", json!(VALID).to_string());
+    let fake = |text: &str| drop(directory.file("in.jsonl", json!(text).to_string()));
+    let program = |text: &str| {
+        let answer = json!({"text": text}).to_string();
+        directory.script("model", &format!("cat >/dev/null; cat <<'END'\n{answer}\nEND"));
+    };
+    let cassette = |text: &str| {
+        let valid = json!(VALID).to_string();
+        let recorded = directory.read("c.jsonl").replace(&json!(INVALID).to_string(), &valid);
+        directory.file("c.jsonl", recorded.replace(&valid, &json!(text).to_string()));
+    };
+    let record = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl", "--judge-samples", "1"];
+    run(&directory, MATCH, &record).exits(0);
+    let replay = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl", "--judge-mode", "replay"];
+    let auto = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl"];
+    let rows: [(&[&str], &dyn Fn(&str)); 4] = [
+        (&["-j", "fake:in.jsonl"], &fake),
+        (&["-j", "command:model"], &program),
+        (&replay, &cassette),
+        (&auto, &cassette),
+    ];
+    for (model, answers) in rows {
+        let saved = ["--judge-samples", "1", "--save-run", "r.evalrun", "--resume"];
+        let more = [model, &saved].concat();
+        answers(VALID);
+        run(&directory, MATCH, &more).exits(0).says("judges: 1 call");
+        let reused = run(&directory, MATCH, &more).exits(0);
+        assert!(!reused.stderr.contains("judges:"), "{model:?}: {}", reused.stderr);
+        answers(INVALID);
+        run(&directory, MATCH, &more).exits(1).says("judges: 1 call");
+        directory.file("r.evalrun", "");
+    }
+    // Everything is asked, and replaced.
+    fake(VALID);
+    let replaces = [&auto[..], &["--judge-samples", "1", "--judge-mode", "record"]].concat();
+    let more = [&replaces[..], &["--save-run", "r.evalrun", "--resume"]].concat();
+    for _ in 0..2 {
+        run(&directory, MATCH, &more)
+            .exits(0)
+            .says("cannot be reused: `mode: record` asks every question again")
+            .says("judges: 1 call");
+    }
 }
 
 #[test]

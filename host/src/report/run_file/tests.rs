@@ -352,7 +352,7 @@ fn a_conversation_that_was_not_added_is_an_error() {
 
 fn key(number: u8) -> Digest {
     let input = Digester::new("input").bytes("number", &[number]).finish();
-    Fingerprint::of_settings(Digester::new("test")).key(&input)
+    Fingerprint::of_settings(Digester::new("test")).key(&input).unwrap()
 }
 
 fn scored(score: f64) -> EvaluationReport {
