@@ -53,7 +53,7 @@ fn show(name: &str) -> Result<u8, u8> {
 
 fn tidy(file: &Path, run: Option<&Path>) -> Result<u8, u8> {
     let used = run.map(|run| {
-        let report = run_file::read(&[run.to_owned()]).map_err(unusable)?;
+        let report = run_file::read(&[run.to_owned()], false).map_err(unusable)?;
         if report.partial.is_some() {
             let run = run.display();
             return Err(unusable(format!("{run} is not complete: what it used is not known")));

@@ -210,6 +210,7 @@ impl Runner {
         }
         writer.start(Header {
             conversations: conversations.len(),
+            inputs: writer.saves().then(|| conversations.digest()),
             report: report.clone(),
             ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
         });
