@@ -203,6 +203,42 @@ fn a_broken_line_of_a_cassette_is_named() {
     directory.file("c.jsonl", "{}\n");
     let model = ["-j", "openai/x", "--judge-mode", "replay", "--judge-cassette", "c.jsonl"];
     run(&directory, MATCH, &model).exits(2).says("line 1: is not a record");
+    // Nor is a record believed that shows other messages than those of its key.
+    script(&directory, &[VALID; 2]);
+    let fake = ["-j", "fake:replies.jsonl", "--judge-cassette", "d.jsonl", "--judge-samples", "2"];
+    run(&directory, MATCH, &fake).exits(0);
+    let text = directory.read("d.jsonl");
+    let shown = r#""messages":[{"content":""#;
+    let (before, last) = text.trim_end().rsplit_once('\n').unwrap();
+    directory
+        .file("d.jsonl", format!("{before}\n{}\n", last.replacen(shown, &format!("{shown}x"), 1)));
+    run(&directory, MATCH, &fake).exits(2).says("line 2: `prompt_sha` is not the digest of");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_leaves_no_half_line() {
+    let directory = Directory::new();
+    script(&directory, &[VALID]);
+    let line = |limit: &str| {
+        format!(
+            "{limit} '{}' run '{}' -e '{}' -m {MATCH} --no-config -j fake:replies.jsonl \
+             --judge-samples 1 --judge-cassette c.jsonl --save-run r.evalrun -o json",
+            env!("CARGO_BIN_EXE_evaluator"),
+            trace("k01_traj_exact"),
+            eval_set("library"),
+        )
+    };
+    // Files of at most 512 bytes: less than a record.
+    let full = directory.sh(&line("ulimit -f 1;")).exits(3);
+    assert!(full.stdout.contains("cassette c.jsonl: "), "{}", full.stdout);
+    assert_eq!(directory.read("c.jsonl"), "");
+    directory.sh(&line("")).exits(0);
+    // That of a run that was killed while it wrote is left out.
+    let whole = directory.read("c.jsonl");
+    directory.file("c.jsonl", &whole[..whole.len() - 9]);
+    let cut = directory.sh(&line("")).exits(0);
+    assert!(cut.stderr.contains("c.jsonl: line 1 is cut off"), "{}", cut.stderr);
+    assert_eq!(directory.read("c.jsonl"), whole);
 }
 
 #[test]
@@ -254,13 +290,11 @@ fn a_resumed_run_takes_no_verdict_of_what_answered_otherwise() {
     run(&directory, MATCH, &record).exits(0);
     let replay = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl", "--judge-mode", "replay"];
     let auto = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl"];
-    let rows: [(&[&str], &dyn Fn(&str)); 4] = [
-        (&["-j", "fake:in.jsonl"], &fake),
-        (&["-j", "command:model"], &program),
-        (&replay, &cassette),
-        (&auto, &cassette),
-    ];
-    for (model, answers) in rows {
+    let by_file = ["-j", "fake:in.jsonl"];
+    let by_program = ["-j", "command:model"];
+    let models = [&by_file[..], &by_program, &replay, &auto];
+    let answers: [&dyn Fn(&str); 4] = [&fake, &program, &cassette, &cassette];
+    for (model, answers) in models.into_iter().zip(answers) {
         let saved = ["--judge-samples", "1", "--save-run", "r.evalrun", "--resume"];
         let more = [model, &saved].concat();
         answers(VALID);
