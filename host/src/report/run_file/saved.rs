@@ -122,19 +122,26 @@ fn part(
     }
     conversations.sort_by_key(|(number, _)| *number);
     conversations.iter().try_for_each(|(_, span)| collector.push(*span))?;
-    let repeats = conversations.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    let is_missing = end.as_ref().is_some_and(|end: &EndRecord<Report>| {
-        let all =
-            if end.report.partial.is_none() { header.conversations } else { end.conversations };
-        (end.conversations, end.tally) != (conversations.len(), tally)
-            || all != end.conversations
-            || repeats
-    });
+    let is_missing =
+        end.as_ref().is_some_and(|end| contradicts(end, &header, &conversations, tally));
     if end.is_none() {
         add_unfinished(&header, collector, &pending, is_new)?;
     }
     let report = without_conversations(path, &header, end, damage, is_missing);
     Ok((header, report))
+}
+
+/// Returns true if a file does not have each conversation once that its first and its last line count.
+fn contradicts(
+    end: &EndRecord<Report>,
+    header: &Header,
+    conversations: &[(usize, Span)],
+    tally: Tally,
+) -> bool {
+    let is_partial = end.report.partial.is_some();
+    (end.conversations, end.tally) != (conversations.len(), tally)
+        || !is_partial && end.conversations != header.conversations
+        || conversations.windows(2).any(|pair| pair[0].0 == pair[1].0)
 }
 
 /// Reads the record of a conversation.
