@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Directory, Ran, eval_set, finish, trace};
+use crate::support::{Directory, Ran, eval_set, finish, processes::wait_for_line, trace};
 
 const VALID: &str = r#"{"reasoning": "same", "is_the_agent_response_valid": "valid"}"#;
 const INVALID: &str = r#"{"reasoning": "other", "is_the_agent_response_valid": "invalid"}"#;
@@ -239,6 +239,34 @@ fn a_record_that_cannot_be_written_leaves_no_half_line() {
     let cut = directory.sh(&line("")).exits(0);
     assert!(cut.stderr.contains("c.jsonl: line 1 is cut off"), "{}", cut.stderr);
     assert_eq!(directory.read("c.jsonl"), whole);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_wait_for_a_process_that_writes_the_same_cassette_is_reported() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = Directory::new();
+    directory.file("c.jsonl", "");
+    let tidy = || {
+        let mut command = directory.command(&["judge", "tidy", "c.jsonl"]);
+        command.env("XDG_CACHE_HOME", directory.join("cache"));
+        command
+    };
+    finish(tidy().spawn().unwrap()).exits(0);
+    let locks: Vec<_> = fs::read_dir(directory.join("cache/evaluator/locks")).unwrap().collect();
+    let lock = locks[0].as_ref().unwrap().path();
+    assert_eq!(fs::metadata(&lock).unwrap().permissions().mode() & 0o777, 0o600);
+    let held = fs::File::open(&lock).unwrap();
+    held.lock().unwrap();
+    let said = directory.join("said");
+    let mut waiting = tidy().stderr(fs::File::create(&said).unwrap()).spawn().unwrap();
+    let line = wait_for_line(&said);
+    assert!(
+        line.contains("waiting for another process that writes the cassette c.jsonl"),
+        "{line}"
+    );
+    drop(held);
+    assert!(waiting.wait().unwrap().success());
 }
 
 #[test]

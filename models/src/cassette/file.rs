@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     RecordId,
-    lock::exclusive,
+    lock::{Waits, exclusive},
     record::{Record, VERSION},
 };
 use crate::{ErrorKind, ModelError, Redactor};
@@ -139,8 +139,9 @@ pub(super) fn add(
     path: &Path,
     fresh: BTreeMap<RecordId, Record>,
     redactor: &Redactor,
+    waits: &Waits,
 ) -> Result<Vec<String>, ModelError> {
-    let _lock = exclusive(path)?;
+    let _lock = exclusive(path, waits)?;
     let mut found = read(path, true)?;
     let mut warnings = found.warnings;
     for (id, record) in fresh {
@@ -156,12 +157,17 @@ pub(super) fn add(
 }
 
 /// Appends a record to a file, as a whole line or not at all.
-pub(super) fn append(path: &Path, record: &Record, redactor: &Redactor) -> Result<(), ModelError> {
+pub(super) fn append(
+    path: &Path,
+    record: &Record,
+    redactor: &Redactor,
+    waits: &Waits,
+) -> Result<(), ModelError> {
     let record = redacted(record, redactor).map_err(|error| failed(path, error))?;
     let mut line =
         serde_json_canonicalizer::to_vec(&record).map_err(|error| failed(path, error))?;
     line.push(b'\n');
-    let _lock = exclusive(path)?;
+    let _lock = exclusive(path, waits)?;
     refuse_others(path)?;
     let mut append = || -> io::Result<()> {
         let mut options = fs::OpenOptions::new();
@@ -254,13 +260,17 @@ pub(super) fn directory(path: &Path) -> &Path {
     path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes a cassette again: sorted, each record once, and only `used` ones if given.
+/// Writes a cassette again: sorted, each record once, and only `used` ones if given. `waits` hears of other processes that write.
 ///
 /// # Errors
 ///
 /// The file cannot be read or written.
-pub fn tidy(path: &Path, used: Option<&BTreeSet<RecordId>>) -> Result<Tidied, ModelError> {
-    let _lock = exclusive(path)?;
+pub fn tidy(
+    path: &Path,
+    used: Option<&BTreeSet<RecordId>>,
+    waits: &Waits,
+) -> Result<Tidied, ModelError> {
+    let _lock = exclusive(path, waits)?;
     let Found { mut records, lines, .. } = read(path, false)?;
     let unique = records.len();
     if let Some(used) = used {

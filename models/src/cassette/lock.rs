@@ -4,10 +4,11 @@
 //! users another one could hold a lock, or put a link or a pipe in its place.
 
 use std::{
-    env,
+    env, fmt,
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -17,29 +18,68 @@ use crate::{ModelError, request::sha};
 
 /// Longest wait for another process, which holds a lock while it writes one file.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Time after which a wait is reported.
+const SILENCE: Duration = Duration::from_secs(1);
 /// Interval in which a process that waits looks whether the lock is free.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Receives messages about waits, while they last. By default they go nowhere.
+#[derive(Clone, Default)]
+pub struct Waits(Option<Receive>);
+
+type Receive = Arc<dyn Fn(&str) + Send + Sync>;
+
+impl Waits {
+    /// Creates a receiver.
+    pub fn new(receive: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(receive)))
+    }
+}
+
+impl fmt::Debug for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Waits").field(&self.0.is_some()).finish()
+    }
+}
 
 /// Locks a cassette until the result is dropped.
 ///
 /// # Errors
 ///
 /// The lock cannot be created, or another process holds it for too long.
-pub(super) fn exclusive(path: &Path) -> Result<File, ModelError> {
+pub(super) fn exclusive(path: &Path, waits: &Waits) -> Result<File, ModelError> {
     let file = lock_file(path).map_err(|error| failed(path, error))?;
-    open(&file).and_then(|lock| wait(lock, PATIENCE)).map_err(|error| {
+    let report = || {
+        if let Waits(Some(receive)) = waits {
+            let (cassette, lock) = (path.display(), file.display());
+            receive(&format!(
+                "waiting for another process that writes the cassette {cassette} (it holds {lock})"
+            ));
+        }
+    };
+    open(&file).and_then(|lock| wait(lock, (SILENCE, PATIENCE), report)).map_err(|error| {
         failed(path, format!("its lock {} cannot be used: {error}", file.display()))
     })
 }
 
-/// Waits for a lock.
-fn wait(lock: File, patience: Duration) -> io::Result<File> {
+/// Waits for a lock, and reports a wait that is longer than `silence` once.
+fn wait(
+    lock: File,
+    (silence, patience): (Duration, Duration),
+    report: impl FnOnce(),
+) -> io::Result<File> {
     let started = Instant::now();
+    let mut report = Some(report);
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if started.elapsed() < patience => thread::sleep(LOOK),
+            Err(TryLockError::WouldBlock) if started.elapsed() < patience => {
+                if let Some(report) = report.take_if(|_| started.elapsed() >= silence) {
+                    report();
+                }
+                thread::sleep(LOOK);
+            }
             Err(TryLockError::WouldBlock) => {
                 return Err(io::Error::other(format!(
                     "another process has held it for {} s; end that process, and run again",
@@ -102,13 +142,17 @@ mod tests {
     fn a_lock_is_private_and_the_wait_for_it_ends() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("cache/locks/c.lock");
-        let held = wait(open(&path).unwrap(), PATIENCE).unwrap();
+        let never = || panic!("nothing is waited for");
+        let held = wait(open(&path).unwrap(), (SILENCE, PATIENCE), never).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        let error = wait(open(&path).unwrap(), Duration::ZERO).unwrap_err().to_string();
+        let mut reported = 0;
+        let soon = (Duration::ZERO, Duration::from_millis(100));
+        let error = wait(open(&path).unwrap(), soon, || reported += 1).unwrap_err().to_string();
         assert!(error.starts_with("another process has held it"), "{error}");
+        assert_eq!(reported, 1);
         drop(held);
-        wait(open(&path).unwrap(), Duration::ZERO).unwrap();
+        wait(open(&path).unwrap(), (SILENCE, PATIENCE), never).unwrap();
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::{
 };
 
 pub use file::{Found, Tidied, read, tidy};
+pub use lock::Waits;
 pub use record::{Record, StoredMessage, StoredReply};
 
 pub(crate) use record::Identity;
@@ -67,6 +68,7 @@ pub struct Cassette {
     mode: Mode,
     stores_text: bool,
     redactor: Redactor,
+    waits: Waits,
     state: Mutex<State>,
     answered: Condvar,
 }
@@ -139,6 +141,7 @@ impl Cassette {
             mode,
             stores_text: true,
             redactor,
+            waits: Waits::default(),
             state: Mutex::new(state),
             answered: Condvar::new(),
         })
@@ -148,6 +151,12 @@ impl Cassette {
     #[must_use]
     pub fn without_text(self) -> Self {
         Self { stores_text: false, ..self }
+    }
+
+    /// Reports waits for other processes that write the file.
+    #[must_use]
+    pub fn reporting(self, waits: Waits) -> Self {
+        Self { waits, ..self }
     }
 
     /// Mode.
@@ -203,7 +212,7 @@ impl Cassette {
         if fresh.is_empty() {
             return Ok(());
         }
-        let mut warnings = file::add(&self.path, fresh, &self.redactor)?;
+        let mut warnings = file::add(&self.path, fresh, &self.redactor, &self.waits)?;
         state.warnings.append(&mut warnings);
         Ok(())
     }
@@ -323,7 +332,7 @@ impl Recording<'_> {
     /// Records a final answer. It is appended to the file at once, so that a run that is killed has it, unless the file has
     /// another reply to the same request: [`Cassette::save`] replaces that one.
     pub(crate) fn store(self, identity: &Identity<'_>, reply: &Reply) {
-        let Cassette { path, redactor, stores_text, .. } = self.cassette;
+        let Cassette { path, redactor, waits, stores_text, .. } = self.cassette;
         let mut record = Record::new(identity, reply, *stores_text);
         let mut state = lock(&self.cassette.state);
         // Other calls may have left out parameters to make the same request.
@@ -336,7 +345,7 @@ impl Recording<'_> {
         state.dropped.extend(record.dropped.clone());
         if !state.before.contains(&self.id) && !state.is_stuck {
             // If that fails, saving the file at the end of the run fails as well, and says so.
-            state.is_stuck = file::append(path, &record, redactor).is_err();
+            state.is_stuck = file::append(path, &record, redactor, waits).is_err();
         }
         state.records.insert(self.id.clone(), record);
         state.fresh.insert(self.id.clone());

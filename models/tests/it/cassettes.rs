@@ -9,7 +9,7 @@ use std::{
 
 use evaluator_models::{
     Broker, Call, Cassette, Endpoint, ErrorKind, Fake, Limits, Message, Mode, ModelError,
-    Providers, Redactor, Reply, Request, Secret, Settings, tidy,
+    Providers, Redactor, Reply, Request, Secret, Settings, Waits, tidy,
 };
 
 use serde_json::Value;
@@ -236,7 +236,7 @@ fn merged_files_are_tidied() {
         let broker = open(&a, Mode::Replay);
         assert_eq!(broker.cassette().unwrap().take_warnings().len(), 2);
         samples(&broker, &silent(), 2);
-        let tidied = tidy(&a, Some(&broker.cassette().unwrap().used())).unwrap();
+        let tidied = tidy(&a, Some(&broker.cassette().unwrap().used()), &Waits::default()).unwrap();
         assert_eq!((tidied.kept, tidied.repeated, tidied.unused), (2, 2, 1));
         kept.push(fs::read_to_string(&a).unwrap());
     }
@@ -370,7 +370,7 @@ fn cassettes_are_private_when_they_are_new_and_keep_their_permissions() {
         fs::set_permissions(&path, fs::Permissions::from_mode(chosen)).unwrap();
         record(&path, "b", 2);
         assert_eq!(mode(), chosen, "saved");
-        tidy(&path, None).unwrap();
+        tidy(&path, None, &Waits::default()).unwrap();
         assert_eq!(mode(), chosen, "tidied");
     }
 }
