@@ -464,9 +464,13 @@ const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Run files (.evalrun). Several are reported as one run: runs of one configuration on different conversations
+    /// Run files (.evalrun). Several have to be parts of one run
     #[arg(required = true, value_name = "RUN", value_parser = existing)]
     pub(crate) runs: Vec<PathBuf>,
+    /// Report runs over different traces as one run, whose traces were divided between them. Without it they are refused:
+    /// they may be runs of two versions of an agent
+    #[arg(long)]
+    pub(crate) parts: bool,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,

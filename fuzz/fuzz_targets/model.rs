@@ -7,7 +7,7 @@
 use std::fs;
 
 use evaluator_fuzz::scratch;
-use evaluator_models::{ErrorKind, Fake, read, read_reply, tidy};
+use evaluator_models::{ErrorKind, Fake, Waits, read, read_reply, tidy};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -30,12 +30,12 @@ fn cassette(text: &str) {
     let path = scratch("fuzzed.cassette.jsonl", text.as_bytes());
     match read(&path, false) {
         Ok(found) => {
-            let tidied = tidy(&path, None).expect("what was read can be tidied");
+            let tidied = tidy(&path, None, &Waits::default()).expect("what was read can be tidied");
             assert_eq!(tidied.kept, found.records.len());
             let bytes = fs::read(&path).unwrap();
             let again = read(&path, false).expect("what was written can be read");
             assert_eq!(again.records.len(), found.records.len());
-            tidy(&path, None).expect("what was written can be tidied");
+            tidy(&path, None, &Waits::default()).expect("what was written can be tidied");
             assert_eq!(fs::read(&path).unwrap(), bytes);
         }
         Err(error) => {

@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|text: &[u8]| {
     let sealed = sealed(text);
     let path = scratch("fuzzed.evalrun", &sealed);
-    match read(slice::from_ref(&path)) {
+    match read(slice::from_ref(&path), false) {
         Ok(report) => {
             // Everything that cannot be read is in the report.
             for conversation in &report.conversations {

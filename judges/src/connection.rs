@@ -3,9 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use evaluator_models::{
-    Answer, Budget, Call, Cassette, Endpoint, Limits, Message, ModelError, Prices, Redactor, Reply,
-    Request, Spent,
+    Answer, Budget, Call, Cassette, Endpoint, Finish, Limits, Message, Mode, ModelError, Prices,
+    Redactor, Reply, Request, Spent,
 };
+use serde_json::{Value, json};
 
 use crate::{
     door::{Door, Gate},
@@ -48,6 +49,34 @@ impl Connection {
     /// Returns true if calls must not overtake each other.
     pub(crate) fn is_ordered(&self) -> bool {
         self.models().any(|endpoint| endpoint.is_ordered())
+    }
+
+    /// Returns what decides about the answers, for keys of saved results: the settings, and the servers, programs or recordings
+    /// that answer. To be called before anything is asked.
+    ///
+    /// # Errors
+    ///
+    /// The reason why saved results cannot be used: changes of what answers would not be noticed.
+    pub fn identity(&self) -> Result<Identity, String> {
+        let mode = self.cassette.as_ref().map_or(Mode::Off, |cassette| cassette.mode());
+        // In a replay, nothing else answers.
+        let endpoints: Vec<String> = match mode {
+            Mode::Replay => Vec::new(),
+            _ => self
+                .models()
+                .map(Endpoint::identity)
+                .collect::<Result<_, _>>()
+                .map_err(|what| format!("{what} would not be noticed"))?,
+        };
+        let recorded = self.cassette.as_ref().map(|cassette| cassette.identity());
+        Ok(Identity {
+            asked: json!({
+                "settings": self.settings.identity(),
+                "mode": format!("{mode:?}"),
+                "endpoints": endpoints,
+            }),
+            recorded: recorded.into_iter().collect(),
+        })
     }
 
     /// Returns what the budget of the evaluator was spent on, apart from that of the run.
@@ -124,11 +153,26 @@ impl Connection {
 
     /// Removes secrets that a model repeats, because the agent did.
     fn redact(&self, reply: &mut Reply) {
-        reply.text = self.redactor.redact(&reply.text);
-        for text in [&mut reply.thinking, &mut reply.refusal].into_iter().flatten() {
+        let Reply { text, thinking, finish, refusal, usage: _, model_reported } = reply;
+        let finish = match finish {
+            Finish::Other(text) => Some(text),
+            _ => None,
+        };
+        let texts = [thinking.as_mut(), finish, refusal.as_mut(), model_reported.as_mut()];
+        for text in texts.into_iter().flatten().chain([text]) {
             *text = self.redactor.redact(text);
         }
     }
+}
+
+/// What decides about the answers of models.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Identity {
+    /// Settings, and what answers: base URLs, contents of programs.
+    pub asked: Value,
+    /// Digest of the records of each cassette when the run starts, or the reason why no record is used.
+    pub recorded: Vec<Result<String, String>>,
 }
 
 fn no_model(index: usize) -> ModelError {

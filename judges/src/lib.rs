@@ -61,7 +61,7 @@ mod settings;
 mod usage;
 
 pub use calls::{Asked, ask_all, details};
-pub use connection::Connection;
+pub use connection::{Connection, Identity};
 pub use drive::{Judged, Subject, call};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;

@@ -3,9 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use evaluator_models::{Answer, BudgetLimits, ModelError, Offer, ProxiedModel, Request};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::{connection::Connection, session::Session, settings::JudgeSettings};
+use crate::{
+    connection::{Connection, Identity},
+    session::Session,
+    settings::JudgeSettings,
+};
 
 /// Models that a program may ask, and its limits: `models:` or `target:` of an entry.
 #[derive(Clone, Debug)]
@@ -33,21 +37,34 @@ impl Default for ProgramModels {
 }
 
 impl ProgramModels {
-    /// Returns the settings that decide about results, as JSON, for the keys of saved results. `run` are the settings of the
-    /// run.
-    #[must_use]
-    pub fn identity(&self, run: &JudgeSettings) -> Value {
-        let models = self.models.iter().map(|(name, own)| (name, own.over(run).identity()));
-        let models: Vec<_> = models.collect();
-        json!({
-            "models": models,
-            "run": models.is_empty().then(|| run.identity()),
-            "max_calls": self.max_calls,
-        })
+    /// Returns the models by name with the settings of each; `None` stands for all models of the run.
+    fn entries(&self) -> Vec<(Option<&String>, JudgeSettings)> {
+        if self.models.is_empty() {
+            return vec![(None, JudgeSettings::default())];
+        }
+        self.models.iter().map(|(name, own)| (Some(name), own.clone())).collect()
     }
 }
 
 impl Session {
+    /// Returns what decides about the answers of a program's models, for keys of saved results. Sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// The reason why saved results cannot be used: a model cannot be connected, or changes of it would not be noticed.
+    pub fn identity(&self, evaluator: &str, program: &ProgramModels) -> Result<Identity, String> {
+        let prices = self.prices();
+        let budgets = self.budgets(evaluator, &program.budget, &prices);
+        let (mut asked, mut recorded) = (Vec::new(), Vec::new());
+        for (name, own) in program.entries() {
+            let connection = self.connection(evaluator, &own, prices.clone(), budgets.clone());
+            let identity = connection.map_err(|error| error.message)?.identity()?;
+            asked.push((name, identity.asked));
+            recorded.extend(identity.recorded);
+        }
+        Ok(Identity { asked: json!({"models": asked, "max_calls": program.max_calls}), recorded })
+    }
+
     /// Connects a program with its models. All of its calls count in the budgets of the run and of the entry. Sends nothing.
     ///
     /// # Errors
@@ -59,13 +76,13 @@ impl Session {
         let connect =
             |own: &JudgeSettings| self.connection(evaluator, own, prices.clone(), budgets.clone());
         let mut models: Vec<(String, Arc<dyn ProxiedModel>)> = Vec::new();
-        for (name, own) in &program.models {
-            let connection = Arc::new(connect(own)?);
-            models.push((name.clone(), Arc::new(ConnectedModel { connection, index: 0 })));
-        }
-        if models.is_empty() {
-            let connection = Arc::new(connect(&JudgeSettings::default())?);
-            for (index, name) in connection.settings().models().into_iter().enumerate() {
+        for (name, own) in program.entries() {
+            let connection = Arc::new(connect(&own)?);
+            let names = match name {
+                Some(name) => vec![name.clone()],
+                None => connection.settings().models(),
+            };
+            for (index, name) in names.into_iter().enumerate() {
                 let connection = Arc::clone(&connection);
                 models.push((name, Arc::new(ConnectedModel { connection, index })));
             }

@@ -9,7 +9,7 @@ use std::{
 
 use evaluator_models::{
     Budget, BudgetLimits, Cancel, Cassette, CommandRunner, Endpoint, ErrorKind, Mode, ModelError,
-    Prices, Providers, Redactor, Secret, Settings, Spent, Variables,
+    Prices, Providers, Redactor, Secret, Settings, Spent, Variables, Waits,
 };
 
 use crate::{
@@ -34,6 +34,8 @@ pub struct Environment {
     pub runner: Option<Arc<dyn CommandRunner>>,
     /// Ends the calls of the run.
     pub cancel: Cancel,
+    /// Receives messages about waits for other processes.
+    pub waits: Waits,
 }
 
 impl Environment {
@@ -45,6 +47,7 @@ impl Environment {
             secrets: Vec::new(),
             runner: None,
             cancel: Cancel::default(),
+            waits: Waits::default(),
         }
     }
 }
@@ -339,6 +342,7 @@ impl Session {
             return Err(ModelError::new(ErrorKind::Config, text));
         }
         let cassette = Cassette::open(path, mode, self.0.redactor.clone())?;
+        let cassette = cassette.reporting(self.0.environment.waits.clone());
         let stores_text = settings.cassette_text.unwrap_or(true);
         let cassette = Arc::new(if stores_text { cassette } else { cassette.without_text() });
         cassettes.insert(path.clone(), Arc::clone(&cassette));

@@ -92,7 +92,7 @@ mod secret;
 pub use broker::{Answer, Broker, Call, Limits, Retries};
 pub use budget::{Budget, BudgetLimits, Price, Prices, Spent};
 pub use cassette::{
-    Cassette, Found, Mode, Record, RecordId, StoredMessage, StoredReply, Tidied, read, tidy,
+    Cassette, Found, Mode, Record, RecordId, StoredMessage, StoredReply, Tidied, Waits, read, tidy,
 };
 pub use certificates::{parse_certificates, read_certificates};
 pub use clock::{Cancel, Clock, SystemClock, VirtualClock};

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 /// Key of a model server. `Debug`, `Display` and `Serialize` show the name of its variable only.
 #[derive(Clone, PartialEq, Eq)]
@@ -85,6 +86,23 @@ impl Redactor {
             }
         }
         text
+    }
+
+    /// Removes the values of the secrets from every text of a JSON value, names of members included.
+    pub(crate) fn redact_json(&self, value: &mut Value) {
+        match value {
+            _ if self.secrets.is_empty() => {}
+            Value::String(text) => *text = self.redact(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_json(item)),
+            Value::Object(members) => {
+                let redacted = std::mem::take(members).into_iter().map(|(name, mut value)| {
+                    self.redact_json(&mut value);
+                    (self.redact(&name), value)
+                });
+                *members = redacted.collect();
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 }
 

@@ -12,11 +12,13 @@ use super::{print, show_table, unusable};
 use crate::{args::JudgeCommand, exit, render, render::Columns};
 
 /// Runs a command about judges.
-pub(super) fn judge(command: JudgeCommand) -> Result<u8, u8> {
+pub(super) fn judge(command: JudgeCommand, waits: &models::Waits) -> Result<u8, u8> {
     match command {
         JudgeCommand::Show { name: None } => Ok(list()),
         JudgeCommand::Show { name: Some(name) } => show(&name),
-        JudgeCommand::Tidy { file, unused_since_run } => tidy(&file, unused_since_run.as_deref()),
+        JudgeCommand::Tidy { file, unused_since_run } => {
+            tidy(&file, unused_since_run.as_deref(), waits)
+        }
     }
 }
 
@@ -51,9 +53,9 @@ fn show(name: &str) -> Result<u8, u8> {
     Ok(print(&text, exit::OK))
 }
 
-fn tidy(file: &Path, run: Option<&Path>) -> Result<u8, u8> {
+fn tidy(file: &Path, run: Option<&Path>, waits: &models::Waits) -> Result<u8, u8> {
     let used = run.map(|run| {
-        let report = run_file::read(&[run.to_owned()]).map_err(unusable)?;
+        let report = run_file::read(&[run.to_owned()], false).map_err(unusable)?;
         if report.partial.is_some() {
             let run = run.display();
             return Err(unusable(format!("{run} is not complete: what it used is not known")));
@@ -61,7 +63,8 @@ fn tidy(file: &Path, run: Option<&Path>) -> Result<u8, u8> {
         report.recorded_samples().map_err(unusable)
     });
     let used = used.transpose()?;
-    let tidied = models::tidy(file, used.as_ref()).map_err(|error| unusable(error.message))?;
+    let tidied =
+        models::tidy(file, used.as_ref(), waits).map_err(|error| unusable(error.message))?;
     let text = format!(
         "{}: {} records ({} repeated and {} unused removed)\n",
         file.display(),

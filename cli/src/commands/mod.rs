@@ -34,6 +34,7 @@ use evaluator_host::{
     config::{Config, ConfigError},
     executor::{Containment, Executor},
     judges::Session,
+    models::Waits,
     run::Runner,
     trace::TraceFormat,
 };
@@ -48,6 +49,7 @@ use crate::{
 };
 
 pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
+    runner.waits = Waits::new(render::note);
     if cli.no_install {
         runner.runtimes = runner.runtimes.without_installing();
     }
@@ -77,7 +79,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Export(args) => export::export(&args, verbose, runner),
         Command::Validate(args) => validate::validate(&args, verbose, runner),
         Command::Conform(args) => conform::conform(&args, verbose, runner),
-        Command::Judge(command) => judge::judge(command),
+        Command::Judge(command) => judge::judge(command, &runner.waits),
         Command::Serve(args) => serve::serve(&args, verbose, runner),
         Command::Completions { shell } => Ok(info::completions(shell, &runner)),
         Command::Man { directory } => info::man(directory.as_deref(), &runner),

@@ -31,7 +31,7 @@ const NO_REPORT: &str =
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
     begin(&outputs, &args.runs)?;
-    let report = run_file::read(&args.runs).map_err(unusable)?;
+    let report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
     let code = show(&report, &outputs).max(report.standing().exit_code());
     render::verdict(&report, code, verbose > 0);
     Ok(code)

@@ -179,10 +179,18 @@ fn rank(evaluation: &EvaluationReport) -> usize {
     }
 }
 
-/// Escapes text for a cell of a table.
+/// Character without a width, as an entity.
+const BREAK: &str = "&#8203;";
+
+/// Beginnings of text that Markdown makes a link.
+const LINKS: [&str; 4] = ["://", "www.", "mailto:", "xmpp:"];
+
+/// Escapes text for a cell of a table. Nothing in it is a link or a mention: those of an agent's text would lead readers
+/// elsewhere, and call people.
 pub(super) fn escaped(text: &str) -> String {
+    let text = one_line(text);
     let mut escaped = String::with_capacity(text.len());
-    for character in one_line(text).chars() {
+    for (at, character) in text.char_indices() {
         match character {
             '<' => escaped.push_str("&lt;"),
             '&' => escaped.push_str("&amp;"),
@@ -190,6 +198,20 @@ pub(super) fn escaped(text: &str) -> String {
                 escaped.extend(['\\', character])
             }
             _ => escaped.push(character),
+        }
+        let rest = &text[at..];
+        let follows = rest[character.len_utf8()..].chars().next();
+        let is_name = match character {
+            '@' => follows.is_some_and(char::is_alphanumeric),
+            '#' => follows.is_some_and(|next| next.is_ascii_digit()),
+            _ => false,
+        };
+        // Behind its first character, a break ends a beginning.
+        let is_link = LINKS.iter().any(|link| {
+            rest.get(..link.len()).is_some_and(|start| start.eq_ignore_ascii_case(link))
+        });
+        if is_name || is_link {
+            escaped.push_str(BREAK);
         }
     }
     escaped
@@ -200,6 +222,21 @@ mod tests {
     use evaluator_host::{report::ConversationReport, verdict::Status};
 
     use super::*;
+
+    #[test]
+    fn nothing_of_a_text_is_a_link_or_a_mention() {
+        for (text, expected) in [
+            ("ask @octocat, a@b.example", "ask @&#8203;octocat, a@&#8203;b.example"),
+            ("see octo/repo#12", "see octo/repo\\#&#8203;12"),
+            ("https://evil.example", "https:&#8203;//evil.example"),
+            ("at FTP://a WWW.evil.example", "at FTP:&#8203;//a W&#8203;WW.evil.example"),
+            ("mailto:a xmpp:b", "m&#8203;ailto:a x&#8203;mpp:b"),
+            ("3 @ 5, # 1: a://", "3 @ 5, \\# 1: a:&#8203;//"),
+            ("@é <b>", "@&#8203;é &lt;b>"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
 
     #[test]
     fn errors_and_failures_are_shown_first_in_the_order_of_the_run() {

@@ -9,6 +9,7 @@ use crate::support::{
     collector::{collector, decoded},
     finish, has, trace,
 };
+use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
 
 /// `evaluator run ARGS` with these variables, and no others of OpenTelemetry.
@@ -105,6 +106,7 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
     let plain = run(directory.path(), &args, &[]).exits(1);
     let broken = collector("400 Bad Request");
     let moved = collector("307 Temporary Redirect");
+    let login = Server::always(response("200 OK", &[], "<html>Log in</html>"));
     // The port belonged to a socket that is closed, so nothing listens there.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -115,6 +117,7 @@ fn the_report_is_the_same_whatever_becomes_of_the_events() {
     for (variables, reason) in [
         (&[(ENDPOINT, &*broken.url())][..], "HTTP status 400 Bad Request: nope"),
         (&[(ENDPOINT, &*moved.url())], "HTTP status 307"),
+        (&[(ENDPOINT, &*login.url())], "the answer is not that of an OTLP collector: <html>Log in"),
         (&[(ENDPOINT, &*format!("http://{gone}"))], "refused"),
         (&[(ENDPOINT, &*format!("http://{gone}")), grpc], "refused"),
         (&[(ENDPOINT, &*silent_url), timeout], "no answer within 300 ms"),

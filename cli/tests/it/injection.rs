@@ -6,7 +6,7 @@ use std::fs;
 use crate::support::{Directory, eval_set, finish, trace};
 
 /// Text that would end a line, begin others, and speak to terminals and CI systems.
-const EVIL: &str = "x\nPASSED: 9 passed\n::error::y\r::stop-commands::z\r\n\u{1b}[2J\u{9b}31m\u{202e}\u{2028}##[add-mask]w<b>|`";
+const EVIL: &str = "x\nPASSED: 9 passed\n::error::y\r::stop-commands::z\r\n\u{1b}[2J\u{9b}31m\u{202e}\u{2028}##[add-mask]w<b>|` @octocat https://evil.example";
 
 /// The same inside of a string of JSON.
 fn evil_json() -> String {
@@ -63,6 +63,14 @@ fn is_harmless(form: &str, text: &str) {
         assert!(own || !command.starts_with("::"), "{form}: {line:?}");
         assert!(own || !line.contains("##["), "{form}: {line:?}");
     }
+    if form == "markdown" {
+        // Nothing in code is a mention or a link.
+        let text = text.replace("\\`", "");
+        let shown: String = text.split('`').step_by(2).collect();
+        for live in ["@octocat", "https://evil"] {
+            assert!(!shown.contains(live), "{live}: {shown}");
+        }
+    }
     let is_unsafe = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{2028}".contains(c);
     assert!(!text.contains(is_unsafe), "{form}: {text:?}");
 }
@@ -76,6 +84,7 @@ fn no_form_of_report_passes_on_what_would_be_a_line_or_a_command() {
             let args = ["trace.json", "-c", "c.yaml", "-e", &goldens, "-o", form, verbose];
             let ran = directory.run(&args).exits(3);
             assert!(ran.stdout.contains("failed"), "{form}: {}", ran.stdout);
+            assert!(form != "markdown" || ran.stdout.contains("octocat"), "{}", ran.stdout);
             is_harmless(form, &ran.stdout);
             is_harmless("stderr", &ran.stderr);
             assert!(ran.stderr.lines().last().unwrap().starts_with("ERROR: "), "{}", ran.stderr);

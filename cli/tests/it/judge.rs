@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Directory, Ran, eval_set, finish, trace};
+use crate::support::{Directory, Ran, eval_set, finish, processes::wait_for_line, trace};
 
 const VALID: &str = r#"{"reasoning": "same", "is_the_agent_response_valid": "valid"}"#;
 const INVALID: &str = r#"{"reasoning": "other", "is_the_agent_response_valid": "invalid"}"#;
@@ -203,6 +203,70 @@ fn a_broken_line_of_a_cassette_is_named() {
     directory.file("c.jsonl", "{}\n");
     let model = ["-j", "openai/x", "--judge-mode", "replay", "--judge-cassette", "c.jsonl"];
     run(&directory, MATCH, &model).exits(2).says("line 1: is not a record");
+    // Nor is a record believed that shows other messages than those of its key.
+    script(&directory, &[VALID; 2]);
+    let fake = ["-j", "fake:replies.jsonl", "--judge-cassette", "d.jsonl", "--judge-samples", "2"];
+    run(&directory, MATCH, &fake).exits(0);
+    let text = directory.read("d.jsonl");
+    let shown = r#""messages":[{"content":""#;
+    let (before, last) = text.trim_end().rsplit_once('\n').unwrap();
+    directory
+        .file("d.jsonl", format!("{before}\n{}\n", last.replacen(shown, &format!("{shown}x"), 1)));
+    run(&directory, MATCH, &fake).exits(2).says("line 2: `prompt_sha` is not the digest of");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_leaves_no_half_line() {
+    let directory = Directory::new();
+    script(&directory, &[VALID]);
+    let line = |limit: &str| {
+        format!(
+            "{limit} '{}' run '{}' -e '{}' -m {MATCH} --no-config -j fake:replies.jsonl \
+             --judge-samples 1 --judge-cassette c.jsonl --save-run r.evalrun -o json",
+            env!("CARGO_BIN_EXE_evaluator"),
+            trace("k01_traj_exact"),
+            eval_set("library"),
+        )
+    };
+    // Files of at most 512 bytes: less than a record.
+    let full = directory.sh(&line("ulimit -f 1;")).exits(3);
+    assert!(full.stdout.contains("cassette c.jsonl: "), "{}", full.stdout);
+    assert_eq!(directory.read("c.jsonl"), "");
+    directory.sh(&line("")).exits(0);
+    // That of a run that was killed while it wrote is left out.
+    let whole = directory.read("c.jsonl");
+    directory.file("c.jsonl", &whole[..whole.len() - 9]);
+    let cut = directory.sh(&line("")).exits(0);
+    assert!(cut.stderr.contains("c.jsonl: line 1 is cut off"), "{}", cut.stderr);
+    assert_eq!(directory.read("c.jsonl"), whole);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_wait_for_a_process_that_writes_the_same_cassette_is_reported() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = Directory::new();
+    directory.file("c.jsonl", "");
+    let tidy = || {
+        let mut command = directory.command(&["judge", "tidy", "c.jsonl"]);
+        command.env("XDG_CACHE_HOME", directory.join("cache"));
+        command
+    };
+    finish(tidy().spawn().unwrap()).exits(0);
+    let locks: Vec<_> = fs::read_dir(directory.join("cache/evaluator/locks")).unwrap().collect();
+    let lock = locks[0].as_ref().unwrap().path();
+    assert_eq!(fs::metadata(&lock).unwrap().permissions().mode() & 0o777, 0o600);
+    let held = fs::File::open(&lock).unwrap();
+    held.lock().unwrap();
+    let said = directory.join("said");
+    let mut waiting = tidy().stderr(fs::File::create(&said).unwrap()).spawn().unwrap();
+    let line = wait_for_line(&said);
+    assert!(
+        line.contains("waiting for another process that writes the cassette c.jsonl"),
+        "{line}"
+    );
+    drop(held);
+    assert!(waiting.wait().unwrap().success());
 }
 
 #[test]
@@ -227,13 +291,58 @@ fn a_resumed_run_asks_again_after_a_change_of_the_judge() {
         run(&directory, MATCH, &[&model[..], more].concat())
     };
     ask(&[VALID; 5], &[]).exits(0).says("judges: 5 calls");
-    let reused = ask(&[], &[]).exits(0);
+    let reused = ask(&[VALID; 5], &[]).exits(0);
     assert!(!reused.stderr.contains("judges:"), "{}", reused.stderr);
     let again = ask(&[INVALID; 3], &["--judge-samples", "3"]).exits(1);
     assert!(again.stderr.contains("judges: 3 calls"), "{}", again.stderr);
     // A failure is asked for again.
     let saved = directory.evaluator(&["report", "run.evalrun", "-o", "json"]).exits(1);
     assert_eq!(metric(&saved)["details"]["judge"]["samples"], 3);
+}
+
+#[test]
+fn a_resumed_run_takes_no_verdict_of_what_answered_otherwise() {
+    let directory = Directory::new();
+    directory.file("in.jsonl", json!(VALID).to_string());
+    let fake = |text: &str| drop(directory.file("in.jsonl", json!(text).to_string()));
+    let program = |text: &str| {
+        let answer = json!({"text": text}).to_string();
+        directory.script("model", &format!("cat >/dev/null; cat <<'END'\n{answer}\nEND"));
+    };
+    let cassette = |text: &str| {
+        let valid = json!(VALID).to_string();
+        let recorded = directory.read("c.jsonl").replace(&json!(INVALID).to_string(), &valid);
+        directory.file("c.jsonl", recorded.replace(&valid, &json!(text).to_string()));
+    };
+    let record = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl", "--judge-samples", "1"];
+    run(&directory, MATCH, &record).exits(0);
+    let replay = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl", "--judge-mode", "replay"];
+    let auto = ["-j", "fake:in.jsonl", "--judge-cassette", "c.jsonl"];
+    let by_file = ["-j", "fake:in.jsonl"];
+    let by_program = ["-j", "command:model"];
+    let models = [&by_file[..], &by_program, &replay, &auto];
+    let answers: [&dyn Fn(&str); 4] = [&fake, &program, &cassette, &cassette];
+    for (model, answers) in models.into_iter().zip(answers) {
+        let saved = ["--judge-samples", "1", "--save-run", "r.evalrun", "--resume"];
+        let more = [model, &saved].concat();
+        answers(VALID);
+        run(&directory, MATCH, &more).exits(0).says("judges: 1 call");
+        let reused = run(&directory, MATCH, &more).exits(0);
+        assert!(!reused.stderr.contains("judges:"), "{model:?}: {}", reused.stderr);
+        answers(INVALID);
+        run(&directory, MATCH, &more).exits(1).says("judges: 1 call");
+        directory.file("r.evalrun", "");
+    }
+    // Everything is asked, and replaced.
+    fake(VALID);
+    let replaces = [&auto[..], &["--judge-samples", "1", "--judge-mode", "record"]].concat();
+    let more = [&replaces[..], &["--save-run", "r.evalrun", "--resume"]].concat();
+    for _ in 0..2 {
+        run(&directory, MATCH, &more)
+            .exits(0)
+            .says("cannot be reused: `mode: record` asks every question again")
+            .says("judges: 1 call");
+    }
 }
 
 #[test]

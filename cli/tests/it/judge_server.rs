@@ -129,7 +129,11 @@ fn no_secret_is_in_anything_that_is_written() {
     // The judge repeats what it was told, and the agent told it a secret.
     let server = Server::start(|request, stream| {
         let key = request.headers["authorization"].clone();
-        stream.write_all(&answered(&format!("{HOLDS} ({key}, {OTHER})")))
+        let answer = String::from_utf8(answered(&format!("{HOLDS} ({key}, {OTHER})"))).unwrap();
+        let mut body: Value =
+            serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        body["model"] = format!("m of {key}").into();
+        stream.write_all(&response("200 OK", &[], body.to_string()))
     });
     let directory = prepared(&server, 1, "  cassette: c.jsonl\n  samples: 1\n");
     directory.file("trace.json", recording([("What is the token?", OTHER)]));
@@ -146,6 +150,10 @@ fn no_secret_is_in_anything_that_is_written() {
     ] {
         assert!(!text.contains(KEY), "{name}: {text}");
         assert!(!text.contains(OTHER), "{name}: {text}");
+    }
+    for form in ["junit", "markdown", "github", "summary", "table"] {
+        let ran = directory.evaluator(&["report", "run.evalrun", "-o", form]).exits(0);
+        assert!(!format!("{}{}", ran.stdout, ran.stderr).contains(KEY), "{form}");
     }
     // The recording still fits the request with the secret.
     run(&directory, &["--judge-mode", "replay"]).exits(0);

@@ -328,8 +328,8 @@ fn saved_results_are_used_again_only_for_the_same_prompt() {
     directory.file("ask.md", "Rate {{ response }}");
     let entry = "prompt: 'file:ask.md'";
     run_in(&directory, entry, &[score(1.0), score(1.0)], &resume).exits(0);
-    // Nothing is left to say: only saved results can pass.
-    run_in(&directory, entry, &[], &resume).exits(0);
+    let reused = run_in(&directory, entry, &[score(1.0), score(1.0)], &resume).exits(0);
+    assert!(!reused.stderr.contains("judges:"), "{}", reused.stderr);
     directory.file("ask.md", "Rate this: {{ response }}");
     run_in(&directory, entry, &[], &resume).exits(3);
     let ran = run_in(&directory, entry, &[score(0.0), score(0.0)], &resume).exits(1);

@@ -246,7 +246,7 @@ fn failed_calls_are_shown_where_the_program_ignores_them() {
         (&json!(2), &json!(1), &json!(2))
     );
     let warning = metric["warnings"][0].as_str().unwrap();
-    let expected = "it answered, although 1 of 2 model calls failed, 2 requests to its models refused (first: invalid_request: model `openai/judge`:";
+    let expected = "it answered, although 1 of 2 model calls failed, 2 requests to its models were refused (first: invalid_request: model `openai/judge`:";
     assert!(warning.starts_with(expected), "{warning}");
     // The same in the other formats.
     for format in ["table", "markdown", "junit"] {
@@ -355,18 +355,23 @@ fn a_resumed_run_asks_again_where_calls_failed_or_models_changed() {
         )
     };
     let more = ["--save-run", "run.evalrun", "--resume"];
+    let server = good();
     // The careless one asks at least 3 times, one request is not JSON, and so its results are not reused.
     for (model, calls, expected) in
         [("a", 9, 4), ("a", 9, 3), ("b", 9, 4), ("b", 8, 4), ("b", 8, 3)]
     {
         directory.file("c.yaml", config(model, calls));
-        let server = good();
+        server.clear();
         let ran = run(&directory, &server, &[ONE], &more).exits(0);
         assert_eq!(server.requests().len(), expected, "{model} {calls}");
         // A result that is reused has what it asked then.
         assert_eq!(metric(&ran, 0, 0)["target_proxy"]["call_count"], 1);
         assert_eq!(metric(&ran, 0, 1)["target_proxy"]["refused_requests"], 1);
     }
+    // Another server is another model.
+    let other = good();
+    run(&directory, &other, &[ONE], &more).exits(0);
+    assert_eq!(other.requests().len(), 4);
 }
 
 #[test]

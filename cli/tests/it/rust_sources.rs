@@ -136,11 +136,13 @@ fn a_package_in_a_directory_of_this_machine_is_taken_without_its_builds() {
     }
     place.directory.file("mine/brisk/target/debug/large", "x");
     assert!(details(&run_with_a_secret(&place).exits(0)).contains("hello"));
-    assert!(!place.cached("local/brisk/target/debug/large").exists());
+    let slot = &place.slots("local")[0];
+    assert!(slot.join("brisk/src").is_dir() && !slot.join("brisk/target/debug/large").exists());
     assert!(place.lock().contains("from = \"mine\""), "{}", place.lock());
-    // What is edited there is taken over when that is asked for.
+    // What is edited there is noticed, and taken over when that is asked for.
     place.directory.file("mine/brisk/src/words.rs", "pub const WORD: &str = \"bye\";\n");
-    assert!(details(&run_with_a_secret(&place).exits(0)).contains("hello"));
+    let edited = run_with_a_secret(&place).exits(3).error_of("brisk");
+    assert!(edited.contains("and the source now is sha256:"), "{edited}");
     place.evaluator(&["update", "c.yaml"]).exits(0);
     assert!(details(&run_with_a_secret(&place).exits(0)).contains("bye"));
 }

@@ -128,7 +128,8 @@ impl Exporter {
     }
 
     fn error(&self, missing: usize, reason: &str) -> ExportError {
-        // Most of the text may come from the collector.
+        // Most of the text may come from the collector, which may repeat what it was sent.
+        let reason = self.settings.redactor.redact(reason);
         let one_line = |c: char| if c.is_control() { ' ' } else { c };
         let mut reason: String = reason.chars().map(one_line).collect();
         if let Some((end, _)) = reason.char_indices().nth(MAX_REASON) {
@@ -199,12 +200,12 @@ fn send(
         Protocol::HttpProtobuf => {
             let body = request.encode_to_vec();
             let response = post(settings, "application/x-protobuf", body, left)?;
-            Ok(PartialSuccess::from_protobuf(&response))
+            PartialSuccess::from_protobuf(&response).ok_or_else(|| not_otlp(&response))
         }
         Protocol::HttpJson => {
             let body = serde_json::to_vec(request).map_err(permanent)?;
             let response = post(settings, "application/json", body, left)?;
-            Ok(PartialSuccess::from_json(&response))
+            PartialSuccess::from_json(&response).ok_or_else(|| not_otlp(&response))
         }
         Protocol::Grpc => {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -218,6 +219,16 @@ fn send(
             result
         }
     }
+}
+
+/// Returns the error of an answer with a good status that no collector gives, such as the page of a login.
+fn not_otlp(answer: &[u8]) -> SendError {
+    permanent(format!("the answer is not that of an OTLP collector: {}", beginning(answer)))
+}
+
+/// Returns the beginning of an answer, for errors.
+fn beginning(answer: &[u8]) -> String {
+    String::from_utf8_lossy(answer).trim().chars().take(MAX_SHOWN).collect()
 }
 
 fn permanent(error: impl Display) -> SendError {
@@ -265,7 +276,7 @@ fn post(
         return answer.map_err(permanent);
     }
     let answer = answer.unwrap_or_default();
-    let text: String = String::from_utf8_lossy(&answer).trim().chars().take(MAX_SHOWN).collect();
+    let text = beginning(&answer);
     let separator = if text.is_empty() { "" } else { ": " };
     let reason = format!("HTTP status {status}{separator}{text}");
     // OTLP permits no other request to be repeated.

@@ -6,7 +6,7 @@
 
 use prost::Message;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{AttributeValue, EventRecord};
 
@@ -130,19 +130,30 @@ fn as_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error>
 }
 
 impl PartialSuccess {
-    /// Reads the answer to a request in protobuf. An answer that cannot be read refuses nothing.
-    pub(super) fn from_protobuf(answer: &[u8]) -> Self {
-        Response::decode(answer).unwrap_or_default().partial_success.unwrap_or_default()
+    /// Reads the answer to a request in protobuf; `None` if it is not an answer of OTLP. Some collectors answer in JSON.
+    pub(super) fn from_protobuf(answer: &[u8]) -> Option<Self> {
+        match Response::decode(answer) {
+            Ok(response) => Some(response.partial_success.unwrap_or_default()),
+            Err(_) => Self::from_json(answer),
+        }
     }
 
-    /// Reads the answer to a request in JSON. An answer that cannot be read refuses nothing.
-    pub(super) fn from_json(answer: &[u8]) -> Self {
-        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-        let partial = &answer["partialSuccess"];
-        let rejected = &partial["rejectedLogRecords"];
-        let count = rejected.as_i64().or_else(|| rejected.as_str()?.parse().ok());
-        let error_message = partial["errorMessage"].as_str().unwrap_or_default().to_owned();
-        Self { rejected_log_records: count.unwrap_or_default(), error_message }
+    /// Reads the answer to a request in JSON; `None` if it is not an answer of OTLP. Some collectors answer with nothing.
+    pub(super) fn from_json(answer: &[u8]) -> Option<Self> {
+        if answer.trim_ascii().is_empty() {
+            return Some(Self::default());
+        }
+        let answer: Map<String, Value> = serde_json::from_slice(answer).ok()?;
+        let partial = match answer.get("partialSuccess") {
+            None | Some(Value::Null) => return Some(Self::default()),
+            Some(partial) => partial.as_object()?,
+        };
+        let count = match partial.get("rejectedLogRecords") {
+            None | Some(Value::Null) => 0,
+            Some(count) => count.as_i64().or_else(|| count.as_str()?.parse().ok())?,
+        };
+        let message = partial.get("errorMessage").and_then(Value::as_str).unwrap_or_default();
+        Some(Self { rejected_log_records: count, error_message: message.to_owned() })
     }
 }
 
@@ -272,16 +283,24 @@ mod tests {
     }
 
     #[test]
-    fn answers_in_json_are_read_and_invalid_ones_refuse_nothing() {
+    fn answers_in_json_are_read_and_others_are_none() {
         let check = |json: &str, rejected_log_records, message: &str| {
             let expected =
                 PartialSuccess { rejected_log_records, error_message: message.to_owned() };
-            assert_eq!(PartialSuccess::from_json(json.as_bytes()), expected, "{json}");
+            assert_eq!(PartialSuccess::from_json(json.as_bytes()), Some(expected), "{json}");
         };
         check(r#"{"partialSuccess": {"rejectedLogRecords": "3", "errorMessage": "no"}}"#, 3, "no");
         check(r#"{"partialSuccess": {"rejectedLogRecords": 3}}"#, 3, "");
-        for nothing in ["", "{}", "[", "[[]]", r#"{"partialSuccess": 3}"#] {
+        for nothing in ["", " ", "{}", r#"{"partialSuccess": null}"#, r#"{"partialSuccess": {}}"#] {
             check(nothing, 0, "");
+            assert!(PartialSuccess::from_protobuf(nothing.as_bytes()).is_some(), "{nothing}");
+        }
+        let answers = ["[", "[[]]", "<html>", "ok", r#"{"partialSuccess": 3}"#];
+        for other in
+            answers.into_iter().chain([r#"{"partialSuccess": {"rejectedLogRecords": "x"}}"#])
+        {
+            assert_eq!(PartialSuccess::from_json(other.as_bytes()), None, "{other}");
+            assert_eq!(PartialSuccess::from_protobuf(other.as_bytes()), None, "{other}");
         }
     }
 }

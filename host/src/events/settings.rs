@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use evaluator_models::parse_certificates;
+use evaluator_models::{Redactor, Secret, parse_certificates};
 use indexmap::IndexMap;
 use percent_encoding::percent_decode_str;
 use tonic::transport::{self as grpc, ClientTlsConfig, Identity};
@@ -104,6 +104,8 @@ pub(super) struct Settings {
     /// The URL for messages, without user name and password.
     pub(super) endpoint: String,
     pub(super) headers: HeaderMap,
+    /// Removes the values of the headers, which may be keys.
+    pub(super) redactor: Redactor,
     /// Limit for one request, repetitions included.
     pub(super) timeout: Duration,
     pub(super) gzip: bool,
@@ -113,6 +115,16 @@ pub(super) struct Settings {
     pub(super) batch_size: NonZeroUsize,
     /// Attributes of the exporting process.
     pub(super) resource: Vec<(String, String)>,
+}
+
+/// Returns what removes the values of headers from texts: as a whole, and without the scheme of the authorization.
+fn redactor(headers: &HeaderMap) -> Redactor {
+    let values = headers.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
+    let secrets = values.flat_map(|(name, value)| {
+        let last = value.split_whitespace().next_back();
+        [Some(value), last].into_iter().flatten().map(move |it| Secret::new(name.as_str(), it))
+    });
+    Redactor::new(secrets)
 }
 
 impl Settings {
@@ -129,12 +141,14 @@ impl Settings {
         let batch = env.get(BATCH).map(|text| (BATCH.to_owned(), text));
         let batch_size = batch.map(|it| number(it, "records")).transpose()?;
         let (endpoint, uri) = env.endpoint(protocol)?;
+        let headers = env.headers()?;
         let (http_tls, grpc_tls) = env.tls()?;
         Ok(Self {
             protocol,
             uri,
             endpoint,
-            headers: env.headers()?,
+            redactor: redactor(&headers),
+            headers,
             timeout: timeout.map_or(TIMEOUT, Duration::from_millis),
             gzip: gzip.unwrap_or(false),
             http_tls,

@@ -14,6 +14,7 @@ mod totals;
 pub use context::EventContext;
 pub(crate) use context::EventTurn;
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
+pub(crate) use model::ALL_EVALUATORS;
 pub use model::{ConversationReport, ErrorType, EvaluationReport, JudgeUsage, Partial, Report};
 pub use outcome::EvaluationOutcome;
 pub use target_proxy::{TargetProxyReport, TargetTokens};

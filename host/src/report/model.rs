@@ -196,6 +196,9 @@ pub struct EvaluationReport {
     pub containment: Option<Arc<Contained>>,
 }
 
+/// Name that stands for all evaluators of a conversation that cannot be evaluated.
+pub(crate) const ALL_EVALUATORS: &str = "(all)";
+
 /// Stable name of a kind of error, e.g. `timed_out`. Not written as a reference, since serde would borrow it.
 pub type ErrorType = &'static str;
 

@@ -6,6 +6,7 @@ use crate::{
     conversation::{
         Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed,
     },
+    report::run_file::{Digest, Digester},
     trace::{ReadError, TraceIndex},
 };
 
@@ -50,6 +51,13 @@ impl Conversations {
     pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
         let first = self.groups.get(number).next();
         first.map_or_else(|| Arc::from(""), |trace| self.index.trace_id(trace))
+    }
+
+    /// Returns the digest of the trace ids of all conversations, in order. Runs over the same inputs have the same.
+    pub(super) fn digest(&self) -> Digest {
+        let digester = Digester::new("inputs");
+        let ids = (0..self.len()).map(|number| self.trace_id(number));
+        ids.fold(digester, |digester, id| digester.bytes("trace id", id.as_bytes())).finish()
     }
 
     /// Returns the file of a conversation without loading it; `None` for the standard input.

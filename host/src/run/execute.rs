@@ -27,7 +27,7 @@ use crate::{
     json::string_repr,
     panic,
     report::{
-        ConversationReport, EvaluationOutcome, EvaluationReport,
+        ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport,
         run_file::{Digest, EvaluationRecord, Event, RunWriter},
     },
     verdict::Evaluation,
@@ -473,7 +473,7 @@ fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> Co
 
 /// Returns the only entry of a conversation that cannot be evaluated.
 fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
-    let mut report = EvaluationReport::new("(all)");
+    let mut report = EvaluationReport::new(ALL_EVALUATORS);
     report.error = Some(error.to_owned());
     report.error_type = Some(error_type);
     report

@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 
 use super::{Plan, PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate};
 use crate::{
-    config::{
-        CodeConfig, Config, Isolation, JudgeSettings, LimitsConfig, MissingTurns, ProcessConfig,
-    },
+    config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
     executor::{Contained, Containment},
+    judges::Session,
     metric::judge::PROMPTS,
     report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
@@ -105,21 +104,30 @@ pub(super) fn of_this_program(
             Some(Fingerprint::of_settings(digester))
         }
         Work::Grader(graded) => {
-            let digester = new("grader")
-                .json("threshold", &evaluator.threshold)
-                .json("grader", &graded.identity());
-            Some(Fingerprint::of_settings(digester))
+            let (grader, recorded) = match graded.identity() {
+                Ok(identity) => identity,
+                Err(reason) => return not_resumable(&evaluator.name, reason, on_event),
+            };
+            let digester =
+                new("grader").json("threshold", &evaluator.threshold).json("grader", &grader);
+            let fingerprint = Fingerprint::of_settings(digester);
+            Some(recorded_by(&evaluator.name, fingerprint, recorded, on_event))
         }
         Work::Judge(judged) => {
             let prompts: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.text).collect();
+            let identity = match judged.connection.identity() {
+                Ok(identity) => identity,
+                Err(reason) => return not_resumable(&evaluator.name, reason, on_event),
+            };
             let digester = new("judge")
                 .bytes("revision", judged.revision.as_ref()?.as_bytes())
                 .json("judge", &judged.judge.name())
                 .json("threshold", &evaluator.threshold)
                 .json("settings", &judged.settings)
                 .json("prompts", &prompts)
-                .json("model", &judged.connection.settings().identity());
-            Some(Fingerprint::of_settings(digester))
+                .json("model", &identity.asked);
+            let fingerprint = Fingerprint::of_settings(digester);
+            Some(recorded_by(&evaluator.name, fingerprint, identity.recorded, on_event))
         }
         // Its code is somewhere in this program.
         Work::Linked { timeout, config, contract, .. } => {
@@ -142,44 +150,84 @@ fn running_program() -> PathBuf {
     if running.exists() { running } else { env::current_exe().unwrap_or_default() }
 }
 
+/// Reports that results are not used again.
+fn not_resumable(
+    evaluator: &str,
+    reason: String,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Option<Fingerprint> {
+    on_event(RunEvent::NotResumable { evaluator: evaluator.to_owned(), reason });
+    None
+}
+
+/// Adds what is recorded of the models of an evaluator, and reports if that means that results are not used again.
+fn recorded_by(
+    evaluator: &str,
+    fingerprint: Fingerprint,
+    recorded: Vec<Result<String, String>>,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Fingerprint {
+    if let Some(Err(reason)) = recorded.iter().find(|recorded| recorded.is_err()) {
+        not_resumable(evaluator, reason.clone(), on_event);
+    }
+    fingerprint.with_recorded(recorded)
+}
+
 /// Fingerprint of a program that was prepared; `None` if the run is not saved, or changes of the program would not be
 /// noticed.
 pub(super) fn of_launch(
     (evaluator, candidate): (&PlannedEvaluator, &Candidate),
     inputs: &Inputs,
     launch: &Launch,
-    (config, runner): (&Config, &Runner),
+    (session, runner): (&Result<Session, String>, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.run_file.as_ref()?;
-    if let Some(what) = dynamic_code(candidate, inputs, launch) {
+    let variables = &candidate.code.process.env.variables;
+    let own = variables.iter().find(|(name, _)| *name == "PYTHONPATH");
+    if let Some(what) = dynamic_code(own.and_then(|(_, value)| value.as_deref()), inputs, launch) {
         let reason = format!(
             "it runs code whose changes would not be noticed ({what}), so it is evaluated again in every run"
         );
-        on_event(RunEvent::NotResumable { evaluator: evaluator.name.clone(), reason });
-        return None;
+        return not_resumable(&evaluator.name, reason, on_event);
     }
-    let arguments = launch.one_shot.args.iter().map(|argument| {
-        let path = PathBuf::from(argument);
-        if path.is_absolute() { portable(&path) } else { path.to_string_lossy().into_owned() }
-    });
+    let models =
+        candidate.code.models.as_ref().map(|models| {
+            session.as_ref().map_err(Clone::clone)?.identity(&evaluator.name, models)
+        });
+    let models = match models.transpose() {
+        Ok(models) => models.unwrap_or_default(),
+        Err(reason) => return not_resumable(&evaluator.name, reason, on_event),
+    };
     let mut digester = Digester::new("program")
         .json("name", &evaluator.name)
         .json("missing turns", &(evaluator.missing_turns == MissingTurns::Fail))
-        .json("settings", &settings(candidate, &config.judge))
+        .json("settings", &settings(candidate))
+        .json("models", &models.asked)
         .json("program", &portable(&PathBuf::from(&launch.one_shot.program)))
-        .json("arguments", &arguments.collect::<Vec<_>>());
+        .json("arguments", &arguments(launch));
     if let Some(pin) = &candidate.pin {
         digester = digester.bytes("pin", pin.as_str().as_bytes());
     }
-    of_program(&evaluator.name, inputs, digester, on_event)
+    let fingerprint = of_program(&evaluator.name, inputs, digester, on_event)?;
+    Some(recorded_by(&evaluator.name, fingerprint, models.recorded, on_event))
+}
+
+/// The arguments of a program, as other machines have them, too.
+pub(super) fn arguments(launch: &Launch) -> Vec<String> {
+    let arguments = launch.one_shot.args.iter().map(PathBuf::from);
+    let portable = |path: PathBuf| match path.is_absolute() {
+        true => portable(&path),
+        false => path.to_string_lossy().into_owned(),
+    };
+    arguments.map(portable).collect()
 }
 
 /// The settings of a program that decide whether and what it answers.
 ///
 /// Its path counts as the names of its files, and retries do not change an answer. Variables that are passed on count with
 /// their values, except for secrets, which their owner may renew at any time.
-fn settings(candidate: &Candidate, judge: &JudgeSettings) -> Value {
+fn settings(candidate: &Candidate) -> Value {
     let CodeConfig {
         path: _,
         command,
@@ -194,7 +242,7 @@ fn settings(candidate: &Candidate, judge: &JudgeSettings) -> Value {
         containment,
         process: ProcessConfig { limits: LimitsConfig { output, stderr, resources }, env, cwd },
         isolation,
-        models,
+        models: _,
         fetched,
     } = &candidate.code;
     // A result without containment must not be taken for one with it.
@@ -229,7 +277,6 @@ fn settings(candidate: &Candidate, judge: &JudgeSettings) -> Value {
         "env": variables,
         "cwd": cwd,
         "shares_processes": *isolation == Isolation::Auto,
-        "models": models.as_ref().map(|models| models.identity(judge)),
         "fetched": fetched,
     })
 }
@@ -257,13 +304,16 @@ fn containment_settings(containment: &Containment, contained: Contained) -> Valu
     })
 }
 
-/// Description of code of the evaluator that is not part of its inputs.
-fn dynamic_code(candidate: &Candidate, inputs: &Inputs, launch: &Launch) -> Option<String> {
+/// Description of code of a program that is not part of its inputs. `search_path` is its own `PYTHONPATH`, if it has one.
+pub(super) fn dynamic_code(
+    search_path: Option<&str>,
+    inputs: &Inputs,
+    launch: &Launch,
+) -> Option<String> {
     if inputs.dynamic_code.is_some() {
         return inputs.dynamic_code.clone();
     }
-    let own = candidate.code.process.env.variables.iter().find(|(name, _)| *name == "PYTHONPATH");
-    let directories = match own.and_then(|(_, value)| value.clone()) {
+    let directories = match search_path {
         Some(value) => value.into(),
         None => launch.one_shot.variable("PYTHONPATH")?,
     };
@@ -278,11 +328,8 @@ fn of_program(
     settings: Digester,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
-    let error = match Fingerprint::of_program(inputs, settings) {
-        Ok(fingerprint) => return Some(fingerprint),
-        Err(error) => error,
-    };
-    let (evaluator, reason) = (evaluator.to_owned(), error.to_string());
-    on_event(RunEvent::NotResumable { evaluator, reason });
-    None
+    match Fingerprint::of_program(inputs, settings) {
+        Ok(fingerprint) => Some(fingerprint),
+        Err(error) => not_resumable(evaluator, error.to_string(), on_event),
+    }
 }

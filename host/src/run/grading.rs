@@ -53,13 +53,8 @@ pub(super) struct GradedEvaluator {
 /// Who grades.
 #[derive(Debug)]
 enum By {
-    /// This program, with a model and a Python interpreter as far as they are needed. `base` is the base URL of the
-    /// environment.
-    Program {
-        connection: Option<Arc<Connection>>,
-        base: Option<String>,
-        python: Option<Box<PythonGrader>>,
-    },
+    /// This program, with a model and a Python interpreter as far as they are needed.
+    Program { connection: Option<Arc<Connection>>, python: Option<Box<PythonGrader>> },
     /// A server with the Evals API.
     Server { endpoint: Arc<EvalsServer>, places: Arc<Semaphore> },
 }
@@ -109,9 +104,7 @@ fn by_program(
     let needs_python = openai.grader.needs_python();
     let python =
         needs_python.then(|| PythonGrader::new(runner, on_event)).transpose()?.map(Box::new);
-    let variables = runner.environment().variables;
-    let base = connection.as_ref().and_then(|_| variables("OPENAI_BASE_URL"));
-    Ok(By::Program { connection, base, python })
+    Ok(By::Program { connection, python })
 }
 
 /// Returns the server that grades; `None` if the evaluator is not graded by one. Sends nothing.
@@ -170,17 +163,27 @@ impl GradedEvaluator {
         self.config.grader.compares()
     }
 
-    /// Returns what decides about the results: the entry, and the model or server.
-    pub(super) fn identity(&self) -> serde_json::Value {
+    /// Returns what decides about the results (the entry, and the model or server) and what is recorded of the model.
+    ///
+    /// # Errors
+    ///
+    /// The reason why saved results cannot be used.
+    pub(super) fn identity(
+        &self,
+    ) -> Result<(serde_json::Value, Vec<Result<String, String>>), String> {
         let settings = serde_json::Value::from(&Value::Object(self.config.settings.clone()));
-        let by = match &self.by {
-            By::Program { connection, base, .. } => {
-                let settings = connection.as_ref().map(|it| it.settings().identity());
-                serde_json::json!({"model": settings, "base": base})
+        let (by, recorded) = match &self.by {
+            By::Program { connection, .. } => {
+                let model = connection.as_ref().map(|it| it.identity()).transpose()?;
+                let model = model.unwrap_or_default();
+                (serde_json::json!({"model": model.asked}), model.recorded)
             }
-            By::Server { endpoint, .. } => serde_json::json!({"server": endpoint.server.base()}),
+            By::Server { endpoint, .. } => {
+                (serde_json::json!({"server": endpoint.server.base()}), Vec::new())
+            }
         };
-        serde_json::json!({"revision": env!("CARGO_PKG_VERSION"), "settings": settings, "by": by})
+        let revision = env!("CARGO_PKG_VERSION");
+        Ok((serde_json::json!({"revision": revision, "settings": settings, "by": by}), recorded))
     }
 
     /// Grades a conversation; `None` if the run has stopped.
@@ -196,7 +199,7 @@ impl GradedEvaluator {
         let turns = &recording.conversation.turns;
         let input = MetricInput::new(turns, recording.golden.as_ref(), self.config.threshold);
         let mut evaluation = match &self.by {
-            By::Program { connection, python, .. } => {
+            By::Program { connection, python } => {
                 let location = format!("conversation {}", recording.conversation.trace_id);
                 let by = (connection.as_ref(), python.as_deref());
                 let graded = self.grade(by, &input, &location, permits, cancellation);

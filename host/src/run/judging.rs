@@ -131,6 +131,7 @@ impl Runner {
         let variable = |name: &str| Some(env::var_os(name)?.to_string_lossy().into_owned());
         let mut environment = Environment::new(variable);
         environment.providers = self.models.clone();
+        environment.waits = self.waits.clone();
         let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
         let variables = env::vars_os().map(|(name, value)| (text(name), text(value)));
         let secrets = variables.filter(|(name, value)| looks_secret(name, value));

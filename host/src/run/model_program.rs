@@ -3,17 +3,18 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use tokio::runtime::Handle;
 
-use super::Runner;
+use super::{Runner, fingerprint, snapshot::ProgramSnapshot};
 use crate::{
     models::{CommandError, CommandRunner},
     process::{self, Cancellation, CommandSpec, Ending, Limits},
-    runtime::{Entrypoint, Environment, EnvironmentFilter, Inherit, Runtimes},
+    report::run_file::{Digester, Fingerprint},
+    runtime::{Entrypoint, Environment, EnvironmentFilter, Inherit, Inputs, Launch, Runtimes},
 };
 
 /// Starts the programs, with the runtimes and the environment of evaluators.
@@ -23,7 +24,16 @@ pub(super) struct ModelPrograms {
     directory: PathBuf,
     runtimes: Runtimes,
     cancellation: Cancellation,
-    prepared: Mutex<HashMap<String, Result<CommandSpec, String>>>,
+    prepared: Mutex<HashMap<String, Result<Arc<Prepared>, String>>>,
+}
+
+/// A program that was prepared.
+#[derive(Debug)]
+struct Prepared {
+    command: CommandSpec,
+    snapshot: ProgramSnapshot,
+    /// Digest of its files, or the reason why changes of them would not be noticed.
+    identity: Result<String, String>,
 }
 
 impl ModelPrograms {
@@ -49,18 +59,40 @@ impl ModelPrograms {
     }
 
     /// Prepares a program, once.
-    fn prepare(&self, name: &str) -> Result<CommandSpec, String> {
+    fn prepare(&self, name: &str) -> Result<Arc<Prepared>, String> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let known = prepared.entry(name.to_owned()).or_insert_with(|| {
             let entrypoint = Entrypoint::from(self.find(name)?);
-            let launches = self.runtimes.prepare_all(&[entrypoint], &self.cancellation, &mut drop);
+            let wanted = std::slice::from_ref(&entrypoint);
+            let launches = self.runtimes.prepare_all(wanted, &self.cancellation, &mut drop);
             let launch = launches.into_iter().next().ok_or("it was not prepared")?;
             let launch = launch.map_err(|error| error.to_string())?;
+            let inputs = self.runtimes.inputs(&entrypoint, &launch);
+            let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
+            let identity = identity(name, &inputs, &launch);
             let inherited = Environment::inherited();
             let environment = EnvironmentFilter::new(&inherited, Inherit::Open, &[]);
-            Ok(environment.give_to(launch.one_shot))
+            let command = environment.give_to(launch.one_shot);
+            Ok(Arc::new(Prepared { command, snapshot, identity }))
         });
         known.clone()
+    }
+}
+
+/// Returns a digest of everything that a program consists of.
+///
+/// # Errors
+///
+/// What would not be noticed.
+fn identity(name: &str, inputs: &Inputs, launch: &Launch) -> Result<String, String> {
+    if let Some(what) = fingerprint::dynamic_code(None, inputs, launch) {
+        return Err(format!("changes of code that the program `{name}` runs ({what})"));
+    }
+    let settings =
+        Digester::new("model program").json("arguments", &fingerprint::arguments(launch));
+    match Fingerprint::of_program(inputs, settings) {
+        Ok(fingerprint) => Ok(fingerprint.digest().to_string()),
+        Err(error) => Err(format!("changes of the program `{name}` ({error})")),
     }
 }
 
@@ -69,13 +101,24 @@ impl CommandRunner for ModelPrograms {
         self.find(name).map(drop).map_err(CommandError::Failed)
     }
 
+    fn identity(&self, name: &str) -> Result<String, String> {
+        let unknown =
+            |error| format!("changes of the program `{name}`, which is not prepared ({error}),");
+        self.prepare(name).map_err(unknown)?.identity.clone()
+    }
+
     fn run(&self, name: &str, input: &[u8], limit: Duration) -> Result<Vec<u8>, CommandError> {
         let failed = |reason: String| CommandError::Failed(reason);
-        let spec = self.prepare(name).map_err(failed)?;
+        let program = self.prepare(name).map_err(failed)?;
+        if let Some(file) = program.snapshot.outdated_file() {
+            let text = "changed during the run; run again when no program writes to it";
+            return Err(failed(format!("{} {text}", file.display())));
+        }
         // Calls are made on threads of the runtime for blocking work.
         let runtime = Handle::try_current().map_err(|error| failed(error.to_string()))?;
         let limits = Limits::with_timeout(limit);
-        let outcome = runtime.block_on(process::run(&spec, input, &limits, &self.cancellation));
+        let outcome =
+            runtime.block_on(process::run(&program.command, input, &limits, &self.cancellation));
         let stderr = outcome.stderr.text();
         let said = stderr.trim().lines().last().map(|line| format!(": {line}")).unwrap_or_default();
         match outcome.ending {

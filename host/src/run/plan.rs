@@ -247,7 +247,7 @@ impl Plan {
             on_event(RunEvent::Uncontained { evaluators });
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
-        prepare(&mut evaluators, programs, config, runner, on_event);
+        prepare(&mut evaluators, programs, (config, &session), runner, on_event);
         target::connect(&mut evaluators, config, &session, runner);
         Self { evaluators, session: session.ok() }
     }

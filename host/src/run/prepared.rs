@@ -140,7 +140,7 @@ impl PreparedEvaluator {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
             (Work::Metric { .. } | Work::Judge(_) | Work::Grader(_), _) => {
-                Some(fingerprint.key(recording.metric_digest()))
+                fingerprint.key(recording.metric_digest())
             }
             (Work::Program(_) | Work::Linked { .. }, Some(settings)) => {
                 let digest = match &self.foreign {
@@ -154,7 +154,7 @@ impl PreparedEvaluator {
                             .finish()
                     }
                 };
-                Some(fingerprint.key(&digest))
+                fingerprint.key(&digest)
             }
             (Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
         }

@@ -20,6 +20,7 @@ use crate::{
     config::{CodeConfig, Config, Isolation},
     executor::{Contained, Executor, Image, Listener, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
+    judges::Session,
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
     source::ContentHash,
@@ -43,7 +44,7 @@ pub(super) struct Candidate {
 pub(super) fn prepare(
     evaluators: &mut [PlannedEvaluator],
     programs: Vec<Candidate>,
-    config: &Config,
+    (config, session): (&Config, &Result<Session, String>),
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) {
@@ -76,7 +77,8 @@ pub(super) fn prepare(
         let evaluator = &mut evaluators[program.0.index];
         evaluator.work = match launch {
             Ok(launch) => {
-                prepared(evaluator, program, entrypoint, launch, (config, runner), on_event)
+                let how = (config, session, runner);
+                prepared(evaluator, program, entrypoint, launch, how, on_event)
             }
             // Runtimes report various errors when they are interrupted.
             Err(_) if runner.cancellation.is_cancelled() => Work::Broken(Verdict::Cancelled),
@@ -106,7 +108,7 @@ fn prepared(
     (candidate, mut context): (Candidate, ExecutionContext),
     entrypoint: &Entrypoint,
     launch: Launch,
-    (config, runner): (&Config, &Runner),
+    (config, session, runner): (&Config, &Result<Session, String>, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
     let mut inputs = runner.runtimes.inputs(entrypoint, &launch);
@@ -115,7 +117,7 @@ fn prepared(
         inputs.programs.retain(|program| program.is_absolute());
     }
     let whose = (&*evaluator, &candidate);
-    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (config, runner), on_event);
+    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (session, runner), on_event);
     evaluator.fingerprint = fingerprint;
     let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
     report_contained(&evaluator.name, &candidate, &launch, on_event);

@@ -30,7 +30,7 @@ use crate::{
     judges::Session,
     linked::LinkedEvaluators,
     metric::Metrics,
-    models::Providers,
+    models::{Providers, Waits},
     process::Cancellation,
     report::{
         Partial, REPORT_MEMORY, Report,
@@ -83,6 +83,8 @@ pub struct Runner {
     pub run_file: Option<Arc<RunFile>>,
     /// Cancels the run: running evaluations are killed and no others start.
     pub cancellation: Cancellation,
+    /// Receives messages about waits for other processes that write the same cassettes.
+    pub waits: Waits,
 }
 
 impl Default for Runner {
@@ -103,6 +105,7 @@ impl Default for Runner {
             report_memory: REPORT_MEMORY,
             run_file: None,
             cancellation: Cancellation::new(),
+            waits: Waits::default(),
         }
     }
 }
@@ -210,6 +213,7 @@ impl Runner {
         }
         writer.start(Header {
             conversations: conversations.len(),
+            inputs: writer.saves().then(|| conversations.digest()),
             report: report.clone(),
             ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
         });

@@ -1,8 +1,8 @@
 //! Cache of fetched evaluators, at the location that agentevals uses.
 //!
-//! The cache is that of agentevals (`~/.cache/agentevals/evaluators/<source>/<ref>`), so a file that one of the two
-//! fetched serves both. That path does not name the repository, so a record next to the file does, and an unpinned
-//! copy from another repository is fetched again.
+//! The cache is that of agentevals (`~/.cache/agentevals/evaluators/<source>/<ref>`, unless `XDG_CACHE_HOME` is set), so a
+//! file that one of the two fetched serves both. That path does not name the repository, so a record next to the file does,
+//! and an unpinned copy from another repository is fetched again.
 
 use std::{
     fs::{self, File},
@@ -43,7 +43,7 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// Creates the cache in `~/.cache/agentevals/evaluators`.
+    /// Creates the cache in `agentevals/evaluators` in `$XDG_CACHE_HOME` or `~/.cache`.
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         Self { root: disk::cache_home(environment).map(|home| home.join("evaluators")) }

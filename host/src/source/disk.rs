@@ -12,10 +12,15 @@ use crate::{
     runtime::Environment,
 };
 
-/// Returns `~/.cache/agentevals`, as agentevals does, which ignores `XDG_CACHE_HOME`.
+/// Returns `$XDG_CACHE_HOME/agentevals`, or `~/.cache/agentevals`, where agentevals keeps its evaluators.
 pub(super) fn cache_home(environment: &Environment) -> Option<PathBuf> {
-    let home = environment.get(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
-    Some(Path::new(home).join(".cache").join("agentevals")).filter(|path| path.is_absolute())
+    let chosen = environment.get("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || {
+        let home = environment.get(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
+        Some(Path::new(home).join(".cache"))
+    };
+    let home = chosen.filter(|path| path.is_absolute()).or_else(home)?;
+    Some(home.join("agentevals")).filter(|path| path.is_absolute())
 }
 
 /// Returns the file type at a path, without following a link; `None` if nothing exists there.

@@ -14,6 +14,7 @@ use std::{
 use super::{
     Cache, ContentHash, EvaluatorSource, Fetched, Pin, Pins, Reference, SourceError, Sources,
     cache::{Cached, Held, Known},
+    model::sha256,
     reference::{is_file_path, join},
 };
 use crate::{process::Cancellation, runtime::PrepareEvent};
@@ -183,6 +184,9 @@ impl<'a> Evaluator<'a> {
                 ),
             });
         }
+        if self.source.is_near() {
+            return self.copy(pin);
+        }
         let mut held = self.hold()?;
         let cached = held.read()?;
         match (self.decide(cached, pin, held.known())?, pin) {
@@ -206,6 +210,19 @@ impl<'a> Evaluator<'a> {
                 self.install(&mut held, say).map(|(cached, pin)| (cached, Some(pin)))
             }
         }
+    }
+
+    /// Copies an evaluator of this machine, so that it runs with the files that would be fetched and no others. Its source
+    /// decides, however often it was copied before: an edit is always compared with the pin.
+    fn copy(&self, pin: Option<&Pin>) -> Result<Found, SourceError> {
+        let fetched = self.fetch(&|_| ())?;
+        if let Some(pin) = pin {
+            return self.install_pinned(&mut self.hold()?, &fetched, pin);
+        }
+        let origin = self.source.origin()?;
+        let cached = self.hold()?.install(&fetched, origin.clone())?;
+        let pin = self.pin(&cached.hash, Some(origin));
+        Ok((cached, Some(pin)))
     }
 
     /// Returns the next step for an evaluator.
@@ -240,7 +257,18 @@ impl<'a> Evaluator<'a> {
     }
 
     fn hold(&self) -> Result<Held, SourceError> {
-        self.context.cache.hold(&self.wanted.source, &self.wanted.reference)
+        self.context.cache.hold(&self.slot()?, &self.wanted.reference)
+    }
+
+    /// Returns the directory of the source in the cache. Sources on this machine have one for each location, so that projects
+    /// with evaluators of the same name do not replace those of each other.
+    fn slot(&self) -> Result<String, SourceError> {
+        let source = &self.wanted.source;
+        if !self.source.is_near() {
+            return Ok(source.clone());
+        }
+        let origin = sha256(self.source.origin()?.as_bytes());
+        Ok(format!("{source}-{}", &origin[..16]))
     }
 
     /// Records a cached evaluator without a record, so that later changes are detected.
@@ -350,21 +378,28 @@ pub(crate) fn peek(
         return Err(SourceError::Pinned { reason });
     }
     let pinned = if pin.is_some() { "pinned" } else { "not pinned yet" };
-    let known = context.cache.known(&wanted.source, &wanted.reference);
-    let cached = context.cache.look(&wanted.source, &wanted.reference)?;
-    match evaluator.decide(cached, pin, known.as_ref())? {
-        Decision::Use(cached) => {
+    let slot = evaluator.slot()?;
+    let cached = context.cache.look(&slot, &wanted.reference)?;
+    let usable = if evaluator.source.is_near() {
+        let found = ContentHash::of(&evaluator.fetch(&|_| ())?.files);
+        if let Some(pin) = pin.filter(|pin| pin.hash != found) {
+            return Err(mismatch(wanted, pin, &found, "the source now", context));
+        }
+        cached.filter(|cached| cached.hash == found)
+    } else {
+        let known = context.cache.known(&slot, &wanted.reference);
+        match evaluator.decide(cached, pin, known.as_ref())? {
+            Decision::Use(cached) => Some(cached),
+            Decision::Fetch | Decision::Replace { .. } => None,
+        }
+    };
+    match usable {
+        Some(cached) => {
             let found = format!("{wanted} ({}, {pinned})", cached.path.display());
             Ok((found, Some(cached.path)))
         }
-        Decision::Fetch | Decision::Replace { .. } => {
+        None => {
             let origin = evaluator.source.origin()?;
-            if evaluator.source.is_near() {
-                let found = ContentHash::of(&evaluator.fetch(&|_| ())?.files);
-                if let Some(pin) = pin.filter(|pin| pin.hash != found) {
-                    return Err(mismatch(wanted, pin, &found, "the source now", context));
-                }
-            }
             Ok((format!("{wanted} (to be fetched from {origin}, {pinned})"), None))
         }
     }

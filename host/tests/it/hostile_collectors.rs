@@ -231,16 +231,48 @@ fn what_is_refused_without_a_reason_is_said_so() {
     }
 }
 
+/// A response with a good status and this body.
+fn good(body: &str) -> Server {
+    always(format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    ))
+}
+
 #[test]
-fn a_success_of_another_kind_is_a_success() {
-    // OTLP asks clients to take any 2xx for one; what the body says is then unknown.
-    for body in ["<html>hello</html>", "{\"partialSuccess\": 5}", "[[[[", "\u{1}\u{2}"] {
-        let answer = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        for protocol in ["http/protobuf", "http/json"] {
-            always(answer.clone()).export(&[(PROTOCOL, protocol)]).unwrap();
+fn only_an_answer_of_otlp_means_that_events_have_arrived() {
+    for protocol in ["http/protobuf", "http/json"] {
+        let export = |body: &str| good(body).export(&[(PROTOCOL, protocol)]);
+        for body in ["", "{}", "{\"partialSuccess\": {}}"] {
+            export(body).unwrap();
         }
+        for body in ["<html>Log in</html>", "{\"partialSuccess\": 5}", "[[[[", "\u{1}\u{2}", "ok"] {
+            let error = export(body).unwrap_err();
+            assert_eq!(error.missing, 1, "{body}");
+            let reason = "the answer is not that of an OTLP collector: ";
+            assert!(error.reason.starts_with(reason), "{}", error.reason);
+        }
+    }
+}
+
+#[test]
+fn no_error_contains_a_header_that_the_collector_repeats() {
+    const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+    let headers = "authorization=Bearer%20decoy-token,x-key=decoy-other";
+    for (status, body) in [
+        ("401 No", "unknown token decoy-token, key decoy-other"),
+        ("200 OK", "Bearer decoy-token is invalid"),
+        (
+            "200 OK",
+            "{\"partialSuccess\": {\"rejectedLogRecords\": 1, \"errorMessage\": \"decoy-token\"}}",
+        ),
+    ] {
+        let length = body.len();
+        let server = always(format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        ));
+        let error = server.export(&[(PROTOCOL, "http/json"), (HEADERS, headers)]).unwrap_err();
+        assert!(!error.reason.contains("decoy"), "{}", error.reason);
+        assert!(error.reason.contains("<redacted:authorization>"), "{}", error.reason);
     }
 }

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | Python | `import_module("rules")`, `run_path(join(dirname(__file__), "rules.py"))` | `sys.path`, `__import__(name)`, `exec(text)` |
 //! | JavaScript, TypeScript | `require("./rules")`, `import("./rules.mjs")` | `require(name)`, `NODE_PATH`, `#rules` |
-//! | shell | `. ./rules.sh`, `. "$(dirname "$0")/rules.sh"` | `. "$RULES"`, `eval "$text"` |
+//! | shell | `. ./rules.sh`, `"$(dirname "$0")/bin/rules"` | `. "$RULES"`, `"$RULES/check"`, `PATH=..`, `eval "$text"` |
 //! | others | names in quotes | search paths, and names in variables |
 
 use std::{
@@ -18,7 +18,7 @@ use std::{
 
 use regex_lite::Regex;
 
-use crate::environment::is_listed;
+use crate::environment::{is_executable, is_listed};
 
 /// Code that one file of a script runs.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -281,6 +281,16 @@ static SHELL_RUNS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Commands that are named by a path, behind assignments of variables; changes of the directory; and assignments that decide
+/// where commands are found.
+static SHELL_PATHS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(^|[\n;&|({`!]|\b(then|do|else|exec|env|if|while|time|command|nohup)[ \t])[ \t]*([A-Za-z_]\w*=[^ \t\n;&|()]*[ \t]+)*([^ \t\n;&|()<>=*]*/[^ \t\n;&|()<>*]*)",
+    )
+});
+static SHELL_MOVES: LazyLock<Regex> = LazyLock::new(|| regex(r"(^|[\s;&|({])(cd|pushd)[ \t]"));
+static SHELL_SEARCH: LazyLock<Regex> = LazyLock::new(|| regex(r"(^|[\s;&|({])PATH=\S*"));
+
 /// Usual expressions for the directory of the script.
 const HERE: [&str; 12] = [
     r#"$(cd "$(dirname "$0")" && pwd)"#,
@@ -299,6 +309,25 @@ const HERE: [&str; 12] = [
 
 fn shell(file: &Path, code: &str, traced: &mut Traced) {
     let directory = file.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    traced.dynamic_code = first_match(&SHELL_SEARCH, code);
+    let located = HERE.iter().fold(code.to_owned(), |code, here| code.replace(here, &directory));
+    let moves = SHELL_MOVES.is_match(&located);
+    for found in SHELL_PATHS.captures_iter(&located) {
+        let path = found.get(4).map_or("", |path| path.as_str()).replace(['"', '\''], "");
+        // Text of a script has slashes, too. What is not there may be there behind a `cd`.
+        let may_run =
+            path.starts_with(['.', '~']) || path.contains('$') || moves && !path.starts_with('/');
+        match shell_file(&directory, &path) {
+            Some(path) => traced.files.push(path),
+            None if may_run => drop(traced.dynamic_code.get_or_insert_with(|| shown(&path))),
+            None => {}
+        }
+    }
+    // Programs whose paths are arguments of others, e.g. of `timeout` or `xargs`.
+    for word in located.split(|c: char| c.is_whitespace() || ";&|(){}<>`\"'".contains(c)) {
+        let path = shell_file(&directory, word).filter(|_| word.contains('/'));
+        traced.files.extend(path.filter(|path| is_executable(path)));
+    }
     for found in SHELL_RUNS.captures_iter(code) {
         let Some(command) = found.get(3) else { continue };
         let rest = code[command.end()..].lines().next().unwrap_or_default().trim();
@@ -389,6 +418,12 @@ mod tests {
                 "#!/bin/sh\ncat >/dev/null; echo \"$x\" . ; eval echo\nsh -c 'echo $1'\n[ \"$a\" = . ]",
             ),
             (
+                "a.sh",
+                "./lib/rules.sh | \"$(dirname \"$0\")/rules.sh\"\nx=$(./rules.sh) && A=1 ./rules.sh\n/bin/echo 1\necho a/b 2>/dev/null",
+            ),
+            ("a.sh", "echo 'pass/fail (and/or)'\nawk '\n/re/ {print}\n'\necho '{\"a/b\":1}'"),
+            ("a.sh", "d=/tmp/x\ncase $x in */y) echo z/z;; esac\nexec env A=b/c ./rules.sh"),
+            (
                 "a",
                 "#!/usr/bin/env ruby\nrequire 'json'\nrequire_relative 'rules'\nputs JSON.parse(STDIN.read)",
             ),
@@ -448,6 +483,12 @@ mod tests {
                 "`. \"$HERE/rules.sh\"; fi`",
             ),
             ("a.sh", ". ./gone.sh", "`. ./gone.sh`"),
+            ("a.sh", "./gone", "`./gone`"),
+            ("a.sh", "x=$(\"$HERE/rules.sh\")", "`$HERE/rules.sh`"),
+            ("a.sh", "if ! $LIB/check; then exit 1; fi", "`$LIB/check`"),
+            ("a.sh", "cd lib && bin/check", "`bin/check`"),
+            ("a.sh", "cat | ~/bin/check", "`~/bin/check`"),
+            ("a.sh", "export PATH=\"$PWD/bin:$PATH\"\nsc", "`PATH=\"$PWD/bin:$PATH\"`"),
             ("a.sh", ". ./rules.sh; . \"$x\"", "`. \"$x\"`"),
             ("a.sh", "eval \"$(cat \"$x\")\"", "`eval \"$(cat \"$x\")\"`"),
             ("a.sh", "exec python3 \"$ROOT/impl.py\"", "`python3 \"$ROOT/impl.py\"`"),

@@ -131,10 +131,13 @@ fn entries(directory: &Path) -> Vec<Entry> {
     entries.filter_map(entry).collect()
 }
 
-/// The text of a file that is short enough to be a script.
+/// The text of a file that may be a script: it is short, and not a compiled program.
 fn text(file: &Path) -> Option<String> {
     let is_short = fs::metadata(file).ok()?.len() <= MAX_TEXT;
     let bytes = is_short.then(|| fs::read(file).ok())??;
+    if bytes.contains(&0) {
+        return None;
+    }
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -3,14 +3,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read as _, Write},
-    path::{Path, PathBuf},
+    io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write},
+    path::Path,
 };
-
-use serde_json::Value;
 
 use super::{
     RecordId,
+    lock::{Waits, exclusive},
     record::{Record, VERSION},
 };
 use crate::{ErrorKind, ModelError, Redactor};
@@ -21,7 +20,7 @@ use crate::{ErrorKind, ModelError, Redactor};
 pub struct Found {
     /// Records by key and sample.
     pub records: BTreeMap<RecordId, Record>,
-    /// Records that contradicted others and were left out.
+    /// Records that contradicted others or were cut off, and were left out.
     pub warnings: Vec<String>,
     /// Lines with a record.
     lines: usize,
@@ -46,11 +45,12 @@ pub(super) fn failed(path: &Path, reason: impl std::fmt::Display) -> ModelError 
     ModelError::new(ErrorKind::Cassette, format!("cassette {}: {reason}", path.display()))
 }
 
-/// Reads the records of a file.
+/// Reads the records of a file. A last line that is cut off is left out with a warning: its run was killed while it wrote.
 ///
 /// # Errors
 ///
-/// The file cannot be read, does not exist (unless it may be missing), or has a line that is not a record.
+/// The file cannot be read, does not exist (unless it may be missing), or has a line that is not a record, or one whose key is
+/// that of other messages.
 pub fn read(path: &Path, may_be_missing: bool) -> Result<Found, ModelError> {
     match File::open(path) {
         Ok(file) => parse(path, BufReader::new(file)),
@@ -79,15 +79,38 @@ fn parse(path: &Path, mut file: impl BufRead) -> Result<Found, ModelError> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let record: Record = serde_json::from_slice(&line)
-            .map_err(|error| bad(format!("is not a record ({error}); restore or delete it")))?;
+        let record: Record = match serde_json::from_slice(&line) {
+            Ok(record) => record,
+            Err(_) if is_cut_off(&line) => {
+                let place = path.display();
+                found.warnings.push(format!(
+                    "cassette {place}: line {number} is cut off and was left out: its run ended while it was written"
+                ));
+                break;
+            }
+            Err(error) => {
+                return Err(bad(format!("is not a record ({error}); restore or delete it")));
+            }
+        };
         if record.v != VERSION {
             return Err(bad(format!("has version {}, known is {VERSION}", record.v)));
         }
+        record.check().map_err(|what| {
+            bad(format!(
+                "{what}, so its reply may be that to another question; restore or delete it"
+            ))
+        })?;
         found.lines = found.lines.saturating_add(1);
         insert(&mut found, record);
     }
     Ok(found)
+}
+
+/// Returns true for a last line of which the end was not written.
+fn is_cut_off(line: &[u8]) -> bool {
+    line.starts_with(b"{")
+        && !line.ends_with(b"\n")
+        && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err_and(|error| error.is_eof())
 }
 
 /// Adds a record. Of two records with different replies the one with the smaller digest stays.
@@ -116,8 +139,9 @@ pub(super) fn add(
     path: &Path,
     fresh: BTreeMap<RecordId, Record>,
     redactor: &Redactor,
+    waits: &Waits,
 ) -> Result<Vec<String>, ModelError> {
-    let _lock = exclusive(path)?;
+    let _lock = exclusive(path, waits)?;
     let mut found = read(path, true)?;
     let mut warnings = found.warnings;
     for (id, record) in fresh {
@@ -132,48 +156,87 @@ pub(super) fn add(
     Ok(warnings)
 }
 
-/// Appends a record to a file, as a whole line.
-pub(super) fn append(path: &Path, record: &Record, redactor: &Redactor) -> Result<(), ModelError> {
+/// Appends a record to a file, as a whole line or not at all.
+pub(super) fn append(
+    path: &Path,
+    record: &Record,
+    redactor: &Redactor,
+    waits: &Waits,
+) -> Result<(), ModelError> {
     let record = redacted(record, redactor).map_err(|error| failed(path, error))?;
-    let mut line = b"\n".to_vec();
-    line.extend(serde_json_canonicalizer::to_vec(&record).map_err(|error| failed(path, error))?);
+    let mut line =
+        serde_json_canonicalizer::to_vec(&record).map_err(|error| failed(path, error))?;
     line.push(b'\n');
-    let _lock = exclusive(path)?;
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(failed(path, "is not a regular file"));
-    }
-    let append = || -> io::Result<()> {
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
-        // An edited file may lack its last line feed. Empty lines are skipped.
-        let start = usize::from(file.metadata()?.len() == 0);
-        file.write_all(&line[start..])
+    let _lock = exclusive(path, waits)?;
+    refuse_others(path)?;
+    let mut append = || -> io::Result<()> {
+        let mut options = fs::OpenOptions::new();
+        options.create(true).read(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path)?;
+        let end = end_of_lines(&mut file)?;
+        // An edited file may lack its last line feed.
+        if end.lacks_line_feed {
+            line.insert(0, b'\n');
+        }
+        // Half a line, e.g. on a full disk, would make the next record part of it.
+        file.write_all(&line).inspect_err(|_| drop(file.set_len(end.length)))
     };
     append().map_err(|error| failed(path, error))
 }
 
+/// End of the lines of a file.
+struct End {
+    length: u64,
+    /// Whether the last line is a whole record without a line feed.
+    lacks_line_feed: bool,
+}
+
+/// Returns the end of the lines of a file, and removes a last line that was cut off.
+fn end_of_lines(file: &mut File) -> io::Result<End> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last == *b"\n" {
+        return Ok(End { length, lacks_line_feed: false });
+    }
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut text)?;
+    let start = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at.saturating_add(1));
+    if !is_cut_off(&text[start..]) {
+        return Ok(End { length, lacks_line_feed: true });
+    }
+    file.set_len(start as u64)?;
+    Ok(End { length: start as u64, lacks_line_feed: false })
+}
+
+/// Refuses what is not a regular file.
+fn refuse_others(path: &Path) -> Result<(), ModelError> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(failed(path, "is not a regular file"));
+    }
+    Ok(())
+}
+
 /// Returns the record without secrets. Its key stays the one of the request that was sent.
 fn redacted(record: &Record, redactor: &Redactor) -> serde_json::Result<Record> {
-    fn walk(value: &mut Value, redactor: &Redactor) {
-        match value {
-            Value::String(text) => *text = redactor.redact(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| walk(item, redactor)),
-            Value::Object(fields) => fields.values_mut().for_each(|value| walk(value, redactor)),
-            _ => {}
-        }
-    }
     let mut value = serde_json::to_value(record)?;
-    walk(&mut value, redactor);
+    redactor.redact_json(&mut value);
     let redacted: Record = serde_json::from_value(value)?;
     Ok(Record { key: record.key.clone(), prompt_sha: record.prompt_sha.clone(), ..redacted })
 }
 
-/// Writes records in order, each as canonical JSON, so that equal records are equal bytes.
+/// Writes records in order, each as canonical JSON, so that equal records are equal bytes. Only its owner can read a new file,
+/// which contains texts of conversations; an existing one keeps its permissions.
 fn write<'a>(path: &Path, records: impl Iterator<Item = &'a Record>) -> Result<(), ModelError> {
     // The target of a link is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(failed(path, "is not a regular file"));
-    }
+    refuse_others(&target)?;
     let mut text = Vec::new();
     for record in records {
         let line = serde_json_canonicalizer::to_vec(record).map_err(|error| failed(path, error))?;
@@ -181,14 +244,11 @@ fn write<'a>(path: &Path, records: impl Iterator<Item = &'a Record>) -> Result<(
         text.push(b'\n');
     }
     let write = || -> io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".cassette-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            builder.permissions(fs::Permissions::from_mode(0o666));
+        let builder = tempfile::Builder::new().prefix(".cassette-").tempfile_in(directory(&target));
+        let mut file = builder?;
+        if let Ok(metadata) = fs::metadata(&target) {
+            file.as_file().set_permissions(metadata.permissions())?;
         }
-        let mut file = builder.tempfile_in(directory(&target))?;
         file.write_all(&text)?;
         file.persist(&target)?;
         Ok(())
@@ -196,36 +256,21 @@ fn write<'a>(path: &Path, records: impl Iterator<Item = &'a Record>) -> Result<(
     write().map_err(|error| failed(path, error))
 }
 
-fn directory(path: &Path) -> &Path {
+pub(super) fn directory(path: &Path) -> &Path {
     path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Locks a cassette against other processes. The lock file is in the directory for temporary files, because directories with
-/// cassettes are under version control.
-fn exclusive(path: &Path) -> Result<File, ModelError> {
-    let target = fs::canonicalize(path)
-        .or_else(|_| {
-            fs::canonicalize(directory(path))
-                .map(|it| it.join(path.file_name().unwrap_or_default()))
-        })
-        .map_err(|error| failed(path, error))?;
-    let name = crate::request::sha(target.as_os_str().as_encoded_bytes());
-    let place: PathBuf =
-        std::env::temp_dir().join(format!("evaluator-cassette-{}.lock", &name[..24]));
-    let mut options = fs::OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    let file = options.open(place).map_err(|error| failed(path, format!("lock: {error}")))?;
-    file.lock().map_err(|error| failed(path, format!("lock: {error}")))?;
-    Ok(file)
-}
-
-/// Writes a cassette again: sorted, each record once, and only `used` ones if given.
+/// Writes a cassette again: sorted, each record once, and only `used` ones if given. `waits` hears of other processes that write.
 ///
 /// # Errors
 ///
 /// The file cannot be read or written.
-pub fn tidy(path: &Path, used: Option<&BTreeSet<RecordId>>) -> Result<Tidied, ModelError> {
-    let _lock = exclusive(path)?;
+pub fn tidy(
+    path: &Path,
+    used: Option<&BTreeSet<RecordId>>,
+    waits: &Waits,
+) -> Result<Tidied, ModelError> {
+    let _lock = exclusive(path, waits)?;
     let Found { mut records, lines, .. } = read(path, false)?;
     let unique = records.len();
     if let Some(used) = used {

@@ -1,6 +1,7 @@
 //! Recorded replies: a file with a line per request and sample, found by the content of the request.
 
 mod file;
+mod lock;
 mod nearest;
 mod record;
 
@@ -12,12 +13,14 @@ use std::{
 };
 
 pub use file::{Found, Tidied, read, tidy};
+pub use lock::Waits;
 pub use record::{Record, StoredMessage, StoredReply};
 
 pub(crate) use record::Identity;
 
 use crate::{
     Call, Cancel, ErrorKind, ModelError, Redactor, Reply, clock::lock, parameters::Parameters,
+    request::canonical_sha,
 };
 
 /// Interval in which a call that waits for the reply of an equal call looks whether it was cancelled.
@@ -65,6 +68,7 @@ pub struct Cassette {
     mode: Mode,
     stores_text: bool,
     redactor: Redactor,
+    waits: Waits,
     state: Mutex<State>,
     answered: Condvar,
 }
@@ -82,6 +86,8 @@ struct State {
     before: BTreeSet<RecordId>,
     /// Records that note further dropped parameters since the cassette was opened.
     noted: BTreeSet<RecordId>,
+    /// Whether a record could not be appended. Further ones would fail in the same way, after a wait for a lock each.
+    is_stuck: bool,
     /// Dropped parameters of all records that may be replayed, by the key of the request that had them.
     dropped: HashMap<String, Vec<String>>,
     warnings: Vec<String>,
@@ -135,6 +141,7 @@ impl Cassette {
             mode,
             stores_text: true,
             redactor,
+            waits: Waits::default(),
             state: Mutex::new(state),
             answered: Condvar::new(),
         })
@@ -146,10 +153,34 @@ impl Cassette {
         Self { stores_text: false, ..self }
     }
 
+    /// Reports waits for other processes that write the file.
+    #[must_use]
+    pub fn reporting(self, waits: Waits) -> Self {
+        Self { waits, ..self }
+    }
+
     /// Mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// Returns a digest of the records, for keys of saved results. To be called before anything is asked.
+    ///
+    /// # Errors
+    ///
+    /// The mode is [`Mode::Record`], in which no reply is used again. The message is the reason.
+    pub fn identity(&self) -> Result<String, String> {
+        if self.mode == Mode::Record {
+            return Err("`mode: record` asks every question again".to_owned());
+        }
+        let state = lock(&self.state);
+        let records: Vec<_> = state
+            .records
+            .iter()
+            .map(|((key, sample), record)| (key, sample, &record.dropped, record.digest()))
+            .collect();
+        Ok(canonical_sha(&records))
     }
 
     /// Records that were replayed or asked so far, for [`tidy`].
@@ -181,7 +212,7 @@ impl Cassette {
         if fresh.is_empty() {
             return Ok(());
         }
-        let mut warnings = file::add(&self.path, fresh, &self.redactor)?;
+        let mut warnings = file::add(&self.path, fresh, &self.redactor, &self.waits)?;
         state.warnings.append(&mut warnings);
         Ok(())
     }
@@ -229,7 +260,7 @@ impl Cassette {
             return None;
         }
         let (provider, model) = (call.endpoint.provider(), call.endpoint.model());
-        let key = record::key(provider, model, params.asked(), call.request);
+        let key = record::key(provider, model, params.asked(), &call.request.messages);
         state.dropped.get(&key).cloned()
     }
 
@@ -301,7 +332,7 @@ impl Recording<'_> {
     /// Records a final answer. It is appended to the file at once, so that a run that is killed has it, unless the file has
     /// another reply to the same request: [`Cassette::save`] replaces that one.
     pub(crate) fn store(self, identity: &Identity<'_>, reply: &Reply) {
-        let Cassette { path, redactor, stores_text, .. } = self.cassette;
+        let Cassette { path, redactor, waits, stores_text, .. } = self.cassette;
         let mut record = Record::new(identity, reply, *stores_text);
         let mut state = lock(&self.cassette.state);
         // Other calls may have left out parameters to make the same request.
@@ -312,9 +343,9 @@ impl Recording<'_> {
             record.dropped.insert(key, identity.params.dropped().to_vec());
         }
         state.dropped.extend(record.dropped.clone());
-        if !state.before.contains(&self.id) {
+        if !state.before.contains(&self.id) && !state.is_stuck {
             // If that fails, saving the file at the end of the run fails as well, and says so.
-            let _ = file::append(path, &record, redactor);
+            state.is_stuck = file::append(path, &record, redactor, waits).is_err();
         }
         state.records.insert(self.id.clone(), record);
         state.fresh.insert(self.id.clone());

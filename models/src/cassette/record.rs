@@ -6,13 +6,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Finish, Message, Reply, Request, Role, Usage,
+    Finish, Message, Messages, Reply, Request, Role, Usage,
     parameters::Parameters,
     request::{canonical_sha, sha},
 };
 
 /// Version of the key and of the lines.
 pub(super) const VERSION: u32 = 1;
+
+/// Beginning of what replaces a secret.
+const REDACTED: &str = "<redacted:";
 
 /// A request with what identifies it in a cassette.
 #[derive(Debug)]
@@ -41,13 +44,13 @@ impl<'a> Identity<'a> {
         params: &'a Parameters,
         request: &'a Request,
     ) -> Self {
-        let key = key(provider, model, params.sent(), request);
+        let key = key(provider, model, params.sent(), &request.messages);
         Self { provider, model, params, request, key }
     }
 
     /// Returns the key of the request with all parameters, if some were dropped.
     pub(super) fn asked_key(&self) -> Option<String> {
-        let asked = || key(self.provider, self.model, self.params.asked(), self.request);
+        let asked = || key(self.provider, self.model, self.params.asked(), &self.request.messages);
         (!self.params.dropped().is_empty()).then(asked)
     }
 
@@ -62,9 +65,9 @@ pub(super) fn key(
     provider: &str,
     model: &str,
     params: &Map<String, Value>,
-    request: &Request,
+    messages: &Messages,
 ) -> String {
-    request.messages.sha_with(&Keyed { model, params, provider, v: VERSION })
+    messages.sha_with(&Keyed { model, params, provider, v: VERSION })
 }
 
 /// One line of a cassette.
@@ -97,7 +100,7 @@ pub struct Record {
     pub reply: StoredReply,
 }
 
-/// Message of a [`Record`], with its text or a hash of it.
+/// Message of a [`Record`], with its text or a hash of it; with both if the text is not all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredMessage {
@@ -106,7 +109,7 @@ pub struct StoredMessage {
     /// Text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// SHA-256 of the text, if the text is not stored.
+    /// SHA-256 of the text if the text is not stored, or of the canonical JSON of the parts if the message has images or audio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha: Option<String>,
 }
@@ -151,7 +154,10 @@ impl Record {
         let stored = |message: &Message| StoredMessage {
             role: message.role,
             content: stores_text.then(|| message.content.clone()),
-            sha: (!stores_text).then(|| sha(message.content.as_bytes())),
+            sha: match &message.parts[..] {
+                [] => (!stores_text).then(|| sha(message.content.as_bytes())),
+                parts => Some(canonical_sha(&parts)),
+            },
         };
         Self {
             v: VERSION,
@@ -173,6 +179,31 @@ impl Record {
                 thinking_sha: reply.thinking.as_deref().map(|text| sha(text.as_bytes())),
             },
         }
+    }
+
+    /// Checks that the record is the one of its messages, as far as all of their text is stored and no secret was removed from
+    /// it: a reader of the file sees the messages, and a replay finds the record by its key.
+    ///
+    /// # Errors
+    ///
+    /// What is not the digest of what the record shows.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        let shown = |message: &StoredMessage| {
+            let content = message.content.as_ref().filter(|_| message.sha.is_none())?;
+            (!content.contains(REDACTED)).then(|| Message::new(message.role, content))
+        };
+        let messages = self.messages.iter().map(shown).collect::<Option<Vec<_>>>();
+        let Some(messages) = messages.map(Messages::from) else { return Ok(()) };
+        if canonical_sha(&messages) != self.prompt_sha {
+            return Err("`prompt_sha` is not the digest of its messages");
+        }
+        let mut params = self.params.values().map(Value::to_string);
+        let is_redacted =
+            self.model.contains(REDACTED) || params.any(|value| value.contains(REDACTED));
+        if !is_redacted && key(&self.provider, &self.model, &self.params, &messages) != self.key {
+            return Err("`key` is not the digest of its model, parameters and messages");
+        }
+        Ok(())
     }
 
     /// Of two replies to one sample, the one with the smaller digest counts.

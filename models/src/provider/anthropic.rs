@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    http::{Server, number_at, text_at, unexpected},
+    http::{Server, count_at, text_at, unexpected},
     registry::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
@@ -56,6 +56,10 @@ impl Endpoint for Messages {
 
     fn queue(&self) -> String {
         self.server.queue("anthropic")
+    }
+
+    fn identity(&self) -> Result<String, String> {
+        Ok(self.server.base().to_owned())
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
@@ -122,26 +126,33 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
         Some(other) => Finish::Other(other.to_owned()),
     };
     let refusal = (finish == Finish::Refusal && !text.is_empty()).then(|| text.clone());
-    let usage = answer.get("usage").filter(|usage| usage.get("input_tokens").is_some());
     let mut reply = Reply {
         text,
         thinking: (!thinking.is_empty()).then(|| thinking.join("\n")),
         finish,
         refusal,
-        // Tokens that were read from or written to the cache are not in `input_tokens`.
-        usage: usage.map(|usage| {
-            let cached = number_at(usage, "/cache_read_input_tokens");
-            let written = number_at(usage, "/cache_creation_input_tokens");
-            let input = number_at(usage, "/input_tokens");
-            Usage {
-                input: input.saturating_add(cached).saturating_add(written),
-                output: number_at(usage, "/output_tokens"),
-                cached,
-                reasoning: 0,
-            }
-        }),
+        usage: usage(answer),
         model_reported: text_at(answer, "/model"),
     };
     reply.cut_thinking();
     Ok(reply)
+}
+
+/// Returns the tokens, if all of those that count are known.
+fn usage(answer: &Value) -> Option<Usage> {
+    let usage = answer.get("usage")?;
+    // Tokens that were read from or written to the cache are not in `input_tokens`.
+    let cache = |pointer| match usage.pointer(pointer) {
+        Some(Value::Null) => Some(0),
+        _ => count_at(usage, pointer),
+    };
+    let cached = cache("/cache_read_input_tokens")?;
+    let written = cache("/cache_creation_input_tokens")?;
+    let input = usage.get("input_tokens")?.as_u64()?;
+    Some(Usage {
+        input: input.saturating_add(cached).saturating_add(written),
+        output: count_at(usage, "/output_tokens")?,
+        cached,
+        reasoning: 0,
+    })
 }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    http::{excerpt, json as read_json, number_at, text_at},
+    http::{count_at, excerpt, json as read_json, number_at, text_at},
     registry::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Redactor, Reply, Request, Usage};
@@ -19,6 +19,15 @@ pub trait CommandRunner: Send + Sync + fmt::Debug {
     /// It does not exist.
     fn check(&self, _name: &str) -> Result<(), CommandError> {
         Ok(())
+    }
+
+    /// Returns a text that changes whenever the program does, for keys of saved results.
+    ///
+    /// # Errors
+    ///
+    /// The reason why changes of the program would not be noticed. So it is by default.
+    fn identity(&self, name: &str) -> Result<String, String> {
+        Err(format!("changes of the program `{name}`"))
     }
 
     /// Runs the program of this name with one JSON document on standard input, and returns its standard output.
@@ -99,6 +108,13 @@ impl Endpoint for Program {
         format!("command {}", self.name)
     }
 
+    fn identity(&self) -> Result<String, String> {
+        match &self.runner {
+            Some(runner) => runner.identity(&self.name),
+            None => Err(format!("changes of the program `{}`", self.name)),
+        }
+    }
+
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
         no_embeddings(params)?;
         let schema = params.json_schema.as_ref().map(|it| it.schema.clone());
@@ -147,6 +163,9 @@ impl Endpoint for Program {
         let usage = answer.get("usage").filter(|usage| !usage.is_null());
         if usage.is_some_and(|usage| !usage.get("input").is_some_and(Value::is_u64)) {
             return Err(failed("`usage` has no number of tokens `input`".to_owned()));
+        }
+        if usage.is_some_and(|usage| count_at(usage, "/output").is_none()) {
+            return Err(failed("`output` in `usage` is not a number of tokens".to_owned()));
         }
         let mut reply = Reply {
             text,

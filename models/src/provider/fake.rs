@@ -9,7 +9,9 @@ use std::{
 use serde_json::{Map, Value, json};
 
 use super::registry::{Endpoint, Provider, Settings};
-use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage, clock::lock};
+use crate::{
+    ErrorKind, Finish, ModelError, Params, Reply, Request, Usage, clock::lock, request::sha,
+};
 
 /// One scripted answer.
 pub type FakeReply = Result<Reply, ModelError>;
@@ -21,6 +23,8 @@ pub struct Fake {
     name: String,
     /// Whether the replies belong to the calls by their order.
     is_ordered: bool,
+    /// Digest of the file of the replies, if they are from one.
+    digest: Option<String>,
     script: Mutex<Script>,
 }
 
@@ -53,7 +57,7 @@ impl Fake {
     /// Creates a model that answers by a function.
     pub fn answering(script: impl FnMut(&Request) -> FakeReply + Send + 'static) -> Self {
         let script = Mutex::new(Box::new(script) as Script);
-        Self { name: "script".to_owned(), is_ordered: false, script }
+        Self { name: "script".to_owned(), is_ordered: false, digest: None, script }
     }
 
     /// Reads a file of replies, one JSON value per line:
@@ -153,6 +157,10 @@ impl Endpoint for Fake {
         format!("fake {}", self.name)
     }
 
+    fn identity(&self) -> Result<String, String> {
+        self.digest.clone().ok_or_else(|| "changes of a script of replies".to_owned())
+    }
+
     fn is_ordered(&self) -> bool {
         self.is_ordered
     }
@@ -199,6 +207,7 @@ impl Provider for FakeFile {
                 return Err(ModelError::new(ErrorKind::Config, text));
             }
         };
-        Ok(Arc::new(Fake { name: file.to_owned(), ..Fake::parse(&text)? }))
+        let digest = Some(sha(text.as_bytes()));
+        Ok(Arc::new(Fake { name: file.to_owned(), digest, ..Fake::parse(&text)? }))
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    http::{Server, number_at, text_at, unexpected},
+    http::{Server, count_at, number_at, text_at, unexpected},
     registry::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Role, Usage};
@@ -60,6 +60,10 @@ impl Endpoint for GenerateContent {
         self.server.queue("gemini")
     }
 
+    fn identity(&self) -> Result<String, String> {
+        Ok(self.server.base().to_owned())
+    }
+
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
         no_embeddings(params)?;
         if params.reasoning_effort.is_some() {
@@ -109,16 +113,7 @@ impl Endpoint for GenerateContent {
 
 /// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
-    let usage = answer.get("usageMetadata").filter(|usage| usage.get("promptTokenCount").is_some());
-    let usage = usage.map(|usage| {
-        let reasoning = number_at(usage, "/thoughtsTokenCount");
-        Usage {
-            input: number_at(usage, "/promptTokenCount"),
-            output: number_at(usage, "/candidatesTokenCount").saturating_add(reasoning),
-            cached: number_at(usage, "/cachedContentTokenCount"),
-            reasoning,
-        }
-    });
+    let usage = usage(answer);
     let model_reported = text_at(answer, "/modelVersion");
     let Some(candidate) = answer.pointer("/candidates/0").filter(|it| it.is_object()) else {
         let reason = text_at(answer, "/promptFeedback/blockReason");
@@ -154,4 +149,16 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
     let mut reply = Reply { text, thinking, finish, refusal, usage, model_reported };
     reply.cut_thinking();
     Ok(reply)
+}
+
+/// Returns the tokens, if all of those that count are known.
+fn usage(answer: &Value) -> Option<Usage> {
+    let usage = answer.get("usageMetadata")?;
+    let reasoning = count_at(usage, "/thoughtsTokenCount")?;
+    Some(Usage {
+        input: usage.get("promptTokenCount")?.as_u64()?,
+        output: count_at(usage, "/candidatesTokenCount")?.saturating_add(reasoning),
+        cached: number_at(usage, "/cachedContentTokenCount"),
+        reasoning,
+    })
 }

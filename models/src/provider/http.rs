@@ -22,8 +22,6 @@ use crate::{
 /// File with trusted certificates instead of the built-in ones, for mirrors and company proxies.
 const CERTIFICATES: &str = "SSL_CERT_FILE";
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// Connections that are kept open for later calls.
-const MOST_IDLE: usize = 1000;
 /// Bytes of each of the two buffers of a connection. Headers of answers fit in it.
 const BUFFER: usize = 32 << 10;
 /// Largest answer.
@@ -58,9 +56,10 @@ impl Server {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT_LIMIT))
-            // The queue limits connections. More idle ones than these are closed, and each call then opens its own.
-            .max_idle_connections(MOST_IDLE)
-            .max_idle_connections_per_host(MOST_IDLE)
+            // A connection has one answer. On one that is used again, a surplus answer of a faulty server or proxy that arrives
+            // after the next request was sent would count as the answer to that request, and nothing in it shows that.
+            .max_idle_connections(0)
+            .max_idle_connections_per_host(0)
             .input_buffer_size(BUFFER)
             .output_buffer_size(BUFFER)
             .user_agent(concat!("evaluator/", env!("CARGO_PKG_VERSION")));
@@ -245,7 +244,7 @@ pub(super) fn page(body: &str) -> &str {
     if body.trim_start().starts_with('<') { "an HTML page" } else { body }
 }
 
-/// Reads an answer as a JSON object.
+/// Reads an answer as a JSON object. Secrets that the server repeats are removed from all of its texts.
 fn object(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelError> {
     let shown = || excerpt(&redactor.redact(page(&String::from_utf8_lossy(body))));
     let bad = |text: String| {
@@ -253,11 +252,12 @@ fn object(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelE
         error.status = Some(status);
         error
     };
-    let value: Value = serde_json::from_slice(body)
+    let mut value: Value = serde_json::from_slice(body)
         .map_err(|_| bad(format!("the answer is not JSON: {}", shown())))?;
     if !value.is_object() {
         return Err(bad(format!("the answer is not an object: {}", shown())));
     }
+    redactor.redact_json(&mut value);
     Ok(value)
 }
 
@@ -280,9 +280,15 @@ pub(super) fn text_at(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer)?.as_str().map(str::to_owned)
 }
 
-/// Returns a number of an answer, or 0.
+/// Returns a count of an answer, or 0 if there is none. For counts that only split another one.
 pub(super) fn number_at(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Returns a count of an answer: 0 if it is absent, `None` if it is not a whole number from 0 to 2^64 - 1. Tokens that are not
+/// counted must not count as none.
+pub(super) fn count_at(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).map_or(Some(0), Value::as_u64)
 }
 
 #[cfg(test)]

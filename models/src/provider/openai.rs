@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    http::{Server, number_at, text_at, unexpected},
+    http::{Server, count_at, number_at, text_at, unexpected},
     registry::{Endpoint, Provider, Settings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
@@ -186,6 +186,10 @@ impl Endpoint for Chat {
         self.server.queue(self.provider)
     }
 
+    fn identity(&self) -> Result<String, String> {
+        Ok(format!("{}{}", self.server.base(), self.path))
+    }
+
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
         if params.is_embedding {
             return Ok(parameters_set([(EMBEDDING, Some(json!("float")))]));
@@ -256,11 +260,12 @@ fn vectors(answer: &Value, count: usize) -> Result<Reply, ModelError> {
     })
 }
 
+/// Returns the tokens, if all of those that count are known.
 fn usage(answer: &Value) -> Option<Usage> {
-    let usage = answer.get("usage").filter(|usage| usage.get("prompt_tokens").is_some())?;
+    let usage = answer.get("usage")?;
     Some(Usage {
-        input: number_at(usage, "/prompt_tokens"),
-        output: number_at(usage, "/completion_tokens"),
+        input: usage.get("prompt_tokens")?.as_u64()?,
+        output: count_at(usage, "/completion_tokens")?,
         cached: number_at(usage, "/prompt_tokens_details/cached_tokens"),
         reasoning: number_at(usage, "/completion_tokens_details/reasoning_tokens"),
     })

@@ -120,6 +120,16 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     /// Identifies the queue: endpoints with the same text share limits and waits.
     fn queue(&self) -> String;
 
+    /// Returns a text that changes with everything besides the name and the parameters that decides about the replies: the
+    /// base URL of a server, the content of a program. Saved results are reused only as long as it is the same.
+    ///
+    /// # Errors
+    ///
+    /// What would not be noticed, as the subject of a sentence: `changes of the program`. So it is by default.
+    fn identity(&self) -> Result<String, String> {
+        Err(format!("changes of the model `{}/{}`", self.provider(), self.model()))
+    }
+
     /// Returns true if the replies belong to the calls by their order, so that calls must not overtake each other. `false` by
     /// default.
     fn is_ordered(&self) -> bool {

@@ -38,6 +38,10 @@ impl Endpoint for Replay {
         "replay".to_owned()
     }
 
+    fn identity(&self) -> Result<String, String> {
+        Ok(String::new())
+    }
+
     fn parameters(&self, _: &Params) -> Result<Map<String, Value>, ModelError> {
         Ok(Map::new())
     }

@@ -103,6 +103,9 @@ impl ProxyUsage {
     pub fn warning(&self) -> Option<String> {
         let counted =
             |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        let verb = |count: u64| if count == 1 { "was" } else { "were" };
+        let (calls, requests) =
+            (counted(self.unfinished, "model call"), counted(self.refused, "request"));
         let parts: Vec<String> = [
             (
                 self.failed,
@@ -110,9 +113,9 @@ impl ProxyUsage {
             ),
             (
                 self.unfinished,
-                format!("{} still unanswered at its end", counted(self.unfinished, "model call")),
+                format!("{calls} {} still unanswered at its end", verb(self.unfinished)),
             ),
-            (self.refused, format!("{} to its models refused", counted(self.refused, "request"))),
+            (self.refused, format!("{requests} to its models {} refused", verb(self.refused))),
         ]
         .into_iter()
         .filter_map(|(count, text)| (count > 0).then_some(text))

@@ -18,13 +18,14 @@
 //! | `POST /invoke` | `{"output", "outputMessages", "rawText", "tokenUsage"?}`; 429 if all calls are used |
 //! | `POST /invokeBatch` | `{"responses": [..]}`, one after the other; 429 if there are fewer calls left than requests |
 //! | any other path | 404 |
-//! | a body that is not JSON, without a question, or with an unknown name | 400 |
+//! | a body that is not JSON, with a repeated key, without a question, or with an unknown name | 400 |
 //! | a body that is too long, too slow | 413, 408 |
 //! | a model that fails; has a spent budget; is too slow | 500; 429; 504 |
 //!
 //! Keys of both generations of AgentV are read and written. A reply that cannot be read as an answer is an error, too.
 
 mod access;
+mod json;
 mod model;
 #[cfg(target_os = "linux")]
 mod receive;

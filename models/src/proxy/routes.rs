@@ -17,7 +17,10 @@ use serde_json::{Map, Value, json};
 use subtle::ConstantTimeEq as _;
 use tokio::{select, sync::watch, task::spawn_blocking, time::timeout};
 
-use super::access::{Account, Made, Offer, Reserved, UsedUp};
+use super::{
+    access::{Account, Made, Offer, Reserved, UsedUp},
+    json::Unique,
+};
 use crate::{Answer, ErrorKind, Message, ModelError, clock::lock};
 
 /// Maximum size of the body of a request in bytes.
@@ -159,11 +162,14 @@ async fn read(mut body: Incoming) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
-/// Reads a body as JSON.
+/// Reads a body as JSON without repeated keys.
 async fn receive_json(body: Incoming) -> Result<Value, Fault> {
     let bytes = receive(body).await?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Fault::bad(format!("the body is not JSON: {error}")))
+    match serde_json::from_slice(&bytes) {
+        Ok(Unique(value)) => Ok(value),
+        Err(error) if error.is_data() => Err(Fault::bad(error.to_string())),
+        Err(error) => Err(Fault::bad(format!("the body is not JSON: {error}"))),
+    }
 }
 
 /// A question to one of the offered models.

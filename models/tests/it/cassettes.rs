@@ -9,8 +9,10 @@ use std::{
 
 use evaluator_models::{
     Broker, Call, Cassette, Endpoint, ErrorKind, Fake, Limits, Message, Mode, ModelError,
-    Providers, Redactor, Reply, Request, Secret, Settings, tidy,
+    Providers, Redactor, Reply, Request, Secret, Settings, Waits, tidy,
 };
+
+use serde_json::Value;
 
 use crate::server::request;
 
@@ -234,7 +236,7 @@ fn merged_files_are_tidied() {
         let broker = open(&a, Mode::Replay);
         assert_eq!(broker.cassette().unwrap().take_warnings().len(), 2);
         samples(&broker, &silent(), 2);
-        let tidied = tidy(&a, Some(&broker.cassette().unwrap().used())).unwrap();
+        let tidied = tidy(&a, Some(&broker.cassette().unwrap().used()), &Waits::default()).unwrap();
         assert_eq!((tidied.kept, tidied.repeated, tidied.unused), (2, 2, 1));
         kept.push(fs::read_to_string(&a).unwrap());
     }
@@ -275,4 +277,145 @@ fn the_key_is_stable() {
     // What is not sent is not in the key.
     let other = Request { sample: 3, metric: None, location: String::new(), ..request.clone() };
     assert_eq!(key(&other), key(&request));
+}
+
+#[test]
+fn a_record_under_the_key_of_another_request_is_refused_with_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let broker = open(&path, Mode::Record);
+    for text in ["ALPHA", "BETA"] {
+        broker.ask(&Call::new(&echo("a"), &saying(text))).unwrap();
+    }
+    broker.cassette().unwrap().save().unwrap();
+    let lines: Vec<Value> = fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let refused = |change: &dyn Fn(&mut Value), reason: &str| {
+        let mut changed = lines.clone();
+        change(&mut changed[1]);
+        fs::write(&path, changed.iter().map(|line| format!("{line}\n")).collect::<String>())
+            .unwrap();
+        let opened = Cassette::open(&path, Mode::Replay, Redactor::default());
+        match reason {
+            "" => drop(opened.unwrap()),
+            reason => {
+                let message = opened.unwrap_err().message;
+                assert!(message.contains(&format!("line 2: {reason}")), "{message}");
+            }
+        }
+    };
+    let (prompt_sha, key) = ("`prompt_sha` is not the digest of", "`key` is not the digest of");
+    refused(&|_| (), "");
+    refused(&|it| it["messages"] = lines[0]["messages"].clone(), prompt_sha);
+    refused(&|it| it["key"] = lines[0]["key"].clone(), key);
+    refused(&|it| it["model"] = "other".into(), key);
+    refused(&|it| it["params"]["temperature"] = 1.into(), key);
+    refused(&|it| it["messages"][1]["role"] = "assistant".into(), prompt_sha);
+    // What was removed cannot be checked, and a reader sees that it was.
+    refused(&|it| it["messages"][1]["content"] = "<redacted:DB>".into(), "");
+}
+
+#[test]
+fn a_message_with_images_is_recorded_with_a_digest_of_all_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let parts = vec![serde_json::json!({"type": "image_url", "image_url": {"url": "data:,x"}})];
+    let messages = vec![Message { parts, ..Message::user("see") }];
+    let request = Request { messages: messages.into(), ..request() };
+    let broker = open(&path, Mode::Record);
+    broker.ask(&Call::new(&echo("a"), &request)).unwrap();
+    broker.cassette().unwrap().save().unwrap();
+    let answer = open(&path, Mode::Replay).ask(&Call::new(&silent(), &request)).unwrap();
+    assert_eq!(answer.reply.text, "a 0");
+}
+
+#[test]
+fn a_last_line_that_was_cut_off_costs_its_reply_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let whole = record(&path, "a", 2);
+    let cut = &whole[..whole.len() - 40];
+    fs::write(&path, cut).unwrap();
+    let broker = open(&path, Mode::Auto);
+    let warnings = broker.cassette().unwrap().take_warnings();
+    assert!(warnings[0].contains("line 2 is cut off and was left out"), "{warnings:?}");
+    assert_eq!(texts(samples(&broker, &echo("b"), 2)), ["a 0", "b 1"]);
+    // The new record is appended before the run ends, in place of the half line.
+    let appended = fs::read_to_string(&path).unwrap();
+    assert_eq!(appended.lines().count(), 2);
+    assert_eq!(texts(samples(&open(&path, Mode::Replay), &silent(), 2)), ["a 0", "b 1"]);
+    // A whole record without a line feed stays.
+    fs::write(&path, whole.trim_end()).unwrap();
+    let broker = open(&path, Mode::Auto);
+    assert_eq!(texts(samples(&broker, &echo("c"), 3)), ["a 0", "a 1", "c 2"]);
+    assert_eq!(texts(samples(&open(&path, Mode::Replay), &silent(), 3)), ["a 0", "a 1", "c 2"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn cassettes_are_private_when_they_are_new_and_keep_their_permissions() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    let broker = open(&path, Mode::Auto);
+    samples(&broker, &echo("a"), 1);
+    assert_eq!(mode(), 0o600, "appended");
+    broker.cassette().unwrap().save().unwrap();
+    assert_eq!(mode(), 0o600, "saved");
+    for chosen in [0o640, 0o664, 0o600] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(chosen)).unwrap();
+        record(&path, "b", 2);
+        assert_eq!(mode(), chosen, "saved");
+        tidy(&path, None, &Waits::default()).unwrap();
+        assert_eq!(mode(), chosen, "tidied");
+    }
+}
+
+#[test]
+fn the_identity_changes_with_the_replies_and_does_not_exist_where_all_is_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("c.jsonl");
+    record(&path, "a", 2);
+    let identity = |mode| Cassette::open(&path, mode, Redactor::default()).unwrap().identity();
+    let before = identity(Mode::Replay);
+    assert_eq!((before.is_ok(), identity(Mode::Auto)), (true, before.clone()));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("a 1", "a one")).unwrap();
+    assert_ne!(identity(Mode::Replay), before);
+    assert!(identity(Mode::Record).unwrap_err().contains("asks every question again"));
+}
+
+#[test]
+fn what_answers_a_model_is_part_of_its_identity() {
+    let connect = |model: &str, base: Option<&str>| {
+        let (api, replies) = ("https://api.example/v1", base.unwrap_or_default().to_owned());
+        let value = replies.clone();
+        let mut settings = Settings::new(move |name| match name {
+            "OPENAI_BASE_URL" => Some(value.clone()).filter(|value| !value.is_empty()),
+            "AZURE_API_VERSION" => Some("2024-10-21".to_owned()),
+            "AZURE_API_BASE" => Some(api.to_owned()),
+            name => name.ends_with("_KEY").then(|| "decoy".to_owned()),
+        });
+        if !model.starts_with("gpt") {
+            settings.base_url = base.map(str::to_owned);
+        }
+        Providers::default().connect(model, &settings).unwrap().identity()
+    };
+    for model in ["gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-flash", "azure/judge"] {
+        let own = connect(model, None).unwrap();
+        assert_ne!(own, connect(model, Some("https://other.example/v1")).unwrap(), "{model}");
+        assert!(own.starts_with("https://"), "{own}");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("replies");
+    let of_file = |text: &str| {
+        fs::write(&file, text).unwrap();
+        connect(&format!("fake:{}", file.display()), None).unwrap()
+    };
+    assert_ne!(of_file("\"a\""), of_file("\"b\""));
+    assert!(echo("a").identity().is_err());
 }

@@ -224,6 +224,6 @@ fn a_request_without_the_parameter_shares_the_record_in_any_order() {
     let mut without = record.clone();
     without.as_object_mut().unwrap().remove("dropped");
     fs::write(&merged, format!("{without}\n{record}\n{without}\n")).unwrap();
-    evaluator_models::tidy(&merged, None).unwrap();
+    evaluator_models::tidy(&merged, None, &evaluator_models::Waits::default()).unwrap();
     assert_eq!(fs::read_to_string(&merged).unwrap(), texts[0]);
 }

@@ -2,6 +2,7 @@
 
 use std::{
     io::Write as _,
+    net::TcpListener,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -12,11 +13,11 @@ use std::{
 
 use evaluator_models::{
     Broker, Budget, BudgetLimits, Call, Cancel, ErrorKind, Fake, Limits, ModelError, Price, Prices,
-    Reply, Retries, Usage, VirtualClock,
+    Providers, Reply, Retries, Usage, VirtualClock,
 };
-use evaluator_test_support::server::{Server, response};
+use evaluator_test_support::server::{Server, read_request, response};
 
-use crate::server::{broker, chat, connect, request, start};
+use crate::server::{DECOY, broker, chat, connect, request, settings, start};
 
 fn budget(limits: BudgetLimits) -> Budget {
     Budget::new("the run", limits, Prices::default())
@@ -80,6 +81,114 @@ fn an_answer_without_usage_under_a_budget_of_tokens_is_an_error() {
     let call = Call { budgets: &budgets, ..Call::new(&*endpoint, &request) };
     assert_eq!(broker.ask(&call).unwrap_err().kind, ErrorKind::UsageMissing);
     broker.ask(&Call::new(&*endpoint, &request)).unwrap();
+}
+
+#[test]
+fn counts_of_tokens_that_are_no_counts_are_as_absent_ones() {
+    const OPENAI: (&str, &str) = (
+        "gpt-4o-mini",
+        r#"{"choices": [{"message": {"content": "valid"}, "finish_reason": "stop"}], "usage": USAGE}"#,
+    );
+    const CLAUDE: (&str, &str) = (
+        "claude-sonnet-4",
+        r#"{"content": [{"type": "text", "text": "valid"}], "stop_reason": "end_turn", "usage": USAGE}"#,
+    );
+    const GEMINI: (&str, &str) = (
+        "gemini-2.5-flash",
+        r#"{"candidates": [{"content": {"parts": [{"text": "valid"}]}, "finishReason": "STOP"}], "usageMetadata": USAGE}"#,
+    );
+    let mut rows = vec![
+        (OPENAI, r#"{"prompt_tokens": 1, "completion_tokens": null}"#.to_owned()),
+        (CLAUDE, r#"{"input_tokens": 1, "output_tokens": "2"}"#.to_owned()),
+        (CLAUDE, r#"{"input_tokens": 1, "cache_read_input_tokens": -1}"#.to_owned()),
+        (GEMINI, r#"{"promptTokenCount": 1, "thoughtsTokenCount": 0.5}"#.to_owned()),
+    ];
+    for count in ["null", "\"40\"", "0.5", "-1", "18446744073709551616", "[]"] {
+        for (shape, key) in
+            [(OPENAI, "prompt_tokens"), (CLAUDE, "input_tokens"), (GEMINI, "promptTokenCount")]
+        {
+            rows.push((shape, format!(r#"{{"{key}": {count}}}"#)));
+        }
+    }
+    for ((model, answer), usage) in rows {
+        let server = start(vec![("200 OK", vec![], answer.replace("USAGE", &usage))]);
+        let (broker, _) = broker();
+        let (endpoint, request) = (connect(&server, model), request());
+        let budgets = [budget(BudgetLimits { tokens: Some(100), ..BudgetLimits::default() })];
+        let call = Call { budgets: &budgets, ..Call::new(&*endpoint, &request) };
+        let error = broker.ask(&call).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::UsageMissing, "{model} {usage}");
+        let answer = broker.ask(&Call::new(&*endpoint, &request)).unwrap();
+        assert_eq!(answer.reply.usage, None, "{model} {usage}");
+    }
+    // Counts that servers leave empty because there is nothing to count.
+    let usage = r#"{"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": null}"#;
+    let server = start(vec![("200 OK", vec![], CLAUDE.1.replace("USAGE", usage))]);
+    let endpoint = connect(&server, CLAUDE.0);
+    let answer = broker().0.ask(&Call::new(&*endpoint, &request())).unwrap();
+    assert_eq!(answer.reply.usage.unwrap().total(), 3);
+}
+
+/// Starts a server that keeps connections open, and sends a surplus answer `late` after the first answer of each.
+fn surplus(late: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let answer = |text: &str| {
+        let response = String::from_utf8(response("200 OK", &[], chat(text))).unwrap();
+        response.replace("Connection: close\r\n", "")
+    };
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let connections = Arc::clone(&connections);
+            thread::spawn(move || -> std::io::Result<()> {
+                for number in 0.. {
+                    if read_request(&stream)?.method.is_empty() {
+                        break;
+                    }
+                    let first = connections.fetch_add(1, Ordering::SeqCst);
+                    // The first answer of the server is followed by one that nothing asked for.
+                    stream.write_all(answer(&format!("answer {first}")).as_bytes())?;
+                    if number == 0 {
+                        thread::sleep(late);
+                        stream.write_all(answer("surplus").as_bytes())?;
+                    }
+                }
+                Ok(())
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_surplus_answer_never_answers_the_next_request() {
+    // While the connection is idle, and while the next request is under way.
+    for (late, pause) in
+        [(0, 100), (150, 0)].map(|(a, b)| (Duration::from_millis(a), Duration::from_millis(b)))
+    {
+        let endpoint =
+            Providers::default().connect("gpt-4o-mini", &settings(&surplus(late))).unwrap();
+        let (broker, _) = broker();
+        for number in 0..3 {
+            let answer = broker.ask(&Call::new(&*endpoint, &request())).unwrap();
+            assert_eq!(answer.reply.text, format!("answer {number}"), "{late:?}");
+            thread::sleep(pause);
+        }
+    }
+}
+
+#[test]
+fn no_text_of_an_answer_contains_the_key_that_the_server_repeats() {
+    let body = serde_json::json!({
+        "model": format!("gpt {DECOY}"),
+        "choices": [{"message": {"content": DECOY, "reasoning": DECOY}, "finish_reason": DECOY}],
+    });
+    let server = start(vec![("200 OK", vec![], body.to_string())]);
+    let endpoint = connect(&server, "gpt-4o-mini");
+    let answer = broker().0.ask(&Call::new(&*endpoint, &request())).unwrap();
+    assert_eq!(answer.reply.model_reported.as_deref(), Some("gpt <redacted:OPENAI_API_KEY>"));
+    assert!(!format!("{answer:?}").contains(DECOY), "{answer:?}");
 }
 
 #[test]

@@ -324,6 +324,20 @@ fn what_is_wrong_with_a_request_is_said_in_a_fixed_order() {
         ("POST /invoke", &token, "{not json".to_owned(), 400, "the body is not JSON"),
         ("POST /invoke", &token, String::new(), 400, "the body is not JSON"),
         ("POST /invoke", &token, "[".repeat(100_000), 400, "the body is not JSON"),
+        (
+            "POST /invoke",
+            &token,
+            r#"{"question": "q", "question": "r"}"#.to_owned(),
+            400,
+            "the key `question` is repeated",
+        ),
+        (
+            "POST /invokeBatch",
+            &token,
+            r#"{"requests": [{"question": "q", "target": "a", "target": "b"}]}"#.to_owned(),
+            400,
+            "the key `target` is repeated",
+        ),
         ("POST /invoke", &token, "[]".to_owned(), 400, "Missing required field: question"),
         ("POST /invoke", &token, "null".to_owned(), 400, "Missing required field: question"),
         (
@@ -420,7 +434,7 @@ fn no_calls_at_all_may_be_allowed() {
     assert_eq!((usage.calls, usage.refused), (0, 1));
     assert_eq!(
         usage.warning().unwrap(),
-        "1 request to its models refused (first: Max calls exceeded (limit: 0))"
+        "1 request to its models was refused (first: Max calls exceeded (limit: 0))"
     );
 }
 
@@ -624,7 +638,7 @@ fn an_answer_after_the_client_has_gone_still_counts() {
     assert_eq!(running.info()["callCount"], 1);
     let usage = running.proxy.close();
     assert_eq!((usage.calls, usage.unfinished), (1, 1));
-    assert_eq!(usage.warning().unwrap(), "1 model call still unanswered at its end");
+    assert_eq!(usage.warning().unwrap(), "1 model call was still unanswered at its end");
     drop(release);
 }
 

@@ -86,6 +86,28 @@ fn an_edited_module_is_an_edited_evaluator() {
 }
 
 #[test]
+fn an_edited_program_of_a_shell_script_is_an_edited_evaluator() {
+    let directory = Directory::new();
+    fs::create_dir(directory.path().join("bin")).unwrap();
+    let (by_name, by_variable) = ("./bin/sc", "\"$PWD/bin/sc\"");
+    for (name, program) in [("one", by_name), ("two", by_variable)] {
+        directory
+            .script(name, &format!("cat >/dev/null; echo \"$0\" >>\"starts.$RUN\"; {program}"));
+    }
+    directory.script("bin/sc", "echo '{\"score\": 1}'");
+    directory.file("c.yaml", config(&["one", "two"]));
+    let first = run(&directory, "0", &RESUME);
+    first.says("results of two cannot be reused").says("(`$PWD/bin/sc` in ");
+    // What cannot be followed is never reused.
+    run(&directory, "1", &RESUME);
+    assert_eq!(starts(&directory, "1"), vec!["two"; CONVERSATIONS]);
+    directory.script("bin/sc", "echo '{\"score\": 0.25}'");
+    let ran = run(&directory, "2", &RESUME);
+    assert_eq!(starts(&directory, "2").len(), 2 * CONVERSATIONS);
+    assert_eq!(ran.json()["traces"][0]["metrics"][0]["score"], 0.25);
+}
+
+#[test]
 fn an_evaluator_that_is_replaced_during_the_run_is_not_kept_for_what_it_was() {
     let directory = Directory::new();
     let replaces = r#"cat >/dev/null; echo "$0" >>"starts.$RUN"

@@ -148,7 +148,14 @@ fn parts_of_a_run_are_one_report() {
         evaluator(&directory, &args, &[]).json()["traces"].clone()
     };
     let (first, second) = (part(&five, "1.evalrun", "c.yaml"), part(&one, "2.evalrun", "c.yaml"));
-    let both = evaluator(&directory, &["report", "1.evalrun", "2.evalrun", "-o", "json"], &[]);
+    // They may as well be runs of two versions of an agent.
+    evaluator(&directory, &["report", "1.evalrun", "2.evalrun"], &[])
+        .exits(2)
+        .says("1.evalrun and 2.evalrun are runs over different traces, which are not one run")
+        .says("report each by itself (comparing two runs does not exist yet)")
+        .reports_nothing();
+    let parts = ["report", "1.evalrun", "2.evalrun", "--parts", "-o", "json"];
+    let both = evaluator(&directory, &parts, &[]);
     let expected = [first, second].map(|it| it.as_array().unwrap().clone()).concat();
     assert_eq!(both.exits(3).json()["traces"], serde_json::Value::Array(expected));
     let refused = |second: &str, difference: &str| {

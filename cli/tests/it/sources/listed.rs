@@ -104,7 +104,7 @@ fn sources_on_this_machine_are_listed_configured_and_run() {
     assert!(ran.stdout.contains("not pinned yet"), "{}", ran.stdout);
     let ran = place.evaluator(&["run", &trace(TRACE), "-c", "deep/c.yaml", "-o", "json"]).exits(0);
     assert_eq!(ran.evaluations(0), ["kind PASSED", "brief PASSED"]);
-    assert!(place.cached("local/kind/kind.py").is_file(), "{}", ran.stderr);
+    assert!(place.slots("local")[0].join("kind/kind.py").is_file(), "{}", ran.stderr);
     assert!(place.directory.path().join("deep/evaluators.lock").is_file());
 
     // Another project may have an evaluator of the same name.
@@ -128,7 +128,7 @@ fn what_a_source_on_this_machine_does_not_have_is_found_out_by_a_check() {
     let ran = place.evaluator(&["check", "c.yaml"]).exits(2);
     let missing = ["checks/kind/kin.py", "there is no file at brisk/src/mian.rs in the source"];
     assert!(missing.iter().all(|missing| ran.stdout.contains(missing)), "{}", ran.stdout);
-    assert!(!place.cached("local").exists(), "a check keeps nothing");
+    assert_eq!(place.slots("local").len(), 0, "a check keeps nothing");
 }
 
 /// What a list shows as a `ref` can be written as one.

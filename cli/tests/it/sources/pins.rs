@@ -78,6 +78,64 @@ fn a_lock_that_moved_on_takes_an_older_cache_with_it() {
 }
 
 #[test]
+fn an_edit_of_a_source_on_this_machine_is_noticed_whatever_the_cache_has() {
+    if !has("python3") {
+        return;
+    }
+    const INDEX: &str = "evaluators:\n- {name: polite, language: python, path: polite.py}\n";
+    let place = Place::new(CONFIG);
+    let run = |project: &str, more: &[&str]| {
+        let (config, trace) = (format!("{project}/c.yaml"), trace(TRACE));
+        place.evaluator(&[&["run", &trace, "-c", &config, "-o", "json"][..], more].concat())
+    };
+    for (source, sources) in [("file", "file: index.yaml"), ("local", "local: .")] {
+        let projects = [format!("{source}-one"), format!("{source}-two")];
+        for (project, score) in projects.iter().zip([1.0, 0.25]) {
+            let write =
+                |name: &str, text: String| place.directory.file(&format!("{project}/{name}"), text);
+            write("index.yaml", INDEX.to_owned());
+            write("polite.py", scores(score));
+            let entry = format!("{{name: polite, type: remote, source: {source}, ref: polite.py}}");
+            write("c.yaml", format!("sources: {{{sources}}}\nevaluators: [{entry}]\n"));
+        }
+        let [one, two] = &projects;
+        // Projects with evaluators of the same name have nothing to do with each other.
+        assert_eq!(run(one, &[]).exits(0).evaluations(0), ["polite PASSED"]);
+        assert_eq!(run(two, &[]).exits(1).evaluations(0), ["polite FAILED"]);
+        assert_eq!(run(one, &["--locked"]).exits(0).evaluations(0), ["polite PASSED"]);
+
+        place.directory.file(&format!("{one}/polite.py"), scores(0.0));
+        for more in [&[][..], &["--locked"]] {
+            let error = run(one, more).exits(3).error_of("polite");
+            assert!(error.contains("is pinned to sha256:"), "{error}");
+            assert!(error.contains("and the source now is sha256:"), "{error}");
+        }
+        let config = format!("{one}/c.yaml");
+        let checked = place.evaluator(&["check", &config]).exits(2);
+        assert!(checked.stdout.contains("the source now is sha256:"), "{}", checked.stdout);
+        place.evaluator(&["update", &config]).exits(0);
+        assert_eq!(run(one, &["--locked"]).exits(1).evaluations(0), ["polite FAILED"]);
+        let checked = place.evaluator(&["check", &config]).exits(0);
+        assert!(checked.stdout.contains("polite.py, pinned)"), "{}", checked.stdout);
+        assert_eq!(run(two, &["--locked"]).exits(1).evaluations(0), ["polite FAILED"]);
+    }
+}
+
+#[test]
+fn the_cache_is_where_the_environment_says() {
+    if !has("python3") {
+        return;
+    }
+    let place = Place::new(CONFIG);
+    place.server.file(POLITE, scores(1.0));
+    let cache = place.directory.path().join("elsewhere");
+    let mut command = place.command(&["run", &trace(TRACE), "-c", "c.yaml"]);
+    finish(command.env("XDG_CACHE_HOME", &cache).spawn().unwrap()).exits(0);
+    assert!(cache.join("agentevals/evaluators/github").join(POLITE).is_file());
+    assert!(!place.cached("").exists());
+}
+
+#[test]
 fn locked_runs_pin_nothing() {
     let place = Place::new(CONFIG);
     place.server.file(POLITE, scores(1.0));

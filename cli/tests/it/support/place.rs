@@ -70,6 +70,17 @@ impl Place {
         self.directory.path().join("home/.cache/agentevals/evaluators").join(path)
     }
 
+    /// The directory in the cache of a source on this machine, which has one for each location.
+    pub(crate) fn slots(&self, source: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.cached("")).into_iter().flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let is_slot = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.starts_with(&format!("{source}-"))
+        };
+        paths.filter(is_slot).collect()
+    }
+
     /// The lock file; empty if it does not exist.
     pub(crate) fn lock(&self) -> String {
         fs::read_to_string(self.directory.path().join("evaluators.lock")).unwrap_or_default()

@@ -118,13 +118,16 @@ pub struct Fingerprint {
     digest: Digest,
     /// The files whose content is in the digest, as they were then.
     files: Vec<(PathBuf, FileStamp)>,
+    /// What is recorded of the models that it asks. It decides about the answers of this run, but two runs with different
+    /// recordings have the same plan. An error if no answer may be used again.
+    recorded: Vec<Result<String, String>>,
 }
 
 impl Fingerprint {
     /// Fingerprint of an evaluator that is the same as long as its settings are.
     #[must_use]
     pub fn of_settings(settings: Digester) -> Self {
-        Self { digest: settings.finish(), files: Vec::new() }
+        Self { digest: settings.finish(), files: Vec::new(), recorded: Vec::new() }
     }
 
     /// Fingerprint of a program that consists of these files and has these settings. Reads the files.
@@ -151,7 +154,13 @@ impl Fingerprint {
         }
         contents.sort();
         let digester = settings.json("files", &contents).json("notes", &inputs.notes);
-        Ok(Self { digest: digester.finish(), files })
+        Ok(Self { digest: digester.finish(), files, recorded: Vec::new() })
+    }
+
+    /// Adds digests of recorded answers, or reasons why no answer may be used again.
+    #[must_use]
+    pub fn with_recorded(self, recorded: Vec<Result<String, String>>) -> Self {
+        Self { recorded, ..self }
     }
 
     /// The digest without the files.
@@ -160,13 +169,18 @@ impl Fingerprint {
         self.digest
     }
 
-    /// The key of the evaluation of an input: evaluations with the same key are the same work.
+    /// The key of the evaluation of an input: evaluations with the same key are the same work. `None` if no answer may be used
+    /// again.
     #[must_use]
-    pub fn key(&self, input: &Digest) -> Digest {
-        Digester::new("evaluation")
+    pub fn key(&self, input: &Digest) -> Option<Digest> {
+        let digester = Digester::new("evaluation")
             .bytes("evaluator", self.digest.as_ref())
-            .bytes("input", input.as_ref())
-            .finish()
+            .bytes("input", input.as_ref());
+        let recorded = self.recorded.iter();
+        let digester = recorded.map(Result::as_ref).try_fold(digester, |digester, recorded| {
+            recorded.map(|recorded| digester.bytes("recorded", recorded.as_bytes()))
+        });
+        Some(digester.ok()?.finish())
     }
 
     /// Returns a file that is no longer what it was when the run started, by its size, time and inode.

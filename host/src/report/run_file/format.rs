@@ -60,6 +60,8 @@ pub(crate) struct Header {
     pub(crate) evaluators: Vec<EvaluatorEntry>,
     /// Conversations in the traces.
     pub(crate) conversations: usize,
+    /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
+    pub(crate) inputs: Option<Digest>,
     /// Number of lines after this one with evaluations of earlier runs.
     pub(crate) earlier: usize,
     /// The report so far: what is known when the first evaluation starts.

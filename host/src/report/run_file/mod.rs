@@ -11,11 +11,13 @@
 //! | `file` | a file with a name: opened, locked, replaced |
 //! | `writer` | what a run adds to its file |
 //! | `saved` | the report of saved runs |
+//! | `contradiction` | records that no run writes |
 //!
 //! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
 //! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
 //! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
+mod contradiction;
 mod digest;
 mod file;
 mod format;
@@ -99,6 +101,17 @@ pub enum RunFileError {
         file: PathBuf,
         /// The error of the system.
         source: io::Error,
+    },
+    /// It is a run of other inputs than another one.
+    #[error(
+        "{} and {} are runs over different traces, which are not one run: report each by itself (comparing two runs does not \
+         exist yet). If the traces of one run were divided between them, add --parts",
+        .files[0].display(),
+        .files[1].display()
+    )]
+    OtherInputs {
+        /// Both files.
+        files: [PathBuf; 2],
     },
     /// It is not a part of the same run as another one.
     #[error(

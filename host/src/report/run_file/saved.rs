@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
-    Damage, RunFileError, Unusable,
+    Damage, RunFileError, Unusable, contradiction,
     file::read_header,
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, Header, kind},
     store::{Lines, Span, Store},
@@ -22,21 +22,32 @@ use crate::{
     verdict::{NOT_RUN, Tally},
 };
 
-/// Reads the report of a saved run. Several files are parts of one run: runs of one plan on different conversations.
+/// Reads the report of a saved run. Several files are parts of one run: runs of one plan on different conversations. Nothing in
+/// two files shows whether their traces were divided or belong to two versions of an agent, so `are_parts` says that runs over
+/// different traces are parts.
 ///
 /// A run that did not end is reported with an error, [`Partial::Unfinished`], and the evaluations that are in its file.
 ///
 /// # Errors
 ///
 /// A file cannot be read, or two files are not parts of one run.
-pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
+pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
     let mut trace_ids: HashSet<Arc<str>> = HashSet::new();
     for file in files {
         let first = whole.as_ref().map_or(file, |(first, ..)| *first);
-        let different = |difference| {
-            let files = [first.clone(), file.clone()];
-            RunFileError::Different { files, difference }
+        let both = || [first.clone(), file.clone()];
+        let different = |difference| RunFileError::Different { files: both(), difference };
+        let admit = |header: &Header| {
+            let Some((_, first, _)) = &whole else { return Ok(()) };
+            if let Some(difference) = difference(first, header) {
+                return Err(different(difference));
+            }
+            let is_same = first.inputs.is_some() && first.inputs == header.inputs;
+            if is_same || are_parts {
+                return Ok(());
+            }
+            Err(RunFileError::OtherInputs { files: both() })
         };
         let is_new = |ConversationReport { trace_id, .. }: &ConversationReport| {
             // A single file has each of them once.
@@ -45,16 +56,14 @@ pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
             }
             Err(different(format!("the conversation of trace {trace_id} is in both")))
         };
-        let (header, report) = part(file, &mut collector, is_new).map_err(|error| match error {
+        let part = part(file, &mut collector, admit, is_new);
+        let (header, report) = part.map_err(|error| match error {
             Unusable::Refused(error) => error,
             Unusable::Failed(source) => RunFileError::Unreadable { file: file.clone(), source },
         })?;
         match &mut whole {
             None => whole = Some((file, header, report)),
-            Some((_, whole_header, whole)) => match difference(whole_header, &header) {
-                Some(difference) => return Err(different(difference)),
-                None => merge(whole, report),
-            },
+            Some((_, _, whole)) => merge(whole, report),
         }
     }
     let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
@@ -66,6 +75,7 @@ pub fn read(files: &[PathBuf]) -> Result<Report, RunFileError> {
 fn part(
     path: &Path,
     collector: &mut Collector,
+    admit: impl FnOnce(&Header) -> Result<(), RunFileError>,
     mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
 ) -> Result<(Header, Report), Unusable> {
     let file = File::open(path)?;
@@ -75,6 +85,7 @@ fn part(
     let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
     lines.next(&mut buffer)?;
     let header = read_header(path, &buffer)?;
+    admit(&header)?;
     let first = collector.len();
     let length = file.metadata()?.len();
     collector.push_store(Store::named(file, length));
@@ -91,7 +102,7 @@ fn part(
                     pending.entry(record.number).or_default().push(span);
                 })
             }
-            Ok(kind::CONVERSATION) => match format::record(&buffer) {
+            Ok(kind::CONVERSATION) => match consistent(&buffer, &header) {
                 Ok(ConversationRecord { number, conversation }) => {
                     is_new(&conversation)?;
                     pending.remove(&number);
@@ -111,14 +122,39 @@ fn part(
     }
     conversations.sort_by_key(|(number, _)| *number);
     conversations.iter().try_for_each(|(_, span)| collector.push(*span))?;
-    let is_missing = end.as_ref().is_some_and(|end: &EndRecord<Report>| {
-        (end.conversations, end.tally) != (conversations.len(), tally)
-    });
+    let is_missing =
+        end.as_ref().is_some_and(|end| contradicts(end, &header, &conversations, tally));
     if end.is_none() {
         add_unfinished(&header, collector, &pending, is_new)?;
     }
     let report = without_conversations(path, &header, end, damage, is_missing);
     Ok((header, report))
+}
+
+/// Returns true if a file does not have each conversation once that its first and its last line count.
+fn contradicts(
+    end: &EndRecord<Report>,
+    header: &Header,
+    conversations: &[(usize, Span)],
+    tally: Tally,
+) -> bool {
+    let is_partial = end.report.partial.is_some();
+    (end.conversations, end.tally) != (conversations.len(), tally)
+        || !is_partial && end.conversations != header.conversations
+        || conversations.windows(2).any(|pair| pair[0].0 == pair[1].0)
+}
+
+/// Reads the record of a conversation.
+///
+/// # Errors
+///
+/// It has other members, or no run with this header writes it.
+fn consistent(
+    line: &[u8],
+    header: &Header,
+) -> Result<ConversationRecord<ConversationReport>, &'static str> {
+    let record: ConversationRecord<ConversationReport> = format::record(line)?;
+    contradiction::of_conversation(&record.conversation, header).map_or(Ok(record), Err)
 }
 
 /// The report without conversations, with an error for everything that is missing in the file.
@@ -141,7 +177,9 @@ fn without_conversations(
     let mut report = match end {
         Some(end) => {
             if errors.is_empty() && is_missing {
-                errors.push(format!("{file}: conversations are missing; run again"));
+                errors.push(format!(
+                    "{file}: its conversations are not as many as its first and last line say; run again"
+                ));
             }
             end.report
         }
@@ -187,6 +225,12 @@ fn unfinished_conversation(
         let line = collector.store().line(*span)?;
         let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line)?;
         (conversation.trace_id, conversation.turns) = (record.trace_id, record.turns);
+        let entry = header.evaluators.iter().find(|it| it.name == record.evaluation.name);
+        let is_consistent =
+            entry.is_some_and(|it| contradiction::of_evaluation(&record.evaluation, it).is_none());
+        if !is_consistent {
+            continue;
+        }
         finished.insert(record.evaluation.name.clone(), record.evaluation);
     }
     let evaluations = header.evaluators.iter().map(|entry| {

@@ -237,7 +237,7 @@ proptest! {
         text.splice(at..at, bytes);
         let file = directory.path("r.evalrun");
         fs::write(&file, &text).unwrap();
-        let _ = read(std::slice::from_ref(&file)).map(|report| report.to_json());
+        let _ = read(std::slice::from_ref(&file), false).map(|report| report.to_json());
         let _ = RunFile::open(&file, true);
     }
 }
@@ -352,14 +352,14 @@ fn a_conversation_that_was_not_added_is_an_error() {
 
 fn key(number: u8) -> Digest {
     let input = Digester::new("input").bytes("number", &[number]).finish();
-    Fingerprint::of_settings(Digester::new("test")).key(&input)
+    Fingerprint::of_settings(Digester::new("test")).key(&input).unwrap()
 }
 
 fn scored(score: f64) -> EvaluationReport {
     let mut report = EvaluationReport::new("check");
     report.score = Some(score);
     report.threshold = Some(0.5);
-    report.status = Status::Passed;
+    report.status = if score < 0.5 { Status::Failed } else { Status::Passed };
     report
 }
 
@@ -491,7 +491,7 @@ fn every_changed_byte_is_seen_and_all_other_lines_are_used() {
         changed[at] ^= 1;
         fs::write(&file, &changed).unwrap();
         assert!(RunFile::open(&file, true).is_err(), "{at}");
-        assert!(read(std::slice::from_ref(&file)).is_err());
+        assert!(read(std::slice::from_ref(&file), false).is_err());
         assert_eq!(fs::read(&file).unwrap(), changed);
     }
 }
@@ -605,11 +605,11 @@ fn a_saved_run_is_reported_as_it_was_and_a_killed_one_as_partial() {
     let file = directory.path("r.evalrun");
     let files = std::slice::from_ref(&file);
     let (text, lines) = saved(&directory, 3, true);
-    let whole = read(files).unwrap();
+    let whole = read(files, false).unwrap();
     assert_eq!((whole.standing(), whole.conversations.len()), (Standing::Passed, 3));
     // Without its end line, and with one conversation that is not finished.
     fs::write(&file, &text[..lines[6].start]).unwrap();
-    let partial = read(files).unwrap();
+    let partial = read(files, false).unwrap();
     assert_eq!((partial.standing(), partial.conversations.len()), (Standing::Errored, 3));
     assert_eq!(partial.partial, Some(Partial::Unfinished));
     assert!(
@@ -622,9 +622,11 @@ fn a_saved_run_is_reported_as_it_was_and_a_killed_one_as_partial() {
     let without = [&text[..lines[5].start], &text[lines[5].end..]].concat();
     let mut damaged = text.clone();
     damaged[lines[5].start + 60] ^= 1;
-    for (text, expected) in [(without, "conversations are missing"), (damaged, "line 6 (byte ")] {
+    for (text, expected) in
+        [(without, "not as many as its first and last line say"), (damaged, "line 6 (byte ")]
+    {
         fs::write(&file, text).unwrap();
-        let report = read(files).unwrap();
+        let report = read(files, false).unwrap();
         assert!(report.errors[0].contains(expected), "{:?}", report.errors);
         assert_eq!((report.standing(), report.conversations.len()), (Standing::Errored, 2));
     }
@@ -679,7 +681,7 @@ fn numbers_of_any_size_are_read() {
                     vec![file.clone(), other.clone()],
                     vec![other.clone(), file.clone()],
                 ] {
-                    let Ok(report) = read(&files) else { continue };
+                    let Ok(report) = read(&files, true) else { continue };
                     assert_eq!(report.standing(), Standing::Errored);
                     report.to_json().unwrap();
                     let _ = report.left_out.to_string();
@@ -691,9 +693,65 @@ fn numbers_of_any_size_are_read() {
     }
     assert!(tried > 100, "{tried}");
     let swapped = text.replace("\"number\":0", "\"number\":18446744073709551615");
-    let ids = read(&[write("r", &swapped)]).unwrap().conversations;
+    let ids = read(&[write("r", &swapped)], false).unwrap().conversations;
     let ids: Vec<_> = ids.iter().map(|it| it.unwrap().trace_id.to_string()).collect();
     assert_eq!(ids, ["b", "a"]);
+}
+
+#[test]
+fn what_contradicts_itself_is_damage_with_its_line() {
+    let directory = Directory::new("run-forged");
+    let file = directory.path("r.evalrun");
+    let (text, _) = saved(&directory, 2, true);
+    let text = String::from_utf8(text).unwrap();
+    let forged = |line: usize, from: &str, to: &str| {
+        let lines = text.lines().enumerate().map(|(at, old)| {
+            let rest = old.split_once(',').unwrap().1;
+            let is_it = at + 1 == line;
+            assert!(!is_it || rest.contains(from), "{rest}");
+            sealed(&if is_it { rest.replacen(from, to, 1) } else { rest.to_owned() })
+        });
+        fs::write(&file, lines.collect::<String>()).unwrap();
+        let report = read(std::slice::from_ref(&file), false).unwrap();
+        (report.standing(), report.errors.join("; "))
+    };
+    let (standing, errors) = forged(4, "\"score\":0.5", "\"score\":0.5");
+    assert_eq!((standing, &*errors), (Standing::Passed, ""));
+    let warned = "\"score\":0.25,\"warnings\":[\"it says PASSED, though its score 0.25 is below the threshold 0.5\"]";
+    assert_eq!(forged(4, "\"score\":0.5", warned).0, Standing::Passed);
+    let evaluations = text.lines().nth(3).unwrap();
+    let one = &evaluations[evaluations.find("[{").unwrap() + 1..=evaluations.rfind("}]").unwrap()];
+    for (from, to, reason) in [
+        ("\"score\":0.5", "\"score\":7.5", "a score is not from 0 to 1"),
+        ("\"score\":0.5", "\"score\":-0.5", "a score is not from 0 to 1"),
+        ("\"score\":0.5", "\"score\":0.0", "has passed with a score below its threshold"),
+        ("\"threshold\":0.5", "\"threshold\":0.0", "a threshold is not that of the evaluator"),
+        ("\"status\"", "\"failure_reason\":\"x\",\"status\"", "a reason why it failed"),
+        ("\"check\"", "\"other\"", "its evaluations are not those"),
+        (one, "", "its evaluations are not those"),
+        (one, &format!("{one},{one}"), "its evaluations are not those"),
+    ] {
+        let (standing, errors) = forged(4, from, to);
+        assert_eq!(standing, Standing::Errored, "{to}");
+        assert!(errors.contains("r.evalrun, line 4 (byte ") && errors.contains(reason), "{errors}");
+    }
+    // As many conversations as the first line says, each once.
+    for (line, from, to) in
+        [(1, "\"conversations\":2", "\"conversations\":3"), (4, "\"number\":0", "\"number\":1")]
+    {
+        let (standing, errors) = forged(line, from, to);
+        assert_eq!(standing, Standing::Errored);
+        assert!(errors.contains("not as many as its first and last line say"), "{errors}");
+    }
+    // Neither are they in the report of a killed run, nor does a resumed run use them.
+    let (text, lines) = saved(&directory, 2, false);
+    let line = String::from_utf8(text[lines[1].clone()].to_vec()).unwrap();
+    let line = sealed(line.trim_end().replace("0.5,\"th", "7.5,\"th").split_once(',').unwrap().1);
+    let killed = [&text[..lines[0].end], line.as_bytes(), &text[lines[2].clone()]].concat();
+    fs::write(&file, killed).unwrap();
+    let report = read(std::slice::from_ref(&file), false).unwrap();
+    assert_eq!((report.tally().passed, report.tally().not_run), (1, 1));
+    assert_eq!(found(&file).0, [None, Some(0.5), None]);
 }
 
 #[test]
@@ -717,11 +775,16 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
     };
     let same = |_: &mut Header| {};
     let (first, second) = (part("1", &["a", "b"], &same), part("2", &["c"], &same));
-    let both = read(&[first.clone(), second]).unwrap();
+    let other = read(&[first.clone(), second.clone()], false).unwrap_err().to_string();
+    assert!(other.contains("are runs over different traces, which are not one run"), "{other}");
+    let both = read(&[first.clone(), second], true).unwrap();
     let ids: Vec<_> = both.conversations.iter().map(|it| it.unwrap().trace_id).collect();
     assert_eq!(ids, ["a".into(), "b".into(), "c".into()]);
     assert_eq!((both.tally().passed, both.unrecorded_cases), (3, vec!["x".to_owned()]));
-    let refused = |second| match read(&[first.clone(), second]) {
+    let inputs = |header: &mut Header| header.inputs = header.plan;
+    let divided = [part("7", &["a"], &inputs), part("8", &["b"], &inputs)];
+    assert_eq!(read(&divided, false).unwrap().conversations.len(), 2);
+    let refused = |second| match read(&[first.clone(), second], true) {
         Err(RunFileError::Different { difference, .. }) => difference,
         other => panic!("{other:?}"),
     };

@@ -17,7 +17,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Damage, Digest, RunFile,
+    Damage, Digest, EvaluatorEntry, RunFile, contradiction,
     file::Opened,
     format::{EndRecord, EvaluationRecord, FORMAT, Header, VERSION, WithdrawnRecord, kind},
     store::Span,
@@ -48,6 +48,8 @@ struct Named {
     syncer: Option<Syncer>,
     /// Evaluations of earlier runs.
     known: HashMap<Digest, Span>,
+    /// Evaluators of the run.
+    evaluators: Vec<EvaluatorEntry>,
     reused: usize,
     /// Reason why nothing more is written.
     failure: Option<String>,
@@ -72,8 +74,17 @@ impl RunWriter {
                 Err(error) => (None, Some(error)),
             };
             let (path, resume) = (file.path().to_owned(), file.resumes());
-            let (syncer, known) = (None, HashMap::new());
-            Named { path, resume, opened, syncer, known, reused: 0, failure, is_reported: false }
+            Named {
+                path,
+                resume,
+                opened,
+                syncer: None,
+                known: HashMap::new(),
+                evaluators: Vec::new(),
+                reused: 0,
+                failure,
+                is_reported: false,
+            }
         });
         Self { collector: Collector::new(memory, 0), is_started: false, named }
     }
@@ -100,6 +111,7 @@ impl RunWriter {
         self.collector.expect(header.conversations);
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
+            named.evaluators.clone_from(&header.evaluators);
             match opened.start(&named.path, header).and_then(|(store, known)| {
                 let syncer = Syncer::start(store.handle()?)?;
                 Ok((store, known, syncer))
@@ -123,6 +135,11 @@ impl RunWriter {
         let line = self.collector.store().line(span).ok()?;
         let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line).ok()?;
         let record = Some(record).filter(|record| record.key == Some(*key))?;
+        let evaluation = &record.evaluation;
+        let entry = named.evaluators.iter().find(|entry| entry.name == evaluation.name);
+        if entry.is_some_and(|entry| contradiction::of_evaluation(evaluation, entry).is_some()) {
+            return None;
+        }
         named.reused += 1;
         Some(record)
     }

@@ -1,0 +1,51 @@
+//! Contradictions within the records of a run file. A checksum shows that a line was damaged, not that somebody wrote it.
+
+use super::{EvaluatorEntry, Header};
+use crate::{
+    report::{ALL_EVALUATORS, ConversationReport, EvaluationReport},
+    verdict::{Answer, Status},
+};
+
+/// Returns what no run writes in a conversation of a run with this header.
+pub(super) fn of_conversation(
+    conversation: &ConversationReport,
+    header: &Header,
+) -> Option<&'static str> {
+    let (evaluations, entries) = (&conversation.evaluations, &header.evaluators);
+    if let [only] = &evaluations[..]
+        && only.name == ALL_EVALUATORS
+        && only.error.is_some()
+    {
+        return None;
+    }
+    let names = evaluations.iter().map(|evaluation| &evaluation.name);
+    if !names.eq(entries.iter().map(|entry| &entry.name)) {
+        return Some("its evaluations are not those of the evaluators in the header");
+    }
+    evaluations.iter().zip(entries).find_map(|(evaluation, entry)| of_evaluation(evaluation, entry))
+}
+
+/// Returns what no run writes in an evaluation of this evaluator.
+pub(super) fn of_evaluation(
+    evaluation: &EvaluationReport,
+    entry: &EvaluatorEntry,
+) -> Option<&'static str> {
+    let EvaluationReport { score, threshold, status, failure_reason, warnings, .. } = evaluation;
+    if threshold.is_some_and(|threshold| threshold != entry.threshold) {
+        return Some("a threshold is not that of the evaluator in the header");
+    }
+    if *status != Status::NotEvaluated && score.is_some_and(|score| !(0.0..=1.0).contains(&score)) {
+        return Some("a score is not from 0 to 1");
+    }
+    if *status != Status::Passed {
+        return None;
+    }
+    if failure_reason.is_some() {
+        return Some("an evaluation has passed, and has a reason why it failed");
+    }
+    // A program may say so, and then there is a warning.
+    let answer = Answer { score: *score, status: Some(*status), ..Answer::default() };
+    let below = answer.contradictions(entry.threshold);
+    let is_below = below.iter().any(|warning| !warnings.contains(warning));
+    is_below.then_some("an evaluation has passed with a score below its threshold")
+}
