@@ -18,6 +18,7 @@ use std::{
 use crate::{
     environment::is_script,
     executor::contain_build,
+    files,
     process::{Cancellation, CommandSpec},
     runtime::{
         CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
@@ -365,7 +366,9 @@ fn in_module_package(source: &Path) -> bool {
     source
         .ancestors()
         .skip(1)
-        .find_map(|directory| fs::read(directory.join("package.json")).ok())
+        .find_map(|directory| {
+            files::read_regular(&directory.join("package.json"), files::MAX_SOURCE).ok()
+        })
         .and_then(|text| serde_json::from_slice::<Package>(&text).ok())
         .is_some_and(|package| package.r#type.as_deref() == Some("module"))
 }
@@ -402,7 +405,10 @@ impl Version {
     }
 
     fn ask(node: &Path, cancellation: &Cancellation) -> Result<Self, String> {
-        let command = CommandSpec::new(node).arg("--version");
+        let command = CommandSpec {
+            cwd: Some(tool::neutral_directory()),
+            ..CommandSpec::new(node).arg("--version")
+        };
         let problem = match tool::output(&command, VERSION_LIMIT, cancellation) {
             Ok(output) => {
                 let answer = output.stdout.lines().next().unwrap_or_default();
@@ -474,7 +480,7 @@ const HARMLESS_OPTIONS: &str = "--disable-warning= --dns-result-order= --max-htt
 
 /// Returns true if an evaluator has packages or long files to compile. One that manages a cache itself is left alone.
 pub(super) fn has_much_to_compile(source: &Path) -> bool {
-    let Ok(text) = fs::read(source) else { return false };
+    let Ok(text) = files::read_regular(source, files::MAX_SOURCE) else { return false };
     if String::from_utf8_lossy(&text).contains("CompileCache") {
         return false;
     }
