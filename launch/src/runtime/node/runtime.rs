@@ -320,6 +320,10 @@ impl Runtime for Node {
         inputs
     }
 
+    fn package_directory(&self, entrypoint: &Entrypoint) -> Option<PathBuf> {
+        package_of(&paths::resolve(&entrypoint.path).ok()?, &self.environment)
+    }
+
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
         let Some(node) = self.environment.find_program("node") else {
             return Syntax::Unchecked { reason: MISSING.to_owned() };
@@ -331,6 +335,15 @@ impl Runtime for Node {
     }
 }
 
+/// Returns the directory of the package that a source belongs to. One with the home directory or a cache does not count.
+fn package_of(source: &Path, environment: &Environment) -> Option<PathBuf> {
+    let is_package = |directory: &&Path| {
+        directory.join("package.json").is_file() || directory.join("node_modules").is_dir()
+    };
+    let package = source.ancestors().skip(1).find(is_package);
+    package.filter(|it| paths::is_narrow(it, environment)).map(Path::to_owned)
+}
+
 /// What an evaluator reads in a sandbox: its package, or the directory of a file that belongs to none, and the programs that
 /// run it.
 fn visible(
@@ -338,12 +351,8 @@ fn visible(
     source: &Path,
     environment: &Environment,
 ) -> Vec<PathBuf> {
-    let is_package = |directory: &&Path| {
-        directory.join("package.json").is_file() || directory.join("node_modules").is_dir()
-    };
-    let mut outer = source.ancestors().skip(1);
-    let package = outer.find(is_package).filter(|it| paths::is_narrow(it, environment));
-    let package = package.map_or_else(|| paths::around(source, environment), Path::to_owned);
+    let package =
+        package_of(source, environment).unwrap_or_else(|| paths::around(source, environment));
     let program = PathBuf::from(&command.program);
     // Packages of the machine are links into their own directories.
     let real = program.canonicalize().ok().filter(|real| *real != program && program != node);
