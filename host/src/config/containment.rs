@@ -351,7 +351,8 @@ mod tests {
         let code = read("", "executor: sandbox").unwrap();
         assert_eq!((&*code.executor, &*code.containment), (SANDBOX, &Containment::default()));
         assert_eq!(code.process.env.inherit, Some(false));
-        let keys = "level: partial, network: yes, read: [data, /x], write: [out], tmp: 2MiB, processes: 7, builds: true";
+        let keys = "level: partial, network: yes, read: [data, /x], write: [out], tmp: 2MiB, processes: 7, builds: true, \
+                    sources: [lib, 'https://host/x']";
         let expected = Containment {
             level: Level::Partial,
             network: true,
@@ -360,6 +361,10 @@ mod tests {
             tmp: 2 << 20,
             processes: 7,
             builds: true,
+            sources: vec![
+                CrateSource::Directory(absolute("lib")),
+                CrateSource::Url("https://host/x".to_owned()),
+            ],
             docker: Docker::default(),
         };
         let code = read("", &format!("executor: sandbox, sandbox: {{{keys}}}")).unwrap();

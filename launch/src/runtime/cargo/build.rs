@@ -493,7 +493,10 @@ fn without_outer_build(
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::{
+        fs,
+        time::{Duration, SystemTime},
+    };
 
     use super::*;
     use crate::runtime::testing::Directory;

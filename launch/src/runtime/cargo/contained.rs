@@ -378,7 +378,8 @@ mod tests {
             Launch::new(CommandSpec::new(program)).with_visible(visible)
         };
         let accepted = contained.accept(&unit, launch(&own)).unwrap();
-        assert_eq!(accepted.visible.paths, [unit.sources.clone(), own].into());
+        let copy = contained.copy_directory(&unit.manifest);
+        assert_eq!(accepted.visible.paths, [unit.sources.clone(), own, copy].into());
         for program in [&secret, &link, &directory.path("target/gone")] {
             let refused = contained.accept(&unit, launch(program)).unwrap_err();
             assert!(refused.what.contains("outside of its target directory"), "{refused:?}");

@@ -531,3 +531,134 @@ fn symlink(target: &Path, link: &Path) -> io::Result<()> {
 fn symlink(_target: &Path, _link: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::Directory;
+
+    const PACKAGE: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n";
+
+    fn copied(
+        directory: &Directory,
+        package: &str,
+        sources: &[CrateSource],
+    ) -> Result<Copy, String> {
+        let manifest = directory.path(package).join("Cargo.toml");
+        let permitted = Permitted::new(sources, []);
+        Copy::make(directory.path("copy"), &manifest, &manifest, &permitted)
+    }
+
+    #[test]
+    fn only_manifests_are_copied_and_everything_else_is_linked() {
+        let directory = Directory::new("copy-links");
+        let manifest = format!("{PACKAGE}[dependencies]\nb = {{ path = \"lib/b\" }}\n");
+        directory.file("a/Cargo.toml", &manifest);
+        directory.file("a/Cargo.lock", "version = 4\n");
+        for other in [
+            "a/src/main.rs",
+            "a/.cargo/config.toml",
+            "a/rust-toolchain.toml",
+            "a/target/x",
+            "a/lib/c/src/lib.rs",
+        ] {
+            directory.file(other, "");
+        }
+        directory.file("a/lib/b/Cargo.toml", PACKAGE.replace("\"a\"", "\"b\"").as_str());
+        directory.file("a/lib/b/src/lib.rs", "");
+        let copy = copied(&directory, "a", &[]).unwrap();
+        let place = copy.of(&directory.path("a"));
+        let mut names: Vec<_> = fs::read_dir(&place)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["Cargo.lock", "Cargo.taken", "Cargo.toml", "lib", "src"]);
+        assert_eq!(fs::read_link(place.join("src")).unwrap(), directory.path("a/src"));
+        assert_eq!(fs::read_link(place.join("lib/c")).unwrap(), directory.path("a/lib/c"));
+        let text = fs::read_to_string(place.join("Cargo.toml")).unwrap();
+        let inner = place.join("lib/b").display().to_string();
+        assert!(text.contains(&inner) && text.contains("[workspace]"), "{text}");
+        assert_eq!(copy.original(&place), Some(directory.path("a")));
+        assert_eq!(fs::read_to_string(directory.path("a/Cargo.toml")).unwrap(), manifest);
+    }
+
+    #[test]
+    fn a_directory_that_becomes_a_package_is_not_written_through_its_link() {
+        let directory = Directory::new("copy-again");
+        directory.file("a/Cargo.toml", PACKAGE);
+        directory.file("a/lib/b/Cargo.toml", PACKAGE.replace("\"a\"", "\"b\"").as_str());
+        let copy = copied(&directory, "a", &[]).unwrap();
+        assert!(copy.of(&directory.path("a/lib")).is_symlink());
+        // Cargo has completed the copy of the lock file meanwhile, which is kept.
+        fs::write(copy.of(&directory.path("a/Cargo.lock")), "completed").unwrap();
+        let manifest = format!("{PACKAGE}[dependencies]\nb = {{ path = \"lib/b\" }}\n");
+        directory.file("a/Cargo.toml", &manifest);
+        let before = fs::read_to_string(directory.path("a/lib/b/Cargo.toml")).unwrap();
+        let copy = copied(&directory, "a", &[]).unwrap();
+        assert!(!copy.of(&directory.path("a/lib")).is_symlink());
+        assert_eq!(fs::read_to_string(directory.path("a/lib/b/Cargo.toml")).unwrap(), before);
+        assert_eq!(fs::read_dir(directory.path("a/lib/b")).unwrap().count(), 1);
+        let lock = fs::read_to_string(copy.of(&directory.path("a/Cargo.lock"))).unwrap();
+        assert_eq!(lock, "completed");
+    }
+
+    #[test]
+    fn a_workspace_is_reduced_to_what_the_package_needs() {
+        let directory = Directory::new("copy-workspace");
+        let package = |name: &str, more: &str| {
+            let text = PACKAGE.replace("\"a\"", &format!("\"{name}\"")) + more;
+            directory.file(&format!("w/{name}/Cargo.toml"), &text);
+        };
+        let members = "[workspace]\nmembers = [\"a\", \"x*\"]\ndefault-members = [\"xx\"]\n";
+        let inherited = "[workspace.dependencies]\nb = { path = \"b\" }\nunused = { git = \"https://host/x\" }\n";
+        let root = format!("[package]\nname = \"root\"\nedition = \"2024\"\n{members}{inherited}");
+        directory.file("w/Cargo.toml", &root);
+        package("a", "[dependencies]\nb = { workspace = true }\n");
+        package("b", "");
+        package("xx", "");
+        let copy = copied(&directory, "w/a", &[]).unwrap();
+        let text = fs::read_to_string(copy.of(&directory.path("w/Cargo.toml"))).unwrap();
+        let document: DocumentMut = text.parse().unwrap();
+        let workspace = &document["workspace"];
+        assert_eq!(workspace["members"].to_string().trim(), "[\"a\"]", "{text}");
+        assert_eq!(workspace["resolver"].as_str(), Some("3"));
+        assert!(workspace.get("default-members").is_none() && document.get("package").is_none());
+        assert!(!copy.of(&directory.path("w/xx")).exists());
+
+        package("a", "[dependencies]\nunused = { workspace = true }\n");
+        let error = copied(&directory, "w/a", &[]).unwrap_err();
+        assert!(error.contains("takes `unused` from https://host/x"), "{error}");
+        let source = CrateSource::Url("https://host/x/".to_owned());
+        copied(&directory, "w/a", &[source]).unwrap();
+
+        // A package that names a workspace, and is not named by it, sees no other package of it.
+        directory.file(
+            "w/other/Cargo.toml",
+            format!("{PACKAGE}[dependencies]\nb = {{ path = \"../b\" }}\n").as_str(),
+        );
+        let error = copied(&directory, "w/other", &[]).unwrap_err();
+        assert!(error.contains("takes `b` from the directory"), "{error}");
+        let text = format!("{PACKAGE}workspace = \"../../elsewhere\"\n");
+        directory.file("w/other/Cargo.toml", &text);
+        let error = copied(&directory, "w/other", &[]).unwrap_err();
+        assert!(error.ends_with("elsewhere, which is not above it"), "{error}");
+    }
+
+    #[test]
+    fn sources_of_lock_files_are_those_that_are_permitted() {
+        let sources = [CrateSource::Url("https://host/repo".to_owned())];
+        let permitted = Permitted::new(&sources, []);
+        for (source, expected) in [
+            ("registry+https://github.com/rust-lang/crates.io-index", true),
+            ("sparse+https://index.crates.io/", true),
+            ("git+https://host/repo?tag=v1#0123", true),
+            ("git+https://host/repo/#0123", true),
+            ("git+https://host/repository#0123", false),
+            ("git+https://host/other?x=https://host/repo#0123", false),
+            ("registry+https://host/index", false),
+        ] {
+            assert_eq!(permitted.has_source(source), expected, "{source}");
+        }
+    }
+}
