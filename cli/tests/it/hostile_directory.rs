@@ -101,8 +101,9 @@ impl World {
             &format!("{place}/evil.js"),
             format!("require('fs').writeFileSync({required:?}, '')"),
         );
-        directory.file(&format!("{place}/rust-toolchain.toml"), "[toolchain]\npath = \"./tc\"\n");
         let here = directory.join(place);
+        let toolchain = format!("[toolchain]\npath = {:?}\n", here.join("tc"));
+        directory.file(&format!("{place}/rust-toolchain.toml"), toolchain);
         directory.file(
             &format!("{place}/.cargo/config.toml"),
             format!("[build]\nrustc = {0:?}\nrustc-wrapper = {0:?}\n", here.join("wrapper")),
