@@ -249,6 +249,9 @@ pub(crate) struct ListArgs {
 pub(crate) struct ConfigArgs {
     /// A built-in metric, the file of an evaluator, or an evaluator that `evaluator list` shows
     pub(crate) evaluator: String,
+    /// Build the program and ask it for its settings in a sandbox, and write `executor: sandbox` into the entry
+    #[arg(long)]
+    pub(crate) contain: bool,
     #[command(flatten)]
     pub(crate) places: SourcePlaces,
 }
@@ -422,6 +425,9 @@ pub(crate) struct ExportArgs {
     /// Copy the executable next to the files, which then name the copy: it survives the cleaning of build directories
     #[arg(long)]
     pub(crate) copy: bool,
+    /// Build the evaluator and ask it for its description in a sandbox. The files still name the program itself
+    #[arg(long)]
+    pub(crate) contain: bool,
     /// Also overwrite files that were not written by this command
     #[arg(long)]
     pub(crate) force: bool,

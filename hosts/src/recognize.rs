@@ -3,12 +3,12 @@
 //! An answer that only another host understands is an error, recognized by keys that results of the default contract
 //! do not have: a judge of AgentV would otherwise score 0 on a document that it does not read.
 
-use std::{collections::BTreeSet, ffi::OsStr, fmt, fs, path::Path};
+use std::{collections::BTreeSet, ffi::OsStr, fmt, path::Path};
 
 use evaluator_protocol::Contract;
 
 use super::{BadAnswer, ForeignContract, Functions, HOSTS, foreign_contract, host_of};
-use crate::json::Value;
+use crate::{files::read_regular, json::Value};
 
 /// Maximum size of a source file that is read, in bytes.
 const MAX_LENGTH: u64 = 1 << 20;
@@ -361,8 +361,7 @@ fn script_text(path: &Path) -> Option<String> {
 }
 
 fn bytes_of(path: &Path) -> Option<Vec<u8>> {
-    let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
-    if size > MAX_LENGTH { None } else { fs::read(path).ok() }
+    read_regular(path, MAX_LENGTH).ok()
 }
 
 /// Returns the functions at the top level with the names of their parameters.

@@ -1,10 +1,81 @@
-//! Writes files so that a reader finds the old content or the new one, and never a part.
+//! Reads files of others so that no pipe, device or size stops this program, and writes files so that a reader finds the old
+//! content or the new one, and never a part.
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read as _, Write},
     path::{Path, PathBuf},
 };
+
+/// Maximum size of a source file, manifest or list of an evaluator that is read, in bytes.
+pub const MAX_SOURCE: u64 = 16 << 20;
+
+/// Reads a file that another program or person has made, e.g. a source file of an evaluator. Links are followed.
+///
+/// # Errors
+///
+/// It cannot be read, is not a regular file, or has more than `limit` bytes.
+pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_all(open_regular(path)?, limit)
+}
+
+/// Reads a file as [`read_regular`] does, unless it is a link: what a contained program or build leaves could lead anywhere.
+///
+/// # Errors
+///
+/// It cannot be read, is a link or not a regular file, or has more than `limit` bytes.
+pub fn read_own(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let found = fs::symlink_metadata(path)?;
+    if found.is_symlink() {
+        return Err(io::Error::other("it is a link"));
+    }
+    read_all(open(path, &found, true)?, limit)
+}
+
+/// Opens a regular file for reading. Links are followed. Opening a pipe would wait for its writer, and reading a device may
+/// never end.
+///
+/// # Errors
+///
+/// It cannot be opened, or is not a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open(path, &fs::metadata(path)?, false)
+}
+
+fn open(path: &Path, found: &fs::Metadata, refuses_links: bool) -> io::Result<File> {
+    check_regular(found)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // It may be replaced by another one meanwhile.
+    #[cfg(unix)]
+    {
+        let links = if refuses_links { libc::O_NOFOLLOW } else { 0 };
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | links);
+    }
+    #[cfg(not(unix))]
+    let _ = refuses_links;
+    let file = options.open(path)?;
+    check_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check_regular(found: &fs::Metadata) -> io::Result<()> {
+    if found.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    if found.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+fn read_all(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let too_large =
+        || io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {limit} bytes"));
+    if file.metadata()?.len() > limit {
+        return Err(too_large());
+    }
+    let mut content = Vec::new();
+    file.take(limit + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) }
+}
 
 /// Maximum number of symbolic links that are followed, as on Linux.
 const MAX_LINKS: usize = 40;
@@ -231,6 +302,37 @@ mod tests {
             entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn only_regular_files_of_a_limited_size_are_read() {
+        let directory = Directory::new("files-read");
+        let file = directory.file("file", "12345");
+        let link = directory.path("link");
+        symlink(&file, &link).unwrap();
+        let pipe = directory.path("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let zero = directory.path("zero");
+        symlink("/dev/zero", &zero).unwrap();
+        let error = |path: &Path| read_regular(path, 5).unwrap_err().to_string();
+        assert_eq!(read_regular(&file, 5).unwrap(), b"12345");
+        assert_eq!(read_regular(&link, 5).unwrap(), b"12345");
+        assert_eq!(read_regular(&file, 4).unwrap_err().to_string(), "it has more than 4 bytes");
+        assert_eq!(error(&pipe), "it is not a regular file");
+        assert_eq!(error(&zero), "it is not a regular file");
+        assert_eq!(error(&directory.path("")), "it is a directory");
+        assert_eq!(read_own(&file, 5).unwrap(), b"12345");
+        assert_eq!(read_own(&link, 5).unwrap_err().to_string(), "it is a link");
+        // Its size is not known before it is read.
+        let error = read_regular(Path::new("/proc/self/maps"), 5).unwrap_err();
+        assert_eq!(error.to_string(), "it has more than 5 bytes");
     }
 
     #[test]

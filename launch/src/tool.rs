@@ -3,8 +3,10 @@
 //! Evaluators themselves are never started here; they need more supervision.
 
 use std::{
+    env,
     fs::File,
     io::{self, BufRead, BufReader, Read},
+    path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::{self, RecvTimeoutError, SyncSender},
     thread,
@@ -24,6 +26,15 @@ const DRAIN: Duration = Duration::from_secs(1);
 const LONGEST_LINE: u64 = 1 << 20;
 /// Maximum number of lines that were read and not passed on yet. A tool that prints faster has to wait.
 const WAITING_LINES: usize = 64;
+
+/// Returns the directory in which tools are asked for versions and metadata.
+///
+/// The working directory may be a checkout of somebody else, and tools take programs and settings from the directory that
+/// they start in and from those above it: rustup and asdf a program, cargo a wrapper of the compiler, Python modules. So does
+/// every directory that a user can choose, such as a cache. Only the administrator writes into the root directory.
+pub(crate) fn neutral_directory() -> PathBuf {
+    if cfg!(unix) { PathBuf::from("/") } else { env::temp_dir() }
+}
 
 /// An output of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,22 +1,25 @@
 //! `evaluator config`.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use evaluator_host::{
     config::{Config, Known, schema_line},
+    executor::{Executor, wrap_with_defaults},
     hosts::Mismatch,
     manifest::{self, LoadedManifest},
     metric::{Metric, Metrics},
     process::{Cancellation, CommandSpec},
     run::{Description, Runner, describe, name_of},
-    runtime::{Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes},
+    runtime::{
+        Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes,
+    },
     source::{Freshness, SourceError},
     trace::TraceFormats,
 };
 
 use serde_json::Value;
 
-use super::{clean_line, list, preparing, print, unusable};
+use super::{clean_line, list, preparing, print, sandbox, unusable};
 use crate::{
     args::{ConfigArgs, SourcePlaces},
     exit, render, signals,
@@ -27,23 +30,28 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Prints a configuration: an entry for `evaluators:` with all settings and their defaults; an entry for each evaluator of a program.
 pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
-    let entries = entries(&args.evaluator, &args.places, verbose, runner).map_err(unusable)?;
+    let executor = args.contain.then(|| sandbox(runner)).transpose()?;
+    let runner = Asked { runner, executor: executor.as_deref(), verbose };
+    let entries = entries(&args.evaluator, &args.places, &runner).map_err(unusable)?;
     Ok(print(&(schema_line() + &entries), exit::OK))
 }
 
-fn entries(
-    evaluator: &str,
-    places: &SourcePlaces,
+/// How programs are asked for their descriptions.
+struct Asked<'a> {
+    runner: &'a Runner,
+    /// The executor that contains them.
+    executor: Option<&'a dyn Executor>,
     verbose: u8,
-    runner: &Runner,
-) -> Result<String, String> {
-    let path = Path::new(evaluator);
+}
+
+fn entries(evaluator: &str, places: &SourcePlaces, asked: &Asked<'_>) -> Result<String, String> {
+    let (path, runner) = (Path::new(evaluator), asked.runner);
     if manifest::has_manifest(path) {
         let loaded = LoadedManifest::load(path).map_err(|error| error.to_string())?;
-        return of_file(&loaded.entrypoint(), Some(&loaded.manifest.name), verbose, runner);
+        return of_file(&loaded.entrypoint(), Some(&loaded.manifest.name), asked);
     }
     if path.exists() {
-        return of_file(path, None, verbose, runner);
+        return of_file(path, None, asked);
     }
     if let Ok(linked) = runner.linked.get(evaluator) {
         let name = scalar(linked.name());
@@ -87,21 +95,21 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
 }
 
 /// Returns the entries of the evaluators in a file or package; `name` is the one in its manifest.
-fn of_file(
-    path: &Path,
-    name: Option<&str>,
-    verbose: u8,
-    runner: &Runner,
-) -> Result<String, String> {
-    let runtimes = &runner.runtimes;
+fn of_file(path: &Path, name: Option<&str>, asked: &Asked<'_>) -> Result<String, String> {
+    let runtimes = &asked.runner.runtimes;
     let runtime = runtimes.for_path(path).map_err(|error| error.to_string())?;
-    let described = description(path, runner, verbose);
+    let described = description(path, asked);
+    let contained = match asked.executor {
+        Some(executor) => format!("executor: {}\n", executor.name()),
+        None => String::new(),
+    };
     let evaluators = described.map(|description| description.evaluators).unwrap_or_default();
     let mut text = format!("# {}\nevaluators:\n", runtime.name());
     for one in &evaluators {
         // A program with several evaluators selects one by the name of the entry, which it receives.
         let name = name.filter(|_| evaluators.len() == 1).unwrap_or(&one.name);
-        let (keys, schema) = (keys_of(&one.contract), one.config_schema.as_ref());
+        let keys = contained.clone() + &keys_of(&one.contract);
+        let schema = one.config_schema.as_ref();
         text += &code_entry(name, path, &one.description, &keys, schema);
     }
     if evaluators.is_empty() {
@@ -110,17 +118,19 @@ fn of_file(
             let function = mismatch.function().map(|it| format!("function: {it}\n"));
             keys_of(mismatch.contract().name()) + &function.unwrap_or_default()
         });
-        text += &code_entry(&name, path, "", &keys.unwrap_or_default(), None);
+        let keys = contained + &keys.unwrap_or_default();
+        text += &code_entry(&name, path, "", &keys, None);
     }
     Ok(text)
 }
 
 /// Builds a program and asks it for its description.
-fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description> {
-    let Runner { runtimes, cancellation, .. } = runner;
+fn description(path: &Path, asked: &Asked<'_>) -> Option<Description> {
+    let Runner { runtimes, cancellation, .. } = asked.runner;
     signals::watch(cancellation.clone());
-    let prepared = preparing(verbose, async |on_event| {
-        prepare_and_describe(path, runtimes, cancellation, on_event).await
+    let prepared = preparing(asked.verbose, async |on_event| {
+        let programs = (runtimes, asked.executor);
+        prepare_and_describe(path, programs, cancellation, on_event).await
     });
     match prepared.ok()? {
         Ok((_, description)) => description,
@@ -132,20 +142,27 @@ fn description(path: &Path, runner: &Runner, verbose: u8) -> Option<Description>
     }
 }
 
-/// Builds a program. Returns its command and its description, which interpreted programs are not asked for: they would run.
+/// Builds a program, and asks it in this executor, if there is one. Returns its command and its description, which interpreted
+/// programs are not asked for: they would run.
 pub(super) async fn prepare_and_describe(
     path: &Path,
-    runtimes: &Runtimes,
+    (runtimes, executor): (&Runtimes, Option<&dyn Executor>),
     cancellation: &Cancellation,
     on_event: &mut dyn FnMut(PrepareEvent),
 ) -> Result<(CommandSpec, Option<Description>), PrepareError> {
-    let launch = runtimes.prepare_all(&[path.to_owned().into()], cancellation, on_event).pop();
+    let contained = executor.map(|_| Arc::default());
+    let entrypoint = Entrypoint { contained, ..path.to_owned().into() };
+    let launch = runtimes.prepare_all(&[entrypoint], cancellation, on_event).pop();
     let launch = launch.unwrap_or_else(|| Err(PrepareError::NotFound { path: path.to_owned() }))?;
     if launch.worker.is_none() {
         return Ok((launch.one_shot, None));
     }
     let visible = EnvironmentFilter::new(&Environment::inherited(), Inherit::Open, &[]);
-    let asked = launch.clone().seeing(&visible).one_shot;
+    let mut asked = launch.clone().seeing(&visible).one_shot;
+    if let Some(executor) = executor {
+        let wrapped = wrap_with_defaults(executor, asked, &launch.visible);
+        asked = wrapped.map_err(PrepareError::unusable)?;
+    }
     Ok((launch.one_shot, describe(&asked, DESCRIBE_LIMIT, cancellation).await))
 }
 

@@ -16,7 +16,7 @@ use evaluator_host::{
     runtime::{Cargo, PrepareError},
 };
 
-use super::{broken, config::prepare_and_describe, preparing, print, unusable};
+use super::{broken, config::prepare_and_describe, preparing, print, sandbox, unusable};
 use crate::{args::ExportArgs, exit, render, signals};
 
 /// Writes the files with which a host runs an evaluator, and prints instructions.
@@ -86,7 +86,7 @@ fn origin(args: &ExportArgs) -> Origin {
     if let Some(contract) = args.contract {
         arguments.extend(["--contract".to_owned(), contract.to_string()]);
     }
-    let flags = [(args.release, "--release"), (args.copy, "--copy")];
+    let flags = [(args.release, "--release"), (args.copy, "--copy"), (args.contain, "--contain")];
     arguments.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| (*flag).to_owned()));
     Origin::new(args.host, &arguments, concat!("evaluator ", env!("CARGO_PKG_VERSION")))
 }
@@ -103,6 +103,7 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
             host = defined.host()
         )));
     }
+    let executor = args.contain.then(|| sandbox(&runner)).transpose()?;
     let Runner { mut runtimes, cancellation, .. } = runner;
     if args.release {
         runtimes.register(Cargo::default().with_profile("release"));
@@ -110,7 +111,8 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
     let runtime = runtimes.for_path(&path).map_err(unusable)?;
     signals::watch(cancellation.clone());
     let prepared = preparing(verbose, async |on_event| {
-        prepare_and_describe(&path, &runtimes, &cancellation, on_event).await
+        let programs = (&runtimes, executor.as_deref());
+        prepare_and_describe(&path, programs, &cancellation, on_event).await
     })?;
     let (command, description) = prepared.map_err(|error| match error {
         PrepareError::NotFound { .. } | PrepareError::UnknownExtension { .. } => unusable(error),

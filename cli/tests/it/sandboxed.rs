@@ -661,6 +661,21 @@ fn builds_of_python_packages_are_contained() {
 }
 
 #[test]
+fn check_names_the_directory_that_a_javascript_program_sees() {
+    let Some(world) = World::new() else { return };
+    if !has("node") {
+        return;
+    }
+    world.directory.file("repository/package.json", "{}");
+    world.directory.file("repository/evals/check.js", "");
+    world.config(&["repository/evals/check.js"], |_| "");
+    let ran = world.directory.evaluator(&["check", "c.yaml"]).exits(0);
+    let package = world.directory.join("repository").display().to_string();
+    let text = format!("needs all of its package {package} and JavaScript");
+    assert!(ran.stdout.contains(&text), "{}", ran.stdout);
+}
+
+#[test]
 fn own_tests_are_contained() {
     let Some(world) = World::new() else { return };
     let test = |path: &str, contain: &[&str]| {

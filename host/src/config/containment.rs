@@ -12,7 +12,7 @@ use super::{
     model::{CodeConfig, EvaluatorConfig},
     paths::{PathKind, Paths},
 };
-use crate::executor::{Containment, Docker, Level, Local, follow_links};
+use crate::executor::{Containment, CrateSource, Docker, Level, Local, follow_links};
 
 /// Executors that contain programs, by their names. Each has a key of its own with settings.
 const SANDBOX: &str = "sandbox";
@@ -20,7 +20,7 @@ const DOCKER: &str = "docker";
 
 /// Keys that belong into `sandbox` or `docker`, with the one that has them; those of `sandbox` are also keys of `docker`
 /// except `level`.
-const NESTED: [(&str, &str); 10] = [
+const NESTED: [(&str, &str); 11] = [
     ("image", DOCKER),
     ("engine", DOCKER),
     ("pull", DOCKER),
@@ -30,6 +30,7 @@ const NESTED: [(&str, &str); 10] = [
     ("tmp", SANDBOX),
     ("processes", SANDBOX),
     ("builds", SANDBOX),
+    ("sources", SANDBOX),
     ("level", SANDBOX),
 ];
 
@@ -65,6 +66,7 @@ struct Keys {
     tmp: Option<u64>,
     processes: Option<u32>,
     builds: Option<bool>,
+    sources: Option<Vec<CrateSource>>,
     image: Option<String>,
     engine: Option<String>,
     pull: Option<bool>,
@@ -162,6 +164,7 @@ impl Keys {
             tmp: self.tmp.or(others.tmp),
             processes: self.processes.or(others.processes),
             builds: self.builds.or(others.builds),
+            sources: self.sources.or(others.sources),
             image: self.image.or(others.image),
             engine: self.engine.or(others.engine),
             pull: self.pull.or(others.pull),
@@ -174,6 +177,7 @@ impl Keys {
         let (network, builds) = (flag("network"), flag("builds"));
         let mut list = |key, kind| fields.take(key).map(|field| read_paths(field, kind, paths));
         let (read, write) = (list("read", PathKind::File), list("write", PathKind::Directory));
+        let sources = fields.take("sources").map(|field| read_sources(field, paths));
         let processes = fields.take("processes");
         let processes =
             processes.and_then(|field| field.at_least(1, "a whole number, at least 1", "64"));
@@ -184,6 +188,7 @@ impl Keys {
             tmp: fields.take("tmp").and_then(|field| field.size(MIN_TMP)),
             processes: processes.and_then(|number| number.try_into().ok()),
             builds,
+            sources,
             ..Self::default()
         }
     }
@@ -200,6 +205,7 @@ impl From<Keys> for Containment {
             tmp: keys.tmp.unwrap_or(default.tmp),
             processes: keys.processes.unwrap_or(default.processes),
             builds: keys.builds.unwrap_or(default.builds),
+            sources: keys.sources.unwrap_or(default.sources),
             docker: Docker {
                 image: keys.image,
                 engine: keys.engine,
@@ -258,12 +264,26 @@ fn read_image(field: Field<'_>) -> Option<String> {
 /// Reads paths, relative as `path` is, and makes them absolute.
 fn read_paths(field: Field<'_>, kind: PathKind, paths: &Paths) -> Vec<PathBuf> {
     let items = field.items().unwrap_or_default();
+    items.into_iter().filter_map(|item| read_path(item, field.key, kind, paths)).collect()
+}
+
+fn read_path(item: Field<'_>, key: &str, kind: PathKind, paths: &Paths) -> Option<PathBuf> {
+    if item.text()?.contains('\0') {
+        return item.add(format!("`{key}` has a NUL character")).none();
+    }
+    let path = paths.read(item, kind)?;
+    Some(path::absolute(&path).unwrap_or(path))
+}
+
+/// Reads sources of crates: URLs, and directories, which are relative as `path` is.
+fn read_sources(field: Field<'_>, paths: &Paths) -> Vec<CrateSource> {
+    let items = field.items().unwrap_or_default();
     let read = |item: Field<'_>| {
-        if item.text()?.contains('\0') {
-            return item.add(format!("`{}` has a NUL character", field.key)).none();
+        let text = item.text()?;
+        if text.contains("://") {
+            return Some(CrateSource::Url(text.to_owned()));
         }
-        let path = paths.read(item, kind)?;
-        Some(path::absolute(&path).unwrap_or(path))
+        read_path(item, field.key, PathKind::Directory, paths).map(CrateSource::Directory)
     };
     items.into_iter().filter_map(read).collect()
 }
@@ -430,7 +450,8 @@ mod tests {
         let code = read("", "executor: sandbox").unwrap();
         assert_eq!((&*code.executor, &*code.containment), (SANDBOX, &Containment::default()));
         assert_eq!(code.process.env.inherit, Some(false));
-        let keys = "level: partial, network: yes, read: [data, /x], write: [out], tmp: 2MiB, processes: 7, builds: true";
+        let keys = "level: partial, network: yes, read: [data, /x], write: [out], tmp: 2MiB, processes: 7, builds: true, \
+                    sources: [lib, 'https://host/x']";
         let expected = Containment {
             level: Level::Partial,
             network: true,
@@ -439,6 +460,10 @@ mod tests {
             tmp: 2 << 20,
             processes: 7,
             builds: true,
+            sources: vec![
+                CrateSource::Directory(absolute("lib")),
+                CrateSource::Url("https://host/x".to_owned()),
+            ],
             docker: Docker::default(),
         };
         let code = read("", &format!("executor: sandbox, sandbox: {{{keys}}}")).unwrap();

@@ -1,7 +1,7 @@
 //! Files of an evaluator.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read},
     mem::take,
     path::{Path, PathBuf},
@@ -10,6 +10,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::Language;
+use crate::files::open_regular;
 use crate::source::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, is_file_path, is_plain};
 
 /// A file in an evaluator's directory.
@@ -143,7 +144,7 @@ fn is_leftover(name: &str, path: &Path, in_package: bool) -> bool {
 /// Returns the hash of a file, in hexadecimal digits, and its size in bytes.
 fn sha256(path: &Path) -> io::Result<(String, u64)> {
     let mut hash = Sha256::new();
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let mut piece = vec![0; 64 << 10];
     let mut bytes = 0;
     loop {
@@ -162,6 +163,8 @@ fn sha256(path: &Path) -> io::Result<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::runtime::testing::Directory;
 

@@ -146,7 +146,11 @@ impl Runner {
         Ok(match describe(executor.as_ref(), code, visible.as_ref()) {
             Some(contained) if visible.is_some() => format!("{found}; {contained}"),
             Some(contained) => {
-                format!("{found}; {contained}; needs its source and {}", runtime.name())
+                let source = match runtime.package_directory(&entrypoint) {
+                    Some(directory) => format!("all of its package {}", directory.display()),
+                    None => "its source".to_owned(),
+                };
+                format!("{found}; {contained}; needs {source} and {}", runtime.name())
             }
             None => found,
         })

@@ -2,7 +2,6 @@
 
 use std::{
     env,
-    fs::{self, Metadata},
     path::{self, Path, PathBuf},
     time::Duration,
 };
@@ -13,6 +12,7 @@ use super::hidden::Shown;
 use crate::{
     config::{CodeConfig, LimitsConfig},
     executor::{CONTAINED_MEMORY, Containment, MAX_FILE_SIZE, Visible},
+    files::read_regular,
     hosts::{is_javascript, uncalled_function},
     models::PROXY_VARIABLES,
     process::{CommandSpec, Limits, Resources},
@@ -130,9 +130,7 @@ impl ExecutionContext {
     /// Returns a secret that the program does not see and that its source names; `None` for a file that is not the text of a
     /// program.
     pub(super) fn withheld_in(&self, source: &Path) -> Option<String> {
-        let is_short = |file: &Metadata| file.is_file() && file.len() <= LONGEST_SOURCE;
-        fs::metadata(source).ok().filter(is_short)?;
-        let text = fs::read_to_string(source).ok()?;
+        let text = String::from_utf8(read_regular(source, LONGEST_SOURCE).ok()?).ok()?;
         self.environment.withheld().find(|name| has_word(&text, name))
     }
 

@@ -283,7 +283,8 @@ fn settings(candidate: &Candidate) -> Value {
 
 /// The settings of containment. The version of Landlock belongs to the machine.
 fn containment_settings(containment: &Containment, contained: Contained) -> Value {
-    let Containment { level, network, read, write, tmp, processes, builds, docker } = containment;
+    let Containment { level, network, read, write, tmp, processes, builds, sources, docker } =
+        containment;
     // Directories of the same name outside of the working directory are different ones.
     let here = env::current_dir().unwrap_or_default();
     let paths = |paths: &[PathBuf]| -> Vec<String> {
@@ -300,6 +301,7 @@ fn containment_settings(containment: &Containment, contained: Contained) -> Valu
         "tmp": tmp,
         "processes": processes,
         "builds": builds,
+        "sources": sources.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "image": contained.image.as_ref().or(docker.image.as_ref()),
     })
 }

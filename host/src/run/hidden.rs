@@ -3,10 +3,9 @@
 //! The messages of the program are untrusted. A path in them is only looked up, a bounded number of times, and named only
 //! if it is printable.
 
-use std::{
-    fs,
-    path::{Component, Path, PathBuf},
-};
+use std::path::{Component, Path, PathBuf};
+
+use crate::files::read_regular;
 
 /// Lines of standard error that are read, from the last one.
 const LINES: usize = 40;
@@ -75,11 +74,8 @@ impl Shown {
 
     /// Returns the text of the file of the program; empty if it is not a source.
     pub(super) fn source_text(&self) -> String {
-        fs::metadata(&self.source)
-            .ok()
-            .filter(|file| file.is_file() && file.len() <= LONGEST_SOURCE)
-            .and_then(|_| fs::read_to_string(&self.source).ok())
-            .unwrap_or_default()
+        let text = read_regular(&self.source, LONGEST_SOURCE).unwrap_or_default();
+        String::from_utf8(text).unwrap_or_default()
     }
 
     /// Returns the path if it exists and the program does not see it.

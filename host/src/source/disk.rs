@@ -2,13 +2,13 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
 };
 
 use super::{SourceError, SourceFile};
 use crate::{
-    files::{WriteOptions, atomic_write, sync_directory},
+    files::{WriteOptions, atomic_write, read_own, sync_directory},
     runtime::Environment,
 };
 
@@ -91,18 +91,15 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, SourceErro
         }
         Some(_) => {}
     }
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > most {
-        let what = path.display().to_string();
-        return Err(SourceError::TooLarge { what, limit: format!("{most} bytes") });
+    match read_own(path, most) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            let what = path.display().to_string();
+            Err(SourceError::TooLarge { what, limit: format!("{most} bytes") })
+        }
+        Err(error) => Err(failed(error)),
     }
-    Ok(Some(bytes))
 }
 
 /// Writes a private file atomically; a symbolic link at its path is refused.

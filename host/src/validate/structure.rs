@@ -1,16 +1,14 @@
 //! Structure of evaluators: Python files that can be imported and started, and Rust packages that build from their directory
 //! alone, which is all that hosts fetch.
 
-use std::{
-    fs,
-    path::{Component, Path},
-};
+use std::path::{Component, Path};
 
 use toml_edit::{Document, Item, TableLike};
 
 use evaluator_document::{Place, Span};
 
 use crate::{
+    files::{MAX_SOURCE, read_regular},
     hosts::export::{Reads, targets_of},
     manifest::{Language, LoadedManifest},
     runtime::requirements::check_plain,
@@ -33,7 +31,7 @@ pub(super) fn python_problems(entrypoint: &Path) -> (Vec<String>, Vec<String>) {
     let mut problems = Vec::new();
     let mut notes = Vec::new();
     // A file that cannot be read fails the syntax check.
-    let source = fs::read(entrypoint).unwrap_or_default();
+    let source = read_regular(entrypoint, MAX_SOURCE).unwrap_or_default();
     let source = String::from_utf8_lossy(&source);
     let mut lines = source.lines();
     if !lines.any(is_main_guard) {
@@ -55,7 +53,7 @@ pub(super) fn python_problems(entrypoint: &Path) -> (Vec<String>, Vec<String>) {
         (true, true) => {}
         (false, _) => notes.push(sdk_note()),
     }
-    match fs::read(entrypoint.with_file_name(REQUIREMENTS)) {
+    match read_regular(&entrypoint.with_file_name(REQUIREMENTS), MAX_SOURCE) {
         Ok(text) => {
             let text = String::from_utf8_lossy(&text);
             if names_nothing(&text) {
@@ -104,7 +102,8 @@ pub(super) fn package_problems(loaded: &LoadedManifest) -> Vec<String> {
         return Vec::new();
     }
     let file = loaded.directory.join(MANIFEST);
-    let text = fs::read_to_string(&file).unwrap_or_default();
+    let text = read_regular(&file, MAX_SOURCE).unwrap_or_default();
+    let text = String::from_utf8(text).unwrap_or_default();
     let Ok(document) = Document::parse(&text) else { return Vec::new() };
     let mut found = Found { text: &text, file: &file, problems: Vec::new() };
     found.table(document.as_table(), document.get("workspace").is_some());

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{ExportedFile, MARK};
-use crate::files::{WriteOptions, atomic_write};
+use crate::files::{MAX_SOURCE, WriteOptions, atomic_write, open_regular, read_regular};
 
 /// Error of writing exported files.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,7 @@ pub fn copy(executable: &Path, target: &Path) -> Result<(), WriteError> {
         let directory = target.parent().unwrap_or(Path::new("."));
         let mut copy =
             tempfile::Builder::new().prefix(".evaluator-export").tempfile_in(directory)?;
-        io::copy(&mut fs::File::open(executable)?, copy.as_file_mut())?;
+        io::copy(&mut open_regular(executable)?, copy.as_file_mut())?;
         executable_by_all(copy.as_file())?;
         copy.persist(target)?;
         Ok(())
@@ -104,11 +104,10 @@ fn executable_by_all(_: &fs::File) -> io::Result<()> {
 }
 
 fn may_be_replaced(path: &Path) -> Result<bool, WriteError> {
-    // Reading a pipe or a device could block.
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Ok(false);
     }
-    match fs::read(path) {
+    match read_regular(path, MAX_SOURCE) {
         Ok(text) => Ok(is_exported(&text)),
         // A dangling link was not exported.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(!path.is_symlink()),

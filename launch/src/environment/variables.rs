@@ -4,13 +4,12 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fmt,
-    fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
 
 use super::secrets::{is_secret_name, looks_secret};
-use crate::process::CommandSpec;
+use crate::{files::open_regular, process::CommandSpec};
 
 /// A snapshot of environment variables, in which runtimes look things up.
 ///
@@ -171,7 +170,7 @@ fn program_file(path: &Path) -> Option<PathBuf> {
 /// Returns true if a file is a script with a `#!` line.
 pub(crate) fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
-    File::open(path)
+    open_regular(path)
         .and_then(|mut file| file.read_exact(&mut start))
         .is_ok_and(|()| start == *b"#!")
 }
@@ -180,7 +179,7 @@ pub(crate) fn is_script(path: &Path) -> bool {
 /// files.
 pub(crate) fn interpreter(script: &Path, environment: &Environment) -> Option<PathBuf> {
     let mut start = Vec::new();
-    File::open(script).ok()?.take(256).read_to_end(&mut start).ok()?;
+    open_regular(script).ok()?.take(256).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_whitespace();

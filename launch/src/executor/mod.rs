@@ -11,7 +11,8 @@ mod sandbox;
 pub use docker::{DockerExecutor, Image};
 pub use evaluator_sandbox::{Level, Listener, plan::follow as follow_links, run_if_helper};
 pub use model::{
-    CONTAINED_MEMORY, Contained, Containment, Docker, Executor, MAX_FILE_SIZE, Scope, Visible,
+    CONTAINED_MEMORY, Contained, Containment, CrateSource, Docker, Executor, MAX_FILE_SIZE, Scope,
+    Visible,
 };
 pub use sandbox::Sandbox;
 pub(crate) use sandbox::contain_build;

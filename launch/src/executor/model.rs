@@ -130,6 +130,24 @@ pub struct Visible {
     pub paths: BTreeSet<PathBuf>,
 }
 
+/// A source of crates that a contained Rust package may use.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CrateSource {
+    /// A directory with packages, as an absolute path.
+    Directory(PathBuf),
+    /// The URL of a Git repository or of an index.
+    Url(String),
+}
+
+impl fmt::Display for CrateSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => path.display().fmt(f),
+            Self::Url(url) => f.write_str(url),
+        }
+    }
+}
+
 /// What a contained program may reach and use: the keys `sandbox` and `docker` of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Containment {
@@ -147,6 +165,8 @@ pub struct Containment {
     pub processes: u32,
     /// Whether packages may be built from source distributions of the internet; default: `false`.
     pub builds: bool,
+    /// Sources of crates, besides crates.io, from which Rust packages may be built; default: none.
+    pub sources: Vec<CrateSource>,
     /// Settings of a container engine.
     pub docker: Docker,
 }
@@ -161,6 +181,7 @@ impl Default for Containment {
             tmp: 64 << 20,
             processes: 64,
             builds: false,
+            sources: Vec::new(),
             docker: Docker::default(),
         }
     }

@@ -16,6 +16,7 @@ use std::{
 };
 
 use super::{Inputs, dynamic, paths::has_extension};
+use crate::files;
 
 /// Extensions of source files. Other files are data, which a script may write.
 const CODE: [&str; 20] = [
@@ -133,8 +134,7 @@ fn entries(directory: &Path) -> Vec<Entry> {
 
 /// The text of a file that may be a script: it is short, and not a compiled program.
 fn text(file: &Path) -> Option<String> {
-    let is_short = fs::metadata(file).ok()?.len() <= MAX_TEXT;
-    let bytes = is_short.then(|| fs::read(file).ok())??;
+    let bytes = files::read_regular(file, MAX_TEXT).ok()?;
     if bytes.contains(&0) {
         return None;
     }

@@ -110,6 +110,12 @@ pub trait Runtime: Send + Sync + fmt::Debug {
         }
     }
 
+    /// Returns the directory that an evaluator reads in a sandbox, if that may be more than the directory of its source.
+    /// Default: `None`.
+    fn package_directory(&self, _entrypoint: &Entrypoint) -> Option<PathBuf> {
+        None
+    }
+
     /// Checks the syntax of a source file without running it.
     fn check_syntax(&self, _source: &Path, _cancellation: &Cancellation) -> Syntax {
         Syntax::WhenPrepared

@@ -19,10 +19,14 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`PrepareError`] if it does not exist or cannot be opened.
+/// [`PrepareError`] if it does not exist, cannot be opened, or is a pipe, a device or a socket.
 pub fn resolve(path: &Path) -> Result<PathBuf, PrepareError> {
     match path.canonicalize() {
-        Ok(resolved) => Ok(plain(resolved)),
+        Ok(resolved) if resolved.is_file() || resolved.is_dir() => Ok(plain(resolved)),
+        Ok(_) => Err(PrepareError::unusable(format!(
+            "{} is neither a regular file nor a directory",
+            path.display()
+        ))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(not_found(path)),
         Err(error) => {
             Err(PrepareError::unusable(format!("cannot open {}: {error}", path.display())))

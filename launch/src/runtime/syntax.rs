@@ -1,6 +1,9 @@
 //! Checks the syntax of sources without running them.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{self, Path},
+    time::Duration,
+};
 
 use super::tool::{self, ToolError, ToolOutput};
 use crate::process::{Cancellation, CommandSpec};
@@ -33,7 +36,7 @@ path = sys.argv[1]
 try:
     with open(path, 'rb') as file:
         source = file.read()
-    compile(source, path, 'exec', dont_inherit=True)
+    compile(source, sys.argv[2], 'exec', dont_inherit=True)
 except Exception as error:
     sys.stderr.write(''.join(traceback.format_exception_only(type(error), error)))
     sys.exit(43)
@@ -43,13 +46,24 @@ except Exception as error:
 pub(super) fn python(interpreter: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     // Without start-up code of the site, and without warnings about valid code.
     let compile = CommandSpec::new(interpreter).args(["-I", "-S", "-W", "ignore", "-c", COMPILE]);
-    verdict(tool::output(&compile.arg(source), LIMIT, cancellation), BROKEN)
+    let compile = asking(compile).arg(full(source)).arg(source);
+    verdict(tool::output(&compile, LIMIT, cancellation), BROKEN)
 }
 
 /// Checks a JavaScript file.
 pub(super) fn javascript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
-    let check = CommandSpec::new(node).arg("--check").arg(source);
+    let check = asking(CommandSpec::new(node).arg("--check")).arg(full(source));
     verdict(tool::output(&check, LIMIT, cancellation), 1)
+}
+
+/// Returns the command of an interpreter that reads a file and nothing of the working directory.
+fn asking(command: CommandSpec) -> CommandSpec {
+    // Its options can name files of the working directory.
+    CommandSpec { cwd: Some(tool::neutral_directory()), ..command }.env_remove("NODE_OPTIONS")
+}
+
+fn full(source: &Path) -> path::PathBuf {
+    path::absolute(source).unwrap_or_else(|_| source.to_owned())
 }
 
 /// Strips the types of a file. A Node.js that cannot do so runs such files as JavaScript.
@@ -74,7 +88,7 @@ const CANNOT_STRIP: i32 = 42;
 pub(super) fn typescript(node: &Path, source: &Path, cancellation: &Cancellation) -> Syntax {
     let strip =
         CommandSpec::new(node).args(["--no-warnings", "--input-type=commonjs", "-e", STRIP, "--"]);
-    match tool::output(&strip.arg(source), LIMIT, cancellation) {
+    match tool::output(&asking(strip).arg(full(source)), LIMIT, cancellation) {
         Ok(answer) if answer.status.code() == Some(CANNOT_STRIP) => Syntax::Unchecked {
             reason: "this Node.js cannot read TypeScript; install Node.js 22.18 or later"
                 .to_owned(),

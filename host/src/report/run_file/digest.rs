@@ -5,8 +5,7 @@
 //! depends neither on the machine nor on how a value is printed for debugging.
 
 use std::{
-    env, fmt,
-    fs::{self, File},
+    env, fmt, fs,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -14,7 +13,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::{runtime::Inputs, trace::FileStamp};
+use crate::{files::open_regular, runtime::Inputs, trace::FileStamp};
 
 /// Version of the encoding of keys and fingerprints. Part of every digest, so another version matches no record.
 const VERSION: u64 = 1;
@@ -204,11 +203,8 @@ pub fn portable(path: &Path) -> String {
 
 /// State of a file, and the hash of its content.
 fn content(path: &Path) -> io::Result<(FileStamp, Digest)> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
     let mut hasher = Digester::default();
     io::copy(&mut file, &mut hasher)?;
     Ok((FileStamp::of(&metadata), hasher.finish()))
@@ -216,7 +212,7 @@ fn content(path: &Path) -> io::Result<(FileStamp, Digest)> {
 
 /// Hash of the length, the beginning and the end of a file.
 fn sample(path: &Path) -> io::Result<Digest> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
     let mut hasher = Digester::default();
     hasher.0.update(length.to_le_bytes());

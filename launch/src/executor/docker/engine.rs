@@ -183,7 +183,10 @@ fn most_processes() -> Option<u64> {
 ///
 /// The last line of its standard error, with the name of the program.
 fn call(program: &str, args: &[&str], limit: Duration) -> Result<String, String> {
-    let command = CommandSpec::new(program).args(args);
+    let command = CommandSpec {
+        cwd: Some(tool::neutral_directory()),
+        ..CommandSpec::new(program).args(args)
+    };
     let output =
         tool::output(&command, limit, &Cancellation::new()).map_err(|error| error.to_string())?;
     if output.status.success() {

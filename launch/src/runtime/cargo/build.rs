@@ -6,7 +6,6 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -19,6 +18,7 @@ use super::{
 };
 use crate::{
     environment::{is_harmless, is_listed},
+    files,
     process::{Cancellation, CommandSpec},
     runtime::{
         Environment, Launch, PrepareError, PrepareEvent, paths,
@@ -125,6 +125,13 @@ impl Toolchain {
 
     /// Describes the workspace of a manifest, without its dependencies.
     pub(super) fn metadata(&self, manifest: &Path) -> Result<String, PrepareError> {
+        match &self.contained {
+            Some(contained) => self.metadata_of_copy(contained, manifest),
+            None => self.metadata_of(manifest),
+        }
+    }
+
+    pub(super) fn metadata_of(&self, manifest: &Path) -> Result<String, PrepareError> {
         let args = ["metadata", "--no-deps", "--format-version", "1", "--color", "never"];
         let output = self.query(args, manifest)?;
         if output.status.success() {
@@ -162,13 +169,14 @@ impl Toolchain {
     /// The program of an earlier build for `source`, unless its sources have changed since.
     pub(super) fn built(&self, unit: &Unit, name: &str, source: &Path) -> Option<Launch> {
         let program = unit.program(name, &self.profile);
+        let launch = self.launcher(unit, false)(Findings::default(), program.clone());
+        let launch = match &self.contained {
+            Some(contained) => contained.accept(unit, launch).ok()?,
+            None => launch,
+        };
         let mut files = parts(&program)?;
         files.extend([source.to_owned(), unit.manifest.clone()]);
-        if !is_newest(&program, &files) {
-            return None;
-        }
-        let launch = self.launcher(unit, false)(Findings::default(), program);
-        self.contained.as_ref().map_or(Some(launch.clone()), |it| it.accept(unit, launch).ok())
+        is_newest(&program, &files).then_some(launch)
     }
 
     /// Builds the programs of one unit; one result for each.
@@ -226,7 +234,8 @@ impl Toolchain {
 
 /// The source files of a program, from the list that cargo writes next to it; `None` if there is none.
 fn parts(program: &Path) -> Option<Vec<PathBuf>> {
-    let list = fs::read_to_string(program.with_extension("d")).ok()?;
+    let list = files::read_own(&program.with_extension("d"), files::MAX_SOURCE).ok()?;
+    let list = String::from_utf8(list).ok()?;
     // `PROGRAM: FILE FILE ..`, in the format of make, where `\\ ` is a blank inside a path.
     let line = list.lines().next()?.replace("\\ ", "\0");
     let words = line.split(' ').filter(|word| !word.is_empty());
@@ -484,7 +493,10 @@ fn without_outer_build(
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::{
+        fs,
+        time::{Duration, SystemTime},
+    };
 
     use super::*;
     use crate::runtime::testing::Directory;

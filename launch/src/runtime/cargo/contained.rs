@@ -1,9 +1,10 @@
 //! Builds of evaluators whose executor contains programs: build scripts and procedural macros are code of the evaluator.
 //!
-//! What cargo downloads is fetched outside of the sandbox, which runs no code of a package: cargo works in a directory of
-//! its own, so neither `.cargo/config.toml` nor `rust-toolchain.toml` of a package is read. The build runs in a sandbox
-//! without network, by the toolchain itself instead of rustup, and can change nothing but the target directory of the
-//! package. Nothing that such a build writes is used by an evaluator that is not contained.
+//! What cargo downloads is fetched outside of the sandbox, which runs no code of a package: cargo works on a checked
+//! [copy](super::copy) of the manifests, in a directory where neither `.cargo/config.toml` nor `rust-toolchain.toml` of a
+//! package is read. The build runs in a sandbox without network, by the toolchain itself instead of rustup. It sees the
+//! packages of its lock file and no others, and can change nothing but the target directory of the package. Nothing that such
+//! a build writes is used by an evaluator that is not contained.
 
 #[cfg(unix)]
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,6 +19,7 @@ use serde::Deserialize;
 
 use super::{
     build::{QUERY_LIMIT, Toolchain, Unit},
+    copy::{Copy, Permitted},
     log::{Failure, headline},
     script,
 };
@@ -25,7 +27,7 @@ use crate::{
     environment::Environment,
     executor::{Containment, contain_build},
     process::CommandSpec,
-    runtime::{Launch, PrepareError, tool},
+    runtime::{Launch, PrepareError, paths, tool},
 };
 
 /// How evaluators are built in a sandbox.
@@ -41,12 +43,13 @@ pub(super) struct ContainedBuild {
 /// Relevant part of the output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 struct Metadata {
-    workspace_root: PathBuf,
     packages: Vec<Package>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Package {
+    name: String,
+    version: String,
     manifest_path: PathBuf,
     /// `None` for a package of this machine.
     source: Option<String>,
@@ -77,20 +80,49 @@ impl ContainedBuild {
             directory: cache.join("contained"),
             cargo_home: environment.get("CARGO_HOME").map(PathBuf::from).or(home),
         };
-        create(&contained.neutral_directory())?;
+        create(&contained.empty_directory())?;
         Ok(contained)
     }
 
-    /// Working directory of cargo, without settings in it.
-    pub(super) fn neutral_directory(&self) -> PathBuf {
+    /// Working directory of builds, without settings in it.
+    fn empty_directory(&self) -> PathBuf {
         self.directory.join("empty")
     }
 
     /// Gives a unit a target directory of its own.
-    pub(super) fn redirect(&self, unit: Unit) -> Unit {
+    pub(super) fn redirect(&self, mut unit: Unit) -> Unit {
         let name = script::package_name(unit.manifest.parent().unwrap_or(&unit.manifest));
-        let target_directory = self.directory.join("target").join(name);
-        Unit { target_directory, build_directory: None, ..unit }
+        unit.target_directory = self.directory.join("target").join(name);
+        unit.build_directory = None;
+        // Paths of the copy are those of the package below another directory.
+        unit.renames
+            .push((self.copy_directory(&unit.manifest).display().to_string(), String::new()));
+        unit
+    }
+
+    fn copy_directory(&self, manifest: &Path) -> PathBuf {
+        let name = script::package_name(manifest.parent().unwrap_or(manifest));
+        self.directory.join("manifests").join(name)
+    }
+
+    /// Makes the copy of a package, whose dependencies may also be in these directories.
+    fn copy(&self, manifest: &Path, shown: &Path, more: &[&Path]) -> Result<Copy, String> {
+        let permitted = self.permitted(more);
+        Copy::make(self.copy_directory(manifest), manifest, shown, &permitted)
+    }
+
+    fn permitted(&self, more: &[&Path]) -> Permitted {
+        Permitted::new(&self.containment.sources, more.iter().copied())
+    }
+
+    /// Directories of packages that a generated manifest may name: that of its file, and the SDK.
+    fn generated(&self, unit: &Unit) -> Vec<PathBuf> {
+        if unit.lone_file.is_none() {
+            return Vec::new();
+        }
+        let sdk = self.directory.parent().map(|cache| cache.join("sdk"));
+        let own = paths::is_narrow(&unit.sources, &Environment::inherited());
+        own.then(|| unit.sources.clone()).into_iter().chain(sdk).collect()
     }
 
     /// Checks that a launch starts nothing and shows nothing but what the build has written: the build could name, or link to,
@@ -119,6 +151,8 @@ impl ContainedBuild {
             .map_err(|error| failure(format!("cannot be shown to containers: {error}")))?;
         let mut launch = launch;
         launch.visible.paths.retain(|path| *path == unit.sources || is_own(path));
+        // Programs find files of their package by the directory in which it was built.
+        launch.visible.paths.insert(self.copy_directory(&unit.manifest));
         Ok(launch)
     }
 }
@@ -149,7 +183,15 @@ impl Toolchain {
             return Ok(self.select(self.call(args), unit));
         };
         let installed = self.installed()?;
-        let metadata = self.fetched(unit, &installed.host)?;
+        let more = contained.generated(unit);
+        let more: Vec<&Path> = more.iter().map(PathBuf::as_path).collect();
+        let shown = unit.lone_file.as_ref().map(|file| unit.sources.join(file));
+        let shown = shown.as_ref().unwrap_or(&unit.manifest);
+        let copy = contained.copy(&unit.manifest, shown, &more);
+        let copy = copy.map_err(|problem| failure(format!("cannot be built: {problem}")))?;
+        let copied = Unit { manifest: copy.of(&unit.manifest), ..unit.clone() };
+        let metadata = self.fetched(&copied, &installed.host)?;
+        let read = contained.readable(unit, installed.directory.clone(), &metadata, &copy)?;
         create(&unit.target_directory).map_err(|error| failure(error.to_string()))?;
         let cargo = self.cargo.clone();
         let own = installed.directory.join("bin/cargo");
@@ -158,12 +200,12 @@ impl Toolchain {
         let mut path = vec![installed.directory.join("bin")];
         path.extend(cargo.variable("PATH").iter().flat_map(env::split_paths));
         let path = env::join_paths(path).map_err(|error| failure(error.to_string()))?;
-        let command = CommandSpec { program, ..cargo }.args(args).env("PATH", path);
-        let mut command = self.select(command, unit).args(["--offline", "--locked"]);
+        let cwd = Some(contained.empty_directory());
+        let command = CommandSpec { program, cwd, ..cargo }.args(args).env("PATH", path);
+        let mut command = self.select(command, &copied).args(["--offline", "--locked"]);
         if let Some(home) = &contained.cargo_home {
             command = command.env("CARGO_HOME", home);
         }
-        let read = contained.readable(unit, installed.directory, &metadata);
         let write = vec![unit.target_directory.clone()];
         contain_build(command, &contained.containment, read, write).map_err(|reason| {
             failure(format!(
@@ -198,34 +240,36 @@ impl Toolchain {
         Ok(Installed { directory, host: host.to_owned() })
     }
 
-    /// Downloads what a unit needs and is not on this machine. Returns its packages.
+    /// Downloads what a unit needs and is not on this machine, and completes its lock file. Returns its packages.
     fn fetched(&self, unit: &Unit, host: &str) -> Result<Metadata, Failure> {
         let packages = || {
-            let args = [
-                "metadata",
-                "--offline",
-                "--locked",
-                "--format-version",
-                "1",
-                "--filter-platform",
-                host,
-            ];
+            let args =
+                ["metadata", "--offline", "--format-version", "1", "--filter-platform", host];
             self.ask(args, unit)
         };
-        let read = |text: String| {
-            serde_json::from_str(&text)
-                .map_err(|error| failure(format!("cannot be built: cargo metadata: {error}")))
+        let text = match packages() {
+            Ok(text) => text,
+            Err(_) => {
+                self.ask(["fetch", "--target", host, "--color", "never"], unit)?;
+                packages()?
+            }
         };
-        if let Ok(text) = packages() {
-            return read(text);
-        }
-        let locked = self
-            .ask(["generate-lockfile", "--offline", "--quiet"], unit)
-            .is_ok_and(|_| packages().is_ok());
-        if !locked {
-            self.ask(["fetch", "--target", host, "--color", "never"], unit)?;
-        }
-        read(packages()?)
+        serde_json::from_str(&text)
+            .map_err(|error| failure(format!("cannot be built: cargo metadata: {error}")))
+    }
+
+    /// Describes the workspace of a contained package, without its dependencies. Paths are those of the package, and ids of
+    /// packages are those of its copy.
+    pub(super) fn metadata_of_copy(
+        &self,
+        contained: &ContainedBuild,
+        manifest: &Path,
+    ) -> Result<String, PrepareError> {
+        let copy = contained.copy(manifest, manifest, &[]).map_err(PrepareError::unusable)?;
+        let text = self.metadata_of(&copy.of(manifest))?;
+        let root = serde_json::to_string(&copy.root()).unwrap_or_default();
+        let start = root.trim_end_matches('"');
+        Ok(text.replace(&format!("{start}/"), "\"/"))
     }
 
     fn ask<const N: usize>(&self, args: [&str; N], unit: &Unit) -> Result<String, Failure> {
@@ -245,26 +289,62 @@ impl Toolchain {
 }
 
 impl ContainedBuild {
-    /// Paths that a build reads: the toolchain, downloaded packages, and packages of this machine.
-    fn readable(&self, unit: &Unit, toolchain: PathBuf, metadata: &Metadata) -> Vec<PathBuf> {
-        let downloads =
-            self.cargo_home.iter().flat_map(|home| ["registry", "git"].map(|it| home.join(it)));
-        let local = metadata.packages.iter().filter(|package| package.source.is_none());
-        let local: Vec<&Path> =
-            local.filter_map(|package| package.manifest_path.parent()).collect();
-        // A package may inherit settings of its workspace.
-        let outer = local.iter().flat_map(|directory| directory.ancestors().skip(1));
-        let outer = outer.map(|directory| directory.join("Cargo.toml")).filter(|it| it.is_file());
+    /// Paths that a build reads: the toolchain, the copy, and the packages of the lock file.
+    fn readable(
+        &self,
+        unit: &Unit,
+        toolchain: PathBuf,
+        metadata: &Metadata,
+        copy: &Copy,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        let permitted = self.permitted(&[]);
+        let mut read = BTreeSet::from([toolchain, copy.root().to_owned(), unit.sources.clone()]);
+        for package in &metadata.packages {
+            let directory = package.manifest_path.parent().unwrap_or(&package.manifest_path);
+            let refused = |from: &str| {
+                let name = &package.name;
+                failure(format!(
+                    "cannot be built: it needs `{name}` from {from}, which its entry does not name under `sources`"
+                ))
+            };
+            match &package.source {
+                None => {
+                    let original = copy.original(directory);
+                    read.insert(original.ok_or_else(|| refused(&directory.display().to_string()))?);
+                }
+                Some(source) if !permitted.has_source(source) => return Err(refused(source)),
+                Some(_) => read.extend(package.downloads(directory)),
+            }
+        }
         // The copy of a lone file is next to its package.
         let generated = unit.lone_file.as_ref().and_then(|_| unit.manifest.parent()?.parent());
-        let read: BTreeSet<PathBuf> = downloads
-            .filter(|directory| directory.is_dir())
-            .chain([toolchain, metadata.workspace_root.clone(), unit.sources.clone()])
-            .chain(local.iter().copied().chain(generated).map(Path::to_owned))
-            .chain(outer)
-            .chain(self.containment.read.iter().cloned())
-            .collect();
-        read.into_iter().collect()
+        read.extend(generated.map(Path::to_owned));
+        read.extend(self.containment.read.iter().cloned());
+        Ok(read.into_iter().collect())
+    }
+}
+
+impl Package {
+    /// The files of a downloaded package in this directory: itself, its archive, and the index or repository that has it.
+    fn downloads(&self, directory: &Path) -> Vec<PathBuf> {
+        // REGISTRY/src/INDEX/NAME-VERSION, REGISTRY/cache/INDEX/NAME-VERSION.crate and REGISTRY/index/INDEX; or
+        // GIT/checkouts/REPOSITORY/REVISION and GIT/db/REPOSITORY.
+        for place in directory.ancestors() {
+            let kept = place.parent().and_then(|outer| Some((outer.file_name()?, outer.parent()?)));
+            let Some((name, kind)) = kept else { break };
+            let Some(all) = kind.parent() else { break };
+            if kind.ends_with("registry/src") {
+                let archive = format!("{}-{}.crate", self.name, self.version);
+                let archive = all.join("cache").join(name).join(archive);
+                let more = [archive, all.join("index").join(name)];
+                let there = more.into_iter().filter(|path| path.exists());
+                return [place.to_owned()].into_iter().chain(there).collect();
+            }
+            if kind.ends_with("git/checkouts") {
+                return vec![place.to_owned(), all.join("db").join(name)];
+            }
+        }
+        vec![directory.to_owned()]
     }
 }
 
@@ -298,7 +378,8 @@ mod tests {
             Launch::new(CommandSpec::new(program)).with_visible(visible)
         };
         let accepted = contained.accept(&unit, launch(&own)).unwrap();
-        assert_eq!(accepted.visible.paths, [unit.sources.clone(), own].into());
+        let copy = contained.copy_directory(&unit.manifest);
+        assert_eq!(accepted.visible.paths, [unit.sources.clone(), own, copy].into());
         for program in [&secret, &link, &directory.path("target/gone")] {
             let refused = contained.accept(&unit, launch(program)).unwrap_err();
             assert!(refused.what.contains("outside of its target directory"), "{refused:?}");

@@ -3,14 +3,14 @@
 //! Two embedded forms are read: the frontmatter of cargo scripts, between `---` fences at the top of the file, and the
 //! <code>```cargo</code> block in the leading `//!` comment that `rust-script` introduced.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
-use crate::runtime::{PrepareError, sdk};
+use crate::{
+    files,
+    runtime::{PrepareError, sdk},
+};
 
 const SDK: &str = "evaluator-sdk";
 
@@ -263,7 +263,7 @@ fn malformed(path: &Path, (line, reason): Malformed) -> PrepareError {
 
 /// Reads the manifest embedded in a file. A file that is not text has none; the compiler will report it.
 pub(super) fn read(path: &Path) -> Result<Option<Embedded>, PrepareError> {
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = files::read_regular(path, files::MAX_SOURCE).map_err(|error| {
         PrepareError::unusable(format!("cannot read {}: {error}", path.display()))
     })?;
     let Ok(text) = std::str::from_utf8(&bytes) else { return Ok(None) };

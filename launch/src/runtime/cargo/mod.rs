@@ -10,6 +10,7 @@
 
 mod build;
 mod contained;
+mod copy;
 mod log;
 mod manifest;
 mod owner;

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -20,11 +20,12 @@ use super::{
 };
 use crate::{
     executor::Containment,
+    files,
     process::{Cancellation, CommandSpec},
     runtime::{
         Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
         own_tests::{OwnTests, TestCount},
-        paths,
+        paths, tool,
     },
 };
 
@@ -44,8 +45,9 @@ const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 ///   `---` lines or in a <code>```cargo</code> block of its leading `//!` comment; without one it can use
 ///   `evaluator-sdk`, `serde` (with derive) and `serde_json`.
 ///
-/// Cargo works in the current directory, as with `cargo build --manifest-path`, so its configuration and toolchain are
-/// those of the directory in which the run was started. Programs of a package go to `evaluator/` inside its target
+/// Cargo builds in the current directory, as with `cargo build --manifest-path`, so its configuration and toolchain are
+/// those of the directory in which the run was started. Questions that build nothing, and everything about contained
+/// evaluators, are asked in a directory where nobody else has left settings. Programs of a package go to `evaluator/` inside its target
 /// directory, where builds of the user do not replace them. From cargo 1.91 on, intermediate results are shared with
 /// those builds: dependencies that `cargo test` has compiled are not compiled again.
 ///
@@ -91,6 +93,17 @@ impl Cargo {
         self
     }
 
+    /// Returns the cargo that the settings and the toolchain file of the working directory do not change.
+    fn neutral_toolchain(
+        &self,
+        trust: &Trust,
+        cancellation: &Cancellation,
+    ) -> Result<Toolchain, PrepareError> {
+        let mut toolchain = self.toolchain(trust, cancellation)?;
+        toolchain.cargo.cwd = Some(tool::neutral_directory());
+        Ok(toolchain)
+    }
+
     /// Returns cargo. For a fetched or contained evaluator, the build (with its scripts and macros) gets only the variables
     /// by which cargo finds its own files.
     fn toolchain(
@@ -106,7 +119,7 @@ impl Cargo {
         let contained = trust.contained.as_ref();
         let contained =
             contained.map(|it| ContainedBuild::new(it, &self.environment)).transpose()?;
-        cargo.cwd = contained.as_ref().map(ContainedBuild::neutral_directory);
+        cargo.cwd = contained.as_ref().map(|_| tool::neutral_directory());
         let cargo = if trust.fetched || contained.is_some() {
             build::confined(&self.environment).give_to(cargo)
         } else {
@@ -225,7 +238,7 @@ impl Runtime for Cargo {
     /// Asks cargo for its version: rustup may have put it on `PATH` without a toolchain behind it.
     fn availability(&self) -> Result<String, String> {
         let toolchain =
-            self.toolchain(&Trust::default(), &Cancellation::new()).map_err(|_| MISSING)?;
+            self.neutral_toolchain(&Trust::default(), &Cancellation::new()).map_err(|_| MISSING)?;
         let version = toolchain.version()?;
         Ok(format!("{}, version {version}", toolchain.cargo.program.display()))
     }
@@ -252,7 +265,8 @@ impl Runtime for Cargo {
     }
 
     fn has_tests(&self, source: &Path) -> bool {
-        fs::read_to_string(source).is_ok_and(|text| text.contains("#[test]"))
+        files::read_regular(source, files::MAX_SOURCE)
+            .is_ok_and(|text| text.windows(7).any(|part| part == b"#[test]"))
     }
 
     fn own_tests(
@@ -284,7 +298,8 @@ impl Runtime for Cargo {
     }
 
     fn built(&self, entrypoint: &Entrypoint) -> Built {
-        let Ok(toolchain) = self.toolchain(&Trust::of(entrypoint), &Cancellation::new()) else {
+        let trust = Trust::of(entrypoint);
+        let Ok(toolchain) = self.neutral_toolchain(&trust, &Cancellation::new()) else {
             return Built::Unknown;
         };
         let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
@@ -410,7 +425,8 @@ fn generate(
 ) -> Result<File, PrepareError> {
     let lock = script.lock(&toolchain.cancellation, on_event)?;
     script.generate()?;
-    if !script.has_lockfile() {
+    // Outside of its sandbox, cargo sees a checked copy of the manifest of a contained evaluator.
+    if !script.has_lockfile() && toolchain.contained.is_none() {
         toolchain.lock_offline(&script.manifest())?;
     }
     Ok(lock)

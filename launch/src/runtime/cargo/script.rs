@@ -166,7 +166,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 /// Replaces a file atomically if its content differs.
-fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
+pub(super) fn write_if_changed(path: &Path, text: &str) -> Result<(), PrepareError> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }

@@ -18,6 +18,7 @@ use std::{
 use crate::{
     environment::is_script,
     executor::contain_build,
+    files,
     process::{Cancellation, CommandSpec},
     runtime::{
         CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
@@ -319,6 +320,10 @@ impl Runtime for Node {
         inputs
     }
 
+    fn package_directory(&self, entrypoint: &Entrypoint) -> Option<PathBuf> {
+        package_of(&paths::resolve(&entrypoint.path).ok()?, &self.environment)
+    }
+
     fn check_syntax(&self, source: &Path, cancellation: &Cancellation) -> Syntax {
         let Some(node) = self.environment.find_program("node") else {
             return Syntax::Unchecked { reason: MISSING.to_owned() };
@@ -330,6 +335,15 @@ impl Runtime for Node {
     }
 }
 
+/// Returns the directory of the package that a source belongs to. One with the home directory or a cache does not count.
+fn package_of(source: &Path, environment: &Environment) -> Option<PathBuf> {
+    let is_package = |directory: &&Path| {
+        directory.join("package.json").is_file() || directory.join("node_modules").is_dir()
+    };
+    let package = source.ancestors().skip(1).find(is_package);
+    package.filter(|it| paths::is_narrow(it, environment)).map(Path::to_owned)
+}
+
 /// What an evaluator reads in a sandbox: its package, or the directory of a file that belongs to none, and the programs that
 /// run it.
 fn visible(
@@ -337,12 +351,8 @@ fn visible(
     source: &Path,
     environment: &Environment,
 ) -> Vec<PathBuf> {
-    let is_package = |directory: &&Path| {
-        directory.join("package.json").is_file() || directory.join("node_modules").is_dir()
-    };
-    let mut outer = source.ancestors().skip(1);
-    let package = outer.find(is_package).filter(|it| paths::is_narrow(it, environment));
-    let package = package.map_or_else(|| paths::around(source, environment), Path::to_owned);
+    let package =
+        package_of(source, environment).unwrap_or_else(|| paths::around(source, environment));
     let program = PathBuf::from(&command.program);
     // Packages of the machine are links into their own directories.
     let real = program.canonicalize().ok().filter(|real| *real != program && program != node);
@@ -365,7 +375,9 @@ fn in_module_package(source: &Path) -> bool {
     source
         .ancestors()
         .skip(1)
-        .find_map(|directory| fs::read(directory.join("package.json")).ok())
+        .find_map(|directory| {
+            files::read_regular(&directory.join("package.json"), files::MAX_SOURCE).ok()
+        })
         .and_then(|text| serde_json::from_slice::<Package>(&text).ok())
         .is_some_and(|package| package.r#type.as_deref() == Some("module"))
 }
@@ -402,7 +414,10 @@ impl Version {
     }
 
     fn ask(node: &Path, cancellation: &Cancellation) -> Result<Self, String> {
-        let command = CommandSpec::new(node).arg("--version");
+        let command = CommandSpec {
+            cwd: Some(tool::neutral_directory()),
+            ..CommandSpec::new(node).arg("--version")
+        };
         let problem = match tool::output(&command, VERSION_LIMIT, cancellation) {
             Ok(output) => {
                 let answer = output.stdout.lines().next().unwrap_or_default();
@@ -474,7 +489,7 @@ const HARMLESS_OPTIONS: &str = "--disable-warning= --dns-result-order= --max-htt
 
 /// Returns true if an evaluator has packages or long files to compile. One that manages a cache itself is left alone.
 pub(super) fn has_much_to_compile(source: &Path) -> bool {
-    let Ok(text) = fs::read(source) else { return false };
+    let Ok(text) = files::read_regular(source, files::MAX_SOURCE) else { return false };
     if String::from_utf8_lossy(&text).contains("CompileCache") {
         return false;
     }

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     executor::{Containment, contain_build},
+    files,
     process::CommandSpec,
     runtime::PrivateDirectory,
 };
@@ -156,8 +157,9 @@ impl Sources {
         let from = file.parent().unwrap_or(Path::new("."));
         copy(from, directory.path())
             .map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
-        let text = fs::read_to_string(file)
+        let text = files::read_regular(file, files::MAX_SOURCE)
             .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        let text = String::from_utf8_lossy(&text);
         let plain = text.lines().filter_map(|line| parse(line).ok()).flatten();
         let name = file.file_name().unwrap_or(OsStr::new("requirements.txt")).to_owned();
         Ok((Self { directory, file: name }, plain.collect()))

@@ -4,7 +4,8 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    ffi::OsString,
+    env,
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
     time::Duration,
@@ -14,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    executor::{Containment, contain_build},
     process::{Cancellation, CommandSpec},
     runtime::{Entrypoint, Environment, tool},
 };
@@ -23,6 +25,9 @@ pub(super) const INTERPRETER_VARIABLE: &str = "EVALUATOR_PYTHON";
 
 /// Variable with directories in which the interpreter looks for modules first.
 pub(super) const SEARCH_PATH: &str = "PYTHONPATH";
+
+/// Variable with the directory for which pyenv selects a version; by default the working directory.
+const PYENV_DIRECTORY: &str = "PYENV_DIR";
 
 /// Time limit for questions to an interpreter.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
@@ -129,7 +134,7 @@ impl Questions {
         }
     }
 
-    /// Asks an interpreter, which gets the variables of `environment`.
+    /// Asks the interpreter of the working directory, which gets the variables of `environment`.
     ///
     /// # Errors
     ///
@@ -140,13 +145,45 @@ impl Questions {
         environment: &Environment,
         cancellation: &Cancellation,
     ) -> Result<Answers, String> {
-        let command = self.command(interpreter, environment);
+        let mut command = self.command(interpreter, environment);
+        // The version that pyenv selects for the working directory: the name of one that is installed.
+        if let (Ok(here), None) = (env::current_dir(), environment.get(PYENV_DIRECTORY)) {
+            command = command.env(PYENV_DIRECTORY, here);
+        }
         self.answers_of(&command, interpreter, cancellation)
     }
 
-    /// The command that asks an interpreter.
+    /// The command that asks an interpreter, outside of the working directory.
     pub(super) fn command(&self, interpreter: &Path, environment: &Environment) -> CommandSpec {
-        environment.give_to(self.bare_command(interpreter))
+        let mut command = environment.give_to(self.bare_command(interpreter));
+        command.cwd = Some(tool::neutral_directory());
+        if let Some(path) = environment.get(SEARCH_PATH).and_then(absolute_search_path) {
+            command = command.env(SEARCH_PATH, path);
+        }
+        command
+    }
+
+    /// The command that asks an interpreter in a sandbox, which shows these paths only.
+    ///
+    /// # Errors
+    ///
+    /// Why this machine cannot contain it.
+    pub(super) fn contained_command(
+        &self,
+        interpreter: &Path,
+        environment: &Environment,
+        containment: &Containment,
+        read: Vec<PathBuf>,
+    ) -> Result<CommandSpec, String> {
+        let mut command = self.command(interpreter, environment);
+        // The root directory of a sandbox is another one.
+        command.cwd = Some("/usr".into());
+        contain_build(command, containment, read, Vec::new())
+    }
+
+    /// Returns true if nothing was asked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked.is_empty()
     }
 
     /// The command that asks an interpreter, with the inherited environment.
@@ -206,6 +243,12 @@ impl Questions {
     }
 }
 
+/// The same search path for an interpreter that starts in another directory.
+fn absolute_search_path(path: &OsStr) -> Option<OsString> {
+    let here = env::current_dir().ok()?;
+    env::join_paths(env::split_paths(path).map(|directory| here.join(directory))).ok()
+}
+
 /// Directory of an evaluator, where the interpreter looks for modules first.
 fn directory(script: &Path) -> &Path {
     script.parent().unwrap_or(script)
@@ -230,7 +273,7 @@ pub(super) struct Answers {
     pub(super) identity: Identity,
     /// The interpreter behind a wrapper script.
     pub(super) executable: Option<PathBuf>,
-    answers: HashMap<OsString, Value>,
+    pub(super) answers: HashMap<OsString, Value>,
 }
 
 /// Whether an evaluator imports the SDK.

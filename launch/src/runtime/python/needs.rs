@@ -1,7 +1,6 @@
 //! Packages that an evaluator needs: those of `requirements.txt`, of its script metadata (PEP 723), and the SDK.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -16,7 +15,10 @@ use super::{
     requirements,
     venv::Sdk,
 };
-use crate::runtime::{PrepareError, imports, paths::has_extension};
+use crate::{
+    files,
+    runtime::{PrepareError, imports, paths::has_extension},
+};
 
 /// The module of the Python SDK, the only one whose package need not be named.
 pub(super) const SDK_MODULE: &str = "agentevals_evaluator_sdk";
@@ -46,7 +48,7 @@ impl Needs {
             .transpose()
             .map_err(|reason| PrepareError::InstallFailed { reason })?;
         // The interpreter will report a file that cannot be read.
-        let text = fs::read(source).unwrap_or_default();
+        let text = files::read_regular(source, files::MAX_SOURCE).unwrap_or_default();
         let block = Metadata::read(source, &String::from_utf8_lossy(&text), fetched)
             .map_err(|reason| PrepareError::Unusable { reason })?;
         let sdk_files = files_with_sdk(source);
@@ -188,7 +190,7 @@ impl Needs {
     /// Returns true if the files have changed since they were read.
     pub(super) fn have_changed(&self) -> bool {
         self.file.as_ref().is_some_and(Requirements::have_changed)
-            || fs::read(&self.source).map_or(true, |text| {
+            || files::read_regular(&self.source, files::MAX_SOURCE).map_or(true, |text| {
                 let text = String::from_utf8_lossy(&text);
                 Metadata::read(&self.source, &text, self.fetched).as_ref() != Ok(&self.block)
             })
@@ -226,7 +228,7 @@ fn is_met(requirement: &str, answers: &Answers) -> bool {
 /// The source files of the evaluator that mention the module of the SDK.
 fn files_with_sdk(source: &Path) -> Vec<PathBuf> {
     let mentions = |path: &PathBuf| {
-        fs::read(path)
+        files::read_regular(path, files::MAX_SOURCE)
             .is_ok_and(|text| memchr::memmem::find(&text, SDK_MODULE.as_bytes()).is_some())
     };
     let files = imports::of_script(source).files;

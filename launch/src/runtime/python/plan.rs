@@ -4,6 +4,7 @@
 //! the interpreter is a wrapper script. The question executes no module of an evaluator or of a package.
 
 use std::{
+    collections::HashMap,
     ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     environment::is_script,
-    executor::{Containment, contain_build},
+    executor::Containment,
     process::{Cancellation, CommandSpec, forks::ServerCommand},
     runtime::{Entrypoint, Environment, PrepareError, PrivateDirectory, paths},
 };
@@ -91,8 +92,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans evaluators, in their order. Starts the interpreter at most once for those of the user and once for fetched
-    /// ones, and not at all if none names a package and the interpreter is not a script.
+    /// Plans evaluators, in their order. Starts the interpreter at most once for those of the user, once for fetched ones and
+    /// twice for those with the same containment; not at all if none names a package and the interpreter is not a script.
     pub(super) fn plan(
         &self,
         python: &Path,
@@ -107,21 +108,24 @@ impl<'a> Planner<'a> {
                 Ok((source, needs))
             })
             .collect();
-        let answers = [false, true].map(|confined| {
-            let mine = entrypoints.iter().zip(&read).filter(|(it, _)| it.is_confined() == confined);
-            let contained = entrypoints.iter().any(|it| it.contained.is_some());
-            let mine: Vec<_> = mine.filter_map(|(_, read)| read.as_ref().ok()).collect();
-            self.ask(python, (confined, confined && contained), &mine)
-        });
-        // A wrapper script of a version manager would look up the version for every evaluation.
-        let real = answers.iter().flatten().flatten().find_map(|it| it.executable.clone());
-        let interpreter = real.filter(|_| is_script(python)).unwrap_or_else(|| python.to_owned());
+        let trust = |it: &Entrypoint| (it.is_confined(), it.contained.clone());
+        let mut answers: HashMap<_, Option<Result<Answers, String>>> = HashMap::new();
+        for entrypoint in entrypoints {
+            answers.entry(trust(entrypoint)).or_insert_with_key(|wanted| {
+                let mine = entrypoints.iter().zip(&read).filter(|(it, _)| trust(it) == *wanted);
+                let mine: Vec<_> = mine.filter_map(|(_, read)| read.as_ref().ok()).collect();
+                self.ask(python, wanted, &mine)
+            });
+        }
         read.into_iter()
             .zip(entrypoints)
             .map(|(read, entrypoint)| {
                 let (source, needs) = read?;
-                let answers = answers[usize::from(entrypoint.is_confined())].as_ref();
-                self.decide(source, entrypoint, needs, &interpreter, answers)
+                let answers = answers[&trust(entrypoint)].as_ref();
+                // A wrapper script of a version manager would look up the version for every evaluation.
+                let real = answers.and_then(|it| it.as_ref().ok()?.executable.as_deref());
+                let interpreter = real.filter(|_| is_script(python)).unwrap_or(python);
+                self.decide(source, entrypoint, needs, interpreter, answers)
             })
             .collect()
     }
@@ -140,23 +144,26 @@ impl<'a> Planner<'a> {
         questions.missing(&plan.source);
         let confined = plan.fetched || plan.contained.is_some();
         let seen = if confined { self.environment.confined() } else { self.environment.clone() };
-        let mut command = questions.command(python, &seen);
-        if let Some(containment) = &plan.contained {
-            // An environment can have code that every start of its interpreter runs.
-            let source = paths::around(&plan.source, self.environment);
-            let venv = python.parent().and_then(Path::parent).map(Path::to_owned);
-            let read = plan.files.directories.iter().cloned().chain([source]).chain(venv).collect();
-            command = contain_build(command, containment, read, Vec::new())?;
-        }
+        let command = match &plan.contained {
+            None => questions.command(python, &seen),
+            Some(containment) => {
+                // An environment can have code that every start of its interpreter runs.
+                let source = paths::around(&plan.source, self.environment);
+                let venv = python.parent().and_then(Path::parent).map(Path::to_owned);
+                let own = plan.files.directories.iter().cloned();
+                let read = own.chain([source]).chain(venv).collect();
+                questions.contained_command(python, &seen, containment, read)?
+            }
+        };
         let answers = questions.answers_of(&command, python, self.cancellation)?;
         Ok(answers.missing(&plan.source))
     }
 
-    /// Asks the interpreter everything needed for these evaluators; `None` if that is nothing.
+    /// Asks the interpreter everything needed for evaluators that are trusted alike; `None` if that is nothing.
     fn ask(
         &self,
         python: &Path,
-        (confined, contained): (bool, bool),
+        (confined, contained): &(bool, Option<Arc<Containment>>),
         read: &[&(PathBuf, Option<Needs>)],
     ) -> Option<Result<Answers, String>> {
         let mut questions = Questions::default();
@@ -168,11 +175,47 @@ impl<'a> Planner<'a> {
         }
         let has_needs = read.iter().any(|(_, needs)| needs.is_some());
         let is_asked = has_needs
-            || !read.is_empty() && (contained || self.checks_imports || is_script(python));
-        // Such an evaluator gets only these variables, so others must not affect the answers.
-        let confined = confined.then(|| self.environment.confined());
-        let seen = confined.as_ref().unwrap_or(self.environment);
-        is_asked.then(|| questions.ask(python, seen, self.cancellation))
+            || !read.is_empty()
+                && (contained.is_some() || self.checks_imports || is_script(python));
+        is_asked.then(|| match contained {
+            Some(containment) => self.ask_contained(python, containment, questions, read),
+            // Such an evaluator gets only these variables, so others must not affect the answers.
+            None if *confined => {
+                let seen = self.environment.confined();
+                let command = questions.command(python, &seen);
+                questions.answers_of(&command, python, self.cancellation)
+            }
+            None => questions.ask(python, self.environment, self.cancellation),
+        })
+    }
+
+    /// Asks what the interpreter is, and then, in a sandbox, everything about contained evaluators: what reads their files has
+    /// no more rights than they have.
+    fn ask_contained(
+        &self,
+        python: &Path,
+        containment: &Containment,
+        questions: Questions,
+        read: &[&(PathBuf, Option<Needs>)],
+    ) -> Result<Answers, String> {
+        let environment = self.environment.confined();
+        let own = Questions::default();
+        let command = own.command(python, &environment);
+        let found = own.answers_of(&command, python, self.cancellation)?;
+        if questions.is_empty() {
+            return Ok(found);
+        }
+        let real = found.executable.as_deref().filter(|_| is_script(python)).unwrap_or(python);
+        let environment = match &found.identity.files.user_base {
+            // Its default is in the home directory, which a sandbox hides.
+            Some(base) => environment.with("PYTHONUSERBASE", base),
+            None => environment,
+        };
+        let sources = read.iter().map(|(source, _)| paths::around(source, self.environment));
+        let visible = found.identity.files.directories.iter().cloned().chain(sources).collect();
+        let command = questions.contained_command(real, &environment, containment, visible)?;
+        let answers = questions.answers_of(&command, real, self.cancellation)?;
+        Ok(Answers { identity: found.identity, executable: found.executable, ..answers })
     }
 
     fn decide(

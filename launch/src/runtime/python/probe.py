@@ -1,24 +1,39 @@
 # Run with -c by the interpreter that the user has chosen: reports what it is and which packages it finds.
 #
 # Each argument is a question, its parts separated by U+001F. The answers are one line of JSON. Any version of Python 3 runs
-# this; output of other code is not mistaken for an answer. No module of an evaluator or of a package is executed.
+# this; output of other code is not mistaken for an answer. No module of an evaluator or of a package is executed: the
+# directory of an evaluator is searched and never on the search path, where a file of the name of a module of the
+# standard library would be imported by the next `import`.
 import os, sys
 
 if sys.path and sys.path[0] == "":
     # Files of the working directory must not shadow modules of the standard library.
     del sys.path[0]
+import ast, json, stat
 from importlib import machinery, util
 
 SDK = "agentevals_evaluator_sdk"
 
+# Maximum size of a source file that is read, in bytes.
+LONGEST_SOURCE = 4 << 20
 
-def is_found(name):
+
+def spec_of(name, directory):
+    """Looks up a module without dots as an evaluator in this directory does."""
+    own = machinery.PathFinder.find_spec(name, [directory])
+    if own is not None and own.origin is not None:
+        return own
+    try:
+        # A directory without code gives way to a package that is installed.
+        return util.find_spec(name) or own
+    except (ImportError, ValueError):
+        return own
+
+
+def is_found(name, directory):
     """Returns true if a module exists, as far as that shows without executing a package."""
     parts = name.split(".")
-    try:
-        spec = util.find_spec(parts[0])
-    except (ImportError, ValueError):
-        spec = None
+    spec = spec_of(parts[0], directory)
     for end in range(2, len(parts) + 1):
         if spec is None or spec.origin is not None or spec.submodule_search_locations is None:
             break
@@ -27,29 +42,18 @@ def is_found(name):
     return spec is not None
 
 
-class first_on_path:
-    """Puts a directory first on the search path for a block: the next question is about another evaluator."""
-
-    def __init__(self, directory):
-        self.directory = directory
-
-    def __enter__(self):
-        sys.path.insert(0, self.directory)
-
-    def __exit__(self, *_):
-        del sys.path[0]
-
-
 def tree_of(file):
-    import ast
-
-    with open(file, "rb") as source:
-        return ast.parse(source.read(), file)
+    # Opening a pipe would wait for a writer, and a device has no end.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(file, flags), "rb") as source:
+        found = os.fstat(source.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LONGEST_SOURCE:
+            raise OSError("not a source file")
+        return ast.parse(source.read(LONGEST_SOURCE), file)
 
 
 def imports(tree):
     """Yields (module, line, is certain) for the absolute imports of a file, without optional ones."""
-    import ast
 
     def is_named(node, *names):
         return getattr(node, "id", getattr(node, "attr", None)) in names
@@ -90,8 +94,6 @@ def imports(tree):
 
 def changes_search(tree):
     """Returns true if a file changes where modules are looked for, as far as its text shows."""
-    import ast
-
     names = ("path", "meta_path", "path_hooks", "modules")
     nodes = list(ast.walk(tree))
     aliases = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names if alias.name == "sys"]
@@ -139,8 +141,7 @@ def answer_sdk(directory, *files):
             # The interpreter will report it when it runs the file.
             used = False
         if used:
-            with first_on_path(directory):
-                return "found" if is_found(SDK) else "missing"
+            return "found" if is_found(SDK, directory) else "missing"
     return "unused"
 
 
@@ -151,21 +152,20 @@ def answer_missing(directory, script):
     that changes where modules are looked for, so the evaluator may find the module when it runs.
     """
     missing, seen, unread, changed_in = [], set(), [script], None
-    with first_on_path(directory):
-        while unread:
-            file = unread.pop()
-            tree = tree_of(file)
-            if changed_in is None and changes_search(tree):
-                changed_in = os.path.basename(file)
-            for name, line, certain in imports(tree):
-                if name in seen or not certain:
-                    continue
-                seen.add(name)
-                own = own_module(directory, name) or own_module(directory, name.split(".")[0])
-                if own is not None:
-                    unread.append(own)
-                elif not is_found(name):
-                    missing.append({"name": name, "file": os.path.basename(file), "line": line})
+    while unread:
+        file = unread.pop()
+        tree = tree_of(file)
+        if changed_in is None and changes_search(tree):
+            changed_in = os.path.basename(file)
+        for name, line, certain in imports(tree):
+            if name in seen or not certain:
+                continue
+            seen.add(name)
+            own = own_module(directory, name) or own_module(directory, name.split(".")[0])
+            if own is not None:
+                unread.append(own)
+            elif not is_found(name, directory):
+                missing.append({"name": name, "file": os.path.basename(file), "line": line})
     return [dict(module, path_changed_in=changed_in) for module in missing]
 
 
@@ -189,8 +189,6 @@ def answer(question):
         # Without an answer, a package counts as missing.
         return None
 
-
-import json
 
 report = {
     "identity": {

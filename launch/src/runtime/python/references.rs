@@ -9,6 +9,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::requirements::{is_archive, parse, without_comment};
+use crate::files;
 
 /// Name of the file.
 pub(super) const FILE_NAME: &str = "requirements.txt";
@@ -42,8 +43,8 @@ impl Requirements {
     }
 
     fn read(path: PathBuf, fetched: bool) -> Result<Self, String> {
-        let content =
-            fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let content = files::read_regular(&path, files::MAX_SOURCE)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let plain = match str::from_utf8(&content) {
             Ok(text) => parse(text).map_err(|problem| problem.to_string()),
             Err(error) => Err(format!("byte {}: it is not UTF-8", error.valid_up_to())),
@@ -84,7 +85,8 @@ impl Requirements {
 
     /// Returns true if the file has changed since it was read, or is gone.
     pub(super) fn have_changed(&self) -> bool {
-        fs::read(&self.path).map_or(true, |content| content != self.content)
+        files::read_regular(&self.path, files::MAX_SOURCE)
+            .map_or(true, |content| content != self.content)
     }
 }
 
@@ -165,7 +167,7 @@ impl References {
         if self.included.iter().any(|(known, _)| *known == path) || depth == DEEPEST {
             return;
         }
-        let content = fs::read(&path).ok();
+        let content = files::read_regular(&path, files::MAX_SOURCE).ok();
         self.included.push((path.clone(), content.clone()));
         if let Some(content) = content {
             self.read(&path, &String::from_utf8_lossy(&content), depth + 1);
@@ -252,7 +254,7 @@ pub(super) fn content_into(path: &Path, digest: &mut Sha256) {
             }
         }
     } else if meta.len() <= READ_WHOLE {
-        bytes_into(&fs::read(path).unwrap_or_default(), digest);
+        bytes_into(&files::read_regular(path, READ_WHOLE).unwrap_or_default(), digest);
     } else {
         digest.update(meta.len().to_le_bytes());
         let time = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

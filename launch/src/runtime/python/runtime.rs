@@ -32,7 +32,7 @@ use super::{
     venv::{Build, Installer, Sdk, SharedVenv, installer_environment},
 };
 use crate::{
-    executor::contain_build,
+    executor::{Containment, contain_build},
     process::{Cancellation, CommandSpec},
     runtime::{
         Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
@@ -124,7 +124,13 @@ impl SharedVenv {
                 containment: Arc::clone(containment),
                 files: plan.files.directories.clone(),
             });
-            all.push(Self { wanted, fetched: plan.fetched, contained, evaluators: Vec::new() });
+            all.push(Self {
+                wanted,
+                interpreter: plan.interpreter.clone(),
+                fetched: plan.fetched,
+                contained,
+                evaluators: Vec::new(),
+            });
             all.len() - 1
         });
         let shared = &mut all[place];
@@ -227,21 +233,17 @@ impl Runtime for Python {
                 .collect(),
         };
         let mut environments: Vec<SharedVenv> = Vec::new();
-        let mut interpreter = None;
         let placed: Vec<_> = plans
             .into_iter()
             .map(|plan| {
                 let mut plan = plan?;
-                interpreter.get_or_insert_with(|| plan.interpreter.clone());
                 let Some(wanted) = plan.wanted.take() else { return Ok((plan, None)) };
                 self.refuse(&plan, &wanted)?;
                 let place = SharedVenv::place(&mut environments, &plan, wanted);
                 Ok((plan, Some(place)))
             })
             .collect();
-        let built = interpreter.map_or_else(Vec::new, |interpreter| {
-            self.build(&environments, &interpreter, &planner, on_event)
-        });
+        let built = self.build(&environments, &planner, on_event);
         placed
             .into_iter()
             .map(|placed| {
@@ -288,14 +290,17 @@ impl Runtime for Python {
         let python = Path::new(&launch.one_shot.program);
         let mut questions = Questions::default();
         questions.version("pytest");
-        let contain = |command: CommandSpec| match &entrypoint.contained {
-            Some(containment) => {
-                let read = launch.visible.paths.iter().chain(&containment.read).cloned().collect();
-                contain_build(command, containment, read, Vec::new())
-            }
-            None => Ok(command),
+        let visible = |containment: &Containment| {
+            launch.visible.paths.iter().chain(&containment.read).cloned().collect()
         };
-        let answers = contain(questions.command(python, &self.environment))
+        let asked = match &entrypoint.contained {
+            None => Ok(questions.command(python, &self.environment)),
+            Some(it) => {
+                let environment = self.environment.confined();
+                questions.contained_command(python, &environment, it, visible(it))
+            }
+        };
+        let answers = asked
             .and_then(|command| questions.answers_of(&command, python, cancellation))
             .map_err(PrepareError::runtime_missing)?;
         let (count, module, hint) = match answers.version("pytest") {
@@ -314,7 +319,11 @@ impl Runtime for Python {
             CommandSpec::new(python).args(["-m", module]).args(args.iter().cloned()).args(relative);
         command.env.clone_from(&launch.one_shot.env);
         command.cwd = Some(directory.to_owned());
-        let command = contain(command).map_err(PrepareError::runtime_missing)?;
+        let command = match &entrypoint.contained {
+            None => command,
+            Some(it) => contain_build(command, it, visible(it), Vec::new())
+                .map_err(PrepareError::runtime_missing)?,
+        };
         Ok(OwnTests { command, count, renames: Vec::new(), hint, lock: None })
     }
 
@@ -377,7 +386,6 @@ impl Python {
     fn build(
         &self,
         environments: &[SharedVenv],
-        python: &Path,
         planner: &Planner<'_>,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Vec<Result<(), String>> {
@@ -391,7 +399,8 @@ impl Python {
                 let confined = shared.fetched || shared.contained.is_some();
                 let variables = &variables[usize::from(confined)];
                 let limit = self.install_limit;
-                (at, Build { planner, shared, interpreter: python, variables, limit })
+                let interpreter = &*shared.interpreter;
+                (at, Build { planner, shared, interpreter, variables, limit })
             })
             .collect();
         let mut results = vec![Ok(()); environments.len()];

@@ -300,6 +300,8 @@ impl Installer {
 #[derive(Debug)]
 pub(super) struct SharedVenv {
     pub(super) wanted: Wanted,
+    /// The interpreter that it is made with.
+    pub(super) interpreter: PathBuf,
     /// True if the requirements belong to a fetched evaluator.
     pub(super) fetched: bool,
     /// How packages are installed, if the evaluators are contained.
