@@ -18,7 +18,7 @@ use super::{
     values::{first, get, has_any},
 };
 use crate::{
-    files::{Findings, Opened, Places, all, has_extension, syntax_of},
+    files::{Findings, Opened, Places, all, has_extension, regular, syntax_of},
     model::{Generation, Suite, Test},
 };
 
@@ -228,6 +228,9 @@ fn elsewhere(
     let Some(found) = reader.places.find(path) else {
         return field.add(format!("`{path}` does not exist")).none();
     };
+    if !found.is_dir() && !found.is_file() {
+        return field.add(format!("`{path}` is neither a regular file nor a directory")).none();
+    }
     if !found.is_dir() {
         return of_file(reader, defaults, &found, field);
     }
@@ -276,7 +279,8 @@ fn of_file(
     field: &Field<'_>,
 ) -> Option<Vec<Test>> {
     let tests = if has_extension(file, "jsonl") {
-        let text = load(file, "file of tests").map_err(|error| reader.findings.add(error)).ok()?;
+        let text =
+            regular(file, "file of tests").map_err(|error| reader.findings.add(error)).ok()?;
         reader
             .findings
             .read_lines(file, &text, |rows, opened| of_rows(reader, defaults, rows, opened))

@@ -63,13 +63,18 @@ pub(super) fn evaluate<'e>(
 
 async fn check(shared: &Shared, evaluator: &Evaluator, subject: Subject<'_>) -> Evaluated {
     let Subject { test, output, .. } = subject;
+    let answer = || output.answer().unwrap_or_default();
     match &evaluator.check {
-        Check::Text(text) if grade::needs_search(text) => {
-            search(text.clone(), output.answer().into_owned()).await.into()
+        Check::Text(_) | Check::Fields(_) if output.answer().is_none() => {
+            let reason = "there is no answer to grade: no message of the assistant has `content`";
+            Err(reason.to_owned()).into()
         }
-        Check::Text(text) => Ok(grade::text(text, &output.answer())).into(),
+        Check::Text(text) if grade::needs_search(text) => {
+            search(text.clone(), answer().into_owned()).await.into()
+        }
+        Check::Text(text) => Ok(grade::text(text, &answer())).into(),
         Check::Trajectory(trajectory) => Ok(grade::trajectory(trajectory, output)).into(),
-        Check::Fields(fields) => grade::fields(fields, &output.answer(), &test.expected).into(),
+        Check::Fields(fields) => grade::fields(fields, &answer(), &test.expected).into(),
         Check::Limits(limits) => grade::limits(limits, output).into(),
         Check::Judge(asked) => judge::judge(shared, evaluator, asked, subject).await,
         Check::Program(program) => program::judge(shared, program, &evaluator.name, subject).await,

@@ -256,7 +256,7 @@ fn default(
     criteria: &str,
 ) -> Result<Texts, String> {
     let (question, reference) = (wording::question(test), wording::reference(test));
-    let (answer, tool_calls) = (output.answer(), wording::tool_calls(output));
+    let (answer, tool_calls) = (output.answer().unwrap_or_default(), wording::tool_calls(output));
     let is_v2 = shared.plan.suite.is_v2();
     let material = Material {
         outcome: Some(criteria),
@@ -290,7 +290,7 @@ fn variable(name: &str, asked: &Judge, test: &Test, output: &Output) -> Option<S
     };
     let value = match name {
         "question" | "input" => wording::question(test),
-        "candidate_answer" | "output" => output.answer().into_owned(),
+        "candidate_answer" | "output" => output.answer().unwrap_or_default().into_owned(),
         "reference_answer" | "expected_output" => wording::reference(test),
         "expected_outcome" | "criteria" => test.criteria.clone(),
         "input_messages" => messages(&test.input),

@@ -13,7 +13,7 @@ use crate::{
 /// Returns the document about the output of a test.
 pub(super) fn payload(test: &Test, output: &Output, program: &Program) -> Value {
     let question = wording::plain_question(test);
-    let answer = output.answer();
+    let answer = output.answer().unwrap_or_default();
     let reference = wording::reference(test);
     let input = messages(&test.input);
     let expected = messages(&test.expected);

@@ -3,3 +3,4 @@
 mod cases;
 mod command;
 mod judge_server;
+mod outputs;
