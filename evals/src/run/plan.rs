@@ -226,7 +226,7 @@ impl Planner<'_> {
                 Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
             }
             Provider::Cli(command) => {
-                command.command.resolve(targets.variables())?;
+                command.command_line(targets.variables())?;
                 Ok(Source::Command(command.clone(), self.workers(target)))
             }
             Provider::Replay(replay) => self.replay(test, replay),

@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use evaluator_document::{ConfigError, Problem};
 use evaluator_models::{Retries, Variables};
 
+use super::placeholders::{Misplaced, OF_COMMANDS, misplaced};
 use crate::{model::Warning, references::whole_reference};
 
 /// Maximum number of aliases behind each other.
@@ -117,6 +118,26 @@ pub struct CliTarget {
     pub directory: Option<Setting>,
     /// Time limit.
     pub timeout: Option<Duration>,
+    /// Form of each file of `{FILES}`, with `{path}` and `{basename}`.
+    pub files_format: Option<String>,
+}
+
+impl CliTarget {
+    /// Returns the command with its placeholders.
+    ///
+    /// # Errors
+    ///
+    /// The variable that holds the command is not set, or a placeholder in it stands where its value would not be quoted.
+    pub fn command_line(&self, variables: &Variables) -> Result<String, String> {
+        let command = self.command.resolve(variables)?;
+        match misplaced(&command, &OF_COMMANDS) {
+            None => Ok(command),
+            Some(found) => {
+                let (position, message) = (&self.command.position, found.message());
+                Err(format!("{position}: {message} ({})", Misplaced::HINT))
+            }
+        }
+    }
 }
 
 /// Recorded answers in a file.

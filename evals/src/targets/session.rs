@@ -101,7 +101,7 @@ impl TargetSession {
             Provider::Mock(_) => target.name.clone(),
             Provider::Cli(command) => {
                 // The command is checked before anything runs.
-                command.command.resolve(self.variables())?;
+                command.command_line(self.variables())?;
                 let timeout = command.timeout.unwrap_or(TIMEOUT);
                 settings.timeout = Some(timeout.saturating_add(MARGIN));
                 target.name.clone()

@@ -4,3 +4,4 @@ mod cases;
 mod command;
 mod judge_server;
 mod outputs;
+mod programs;

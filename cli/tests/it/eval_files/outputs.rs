@@ -165,6 +165,31 @@ fn outputs_of_commands_that_were_cut_off_are_errors() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn the_output_of_a_command_is_read_from_a_regular_file_only() {
+    let directory = Directory::new();
+    directory.file("e.yaml", TEST);
+    directory.file("secret", "Paris");
+    for (command, reason) in [
+        ("mkfifo {OUTPUT_FILE}", "is not a regular file"),
+        ("ln -s /dev/zero {OUTPUT_FILE}", "is a link; copy the file to this path"),
+        ("ln -s \"$PWD/secret\" {OUTPUT_FILE}", "is a link; copy the file to this path"),
+        ("ln -s none {OUTPUT_FILE}", "is a link; copy the file to this path"),
+        ("mkdir {OUTPUT_FILE}", "is not a regular file"),
+        ("truncate -s 65M {OUTPUT_FILE}", "has more than 67108864 bytes"),
+        ("true", "wrote no output file"),
+    ] {
+        directory.file(
+            "targets.yaml",
+            format!("targets: [{{name: default, provider: cli, command: '{command}'}}]"),
+        );
+        let ran = directory.run(&["e.yaml", "-o", "json"]).exits(3);
+        let error = error(&ran.stdout);
+        assert!(error.contains(reason), "{command}: {error}");
+    }
+}
+
 #[test]
 fn a_reply_that_was_cut_off_is_not_the_answer_of_a_model() {
     let directory = Directory::new();
