@@ -583,7 +583,6 @@ fn check_takes_the_options_of_run() {
         (&["--outputs", "out", "--test-id", "x*"], "no test has an id like x*"),
         (&["--target", "t"], "there is no target `t`: no targets.yaml was found"),
         (&["--judge-model", "m"], "--judge-model belongs to trace files"),
-        (&["--contain"], "--contain belongs to configurations"),
         (&["--locked"], "--locked belongs to configurations"),
         (&["--build"], "--build belongs to configurations"),
     ] {

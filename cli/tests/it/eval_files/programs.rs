@@ -1,4 +1,4 @@
-//! Programs of eval files: what reaches their command line.
+//! Programs of eval files: what reaches their command line, and `--contain`.
 
 use serde_json::json;
 
@@ -83,4 +83,57 @@ fn values_of_placeholders_are_single_words() {
         assert_eq!(ran.code, Some(0), "{command}: {}{}", ran.stdout, ran.stderr);
     }
     assert!(!directory.join("ran").exists());
+}
+
+#[test]
+fn contained_runs_of_eval_files_start_no_program() {
+    let directory = Directory::new();
+    let entries = [
+        (
+            "{name: g, type: code-grader, command: 'touch ran; exit 3'}",
+            "e.yaml:1:55: `g` starts the program `touch ran; exit 3`",
+        ),
+        (
+            "{name: g, type: code-grader, command: [touch, ran]}",
+            "`g` starts the program `touch ran`",
+        ),
+        (
+            "{name: g, type: llm-grader, prompt: {command: [touch, ran]}}",
+            "`g` starts the program `touch ran`",
+        ),
+        (
+            "{name: g, type: composite, aggregator: {type: code-grader, path: touch ran}, assertions: [{name: a, type: is-json}]}",
+            "`g` starts the program `touch ran`",
+        ),
+        (
+            "{name: g, type: llm-grader, target: judge}",
+            "targets.yaml:1:54: the target `judge`, which judges, starts the program `touch ran`",
+        ),
+    ];
+    let targets = "targets: [{name: t, provider: mock, response: '{}'}, {name: judge, provider: cli, command: touch ran}]";
+    directory.file("targets.yaml", targets);
+    directory.file("out/one.txt", "{}");
+    for (entry, message) in entries {
+        directory.file(
+            "e.yaml",
+            format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]"),
+        );
+        for command in ["run", "check"] {
+            let args = [command, "e.yaml", "--contain", "--outputs", "out", "--grader-target", "t"];
+            let ran = directory.evaluator(&args).exits(2);
+            assert_eq!(ran.stdout, "", "{entry}");
+            ran.says(message).says("leave --contain out, grade recorded outputs with --outputs");
+        }
+    }
+    directory
+        .file("e.yaml", "tests: [{id: one, criteria: x, input: q, assertions: [{type: is-json}]}]");
+    let args = ["e.yaml", "--contain", "--target", "judge"];
+    directory.run(&args).exits(2).says("the target `judge` starts the program `touch ran`");
+    assert!(!directory.join("ran").exists());
+    // Without a program there is nothing to contain.
+    for rest in [&["--outputs", "out"][..], &["--target", "t"]] {
+        for command in ["run", "check"] {
+            directory.evaluator(&[&[command, "e.yaml", "--contain"], rest].concat()).exits(0);
+        }
+    }
 }
