@@ -210,7 +210,7 @@ fn is_like_message(value: &Value) -> bool {
 }
 
 /// Returns the tool calls of a message.
-fn calls(message: &Value) -> &[Value] {
+pub(crate) fn calls(message: &Value) -> &[Value] {
     let calls = message.get("tool_calls").or_else(|| message.get("toolCalls"));
     calls.and_then(Value::as_array).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Shared, composite, judge, program};
+use super::{Shared, composite, judge, plan::Tested, program};
 use crate::{
     grade::{self, Score},
     model::{Check, Evaluator, Gate, Test, TextCheck},
@@ -31,6 +31,8 @@ pub(super) struct Subject<'s> {
     pub(super) threshold: f64,
     /// Name of the judge of entries that name none.
     pub(super) judge: Option<&'s str>,
+    /// The tested target; `None` if the output was recorded.
+    pub(super) tested: Option<&'s Tested>,
 }
 
 /// What an evaluator led to.

@@ -34,7 +34,7 @@ pub(super) async fn judge(
     asked: &Judge,
     subject: Subject<'_>,
 ) -> Evaluated {
-    match texts(shared, asked, subject.test, subject.output).await {
+    match texts(shared, asked, subject).await {
         Ok(texts) => ask(shared, evaluator, asked, subject, texts).await,
         Err(reason) => Err(reason).into(),
     }
@@ -223,12 +223,8 @@ fn end_of(text: &str) -> String {
 }
 
 /// Returns the texts that a model gets about an output.
-async fn texts(
-    shared: &Shared,
-    asked: &Judge,
-    test: &Test,
-    output: &Output,
-) -> Result<Texts, String> {
+async fn texts(shared: &Shared, asked: &Judge, subject: Subject<'_>) -> Result<Texts, String> {
+    let Subject { test, output, .. } = subject;
     let value = |name: &str| variable(name, asked, test, output);
     let system = asked.scheme.reply_format();
     match &asked.prompt {
@@ -236,7 +232,7 @@ async fn texts(
         Prompt::Default => default(shared, asked, test, output, &test.criteria),
         Prompt::Criteria(criteria) => default(shared, asked, test, output, criteria),
         Prompt::Program(program) => {
-            let text = program::prompt(shared, program, test, output).await?;
+            let text = program::prompt(shared, program, subject).await?;
             // Variables in what the program printed are replaced, as AgentV 4 does.
             let user = match shared.plan.suite.is_v2() {
                 true => text,

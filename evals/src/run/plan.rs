@@ -84,6 +84,17 @@ pub(super) struct Planned {
     pub(super) source: Source,
     /// Name of the judge of entries that name none.
     pub(super) judge: Option<String>,
+    /// The tested target; `None` if the output was recorded.
+    pub(super) tested: Option<Tested>,
+}
+
+/// The target that is tested.
+#[derive(Debug)]
+pub(super) struct Tested {
+    pub(super) name: String,
+    pub(super) provider: String,
+    /// Whether it reads files itself.
+    pub(super) reads_files: bool,
 }
 
 /// Where the output of a test comes from.
@@ -197,7 +208,13 @@ impl Planner<'_> {
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
         let threshold = threshold.unwrap_or(THRESHOLD);
-        Some(Planned { test, threshold, source: source?, judge })
+        let target = self.targets.get(&tested).ok().filter(|_| self.recordings.is_none());
+        let tested = target.map(|target| Tested {
+            name: target.name.clone(),
+            provider: target.provider.name().to_owned(),
+            reads_files: matches!(target.provider, Provider::Cli(_)),
+        });
+        Some(Planned { test, threshold, source: source?, judge, tested })
     }
 
     /// Refuses a program in a contained run. `what` starts it.

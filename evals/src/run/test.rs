@@ -34,7 +34,7 @@ pub(super) async fn run(shared: &Shared, planned: &Planned) -> TestResult {
 }
 
 async fn result(shared: &Shared, planned: &Planned) -> TestResult {
-    let Planned { test, threshold, source, judge } = planned;
+    let Planned { test, threshold, source, judge, tested } = planned;
     let output = match shared.plan.targets.cancellation.is_cancelled() {
         true => Err("the run was stopped before this test".to_owned()),
         false => output(shared, test, source).await,
@@ -42,7 +42,8 @@ async fn result(shared: &Shared, planned: &Planned) -> TestResult {
     let output = output.and_then(|output| output.check().map(|()| output));
     let evaluators = match &output {
         Ok(output) => {
-            let subject = Subject { test, output, threshold: *threshold, judge: judge.as_deref() };
+            let (threshold, judge, tested) = (*threshold, judge.as_deref(), tested.as_ref());
+            let subject = Subject { test, output, threshold, judge, tested };
             join_all(test.evaluators.iter().map(|it| evaluate(shared, it, subject, false))).await
         }
         Err(_) => Vec::new(),

@@ -85,6 +85,20 @@ pub enum Provider {
     Unsupported(String),
 }
 
+impl Provider {
+    /// Returns the name of the provider in documents.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Model(model) => model.prefix,
+            Self::Cli(_) => "cli",
+            Self::Mock(_) => "mock",
+            Self::Replay(_) => "replay",
+            Self::Alias(alias) => &alias.text,
+            Self::Unsupported(name) => name,
+        }
+    }
+}
+
 /// A model on a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -1,8 +1,8 @@
 //! Programs of eval files: what reaches their command line, and `--contain`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Directory;
+use crate::support::{Directory, has};
 
 const TEST: &str = "tests: [{id: one, criteria: x, input: '$(touch ran)', assertions: [{type: contains, value: Paris}]}]";
 
@@ -136,4 +136,111 @@ fn contained_runs_of_eval_files_start_no_program() {
             directory.evaluator(&[&[command, "e.yaml", "--contain"], rest].concat()).exits(0);
         }
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn programs_get_files_events_and_the_origin_of_the_output() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("docs/note.md", "a\r\nb\r\n");
+    directory.file(
+        "e.yaml",
+        "metadata: {owner: me, tags: [a], level: {min: 1}}
+governance: {risk: low}
+x-shared: &shared {type: code-grader, command: [python3, dump.py]}
+tests:
+  - id: one
+    criteria: x
+    conversation_id: c7
+    metadata: {tags: [b, a], level: {max: 2}, owner: you}
+    input:
+      - {role: system, content: Be brief.}
+      - {role: system, content: Be kind.}
+      - {role: user, content: [{type: text, value: Read it.}, {type: file, value: docs/../docs/note.md}]}
+    expected_output: [{role: assistant, content: [{type: file, value: docs/note.md}]}]
+    assertions: [*shared]
+",
+    );
+    directory.file(
+        "dump.py",
+        "import sys\nopen('payload.json', 'w').write(sys.stdin.read())\nprint('{\"score\": 1}')\n",
+    );
+    directory.file(
+        "answer.json",
+        r#"{"output": [
+            {"role": "assistant", "content": "Looking", "start_time": "t1", "tool_calls": [
+                {"tool": "read", "id": "c1", "input": {"a": 1}, "output": "text", "duration_ms": 5, "end_time": "t2"},
+                {"tool": "stop", "status": "error"}]},
+            {"role": "assistant", "content": "Done", "end_time": "t3"}]}"#,
+    );
+    directory.file(
+        "targets.yaml",
+        "targets: [{name: default, provider: cli, command: 'cp answer.json {OUTPUT_FILE}'}]",
+    );
+    directory.run(&["e.yaml"]).exits(0);
+    let payload: Value = serde_json::from_str(&directory.read("payload.json")).unwrap();
+    let path = directory.path().canonicalize().unwrap().join("docs/note.md");
+    let path = path.to_string_lossy();
+    let file = json!({
+        "type": "file", "value": "docs/../docs/note.md", "path": "docs/../docs/note.md", "text": "a\nb\n", "resolved_path": path
+    });
+    assert_eq!(payload["input"][2]["content"][1], file);
+    assert_eq!(payload["expected_output"][0]["content"][0]["text"], "a\nb\n");
+    assert_eq!(payload["input_files"], json!([path]));
+    let messages = &payload["trace"]["messages"];
+    assert_eq!(&payload["messages"], messages);
+    assert_eq!(messages[0], json!({"role": "system", "content": "Be brief.\n\nBe kind."}));
+    let asked = format!("Read it.\n<file: path=\"{path}\">");
+    assert_eq!(messages[1], json!({"role": "user", "content": asked}));
+    assert_eq!(
+        payload["trace"]["metadata"],
+        json!({"provider": "cli", "target": "default", "eval_case_id": "one", "provider_session_id": "c7"})
+    );
+    let events = payload["trace"]["events"].as_array().unwrap();
+    let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let expected = [
+        "message",
+        "message",
+        "message",
+        "tool_call",
+        "tool_result",
+        "tool_call",
+        "message",
+        "final_response",
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(
+        events[2]["message"],
+        json!({"role": "assistant", "content": "Looking"}),
+        "tool calls are events of their own"
+    );
+    assert_eq!((&events[2]["timestamp"], &events[3]["duration_ms"]), (&json!("t1"), &json!(5)));
+    assert_eq!(
+        events[4],
+        json!({
+            "event_id": "message-2-tool-0-result", "parent_event_id": "message-2-tool-0", "ordinal": 4, "type": "tool_result",
+            "timestamp": "t2", "tool": {"name": "read", "call_id": "c1", "output": "text", "status": "ok"},
+            "metadata": {"message_index": 2, "tool_index": 0}
+        })
+    );
+    assert_eq!(events[5]["tool"], json!({"name": "stop", "status": "error"}));
+    assert_eq!(
+        events[7],
+        json!({
+            "event_id": "final-response", "parent_event_id": "message-3", "ordinal": 7, "type": "final_response",
+            "timestamp": "t3", "message": {"role": "assistant", "content": "Done"}, "metadata": {"message_index": 3}
+        })
+    );
+    let metadata = json!({"tags": ["a", "b"], "level": {"max": 2, "min": 1}, "owner": "you", "governance": {"risk": "low"}});
+    assert_eq!(payload["metadata"], metadata);
+    // An output with a message of the user is the whole conversation.
+    let whole =
+        r#"{"output": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}"#;
+    directory.file("answer.json", whole);
+    directory.run(&["e.yaml"]).exits(0);
+    let payload: Value = serde_json::from_str(&directory.read("payload.json")).unwrap();
+    assert_eq!(payload["messages"].as_array().unwrap().len(), 2);
 }
