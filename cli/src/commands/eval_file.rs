@@ -115,9 +115,13 @@ pub(super) fn is_eval_file(file: &Path) -> bool {
             .is_some_and(|text| read::is_eval_file(file, &text))
 }
 
-/// Returns the reason why an eval file that is a program cannot be read; `None` if it is not a program.
+/// Returns the reason why a file cannot be read that is named like an eval file; `None` if it may be one.
 fn not_read(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_string_lossy().to_ascii_lowercase();
+    if name.starts_with("promptfooconfig.") {
+        let (message, hint) = read::PROMPTFOO;
+        return Some(format!("{}: {message} ({hint})", file.display()));
+    }
     let (_, extension) = name.rsplit_once(".eval.")?;
     let language = match extension {
         "ts" | "mts" | "cts" => "TypeScript",

@@ -14,6 +14,7 @@ use globset::GlobBuilder;
 use super::{
     Reader, Surroundings,
     case::{self, Defaults, Execution},
+    foreign,
     list::{self, Place},
     message,
     values::{first, get, has_any, json},
@@ -121,6 +122,9 @@ fn generation(root: &Node) -> Generation {
 
 fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option<Suite> {
     without_extensions(&mut root);
+    if let Some(found) = foreign::find(&root) {
+        return opened.problems.add(found.span, found.message).hint(found.hint).none();
+    }
     reader.substitute(&mut root, opened);
     let field = root.field("the eval file", opened.problems);
     let mut fields = field.fields("this eval file")?;
@@ -161,10 +165,6 @@ fn metadata(fields: &mut Fields<'_>) -> Option<Value> {
 
 /// Reads all keys but the tests.
 fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Suite, Defaults) {
-    for key in ["providers", "prompts", "default_test"] {
-        let message = format!("`{key}` is a key of AgentV 5, of which eval files are not read");
-        fields.refuse(key, message, "write the eval file with the keys of AgentV 4");
-    }
     for key in ["preprocessors", "experiment"] {
         fields.refuse(key, format!("`{key}` is not supported"), "remove it");
     }
