@@ -226,8 +226,7 @@ pub(crate) struct CheckArgs {
 impl CheckArgs {
     /// Returns the name of the first option that is given and has no meaning for eval files.
     pub(crate) fn of_configurations(&self) -> Option<&'static str> {
-        let given =
-            [(self.locked, "--locked"), (self.build, "--build"), (self.contain, "--contain")];
+        let given = [(self.locked, "--locked"), (self.build, "--build")];
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
 }

@@ -49,7 +49,7 @@ impl Findings {
         noun: &str,
         read: impl FnOnce(Option<Node>, Opened<'_>) -> Option<T>,
     ) -> Option<T> {
-        let text = load(file, noun).map_err(|error| self.add(error)).ok()?;
+        let text = regular(file, noun).map_err(|error| self.add(error)).ok()?;
         self.read_text(file, &text, syntax_of(file), read)
     }
 
@@ -115,6 +115,14 @@ impl Findings {
         let errors = merged(self.errors.into_inner());
         if errors.is_empty() { Ok(self.warnings.into_inner()) } else { Err(errors) }
     }
+}
+
+/// Reads the text of a file that another file names. Devices and FIFOs may have no end.
+pub(crate) fn regular(file: &Path, noun: &str) -> Result<String, ConfigError> {
+    if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(ConfigError::new(file, format!("the {noun} is not a regular file"), None));
+    }
+    load(file, noun)
 }
 
 /// Reads a JSON document that starts at an offset of its file.

@@ -93,6 +93,8 @@ pub struct Test {
     pub target: Option<String>,
     /// Metadata for programs and prompts.
     pub metadata: Option<Value>,
+    /// Id of the conversation, for programs.
+    pub conversation_id: Option<String>,
 }
 
 /// A message of the input or of the gold answer.

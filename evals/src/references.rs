@@ -67,9 +67,11 @@ pub(crate) fn replaced(
                 rest = after;
                 found = true;
             }
+            // Of `{{{a}}}` the inner braces are marks.
             None => {
-                result.push_str(open);
-                rest = behind;
+                let (first, _) = open.split_at(1);
+                result.push_str(first);
+                rest = rest.get(before.len() + first.len()..).unwrap_or_default();
             }
         }
     }

@@ -25,9 +25,29 @@ impl Template {
         Self(text.to_owned())
     }
 
-    /// Returns what is in braces.
+    /// Returns the names in double braces. Of more braces, the inner ones count.
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.split("{{").skip(1).filter_map(|behind| Some(behind.split_once("}}")?.0.trim()))
+        let mut rest = &*self.0;
+        std::iter::from_fn(move || {
+            loop {
+                let (_, behind) = rest.split_once("{{")?;
+                let found = behind.split_once("}}").map(|(name, after)| (name.trim(), after));
+                match found.filter(|(name, _)| is_name(name)) {
+                    Some((name, after)) => {
+                        rest = after;
+                        return Some(name);
+                    }
+                    None => rest = rest.get(rest.find("{{")? + 1..)?,
+                }
+            }
+        })
+    }
+
+    /// Returns true if the text has double braces, or a variable in single ones.
+    #[must_use]
+    pub fn is_like_one(&self) -> bool {
+        let in_braces = |name| self.0.contains(&format!("{{{name}}}"));
+        self.0.contains("{{") || VARIABLES.split_whitespace().any(in_braces)
     }
 
     /// Returns true if there is any variable.
@@ -45,9 +65,7 @@ impl Template {
     /// Returns names in braces that are no variables.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let names = self.names().filter(|name| !name.is_empty() && name.chars().all(is_name));
-        names.filter(|name| !is_known(name)).collect()
+        self.names().filter(|name| !is_known(name)).collect()
     }
 
     /// Returns the closest variable to an unknown name.
@@ -61,6 +79,10 @@ impl Template {
     pub fn render(&self, value: &dyn Fn(&str) -> Option<String>) -> String {
         replaced(&self.0, ("{{", "}}"), &|_, name| value(name.trim())).unwrap_or(self.0.clone())
     }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn is_known(name: &str) -> bool {
@@ -80,5 +102,16 @@ mod tests {
         let rendered = template.render(&value);
         assert_eq!(rendered, "Q={{input}}|A=$1 {{input}}|U={{ unknown }}|{{ x y }}|{{");
         assert!(!Template::new("Shows its work {{ nothing }}").has_variables());
+        let nested = Template::new("{{{output}}} {{{{ output }}}} {{ {{output}} {{a b}}");
+        assert!(nested.shows_answer() && nested.unknown().is_empty());
+        assert_eq!(
+            nested.render(&|name| (name == "output").then(|| "A".to_owned())),
+            "{A} {{A}} {{ A {{a b}}"
+        );
+        for (text, expected) in
+            [("is polite", false), ("{a} {}", false), ("{output}", true), ("{{ a", true)]
+        {
+            assert_eq!(Template::new(text).is_like_one(), expected, "{text}");
+        }
     }
 }

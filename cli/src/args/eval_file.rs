@@ -67,7 +67,6 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.fail_fast, "--fail-fast"),
         (args.retries.is_some(), "--retries"),
         (args.locked, "--locked"),
-        (args.contain, "--contain"),
         (args.save_run.is_some(), "--save-run"),
         (args.resume, "--resume"),
     ];

@@ -29,7 +29,7 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
                 file.display()
             )));
         }
-        return eval_file::check(&file, &args.eval_file, args.judge, &runner);
+        return eval_file::check(&file, args, &runner);
     }
     if let Some(option) = args.eval_file.given() {
         return Err(unusable(eval_file::not_one(option, &file)));

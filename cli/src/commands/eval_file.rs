@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     args::{
-        JudgeFlags, ReportOutput, RunArgs,
+        CheckArgs, ReportOutput, RunArgs,
         eval_file::{EvalFileFlags, of_traces},
         outputs,
     },
@@ -115,9 +115,13 @@ pub(super) fn is_eval_file(file: &Path) -> bool {
             .is_some_and(|text| read::is_eval_file(file, &text))
 }
 
-/// Returns the reason why an eval file that is a program cannot be read; `None` if it is not a program.
+/// Returns the reason why a file cannot be read that is named like an eval file; `None` if it may be one.
 fn not_read(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_string_lossy().to_ascii_lowercase();
+    if name.starts_with("promptfooconfig.") {
+        let (message, hint) = read::PROMPTFOO;
+        return Some(format!("{}: {message} ({hint})", file.display()));
+    }
     let (_, extension) = name.rsplit_once(".eval.")?;
     let language = match extension {
         "ts" | "mts" | "cts" => "TypeScript",
@@ -161,7 +165,9 @@ fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
 pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
     let suite = load(file, &args.eval_file)?;
-    let (flags, options) = (&args.eval_file, options(&args.eval_file, args.threshold, verbose > 0));
+    let flags = &args.eval_file;
+    let mut options = options(flags, args.threshold, verbose > 0);
+    options.contained = args.contain;
     let judge = args.judge.settings();
     let plan =
         prepare(suite, flags.targets.as_deref(), flags.outputs.as_deref(), options, judge, runner)?;
@@ -186,24 +192,23 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> R
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
-pub(super) fn check(
-    file: &Path,
-    flags: &EvalFileFlags,
-    judge: JudgeFlags,
-    runner: &Runner,
-) -> Result<u8, u8> {
+pub(super) fn check(file: &Path, args: CheckArgs, runner: &Runner) -> Result<u8, u8> {
+    let CheckArgs { eval_file: flags, judge, contain, .. } = args;
     if let Some(option) = judge.of_traces() {
         return Err(unusable(for_traces(option, file)));
     }
-    let suite = load(file, flags)?;
+    let suite = load(file, &flags)?;
     let count = suite.tests.len();
     let file = suite.file.clone();
     let directory = suite.directory.clone();
-    let is_planned =
-        flags.given().is_some() || targets::find(&directory, &working_directory()?).is_some();
+    let is_planned = contain
+        || flags.given().is_some()
+        || targets::find(&directory, &working_directory()?).is_some();
     if is_planned {
         let (targets, outputs) = (flags.targets.as_deref(), flags.outputs.as_deref());
-        prepare(suite, targets, outputs, options(flags, None, false), judge.settings(), runner)?;
+        let mut options = options(&flags, None, false);
+        options.contained = contain;
+        prepare(suite, targets, outputs, options, judge.settings(), runner)?;
     }
     let targets = if is_planned {
         ""

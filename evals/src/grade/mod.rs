@@ -58,7 +58,8 @@ impl Score {
     /// Creates a score with its observations.
     #[must_use]
     pub fn new(score: f64, rows: Vec<Row>) -> Self {
-        Self { score, rows, ..Self::default() }
+        // A score of -0 is 0.
+        Self { score: score + 0.0, rows, ..Self::default() }
     }
 
     /// Creates a score of 1 or 0.

@@ -175,7 +175,8 @@ mod tests {
                 {"tool": "fetch", "input": {"url": "u"}, "duration_ms": 900},
                 {"tool": "search", "input": {"q": "france"}},
                 {"tool": "done", "input": {}}]}]}"#,
-        );
+        )
+        .unwrap();
         grade(&Trajectory { mode, minimums, expected, default_args: None }, &output).score
     }
 

@@ -6,7 +6,7 @@ use evaluator_document::{ConfigError, Field, Node, Problems};
 use evaluator_json::Value;
 
 use super::Output;
-use crate::files::{Findings, all};
+use crate::files::{Findings, all, regular};
 
 /// Name of the format.
 pub(super) const SCHEMA: &str = "agentv.replay_fixture.v1";
@@ -35,7 +35,7 @@ pub struct Fixture {
 ///
 /// A line is not a fixture.
 pub fn fixtures(file: &Path) -> Result<Vec<Fixture>, Vec<ConfigError>> {
-    let text = evaluator_document::load(file, "file of recordings").map_err(|error| vec![error])?;
+    let text = regular(file, "file of recordings").map_err(|error| vec![error])?;
     let findings = Findings::default();
     let fixtures = findings.read_lines(file, &text, |rows, opened| {
         all(rows.iter().map(|row| fixture(row, opened.problems)))

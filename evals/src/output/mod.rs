@@ -15,6 +15,7 @@ mod recordings;
 mod traces;
 
 pub use fixtures::{Fixture, find, fixtures};
+pub(crate) use form::calls;
 pub use form::{Output, TokenUsage, ToolCall};
 pub use recordings::Recordings;
 

@@ -9,11 +9,12 @@ use std::{
 };
 
 use evaluator_document::did_you_mean;
-use evaluator_json::{Object, ParseOptions, Value, parse, parse_python};
+use evaluator_json::{MARKED, Object, ParseOptions, Value, parse, parse_python, take_repeated_key};
 
 use super::{
     Output,
     fixtures::{SCHEMA, fixtures},
+    form::{failure, strictly},
     joined, traces,
 };
 use crate::files::has_extension;
@@ -170,10 +171,12 @@ fn lines(file: &Path) -> Result<Recordings, String> {
     let mut transcripts: BTreeMap<String, Vec<(i64, Value)>> = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |reason: String| format!("{}:{number}: {reason}", file.display());
-        let object = match parse_python(line) {
-            Some(Value::Object(object)) => object,
+        let mut object = match parse(line, &MARKED).map(|parsed| parsed.value) {
+            Ok(Value::Object(object)) => object,
             _ => return Err(wrong("a recording must be a JSON object on one line".to_owned())),
         };
+        let repeated = take_repeated_key(&mut object);
+        let repeated = repeated.map(|key| format!("the key `{key}` is repeated"));
         let schema = object.get("schema_version").and_then(Value::as_str);
         match schema {
             Some(SCHEMA) => {
@@ -182,7 +185,8 @@ fn lines(file: &Path) -> Result<Recordings, String> {
                 break;
             }
             Some(TRANSCRIPT) => {
-                let (id, index, message) = of_transcript(&object).map_err(wrong)?;
+                let message = repeated.map_or_else(|| of_transcript(&object), Err);
+                let (id, index, message) = message.map_err(wrong)?;
                 transcripts.entry(id).or_default().push((index, message));
             }
             Some(other) => {
@@ -190,7 +194,7 @@ fn lines(file: &Path) -> Result<Recordings, String> {
             }
             None => {
                 let (id, output) = of_result(&object, directory).map_err(wrong)?;
-                recordings.add(&id, output);
+                recordings.add(&id, repeated.map_or(output, Err));
             }
         }
     }
@@ -208,28 +212,36 @@ fn lines(file: &Path) -> Result<Recordings, String> {
 /// Reads the file of one output.
 fn of_output(file: &Path) -> Result<Output, String> {
     let text = text_of(file)?;
-    if !has_extension(file, "json") {
-        return Ok(Output::read(&text));
-    }
     let named = |reason: &dyn Display| format!("{}: {reason}", file.display());
-    let options = ParseOptions { non_finite: false, ..ParseOptions::default() };
+    if !has_extension(file, "json") {
+        return Output::read(&text).map_err(|reason| named(&reason));
+    }
+    let options = ParseOptions { non_finite: false, ..MARKED };
     let value = parse(text.trim_start_matches('\u{feff}'), &options);
     // It may have been cut off: its text is not what the agent answered.
     let value = value.map_err(|error| named(&format!("not JSON: {error}")))?.value;
-    let output = value.as_object().and_then(of_object).transpose();
-    Ok(output.map_err(|reason| named(&reason))?.unwrap_or_else(|| Output::of_text(&text)))
+    let output = match value {
+        Value::Object(object) => strictly(object, of_object).transpose(),
+        _ => Ok(None),
+    };
+    let output = output.map_err(|reason| named(&reason))?;
+    let output = output.unwrap_or_else(|| Output::of_text(&text));
+    output.check().map(|()| output).map_err(|reason| named(&reason))
 }
 
 /// Reads a recorded object in the form of a `cli` target, in which `output` may also be the answer; `None` if the object has no
 /// output, or no messages: AgentV takes it for the answer.
 fn of_object(object: &Object) -> Option<Result<Output, String>> {
     if let Some(output) = Output::of_object(object) {
-        return Some(Ok(output));
+        return Some(output);
     }
     let keys = ["output", "output_messages", "outputMessages", "text"];
     let (key, value) = keys.iter().find_map(|key| Some((*key, object.get(*key)?)))?;
     match value {
-        Value::String(answer) => Some(Ok(Output::of_text(answer).measured(object))),
+        Value::String(answer) => Some(match failure(object) {
+            Some(reason) => Err(reason),
+            None => Ok(Output::of_text(answer).measured(object)),
+        }),
         Value::Array(items) if items.is_empty() => None,
         _ => {
             let form = if key == "text" { "" } else { "messages, each an object with `role`, or " };
@@ -256,19 +268,15 @@ fn of_result(row: &Object, directory: &Path) -> Result<(String, Result<Output, S
     let text = |key: &str| row.get(key).and_then(Value::as_str);
     let id = text("test_id").or_else(|| text("eval_id"));
     let id = id.ok_or_else(|| lacks(row, "`test_id`"))?.to_owned();
-    if let Some(error) = text("error") {
-        let is_failure = text("candidate_answer").is_none_or(|answer| answer.trim().is_empty());
-        if is_failure || text("execution_status") == Some("execution_error") {
-            return Ok((id, Err(format!("the recorded run failed: {error}"))));
-        }
+    if let Some(reason) = failure(row) {
+        return Ok((id, Err(reason)));
     }
     if let Some(answer) = text("candidate_answer") {
         let summary = row.get("trace_summary").and_then(Value::as_object);
-        let messages = row.get("output_messages").map(|messages| {
-            Output::of_object(&Object::from_iter([("output".to_owned(), messages.clone())]))
-        });
-        let output = messages.flatten().unwrap_or_else(|| Output::of_text(answer));
-        return Ok((id, Ok(output.measured(summary.unwrap_or(row)))));
+        let messages =
+            row.get("output_messages").and_then(|messages| of_messages(messages.clone()));
+        let output = messages.unwrap_or_else(|| Ok(Output::of_text(answer)));
+        return Ok((id, output.map(|output| output.measured(summary.unwrap_or(row)))));
     }
     if row.contains_key("output") || row.contains_key("output_messages") || row.contains_key("text")
     {
@@ -277,6 +285,11 @@ fn of_result(row: &Object, directory: &Path) -> Result<(String, Result<Output, S
     }
     let output = of_files(row, &id, directory);
     Ok((id, output.map(|output| output.measured(row))))
+}
+
+/// Reads a list of messages; `None` if the value is not one.
+fn of_messages(messages: Value) -> Option<Result<Output, String>> {
+    Output::of_object(&Object::from_iter([("output".to_owned(), messages)]))
 }
 
 /// Reads the transcript or the answer that a row of `index.jsonl` names.
@@ -300,9 +313,8 @@ fn of_files(row: &Object, id: &str, directory: &Path) -> Result<Output, String> 
                 parse_python(line).ok_or_else(|| format!("{} is not JSON lines", file.display()))
             })
             .collect::<Result<_, _>>()?;
-        let object = Object::from_iter([("output".to_owned(), Value::Array(messages))]);
-        if let Some(output) = Output::of_object(&object) {
-            return Ok(output);
+        if let Some(output) = of_messages(Value::Array(messages)) {
+            return output;
         }
     }
     let answer = ["answer.md", "response.md"].iter().find_map(|name| named(name));

@@ -56,10 +56,12 @@ fn output(conversation: &Conversation) -> Result<Output, String> {
         output: sum(|it| it.output_tokens),
         cached: None,
     };
+    // The input of the test stands in for the only message of the user.
+    let is_whole = conversation.turns.len() > 1;
     let took =
         conversation.turns.iter().map(|turn| turn.end_ns.saturating_sub(turn.start_ns).max(0));
     Ok(Output {
-        messages: conversation.turns.iter().enumerate().flat_map(messages).collect(),
+        messages: conversation.turns.iter().flat_map(|turn| messages(turn, is_whole)).collect(),
         usage: (!usages.is_empty()).then_some(usage),
         duration_ms: Some(milliseconds(took.fold(0, i128::saturating_add))),
         model_calls: Some(calls().count()),
@@ -67,12 +69,12 @@ fn output(conversation: &Conversation) -> Result<Output, String> {
     })
 }
 
-/// Returns the messages of a turn: that of the user, unless it is the first, the tool calls, and the answer.
-fn messages((index, turn): (usize, &Turn)) -> Vec<Value> {
+/// Returns the messages of a turn: that of the user, if it is wanted, the tool calls, and the answer.
+fn messages(turn: &Turn, with_user: bool) -> Vec<Value> {
     let message =
         |role: &str, content: &str| members([("role", text(role)), ("content", text(content))]);
     let mut messages = Vec::new();
-    if let Some(user) = turn.user_text.as_ref().filter(|_| index > 0) {
+    if let Some(user) = turn.user_text.as_ref().filter(|_| with_user) {
         messages.push(message("user", user));
     }
     if !turn.tool_calls.is_empty() {

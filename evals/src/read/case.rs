@@ -1,6 +1,7 @@
 //! A test.
 
 use evaluator_document::{Field, Fields, Node, NodeKind};
+use evaluator_json::Value;
 use evaluator_metrics::judge::scheme::Scheme;
 
 use super::{
@@ -11,6 +12,7 @@ use super::{
 };
 use crate::{
     files::Opened,
+    json_text::equal,
     model::{Evaluator, Judge, Message, Test},
     references,
 };
@@ -22,6 +24,8 @@ pub(super) struct Defaults {
     pub(super) evaluators: Option<Vec<Evaluator>>,
     /// Messages in front of those of each test.
     pub(super) input: Vec<Message>,
+    /// Metadata of each test.
+    pub(super) metadata: Option<Value>,
 }
 
 /// Keys in which the variables of a test are replaced.
@@ -53,7 +57,10 @@ pub(super) fn read(
     let own = own_list(reader, &mut fields, execution.list, opened);
     let rubrics = fields.take("rubrics");
     let metadata = fields.take("metadata").and_then(|field| judge::metadata(&field));
-    for key in ["vars", "conversation_id", "dataset", "description", "suite", "tags", "note"] {
+    let metadata = with_defaults(metadata, defaults.metadata.as_ref());
+    let conversation_id = fields.take("conversation_id");
+    let conversation_id = conversation_id.and_then(|id| id.node.as_str().map(str::to_owned));
+    for key in ["vars", "dataset", "description", "suite", "tags", "note"] {
         fields.take(key);
     }
     let has_something = own.is_some() || rubrics.is_some() || defaults.evaluators.is_some();
@@ -76,7 +83,39 @@ pub(super) fn read(
     }
     let Execution { threshold, target, .. } = execution;
     let id = id?;
-    Some(Test { id, position, input, expected, criteria, evaluators, threshold, target, metadata })
+    Some(Test {
+        id,
+        position,
+        input,
+        expected,
+        criteria,
+        evaluators,
+        threshold,
+        target,
+        metadata,
+        conversation_id,
+    })
+}
+
+/// Adds the metadata of the suite to those of a test: lists are joined, objects merged, and other values of the test count.
+fn with_defaults(own: Option<Value>, defaults: Option<&Value>) -> Option<Value> {
+    let Some(defaults) = defaults else { return own };
+    Some(match (own, defaults) {
+        (None | Some(Value::Null), defaults) => defaults.clone(),
+        (Some(Value::Object(mut own)), Value::Object(defaults)) => {
+            for (key, value) in defaults {
+                let merged = with_defaults(own.shift_remove(key), Some(value));
+                own.insert(key.clone(), merged.unwrap_or_default());
+            }
+            Value::Object(own)
+        }
+        (Some(Value::Array(own)), Value::Array(defaults)) => {
+            let new = own.into_iter().filter(|item| !defaults.iter().any(|it| equal(it, item)));
+            let new: Vec<Value> = new.collect();
+            Value::Array(defaults.iter().cloned().chain(new).collect())
+        }
+        (Some(own), _) => own,
+    })
 }
 
 fn substitute(reader: &Reader<'_>, node: &mut Node) {

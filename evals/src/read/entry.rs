@@ -6,7 +6,7 @@ use super::{
     Reader, composite, fields as field_accuracy, judge,
     list::Place,
     program, simple, trajectory,
-    values::{first, flag, fraction, non_negative},
+    values::{first, flag, minimum, non_negative},
 };
 use crate::model::{Check, Evaluator, Gate, TextCheck};
 
@@ -119,7 +119,7 @@ fn common(fields: &mut Fields<'_>, place: Place<'_>) -> (f64, Gate, bool) {
     let negate = fields.take("negate").and_then(|field| flag(&field)).unwrap_or_default();
     let gate = fields.take("required").and_then(|field| required(&field)).unwrap_or(Gate::Open);
     let min_score = first(fields, &["min_score", "minScore"]);
-    let minimum = min_score.as_ref().and_then(fraction);
+    let minimum = min_score.as_ref().and_then(minimum);
     let gate = match (gate, &min_score) {
         (Gate::Open, Some(field)) => {
             let message = "`min_score` has no effect without `required: true`";
@@ -138,7 +138,7 @@ fn required(field: &Field<'_>) -> Option<Gate> {
     match &field.node.kind {
         Scalar(Bool(true)) => Some(Gate::Threshold),
         Scalar(Bool(false)) => Some(Gate::Open),
-        Scalar(Int(_) | Float(_)) => fraction(field).map(Gate::Minimum),
+        Scalar(Int(_) | Float(_)) => minimum(field).map(Gate::Minimum),
         _ => field.expected("true, false or a number from 0 to 1").none(),
     }
 }

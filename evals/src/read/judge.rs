@@ -8,7 +8,7 @@ use evaluator_metrics::judge::scheme::{Item, Operator, Scheme, ScoreRange};
 
 use super::{
     Reader, program,
-    values::{any_text, first, flag, fraction, json, non_negative, number_in, whole},
+    values::{self, any_text, first, flag, json, non_negative, number_in, whole},
 };
 use crate::{
     files::all,
@@ -113,6 +113,10 @@ fn prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Prompt> {
                 .warn(field.node.span, "the prompt does not show the answer to the judge");
         }
         return Some(Prompt::Template(template));
+    }
+    if template.is_like_one() {
+        let message = "the prompt has no variable, so it takes the place of the criteria in the default prompt";
+        field.problems.warn(field.node.span, message).hint("variables are written `{{ output }}`");
     }
     Some(Prompt::Criteria(text))
 }
@@ -224,8 +228,8 @@ fn minimum(fields: &mut Fields<'_>) -> Option<f64> {
             .add("`min_score` and `required_min_score` are the same gate")
             .hint("keep one")
             .none(),
-        (Some(field), None) => whole(&field, 0..=10).map(|minimum| f64::from(minimum) / 10.0),
-        (None, Some(field)) => fraction(&field),
+        (Some(field), None) => whole(&field, 1..=10).map(|minimum| f64::from(minimum) / 10.0),
+        (None, Some(field)) => values::minimum(&field),
         (None, None) => None,
     }
 }

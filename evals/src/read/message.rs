@@ -1,6 +1,6 @@
 //! Messages of the input and of the gold answer, with their short forms.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use evaluator_document::{Field, Node, NodeKind};
 use evaluator_json::Value;
@@ -141,14 +141,29 @@ fn file(reader: &Reader<'_>, field: &Field<'_>) -> Option<Part> {
         return field.add(format!("the file `{given}` does not exist")).none();
     };
     match read(&path) {
-        Ok(text) => Some(Part::File { given: given.to_owned(), path, text }),
+        Ok(text) => Some(Part::File { given: given.to_owned(), path: plain(&path), text }),
         Err(reason) => field.add(format!("cannot read `{given}`: {reason}")).none(),
     }
 }
 
 fn read(path: &Path) -> Result<String, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    Ok(text.replace("\r\n", "\n"))
+}
+
+/// Returns the absolute path without `.` and `..`, as long as it leads to the same file.
+fn plain(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut plain = PathBuf::new();
+    for component in absolute.components() {
+        match component {
+            Component::ParentDir => drop(plain.pop()),
+            component => plain.push(component),
+        }
+    }
+    let is_same = || Some(plain.canonicalize().ok()? == absolute.canonicalize().ok()?);
+    if is_same() == Some(true) { plain } else { absolute }
 }
 
 /// Puts files in front of the first message of the user.

@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `suite` | the file: suite keys, tests from elsewhere, duplicates |
+//! | `foreign` | files of other programs |
 //! | `case` | a test |
 //! | `message` | messages, their short forms and files |
 //! | `list` | lists of evaluators, includes |
@@ -14,6 +15,7 @@ mod case;
 mod composite;
 mod entry;
 mod fields;
+mod foreign;
 mod judge;
 mod list;
 mod message;
@@ -34,6 +36,7 @@ use crate::{
     model::Generation,
 };
 
+pub use foreign::PROMPTFOO;
 pub use recognize::{is_eval_file, is_span_data};
 pub use suite::{parse, read};
 

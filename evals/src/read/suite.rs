@@ -8,17 +8,19 @@ use std::{
 };
 
 use evaluator_document::{ConfigError, Field, Fields, Node, NodeKind, Syntax, load};
+use evaluator_json::{Object, Value};
 use globset::GlobBuilder;
 
 use super::{
     Reader, Surroundings,
     case::{self, Defaults, Execution},
+    foreign,
     list::{self, Place},
     message,
-    values::{first, get, has_any},
+    values::{first, get, has_any, json},
 };
 use crate::{
-    files::{Findings, Opened, Places, all, has_extension, syntax_of},
+    files::{Findings, Opened, Places, all, has_extension, regular, syntax_of},
     model::{Generation, Suite, Test},
 };
 
@@ -26,18 +28,20 @@ use crate::{
 pub(super) const TESTS: [&str; 3] = ["tests", "eval_cases", "evalcases"];
 
 /// Keys of the suite that describe it, without an effect.
-const METADATA: [&str; 10] = [
+const METADATA: [&str; 9] = [
     "$schema",
     "author",
     "category",
     "description",
     "license",
-    "metadata",
     "requires",
     "suite",
     "tags",
     "version",
 ];
+
+/// Beginning of keys that AgentV ignores, under which files keep what they refer to elsewhere.
+const EXTENSION: &str = "x-";
 
 /// Keys of a test that only AgentV 4 has.
 const NEW_KEYS: [&str; 4] = ["criteria", "assertions", "assert", "vars"];
@@ -117,6 +121,10 @@ fn generation(root: &Node) -> Generation {
 }
 
 fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option<Suite> {
+    without_extensions(&mut root);
+    if let Some(found) = foreign::find(&root) {
+        return opened.problems.add(found.span, found.message).hint(found.hint).none();
+    }
     reader.substitute(&mut root, opened);
     let field = root.field("the eval file", opened.problems);
     let mut fields = field.fields("this eval file")?;
@@ -132,12 +140,31 @@ fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option
     Some(suite)
 }
 
+/// Removes keys that have no meaning.
+fn without_extensions(root: &mut Node) {
+    if let NodeKind::Mapping(entries) = &mut root.kind {
+        entries.retain(|(key, _)| !key.as_str().is_some_and(|key| key.starts_with(EXTENSION)));
+    }
+}
+
+/// Reads the metadata that every test inherits. `governance` is a part of them.
+fn metadata(fields: &mut Fields<'_>) -> Option<Value> {
+    let mut object = |key| {
+        let field: Field<'_> = fields.take(key)?;
+        if field.is_mapping() { json(&field) } else { None }
+    };
+    let (metadata, governance) = (object("metadata"), object("governance"));
+    let Some(governance) = governance else { return metadata };
+    let mut metadata = match metadata {
+        Some(Value::Object(metadata)) => metadata,
+        _ => Object::default(),
+    };
+    metadata.insert("governance".to_owned(), governance);
+    Some(Value::Object(metadata))
+}
+
 /// Reads all keys but the tests.
 fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Suite, Defaults) {
-    for key in ["providers", "prompts", "default_test"] {
-        let message = format!("`{key}` is a key of AgentV 5, of which eval files are not read");
-        fields.refuse(key, message, "write the eval file with the keys of AgentV 4");
-    }
     for key in ["preprocessors", "experiment"] {
         fields.refuse(key, format!("`{key}` is not supported"), "remove it");
     }
@@ -147,6 +174,7 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
     for key in METADATA {
         fields.take(key);
     }
+    let metadata = metadata(fields);
     let (input, files) = (fields.take("input"), fields.take("input_files"));
     let input = message::input(reader, input.as_ref(), files.as_ref());
     let outer_target = fields.take("target").and_then(|target| target.sentence());
@@ -169,7 +197,7 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
         tests: Vec::new(),
         warnings: Vec::new(),
     };
-    (suite, Defaults { evaluators, input: input.unwrap_or_default() })
+    (suite, Defaults { evaluators, input: input.unwrap_or_default(), metadata })
 }
 
 /// Reads the kind of the default judge, of which there is one.
@@ -197,9 +225,7 @@ fn tests(
     opened: Opened<'_>,
 ) -> Option<Vec<Test>> {
     let tests = match &field.node.kind {
-        NodeKind::Scalar(evaluator_json::Value::String(path)) => {
-            elsewhere(reader, defaults, path, field)?
-        }
+        NodeKind::Scalar(Value::String(path)) => elsewhere(reader, defaults, path, field)?,
         _ => {
             let read = field.items()?.into_iter().map(|item| match item.node.as_str() {
                 Some(text) => match text.strip_prefix("file://") {
@@ -228,6 +254,9 @@ fn elsewhere(
     let Some(found) = reader.places.find(path) else {
         return field.add(format!("`{path}` does not exist")).none();
     };
+    if !found.is_dir() && !found.is_file() {
+        return field.add(format!("`{path}` is neither a regular file nor a directory")).none();
+    }
     if !found.is_dir() {
         return of_file(reader, defaults, &found, field);
     }
@@ -276,7 +305,8 @@ fn of_file(
     field: &Field<'_>,
 ) -> Option<Vec<Test>> {
     let tests = if has_extension(file, "jsonl") {
-        let text = load(file, "file of tests").map_err(|error| reader.findings.add(error)).ok()?;
+        let text =
+            regular(file, "file of tests").map_err(|error| reader.findings.add(error)).ok()?;
         reader
             .findings
             .read_lines(file, &text, |rows, opened| of_rows(reader, defaults, rows, opened))
@@ -381,6 +411,7 @@ fn sidecar(reader: &Reader<'_>, file: &Path) -> Option<(Suite, Defaults)> {
     let text = "{}";
     let read = |root: Option<Node>, opened: Opened<'_>| {
         let mut root = root.or_else(|| opened.problems.add_to_file("the suite is empty").none())?;
+        without_extensions(&mut root);
         reader.substitute(&mut root, opened);
         let field = root.field("the suite", opened.problems);
         let mut fields = field.fields("this suite")?;

@@ -57,7 +57,15 @@ pub(super) fn read(
     fields.finish();
     let minimums = minimums.filter(|_| is_counting).and_then(|field| counts(&field));
     let expected = expected.filter(|_| !is_counting);
-    let expected = expected.and_then(|field| calls(reader, &field, &default));
+    let is_subset = matches!(mode, Some(TrajectoryMode::Subset));
+    let expected = expected.and_then(|field| {
+        let calls = calls(reader, &field, &default)?;
+        if calls.is_empty() && !is_subset {
+            let hint = "`mode: subset` with an empty list allows no tool calls";
+            return field.add("`expected` is empty, so every output would pass").hint(hint).none();
+        }
+        Some(calls)
+    });
     Some(Trajectory {
         mode: mode?,
         minimums: minimums.unwrap_or_default(),
@@ -72,7 +80,11 @@ fn counts(field: &Field<'_>) -> Option<Vec<(String, u64)>> {
         let count = whole(&node.field(tool, field.problems), 0..=1_000_000)?;
         Some((tool.to_owned(), u64::from(count)))
     });
-    counts.collect()
+    let counts: Vec<_> = counts.collect::<Option<_>>()?;
+    if counts.iter().all(|(_, count)| *count == 0) {
+        return field.add("`minimums` has no number above 0, so every output would pass").none();
+    }
+    Some(counts)
 }
 
 fn calls(reader: &Reader<'_>, field: &Field<'_>, default: &ArgsMatch) -> Option<Vec<ExpectedCall>> {

@@ -62,6 +62,16 @@ pub(super) fn fraction(field: &Field<'_>) -> Option<f64> {
     number_in(field, 0.0..=1.0)
 }
 
+/// Returns a minimum of a score. One of 0 would always hold; AgentV ignores it.
+pub(super) fn minimum(field: &Field<'_>) -> Option<f64> {
+    let minimum = fraction(field)?;
+    if minimum <= 0.0 {
+        let message = format!("`{}` must be more than 0: every score would do", field.key);
+        return field.add(message).hint("remove it, or give the least score").none();
+    }
+    Some(minimum)
+}
+
 /// Returns a whole number in a range.
 pub(super) fn whole(field: &Field<'_>, range: RangeInclusive<u32>) -> Option<u32> {
     let number = number_in(field, f64::from(*range.start())..=f64::from(*range.end()))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Shared, composite, judge, program};
+use super::{Shared, composite, judge, plan::Tested, program};
 use crate::{
     grade::{self, Score},
     model::{Check, Evaluator, Gate, Test, TextCheck},
@@ -31,6 +31,8 @@ pub(super) struct Subject<'s> {
     pub(super) threshold: f64,
     /// Name of the judge of entries that name none.
     pub(super) judge: Option<&'s str>,
+    /// The tested target; `None` if the output was recorded.
+    pub(super) tested: Option<&'s Tested>,
 }
 
 /// What an evaluator led to.
@@ -63,13 +65,18 @@ pub(super) fn evaluate<'e>(
 
 async fn check(shared: &Shared, evaluator: &Evaluator, subject: Subject<'_>) -> Evaluated {
     let Subject { test, output, .. } = subject;
+    let answer = || output.answer().unwrap_or_default();
     match &evaluator.check {
-        Check::Text(text) if grade::needs_search(text) => {
-            search(text.clone(), output.answer().into_owned()).await.into()
+        Check::Text(_) | Check::Fields(_) if output.answer().is_none() => {
+            let reason = "there is no answer to grade: no message of the assistant has `content`";
+            Err(reason.to_owned()).into()
         }
-        Check::Text(text) => Ok(grade::text(text, &output.answer())).into(),
+        Check::Text(text) if grade::needs_search(text) => {
+            search(text.clone(), answer().into_owned()).await.into()
+        }
+        Check::Text(text) => Ok(grade::text(text, &answer())).into(),
         Check::Trajectory(trajectory) => Ok(grade::trajectory(trajectory, output)).into(),
-        Check::Fields(fields) => grade::fields(fields, &output.answer(), &test.expected).into(),
+        Check::Fields(fields) => grade::fields(fields, &answer(), &test.expected).into(),
         Check::Limits(limits) => grade::limits(limits, output).into(),
         Check::Judge(asked) => judge::judge(shared, evaluator, asked, subject).await,
         Check::Program(program) => program::judge(shared, program, &evaluator.name, subject).await,

@@ -34,7 +34,7 @@ pub(super) async fn judge(
     asked: &Judge,
     subject: Subject<'_>,
 ) -> Evaluated {
-    match texts(shared, asked, subject.test, subject.output).await {
+    match texts(shared, asked, subject).await {
         Ok(texts) => ask(shared, evaluator, asked, subject, texts).await,
         Err(reason) => Err(reason).into(),
     }
@@ -223,12 +223,8 @@ fn end_of(text: &str) -> String {
 }
 
 /// Returns the texts that a model gets about an output.
-async fn texts(
-    shared: &Shared,
-    asked: &Judge,
-    test: &Test,
-    output: &Output,
-) -> Result<Texts, String> {
+async fn texts(shared: &Shared, asked: &Judge, subject: Subject<'_>) -> Result<Texts, String> {
+    let Subject { test, output, .. } = subject;
     let value = |name: &str| variable(name, asked, test, output);
     let system = asked.scheme.reply_format();
     match &asked.prompt {
@@ -236,7 +232,7 @@ async fn texts(
         Prompt::Default => default(shared, asked, test, output, &test.criteria),
         Prompt::Criteria(criteria) => default(shared, asked, test, output, criteria),
         Prompt::Program(program) => {
-            let text = program::prompt(shared, program, test, output).await?;
+            let text = program::prompt(shared, program, subject).await?;
             // Variables in what the program printed are replaced, as AgentV 4 does.
             let user = match shared.plan.suite.is_v2() {
                 true => text,
@@ -256,7 +252,7 @@ fn default(
     criteria: &str,
 ) -> Result<Texts, String> {
     let (question, reference) = (wording::question(test), wording::reference(test));
-    let (answer, tool_calls) = (output.answer(), wording::tool_calls(output));
+    let (answer, tool_calls) = (output.answer().unwrap_or_default(), wording::tool_calls(output));
     let is_v2 = shared.plan.suite.is_v2();
     let material = Material {
         outcome: Some(criteria),
@@ -290,7 +286,7 @@ fn variable(name: &str, asked: &Judge, test: &Test, output: &Output) -> Option<S
     };
     let value = match name {
         "question" | "input" => wording::question(test),
-        "candidate_answer" | "output" => output.answer().into_owned(),
+        "candidate_answer" | "output" => output.answer().unwrap_or_default().into_owned(),
         "reference_answer" | "expected_output" => wording::reference(test),
         "expected_outcome" | "criteria" => test.criteria.clone(),
         "input_messages" => messages(&test.input),

@@ -3,35 +3,33 @@
 use evaluator_hosts::snake_case;
 use evaluator_json::{Object, Value};
 
-use super::wording;
+use super::{evaluate::Subject, plan::Tested, wording};
 use crate::{
     json_text::{count, list, members as object, number, text},
     model::{Message, Part, Program, Test},
-    output::{Output, TokenUsage},
+    output::{Output, TokenUsage, calls},
 };
 
 /// Returns the document about the output of a test.
-pub(super) fn payload(test: &Test, output: &Output, program: &Program) -> Value {
+pub(super) fn payload(subject: Subject<'_>, program: &Program) -> Value {
+    let Subject { test, output, tested, .. } = subject;
     let question = wording::plain_question(test);
-    let answer = output.answer();
+    let answer = output.answer().unwrap_or_default();
     let reference = wording::reference(test);
-    let input = messages(&test.input);
-    let expected = messages(&test.expected);
+    let (input, expected) = (messages(&test.input), messages(&test.expected));
     let transcript = Value::Array(output.messages.clone());
-    let all = test
-        .input
-        .iter()
-        .map(|message| message.value.clone())
-        .chain(output.messages.iter().cloned());
-    let all: Vec<Value> = all.collect();
+    let all = transcribed(test, output, tested);
     let files = list(files(test).map(|path| text(&path)));
     let usage = output.usage.map_or(Value::Null, usage);
     let start = output.start_time.as_deref().map_or(Value::Null, text);
     let end = output.end_time.as_deref().map_or(Value::Null, text);
     let summary = summary(output, &usage);
     let mut trace = summary.clone();
+    trace.insert("events".to_owned(), events(&all, &answer, output.end_time.as_deref()));
     trace.insert("messages".to_owned(), Value::Array(all.clone()));
-    trace.insert("events".to_owned(), events(&all));
+    trace.insert("start_time".to_owned(), start.clone());
+    trace.insert("end_time".to_owned(), end.clone());
+    trace.insert("metadata".to_owned(), metadata(test, tested));
     let config = program.config.clone().map_or(Value::Null, Value::Object);
     let document = object([
         ("question", text(&question)),
@@ -67,21 +65,64 @@ pub(super) fn payload(test: &Test, output: &Output, program: &Program) -> Value 
     snake_case(&document)
 }
 
+/// Returns messages as they were written, with the contents of their files.
 fn messages(messages: &[Message]) -> Value {
-    list(messages.iter().map(|message| message.value.clone()))
+    list(messages.iter().map(|message| {
+        let mut value = message.value.clone();
+        let mut files = message.parts.iter().filter_map(|part| match part {
+            Part::File { given, path, text } => Some((given, path, text)),
+            Part::Text(_) => None,
+        });
+        let content = match &mut value {
+            Value::Object(object) => object.get_mut("content"),
+            _ => None,
+        };
+        let blocks = if let Some(Value::Array(blocks)) = content { &mut **blocks } else { &mut [] };
+        let is_file =
+            |block: &&mut Value| block.get("type").and_then(Value::as_str) == Some("file");
+        for block in blocks.iter_mut().filter(is_file) {
+            if let (Value::Object(block), Some((given, path, content))) = (block, files.next()) {
+                let shown = given.trim_start_matches(['/', '\\']);
+                block.insert("path".to_owned(), text(shown));
+                block.insert("text".to_owned(), text(content));
+                block.insert("resolved_path".to_owned(), text(&path.to_string_lossy()));
+            }
+        }
+        value
+    }))
 }
 
-/// Returns the absolute paths of the files of the input.
+/// Returns the whole conversation: messages to the agent, and its output. An output with messages of the user is whole.
+fn transcribed(test: &Test, output: &Output, tested: Option<&Tested>) -> Vec<Value> {
+    let is_whole = output.messages.iter().any(|message| {
+        matches!(message.get("role").and_then(Value::as_str), Some("user" | "system"))
+    });
+    let refers = tested.is_none_or(|tested| tested.reads_files);
+    let input = if is_whole { Vec::new() } else { wording::messages(test, refers) };
+    input.into_iter().chain(output.messages.iter().cloned()).collect()
+}
+
+/// Returns the paths of the files of the input.
 pub(super) fn files(test: &Test) -> impl Iterator<Item = String> {
     test.input.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
-        Part::File { path, .. } => Some(
-            std::path::absolute(path)
-                .unwrap_or_else(|_| path.clone())
-                .to_string_lossy()
-                .into_owned(),
-        ),
+        Part::File { path, .. } => Some(path.to_string_lossy().into_owned()),
         Part::Text(_) => None,
     })
+}
+
+/// Returns what is known about the origin of the output.
+fn metadata(test: &Test, tested: Option<&Tested>) -> Value {
+    present([
+        ("provider", tested.map(|tested| text(&tested.provider))),
+        ("target", tested.map(|tested| text(&tested.name))),
+        ("eval_case_id", Some(text(&test.id))),
+        ("provider_session_id", test.conversation_id.as_deref().map(text)),
+    ])
+}
+
+/// Returns an object without the members that have no value.
+fn present<'k>(members: impl IntoIterator<Item = (&'k str, Option<Value>)>) -> Value {
+    object(members.into_iter().filter_map(|(key, value)| Some((key, value?))))
 }
 
 fn usage(usage: TokenUsage) -> Value {
@@ -127,45 +168,95 @@ fn summary(output: &Output, usage: &Value) -> Object {
     members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Returns an event per message, tool call and tool result.
-fn events(messages: &[Value]) -> Value {
-    let mut events = Vec::new();
+/// Returns an event per message, tool call and tool result, and one for the final answer.
+fn events(messages: &[Value], answer: &str, end: Option<&str>) -> Value {
+    let mut events = Events::default();
     for (index, message) in messages.iter().enumerate() {
         let id = format!("message-{index}");
-        let metadata = |members: &[(&'static str, usize)]| {
-            object(members.iter().map(|(key, number)| (*key, count(*number))))
-        };
-        events.push(object([
-            ("event_id", text(&id)),
-            ("ordinal", count(events.len())),
-            ("type", text("message")),
-            ("message", message.clone()),
-            ("metadata", metadata(&[("message_index", index)])),
-        ]));
-        let calls = message.get("tool_calls").and_then(Value::as_array);
-        for (at, call) in calls.into_iter().flatten().enumerate() {
-            let get = |key: &str| call.get(key).cloned().unwrap_or_default();
-            let status = match call.get("status").and_then(Value::as_str) {
-                Some(status) => status,
-                None if call.get("output").is_some() => "ok",
-                None => "unknown",
-            };
-            let tool = object([
-                ("name", get("tool")),
-                ("call_id", get("id")),
-                ("input", get("input")),
-                ("output", get("output")),
-                ("status", text(status)),
-            ]);
-            events.push(object([
-                ("event_id", text(&format!("{id}-tool-{at}"))),
-                ("parent_event_id", text(&id)),
-                ("ordinal", count(events.len())),
-                ("type", text("tool_call")),
-                ("tool", tool),
-                ("metadata", metadata(&[("message_index", index), ("tool_index", at)])),
-            ]));
+        let duration = either(message, ["duration_ms", "durationMs"]);
+        let times = [("timestamp", start_of(message)), ("duration_ms", duration)];
+        events.push(&id, None, "message", times, ("message", spoken(message)), (index, None));
+        for (at, call) in calls(message).iter().enumerate() {
+            let (tool_id, place) = (format!("{id}-tool-{at}"), (index, Some(at)));
+            let duration = either(call, ["duration_ms", "durationMs"]);
+            let times = [("timestamp", start_of(call)), ("duration_ms", duration)];
+            events.push(&tool_id, Some(&id), "tool_call", times, ("tool", tool(call, true)), place);
+            if call.get("output").is_some() {
+                let (id, parent) = (format!("{tool_id}-result"), Some(&*tool_id));
+                let times = [("timestamp", end_of(call)), ("duration_ms", None)];
+                events.push(&id, parent, "tool_result", times, ("tool", tool(call, false)), place);
+            }
         }
     }
-    Value::Array(events)
+    let is_agent =
+        |message: &Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+    if let Some((index, last)) = messages.iter().enumerate().rfind(|(_, it)| is_agent(it)) {
+        let time = end_of(last).or_else(|| start_of(last)).or_else(|| end.map(text));
+        let times = [("timestamp", time), ("duration_ms", None)];
+        let mut message = spoken(last);
+        if let Value::Object(message) = &mut message {
+            message.insert("content".to_owned(), text(answer));
+        }
+        let (parent, place) = (format!("message-{index}"), (index, None));
+        let kind = "final_response";
+        events.push("final-response", Some(&parent), kind, times, ("message", message), place);
+    }
+    Value::Array(events.0)
+}
+
+/// Events in their order.
+#[derive(Default)]
+struct Events(Vec<Value>);
+
+impl Events {
+    fn push(
+        &mut self,
+        id: &str,
+        parent: Option<&str>,
+        kind: &str,
+        [timestamp, duration]: [(&str, Option<Value>); 2],
+        (key, value): (&str, Value),
+        (message, tool): (usize, Option<usize>),
+    ) {
+        let place = [("message_index", Some(count(message))), ("tool_index", tool.map(count))];
+        self.0.push(present([
+            ("event_id", Some(text(id))),
+            ("parent_event_id", parent.map(text)),
+            ("ordinal", Some(count(self.0.len()))),
+            ("type", Some(text(kind))),
+            timestamp,
+            duration,
+            (key, Some(value)),
+            ("metadata", Some(present(place))),
+        ]));
+    }
+}
+
+/// Returns a message without its tool calls, which are events of their own.
+fn spoken(message: &Value) -> Value {
+    let keys = ["role", "name", "content", "token_usage", "metadata"];
+    present(keys.map(|key| (key, message.get(key).cloned())))
+}
+
+fn tool(call: &Value, with_input: bool) -> Value {
+    let get = |key: &str| call.get(key).cloned();
+    present([
+        ("name", get("tool")),
+        ("call_id", get("id")),
+        ("input", get("input").filter(|_| with_input)),
+        ("output", get("output")),
+        ("status", Some(get("status").unwrap_or_else(|| text("ok")))),
+    ])
+}
+
+fn start_of(value: &Value) -> Option<Value> {
+    either(value, ["start_time", "startTime"])
+}
+
+fn end_of(value: &Value) -> Option<Value> {
+    either(value, ["end_time", "endTime"])
+}
+
+fn either(value: &Value, keys: [&str; 2]) -> Option<Value> {
+    keys.iter().find_map(|key| value.get(key)).cloned()
 }

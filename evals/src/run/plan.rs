@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     files::has_extension,
-    model::{Aggregator, Check, Evaluator, Judge, Suite, Test},
+    model::{Aggregator, Check, Evaluator, Judge, Program, Prompt, Suite, Test},
     output::{Fixture, Output, Recordings, find, fixtures, joined},
     targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
 };
@@ -39,7 +39,17 @@ pub struct Options {
     pub max_retries: u32,
     /// Whether results hold the prompts of judges.
     pub prompts: bool,
+    /// Whether a run that starts a program is refused: eval files name no sandbox.
+    pub contained: bool,
 }
+
+/// What to do about programs in a contained run.
+const UNCONTAINED: &str = "\
+    the programs of eval files cannot be contained: leave --contain out, grade recorded outputs with --outputs and evaluators that \
+    are not programs, or run a grader over traces by an entry with `contract: agentv` and `executor: sandbox`";
+
+/// Number of characters of a command in messages.
+const COMMAND: usize = 60;
 
 /// Reasons why a run cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,6 +84,17 @@ pub(super) struct Planned {
     pub(super) source: Source,
     /// Name of the judge of entries that name none.
     pub(super) judge: Option<String>,
+    /// The tested target; `None` if the output was recorded.
+    pub(super) tested: Option<Tested>,
+}
+
+/// The target that is tested.
+#[derive(Debug)]
+pub(super) struct Tested {
+    pub(super) name: String,
+    pub(super) provider: String,
+    /// Whether it reads files itself.
+    pub(super) reads_files: bool,
 }
 
 /// Where the output of a test comes from.
@@ -126,8 +147,11 @@ pub fn plan(
     };
     let planned = chosen.into_iter().map(|test| planner.test(test));
     let tests: Vec<Planned> = planned.collect::<Vec<_>>().into_iter().flatten().collect();
-    let Planner { problems, mut notes, .. } = planner;
+    let Planner { mut problems, mut notes, .. } = planner;
     if !problems.is_empty() {
+        if problems.iter().any(|problem| problem.contains(" starts the program `")) {
+            problems.push(UNCONTAINED.to_owned());
+        }
         return Err(PlanError(problems));
     }
     let recorded = recordings.into_iter().flat_map(Recordings::ids);
@@ -184,7 +208,33 @@ impl Planner<'_> {
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
         let threshold = threshold.unwrap_or(THRESHOLD);
-        Some(Planned { test, threshold, source: source?, judge })
+        let target = self.targets.get(&tested).ok().filter(|_| self.recordings.is_none());
+        let tested = target.map(|target| Tested {
+            name: target.name.clone(),
+            provider: target.provider.name().to_owned(),
+            reads_files: matches!(target.provider, Provider::Cli(_)),
+        });
+        Some(Planned { test, threshold, source: source?, judge, tested })
+    }
+
+    /// Refuses a program in a contained run. `what` starts it.
+    fn contain(&mut self, position: &str, what: &str, command: &str) {
+        if self.options.contained {
+            let line = command.lines().next().unwrap_or_default();
+            let mut shown: String = line.chars().take(COMMAND).collect();
+            if shown.len() < command.len() {
+                shown.push_str(" ..");
+            }
+            self.refuse(format!("{position}: {what} starts the program `{shown}`"));
+        }
+    }
+
+    fn contain_program(&mut self, evaluator: &Evaluator, program: &Program) {
+        let command = match &program.command[..] {
+            [shell, option, line] if shell == "sh" && option == "-lc" => line.clone(),
+            words => words.join(" "),
+        };
+        self.contain(&evaluator.position, &format!("`{}`", evaluator.name), &command);
     }
 
     fn tested_name(&mut self, test: &Test) -> String {
@@ -226,7 +276,9 @@ impl Planner<'_> {
                 Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
             }
             Provider::Cli(command) => {
-                command.command.resolve(targets.variables())?;
+                command.command_line(targets.variables())?;
+                let what = format!("the target `{}`", target.name);
+                self.contain(&target.position, &what, command.command.written());
                 Ok(Source::Command(command.clone(), self.workers(target)))
             }
             Provider::Replay(replay) => self.replay(test, replay),
@@ -265,13 +317,18 @@ impl Planner<'_> {
         for evaluator in evaluators {
             match &evaluator.check {
                 Check::Judge(asked) => self.connect(evaluator, asked, judge),
-                Check::Program(program) if program.max_calls.is_some() => {
-                    self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
+                Check::Program(program) => {
+                    self.contain_program(evaluator, program);
+                    if program.max_calls.is_some() {
+                        self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
+                    }
                 }
                 Check::Composite(composite) => {
                     self.check(&composite.members, judge);
-                    if let Aggregator::Judge(asked) = &composite.aggregator {
-                        self.connect(evaluator, asked, judge);
+                    match &composite.aggregator {
+                        Aggregator::Judge(asked) => self.connect(evaluator, asked, judge),
+                        Aggregator::Program(program) => self.contain_program(evaluator, program),
+                        _ => {}
                     }
                 }
                 _ => {}
@@ -280,6 +337,9 @@ impl Planner<'_> {
     }
 
     fn connect(&mut self, evaluator: &Evaluator, asked: &Judge, judge: Option<&str>) {
+        if let Prompt::Program(program) = &asked.prompt {
+            self.contain_program(evaluator, program);
+        }
         let Some(name) = asked.target.as_deref().or(judge) else {
             self.refuse(format!(
                 "{}: `{}` needs a model that judges: name one with `grader_target` of the tested target, or with --grader-target",
@@ -287,6 +347,12 @@ impl Planner<'_> {
             ));
             return;
         };
+        let targets = self.targets;
+        if let Ok(Target { name, position, provider: Provider::Cli(judge), .. }) = targets.get(name)
+        {
+            let what = format!("the target `{name}`, which judges,");
+            self.contain(position, &what, judge.command.written());
+        }
         if let Err(reason) = self.targets.connect(name, asked.model.as_deref()) {
             let place = asked.target.as_ref().map(|_| format!("{}: ", evaluator.position));
             self.refuse(format!("{}{reason}", place.unwrap_or_default()));

@@ -23,8 +23,7 @@ use super::{
 use crate::{
     grade::{Row, Score},
     json_text::pretty,
-    model::{Program, Test},
-    output::Output,
+    model::Program,
     report::ProxyUse,
     targets::{TargetSession, kill_text},
 };
@@ -45,7 +44,7 @@ pub(super) async fn judge(
     name: &str,
     subject: Subject<'_>,
 ) -> Evaluated {
-    let document = pretty(&payload(subject.test, subject.output, program));
+    let document = pretty(&payload(subject, program));
     let proxy = program.max_calls.map(|calls| open(shared, name, subject.judge, calls));
     let proxy = match proxy.transpose() {
         Ok(proxy) => proxy,
@@ -76,10 +75,9 @@ pub(super) async fn combine(
 pub(super) async fn prompt(
     shared: &Shared,
     program: &Program,
-    test: &Test,
-    output: &Output,
+    subject: Subject<'_>,
 ) -> Result<String, String> {
-    let document = pretty(&payload(test, output, program));
+    let document = pretty(&payload(subject, program));
     let printed = run(shared, program, document.as_bytes(), None).await;
     let printed =
         printed.map_err(|reason| format!("the program that writes the prompt: {reason}"))?;

@@ -34,14 +34,16 @@ pub(super) async fn run(shared: &Shared, planned: &Planned) -> TestResult {
 }
 
 async fn result(shared: &Shared, planned: &Planned) -> TestResult {
-    let Planned { test, threshold, source, judge } = planned;
+    let Planned { test, threshold, source, judge, tested } = planned;
     let output = match shared.plan.targets.cancellation.is_cancelled() {
         true => Err("the run was stopped before this test".to_owned()),
         false => output(shared, test, source).await,
     };
+    let output = output.and_then(|output| output.check().map(|()| output));
     let evaluators = match &output {
         Ok(output) => {
-            let subject = Subject { test, output, threshold: *threshold, judge: judge.as_deref() };
+            let (threshold, judge, tested) = (*threshold, judge.as_deref(), tested.as_ref());
+            let subject = Subject { test, output, threshold, judge, tested };
             join_all(test.evaluators.iter().map(|it| evaluate(shared, it, subject, false))).await
         }
         Err(_) => Vec::new(),
@@ -103,7 +105,9 @@ async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output,
                 ..Request::new(vec![Message::user(wording::question(test))])
             };
             let answer = call(Arc::clone(connection), 0, request, None).await;
-            answer.map(|it| Output::of_text(&it.reply.text)).map_err(|error| error.to_string())
+            let reply = answer.map_err(|error| error.to_string())?.reply;
+            let text = reply.readable();
+            text.map(Output::of_text).map_err(|why| format!("the reply of the target is {why}"))
         }
         Source::Command(command, places) => {
             let prompt = wording::prompt(test, shared.plan.suite.is_v2());
@@ -135,7 +139,9 @@ async fn run_command(shared: &Shared, invocation: Invocation<'_>) -> Result<Outp
         drop(place);
         match ran {
             Ran::Output { text, duration } => {
-                let mut output = Output::read(&text);
+                let mut output = Output::read(&text).map_err(|reason| {
+                    format!("the output of the target cannot be used: {reason}")
+                })?;
                 // The time of the command stands in for one that is not recorded.
                 output.duration_ms.get_or_insert(duration.as_secs_f64() * 1000.0);
                 return Ok(output);

@@ -3,7 +3,7 @@
 use evaluator_json::Value;
 
 use crate::{
-    json_text::pretty,
+    json_text::{members, pretty, text},
     model::{Message, Part, Test},
     output::Output,
 };
@@ -44,15 +44,48 @@ fn formatted(messages: &[Message], file: impl Fn(&str, &str, &str) -> String) ->
         .map(|message| (message.role(), body(message)))
         .filter(|(_, body)| !body.is_empty())
         .collect();
-    let has_turns = messages.iter().any(|message| matches!(message.role(), "assistant" | "tool"));
     match &bodies[..] {
-        [(_, body)] if !has_turns => body.clone(),
+        [(_, body)] if !has_turns(messages) => body.clone(),
         _ => {
             let turns =
                 bodies.iter().map(|(role, body)| format!("@[{}]:\n{body}", capitalized(role)));
             turns.collect::<Vec<_>>().join("\n\n")
         }
     }
+}
+
+/// Returns the question as the messages of AgentV's transcripts. `refers`: the agent reads files itself.
+pub(super) fn messages(test: &Test, refers: bool) -> Vec<Value> {
+    let message =
+        |role: &str, content: &str| members([("role", text(role)), ("content", text(content))]);
+    let part = |part: &Part| match part {
+        Part::Text(text) => text.clone(),
+        Part::File { path, .. } if refers => format!("<file: path=\"{}\">", path.display()),
+        Part::File { given, text, .. } => {
+            format!("<file path=\"{given}\">\n{}\n</file>", text.trim())
+        }
+    };
+    let body = |message: &Message| message.parts.iter().map(part).collect::<Vec<_>>().join("\n");
+    let bodies = test.input.iter().map(|message| (message.role(), body(message)));
+    let bodies: Vec<(&str, String)> = bodies.filter(|(_, body)| !body.trim().is_empty()).collect();
+    if bodies.len() <= 1 && !has_turns(&test.input) {
+        let question = if refers { prompt(test, false) } else { question(test) };
+        return vec![message("user", &question)];
+    }
+    let leading = bodies.iter().take_while(|(role, _)| *role == "system").count();
+    let (system, others) = bodies.split_at(leading);
+    let system: Vec<&str> = system.iter().map(|(_, body)| &**body).collect();
+    let system = (leading > 0).then(|| message("system", &system.join("\n\n")));
+    let others = others.iter().map(|(role, body)| match *role {
+        "system" | "tool" => message("assistant", &format!("@[{}]:\n{body}", capitalized(role))),
+        role => message(role, body),
+    });
+    system.into_iter().chain(others).collect()
+}
+
+/// Returns true if the agent has answered before.
+fn has_turns(messages: &[Message]) -> bool {
+    messages.iter().any(|message| matches!(message.role(), "assistant" | "tool"))
 }
 
 fn capitalized(word: &str) -> String {

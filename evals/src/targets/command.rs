@@ -1,6 +1,8 @@
 //! Starting the command of a `cli` target.
 
 use std::{
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,8 +13,10 @@ use evaluator_launch::{
 };
 use evaluator_models::Variables;
 
-use super::CliTarget;
-use crate::references::replaced;
+use super::{
+    CliTarget,
+    placeholders::{filled, quoted},
+};
 
 /// Time limit of a command without one.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
@@ -86,7 +90,7 @@ impl<'i> Invocation<'i> {
         let prompt = private
             .write("prompt.md", self.prompt)
             .map_err(|error| format!("cannot write the prompt: {error}"))?;
-        let command = self.command(&self.target.command.resolve(variables)?, &prompt, &output);
+        let command = self.command(&self.target.command_line(variables)?, &prompt, &output);
         let directory = match &self.target.directory {
             Some(directory) => self.directory.join(directory.resolve(variables)?),
             None => self.directory.to_owned(),
@@ -107,9 +111,8 @@ impl<'i> Invocation<'i> {
 
     /// Replaces the placeholders by words that are quoted for the shell.
     fn command(&self, template: &str, prompt_file: &Path, output: &Path) -> String {
-        let files: Vec<String> =
-            self.files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
-        let value = |name: &str| {
+        let files: Vec<String> = self.files.iter().map(|file| self.file(file)).collect();
+        filled(template, &|name| {
             Some(match name {
                 "PROMPT" => quoted(self.prompt),
                 "PROMPT_FILE" => quoted(&prompt_file.to_string_lossy()),
@@ -120,19 +123,19 @@ impl<'i> Invocation<'i> {
                 "GUIDELINES" => quoted(""),
                 _ => return None,
             })
-        };
-        replaced(template, ("{", "}"), &|_, name| value(name))
-            .unwrap_or_else(|| template.to_owned())
+        })
     }
-}
 
-/// Quotes a word for a shell, unless it is a plain one: ids are parts of paths in commands such as `answers/{EVAL_ID}.json`.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
+    /// Returns a file of `{FILES}`.
+    fn file(&self, file: &Path) -> String {
+        let path = quoted(&file.to_string_lossy());
+        let Some(format) = &self.target.files_format else { return path };
+        filled(format, &|name| match name {
+            "path" => Some(path.clone()),
+            "basename" => Some(quoted(&file.file_name().unwrap_or_default().to_string_lossy())),
+            _ => None,
+        })
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Describes how a program ended that did not end well.
@@ -154,12 +157,39 @@ pub(crate) fn kill_text(outcome: &Outcome) -> String {
     }
 }
 
+/// Reads the output. The command decides what has this path: a link or a FIFO would lead to other files, or never end.
 fn read(file: &Path) -> Result<String, String> {
-    let missing = "the command of the target wrote no output file ({OUTPUT_FILE})";
-    let size = file.metadata().map_err(|_| missing.to_owned())?.len();
-    if size > MAX_OUTPUT {
-        return Err(format!("the output of the target has {size} bytes, more than {MAX_OUTPUT}"));
+    const NAME: &str = "the output file of the target ({OUTPUT_FILE})";
+    let opened = open(file).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            "the command of the target wrote no output file ({OUTPUT_FILE})".to_owned()
+        }
+        _ if file.is_symlink() => format!("{NAME} is a link; copy the file to this path"),
+        _ => format!("cannot open {NAME}: {error}"),
+    })?;
+    let cannot = |error: io::Error| format!("cannot read {NAME}: {error}");
+    if !opened.metadata().map_err(cannot)?.is_file() {
+        return Err(format!("{NAME} is not a regular file"));
     }
-    let bytes = std::fs::read(file).map_err(|error| format!("cannot read the output: {error}"))?;
+    let mut bytes = Vec::new();
+    opened.take(MAX_OUTPUT + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if u64::try_from(bytes.len()).is_ok_and(|size| size > MAX_OUTPUT) {
+        return Err(format!("{NAME} has more than {MAX_OUTPUT} bytes"));
+    }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Opens a file that is not a link, without waiting for another process.
+fn open(file: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        use rustix::fs::OFlags;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options.open(file)
 }

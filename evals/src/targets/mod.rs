@@ -7,10 +7,12 @@
 //! | `providers` | keys of the providers |
 //! | `session` | targets as models of a session |
 //! | `command` | starting the command of a `cli` target |
+//! | `placeholders` | placeholders in such a command |
 
 mod command;
 mod file;
 mod model;
+mod placeholders;
 mod providers;
 mod session;
 

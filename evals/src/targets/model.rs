@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use evaluator_document::{ConfigError, Problem};
 use evaluator_models::{Retries, Variables};
 
+use super::placeholders::{Misplaced, OF_COMMANDS, misplaced};
 use crate::{model::Warning, references::whole_reference};
 
 /// Maximum number of aliases behind each other.
@@ -26,6 +27,11 @@ impl Setting {
     #[must_use]
     pub fn variable(&self) -> Option<&str> {
         whole_reference(&self.text)
+    }
+
+    /// Returns the text as it was written.
+    pub(crate) fn written(&self) -> &str {
+        &self.text
     }
 
     /// Returns the value.
@@ -79,6 +85,20 @@ pub enum Provider {
     Unsupported(String),
 }
 
+impl Provider {
+    /// Returns the name of the provider in documents.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Model(model) => model.prefix,
+            Self::Cli(_) => "cli",
+            Self::Mock(_) => "mock",
+            Self::Replay(_) => "replay",
+            Self::Alias(alias) => &alias.text,
+            Self::Unsupported(name) => name,
+        }
+    }
+}
+
 /// A model on a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -117,6 +137,26 @@ pub struct CliTarget {
     pub directory: Option<Setting>,
     /// Time limit.
     pub timeout: Option<Duration>,
+    /// Form of each file of `{FILES}`, with `{path}` and `{basename}`.
+    pub files_format: Option<String>,
+}
+
+impl CliTarget {
+    /// Returns the command with its placeholders.
+    ///
+    /// # Errors
+    ///
+    /// The variable that holds the command is not set, or a placeholder in it stands where its value would not be quoted.
+    pub fn command_line(&self, variables: &Variables) -> Result<String, String> {
+        let command = self.command.resolve(variables)?;
+        match misplaced(&command, &OF_COMMANDS) {
+            None => Ok(command),
+            Some(found) => {
+                let (position, message) = (&self.command.position, found.message());
+                Err(format!("{position}: {message} ({})", Misplaced::HINT))
+            }
+        }
+    }
 }
 
 /// Recorded answers in a file.

@@ -8,6 +8,7 @@ use evaluator_models::Retries;
 use super::{
     file::setting,
     model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting},
+    placeholders::{Misplaced, OF_COMMANDS, OF_FILES, misplaced},
 };
 use crate::files::Opened;
 
@@ -50,7 +51,14 @@ fn any_text(field: &Field<'_>) -> Option<String> {
 
 fn cli(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<CliTarget> {
     let keys = ["command", "command_template", "commandTemplate"];
+    let given = keys.iter().find_map(|key| fields.peek(key));
     let command = required(fields, &keys, opened);
+    // A command in a variable is checked when it is known.
+    if let (Some(node), Some(command)) =
+        (given, command.as_ref().filter(|it| it.variable().is_none()))
+    {
+        placed(&node.field(command.key, opened.problems), &command.text, &OF_COMMANDS);
+    }
     let directory = setting(fields, &["cwd"], opened);
     let timeout = fields.take_either("timeout_seconds", "timeoutSeconds");
     let timeout = timeout.and_then(|field| seconds(&field));
@@ -59,10 +67,23 @@ fn cli(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<CliTarget> {
             "the health check is not run: a target that does not work is an error of its tests";
         check.problems.warn(check.node.span, message);
     }
-    for key in ["files_format", "filesFormat", "keep_temp_files", "keepTempFiles", "verbose"] {
+    let format = fields.take_either("files_format", "filesFormat");
+    let files_format = format.and_then(|field| {
+        let format = field.sentence()?;
+        placed(&field, &format, &OF_FILES);
+        Some(format)
+    });
+    for key in ["keep_temp_files", "keepTempFiles", "verbose"] {
         fields.take(key);
     }
-    Some(CliTarget { command: command?, directory, timeout })
+    Some(CliTarget { command: command?, directory, timeout, files_format })
+}
+
+/// Checks that the values of placeholders are quoted where they stand.
+fn placed(field: &Field<'_>, text: &str, names: &[&str]) {
+    if let Some(found) = misplaced(text, names) {
+        field.add(found.message()).hint(Misplaced::HINT);
+    }
 }
 
 /// Takes a setting. Its absence is a problem.

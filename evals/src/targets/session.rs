@@ -101,7 +101,7 @@ impl TargetSession {
             Provider::Mock(_) => target.name.clone(),
             Provider::Cli(command) => {
                 // The command is checked before anything runs.
-                command.command.resolve(self.variables())?;
+                command.command_line(self.variables())?;
                 let timeout = command.timeout.unwrap_or(TIMEOUT);
                 settings.timeout = Some(timeout.saturating_add(MARGIN));
                 target.name.clone()
@@ -308,7 +308,10 @@ impl TargetEndpoint {
         let invocation = Invocation::new(command, &self.directory, &prompt, &self.target.name);
         // Endpoints are asked on threads for blocking work.
         match handle.block_on(invocation.run(&self.settings.variables, &self.cancellation)) {
-            Ran::Output { text, .. } => Ok(Output::read(&text).answer().into_owned()),
+            Ran::Output { text, .. } => match Output::read(&text) {
+                Ok(output) => Ok(output.answer().unwrap_or_default().into_owned()),
+                Err(reason) => failed(ErrorKind::BadAnswer, format!("its output: {reason}")),
+            },
             Ran::TimedOut(limit) => failed(
                 ErrorKind::Timeout,
                 format!("the command did not end within {} s", limit.as_secs_f64()),

@@ -124,7 +124,10 @@ fn a_recorded_output_that_was_cut_off_is_an_error_of_its_test() {
             r#"{"output": {"role": "assistant"}}"#,
             "one.json: `output` must be messages, each an object with `role`, or text",
         ),
-        (r#"{"output": [{"content": "Paris"}]}"#, "one.json: `output` must be messages"),
+        (
+            r#"{"output": [{"content": "Paris"}]}"#,
+            "one.json: message 1 of the output has no `role`",
+        ),
     ] {
         directory.file("out/one.json", cut);
         let ran = directory.run(&["capitals.yaml", "--outputs", "out"]).exits(3);
@@ -580,7 +583,6 @@ fn check_takes_the_options_of_run() {
         (&["--outputs", "out", "--test-id", "x*"], "no test has an id like x*"),
         (&["--target", "t"], "there is no target `t`: no targets.yaml was found"),
         (&["--judge-model", "m"], "--judge-model belongs to trace files"),
-        (&["--contain"], "--contain belongs to configurations"),
         (&["--locked"], "--locked belongs to configurations"),
         (&["--build"], "--build belongs to configurations"),
     ] {

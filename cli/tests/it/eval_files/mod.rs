@@ -3,3 +3,6 @@
 mod cases;
 mod command;
 mod judge_server;
+mod keys;
+mod outputs;
+mod programs;

@@ -1,0 +1,246 @@
+//! Programs of eval files: what reaches their command line, and `--contain`.
+
+use serde_json::{Value, json};
+
+use crate::support::{Directory, has};
+
+const TEST: &str = "tests: [{id: one, criteria: x, input: '$(touch ran)', assertions: [{type: contains, value: Paris}]}]";
+
+#[cfg(unix)]
+#[test]
+fn a_placeholder_within_quotes_is_a_problem() {
+    let directory = Directory::new();
+    directory.file("e.yaml", TEST);
+    for (command, place) in [
+        (r#"'echo "{PROMPT}" > {OUTPUT_FILE}'"#, "`{PROMPT}` stands within double quotes"),
+        (r#""echo '{PROMPT}' > {OUTPUT_FILE}""#, "`{PROMPT}` stands within single quotes"),
+        ("'echo `echo {EVAL_ID}` > {OUTPUT_FILE}'", "`{EVAL_ID}` stands within backquotes"),
+        ("'echo ${PROMPT} > {OUTPUT_FILE}'", "`{PROMPT}` stands behind `$`"),
+        (r"'echo \{PROMPT} > {OUTPUT_FILE}'", "`{PROMPT}` stands behind a backslash"),
+        (
+            "|\n      cat > {OUTPUT_FILE} <<END\n      {PROMPT}\n      END",
+            "`{PROMPT}` stands in a here-document",
+        ),
+        (
+            r#"'echo {FILES}', files_format: '"{basename}"'"#,
+            "`{basename}` stands within double quotes",
+        ),
+    ] {
+        let text =
+            format!("targets:\n  - name: default\n    provider: cli\n    command: {command}\n");
+        let text = text.replace("', files_format", "'\n    files_format");
+        directory.file("targets.yaml", text);
+        for evaluator in ["run", "check"] {
+            let ran = directory.evaluator(&[evaluator, "e.yaml"]).exits(2);
+            assert!(ran.stderr.contains("targets.yaml:"), "{command}: {}", ran.stderr);
+            ran.says(place).says("values of placeholders are quoted already");
+        }
+    }
+    assert!(!directory.join("ran").exists());
+    // The command may be in a variable, whose text is known when it is needed.
+    directory.file(
+        "targets.yaml",
+        "targets: [{name: default, provider: cli, command: '${{ AGENT_COMMAND }}'}]",
+    );
+    let mut command = directory.command(&["run", "e.yaml"]);
+    command.env("AGENT_COMMAND", "echo \"{PROMPT}\" > {OUTPUT_FILE}");
+    let ran = evaluator_test_support::finish(command.spawn().unwrap()).exits(2);
+    ran.says("targets.yaml:1:").says("`{PROMPT}` stands within double quotes");
+    assert!(!directory.join("ran").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn values_of_placeholders_are_single_words() {
+    let directory = Directory::new();
+    directory.file("a file.md", "text");
+    directory.file("show", "#!/bin/sh\nfor word; do printf '[%s]' \"$word\"; done\n");
+    for (id, input, command, expected) in [
+        (
+            "2",
+            "it's `touch ran` $(touch ran)",
+            "sh show {PROMPT} \"$(sh show {EVAL_ID})\" > {OUTPUT_FILE}",
+            "[it's `touch ran` $(touch ran)][[2]]",
+        ),
+        ("2", "q", "echo {EVAL_ID}>{OUTPUT_FILE}", "2\n"),
+        ("a b", "q", "sh show x/{EVAL_ID}.json {ATTEMPT} > {OUTPUT_FILE}", "[x/a b.json][0]"),
+        ("2", "q", "sh show {FILES} > {OUTPUT_FILE}", "[--file][a file.md][x]"),
+    ] {
+        let test = json!({
+            "id": id, "criteria": "x", "input": input, "input_files": ["a file.md"],
+            "assertions": [{"type": "equals", "value": expected}]
+        });
+        // Files are a part of the prompt.
+        let has_files = command.contains("FILES");
+        let mut test = test;
+        if !has_files {
+            test.as_object_mut().unwrap().remove("input_files");
+        }
+        directory.file("e.yaml", json!({"tests": [test]}).to_string());
+        let target = json!({"name": "default", "provider": "cli", "command": command, "files_format": "--file {basename} x"});
+        directory.file("targets.yaml", json!({"targets": [target]}).to_string());
+        let ran = directory.run(&["e.yaml", "-o", "json"]);
+        assert_eq!(ran.code, Some(0), "{command}: {}{}", ran.stdout, ran.stderr);
+    }
+    assert!(!directory.join("ran").exists());
+}
+
+#[test]
+fn contained_runs_of_eval_files_start_no_program() {
+    let directory = Directory::new();
+    let entries = [
+        (
+            "{name: g, type: code-grader, command: 'touch ran; exit 3'}",
+            "e.yaml:1:55: `g` starts the program `touch ran; exit 3`",
+        ),
+        (
+            "{name: g, type: code-grader, command: [touch, ran]}",
+            "`g` starts the program `touch ran`",
+        ),
+        (
+            "{name: g, type: llm-grader, prompt: {command: [touch, ran]}}",
+            "`g` starts the program `touch ran`",
+        ),
+        (
+            "{name: g, type: composite, aggregator: {type: code-grader, path: touch ran}, assertions: [{name: a, type: is-json}]}",
+            "`g` starts the program `touch ran`",
+        ),
+        (
+            "{name: g, type: llm-grader, target: judge}",
+            "targets.yaml:1:54: the target `judge`, which judges, starts the program `touch ran`",
+        ),
+    ];
+    let targets = "targets: [{name: t, provider: mock, response: '{}'}, {name: judge, provider: cli, command: touch ran}]";
+    directory.file("targets.yaml", targets);
+    directory.file("out/one.txt", "{}");
+    for (entry, message) in entries {
+        directory.file(
+            "e.yaml",
+            format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]"),
+        );
+        for command in ["run", "check"] {
+            let args = [command, "e.yaml", "--contain", "--outputs", "out", "--grader-target", "t"];
+            let ran = directory.evaluator(&args).exits(2);
+            assert_eq!(ran.stdout, "", "{entry}");
+            ran.says(message).says("leave --contain out, grade recorded outputs with --outputs");
+        }
+    }
+    directory
+        .file("e.yaml", "tests: [{id: one, criteria: x, input: q, assertions: [{type: is-json}]}]");
+    let args = ["e.yaml", "--contain", "--target", "judge"];
+    directory.run(&args).exits(2).says("the target `judge` starts the program `touch ran`");
+    assert!(!directory.join("ran").exists());
+    // Without a program there is nothing to contain.
+    for rest in [&["--outputs", "out"][..], &["--target", "t"]] {
+        for command in ["run", "check"] {
+            directory.evaluator(&[&[command, "e.yaml", "--contain"], rest].concat()).exits(0);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn programs_get_files_events_and_the_origin_of_the_output() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("docs/note.md", "a\r\nb\r\n");
+    directory.file(
+        "e.yaml",
+        "metadata: {owner: me, tags: [a], level: {min: 1}}
+governance: {risk: low}
+x-shared: &shared {type: code-grader, command: [python3, dump.py]}
+tests:
+  - id: one
+    criteria: x
+    conversation_id: c7
+    metadata: {tags: [b, a], level: {max: 2}, owner: you}
+    input:
+      - {role: system, content: Be brief.}
+      - {role: system, content: Be kind.}
+      - {role: user, content: [{type: text, value: Read it.}, {type: file, value: docs/../docs/note.md}]}
+    expected_output: [{role: assistant, content: [{type: file, value: docs/note.md}]}]
+    assertions: [*shared]
+",
+    );
+    directory.file(
+        "dump.py",
+        "import sys\nopen('payload.json', 'w').write(sys.stdin.read())\nprint('{\"score\": 1}')\n",
+    );
+    directory.file(
+        "answer.json",
+        r#"{"output": [
+            {"role": "assistant", "content": "Looking", "start_time": "t1", "tool_calls": [
+                {"tool": "read", "id": "c1", "input": {"a": 1}, "output": "text", "duration_ms": 5, "end_time": "t2"},
+                {"tool": "stop", "status": "error"}]},
+            {"role": "assistant", "content": "Done", "end_time": "t3"}]}"#,
+    );
+    directory.file(
+        "targets.yaml",
+        "targets: [{name: default, provider: cli, command: 'cp answer.json {OUTPUT_FILE}'}]",
+    );
+    directory.run(&["e.yaml"]).exits(0);
+    let payload: Value = serde_json::from_str(&directory.read("payload.json")).unwrap();
+    let path = directory.path().canonicalize().unwrap().join("docs/note.md");
+    let path = path.to_string_lossy();
+    let file = json!({
+        "type": "file", "value": "docs/../docs/note.md", "path": "docs/../docs/note.md", "text": "a\nb\n", "resolved_path": path
+    });
+    assert_eq!(payload["input"][2]["content"][1], file);
+    assert_eq!(payload["expected_output"][0]["content"][0]["text"], "a\nb\n");
+    assert_eq!(payload["input_files"], json!([path]));
+    let messages = &payload["trace"]["messages"];
+    assert_eq!(&payload["messages"], messages);
+    assert_eq!(messages[0], json!({"role": "system", "content": "Be brief.\n\nBe kind."}));
+    let asked = format!("Read it.\n<file: path=\"{path}\">");
+    assert_eq!(messages[1], json!({"role": "user", "content": asked}));
+    assert_eq!(
+        payload["trace"]["metadata"],
+        json!({"provider": "cli", "target": "default", "eval_case_id": "one", "provider_session_id": "c7"})
+    );
+    let events = payload["trace"]["events"].as_array().unwrap();
+    let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let expected = [
+        "message",
+        "message",
+        "message",
+        "tool_call",
+        "tool_result",
+        "tool_call",
+        "message",
+        "final_response",
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(
+        events[2]["message"],
+        json!({"role": "assistant", "content": "Looking"}),
+        "tool calls are events of their own"
+    );
+    assert_eq!((&events[2]["timestamp"], &events[3]["duration_ms"]), (&json!("t1"), &json!(5)));
+    assert_eq!(
+        events[4],
+        json!({
+            "event_id": "message-2-tool-0-result", "parent_event_id": "message-2-tool-0", "ordinal": 4, "type": "tool_result",
+            "timestamp": "t2", "tool": {"name": "read", "call_id": "c1", "output": "text", "status": "ok"},
+            "metadata": {"message_index": 2, "tool_index": 0}
+        })
+    );
+    assert_eq!(events[5]["tool"], json!({"name": "stop", "status": "error"}));
+    assert_eq!(
+        events[7],
+        json!({
+            "event_id": "final-response", "parent_event_id": "message-3", "ordinal": 7, "type": "final_response",
+            "timestamp": "t3", "message": {"role": "assistant", "content": "Done"}, "metadata": {"message_index": 3}
+        })
+    );
+    let metadata = json!({"tags": ["a", "b"], "level": {"max": 2, "min": 1}, "owner": "you", "governance": {"risk": "low"}});
+    assert_eq!(payload["metadata"], metadata);
+    // An output with a message of the user is the whole conversation.
+    let whole =
+        r#"{"output": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}"#;
+    directory.file("answer.json", whole);
+    directory.run(&["e.yaml"]).exits(0);
+    let payload: Value = serde_json::from_str(&directory.read("payload.json")).unwrap();
+    assert_eq!(payload["messages"].as_array().unwrap().len(), 2);
+}
