@@ -222,7 +222,7 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     config.trace_format = format.and_then(|name| formats.find(name).ok());
     config.group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
     read_policy(&mut config, &mut fields);
-    let output = fields.take_either("output_format", "output");
+    let output = read_output(&mut fields);
     let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
     config.output = output.and_then(|field| field.choice(&outputs));
     if let Some(field) = fields.take("judge") {
@@ -236,6 +236,17 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
     }
     fields.finish();
     Some(config)
+}
+
+/// Takes the format of the report: `output_format`, else `output`, as agentevals does.
+fn read_output<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
+    let output = fields.take("output_format");
+    let other = fields.take_unlisted("output");
+    if let Some(other) = other {
+        let message = "`output` is `output_format` by another name, which agentevals has, too";
+        fields.problems().warn(other.node.span, message).hint("write `output_format`");
+    }
+    output.or(other)
 }
 
 /// Takes the keys that decide about failures and errors.
