@@ -1,4 +1,4 @@
-//! Reference pages that are generated from the program: `DOCS=overwrite cargo test -p evaluator-cli --test docs the_page`.
+//! Reference pages that are generated from the program: `DOCS=overwrite cargo test -p evaluator-cli --test docs generated::`.
 #![expect(clippy::disallowed_methods, reason = "this is what is tested")]
 
 use std::{fs, process::Command};
@@ -12,7 +12,7 @@ use crate::root;
 /// Columns of a line of help.
 const WIDTH: usize = 120;
 
-const NOTE: &str = "<!-- Written by `DOCS=overwrite cargo test -p evaluator-cli --test docs the_page`. Do not edit. -->";
+const NOTE: &str = "<!-- Written by `DOCS=overwrite cargo test -p evaluator-cli --test docs generated::`. Do not edit. -->";
 
 const COMMANDS: &str = "\
 Every command prints this text with `--help`, and a shorter one with `-h`. `evaluator man` prints manual pages, and
