@@ -61,6 +61,14 @@ pub(crate) fn command(formats: &TraceFormats) -> clap::Command {
 /// Parses the arguments of the command.
 pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, clap::Error> {
     let mut command = command(formats);
+    if let [program, name, ..] = args
+        && name == "new"
+    {
+        // Otherwise the parser shows the usage of `init`.
+        let program = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+        let usage = format!("{program} new [OPTIONS] <NAME>");
+        command = command.mut_subcommand("init", |init| init.override_usage(usage));
+    }
     let matches = command.try_get_matches_from_mut(args)?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     if let Command::Conform(conform) = &mut cli.command {
@@ -169,7 +177,7 @@ pub(crate) enum Command {
 /// agentevals change only the name of the command. `evaluator evaluator init` therefore creates Python by default.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvaluatorCommand {
-    /// Create an evaluator from a template
+    /// Create an evaluator from a template, and add it to the configuration of the working directory
     #[command(visible_alias = "new")]
     Init(InitArgs),
     /// List the languages evaluators can be written in, and the executors that run them, and whether this machine has them
@@ -184,7 +192,7 @@ pub(crate) enum EvaluatorCommand {
         after_help = "Exit codes: 0 all are up to date, 2 usage or configuration error, 3 something could not be fetched"
     )]
     Update(UpdateArgs),
-    /// Print a configuration entry for an evaluator
+    /// Print configuration entries for evaluators
     Config(ConfigArgs),
 }
 
@@ -192,12 +200,15 @@ pub(crate) enum EvaluatorCommand {
 pub(crate) struct InitArgs {
     /// Name of the evaluator, optionally with directories before it and the extension of a language after it
     pub(crate) name: PathBuf,
-    /// Language, by its extension (default: by the name's extension, else Rust, or Python for `evaluator evaluator init`)
+    /// Language, by its extension (default: by the name's extension, else Rust)
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) runtime: Option<Language>,
     /// Template (default: the simplest one of the language)
     #[arg(long, value_enum)]
     pub(crate) template: Option<Template>,
+    /// Do not add it to the configuration of the working directory, or write one (eval_config.yaml)
+    #[arg(long)]
+    pub(crate) no_config: bool,
 }
 
 #[derive(Debug, Args)]
@@ -209,7 +220,7 @@ pub(crate) struct CheckArgs {
     #[arg(short = 'c', long = "config", value_name = "CONFIG", value_parser = file)]
     pub(crate) named: Option<PathBuf>,
     /// Require that remote evaluators are pinned in evaluators.lock
-    #[arg(long, visible_alias = "frozen")]
+    #[arg(long)]
     pub(crate) locked: bool,
     /// Build programs first, so that every program can list its evaluators and settings
     #[arg(long)]
@@ -233,7 +244,7 @@ impl CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Where to look: builtin (metrics of this program), github (a repository with an index; its list is kept for a day),
+    /// Where to look: builtin (metrics and judges of this program), github (a repository with an index; its list is kept for a day),
     /// file (an index on this machine), local (a directory of evaluators on this machine), or all
     #[arg(short, long, default_value = "all")]
     pub(crate) source: String,
@@ -246,8 +257,9 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// A built-in metric, the file of an evaluator, or an evaluator that `evaluator list` shows
-    pub(crate) evaluator: String,
+    /// A built-in metric, the file of an evaluator, or what else `evaluator list` shows
+    #[arg(required = true, value_name = "EVALUATOR")]
+    pub(crate) evaluators: Vec<String>,
     /// Build the program and ask it for its settings in a sandbox, and write `executor: sandbox` into the entry
     #[arg(long)]
     pub(crate) contain: bool,
@@ -509,7 +521,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) base_path: Option<BasePath>,
     /// Number of parallel evaluations (default: one per processor)
-    #[arg(short, long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Maximum number of waiting documents; further ones are rejected with status 429
     #[arg(long, value_name = "N", default_value_t = 64)]
@@ -527,7 +539,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "S", default_value = "10", value_parser = whole::<u64>(0..=3_600))]
     pub(crate) grace: u64,
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them
-    #[arg(long, visible_alias = "frozen")]
+    #[arg(long)]
     pub(crate) locked: bool,
 }
 

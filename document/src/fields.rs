@@ -63,6 +63,11 @@ impl<'n> Fields<'n> {
         self.taken(key, None, false)
     }
 
+    /// Takes a key that is not among those that messages offer: it has another name here.
+    pub fn take_unlisted(&mut self, key: &'static str) -> Option<Field<'n>> {
+        self.taken(key, None, true)
+    }
+
     /// Takes `key`, or the same key in its other spelling.
     pub fn take_either(&mut self, key: &'static str, alias: &'static str) -> Option<Field<'n>> {
         if let (Some(_), Some((name, _))) = (self.find(key), self.find(alias)) {

@@ -12,7 +12,7 @@
 //! | read parts of a document without holding it | [`Scanner`] over a [`Source`] |
 //! | read a Python literal (`{'a': 1}`), object (`A(b=1)`) or number in text | [`parse_literal`], [`parse_repr`], [`parse_int`], [`parse_float`] |
 //! | write for the wire | [`write()`], [`to_string`] or `serde::Serialize` |
-//! | write a report | [`to_pretty`], [`to_indented`] |
+//! | write a report | [`to_pretty`], [`to_indented`], [`to_line`] |
 //! | get the text Python would give | [`to_python`], [`to_python_in_order`], [`output_text`], [`scalar_text`], [`string_repr`] |
 //! | compare as Python does | [`python_eq`], [`casefold`], [`normalize`], [`strip`] |
 //!
@@ -50,6 +50,6 @@ pub use text::{
 };
 pub use value::{MAX_DEPTH, Object, Value};
 pub use write::{
-    AsText, NonFinite, output_text, to_indented, to_pretty, to_pretty_inside, to_python,
+    AsText, NonFinite, output_text, to_indented, to_line, to_pretty, to_pretty_inside, to_python,
     to_python_in_order, to_string, write, write_string,
 };

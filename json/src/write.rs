@@ -112,6 +112,12 @@ pub fn to_python_in_order(value: &Value) -> String {
     written(value, spaced(false), 0)
 }
 
+/// Formats a value in one line for people: as [`to_python_in_order`], with all characters as they are.
+#[must_use]
+pub fn to_line(value: &Value) -> String {
+    written(value, Style { ascii: false, ..spaced(false) }, 0)
+}
+
 /// Returns the text of a result for places that take only text: empty for `null`, a string as it is, else [`to_python`].
 #[must_use]
 pub fn output_text(value: &Value) -> Cow<'_, str> {

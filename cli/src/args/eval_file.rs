@@ -20,13 +20,13 @@ pub(crate) struct EvalFileFlags {
     #[arg(help_heading = HEADING, long, value_name = "FILE|DIR", value_parser = existing)]
     pub(crate) outputs: Option<PathBuf>,
     /// Run only tests whose id matches this glob; repeatable
-    #[arg(help_heading = HEADING, long = "test-id", visible_alias = "eval-id", value_name = "GLOB")]
+    #[arg(help_heading = HEADING, long = "test-id", value_name = "GLOB")]
     pub(crate) test_ids: Vec<String>,
     /// Target that is tested (default: that of the test or of the eval file, else `default`)
     #[arg(help_heading = HEADING, long, value_name = "NAME")]
     pub(crate) target: Option<String>,
     /// Target that judges (default: `grader_target` or `judge_target` of the tested target)
-    #[arg(help_heading = HEADING, long, visible_alias = "judge-target", value_name = "NAME")]
+    #[arg(help_heading = HEADING, long, value_name = "NAME")]
     pub(crate) grader_target: Option<String>,
     /// Repeat commands of targets that took too long, up to N times (default: 2)
     #[arg(help_heading = HEADING, long, value_name = "N", value_parser = whole::<u32>(0..=100))]
@@ -55,6 +55,7 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.no_config, "--no-config"),
         (args.eval_set.is_some(), "--eval-set"),
         (!args.metrics.is_empty(), "--metric"),
+        (!args.evaluators.is_empty(), "--evaluator"),
         (args.format.is_some(), "--format"),
         (args.trajectory_match_type.is_some(), "--trajectory-match-type"),
         (args.group_by.is_some(), "--group-by"),

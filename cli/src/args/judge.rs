@@ -15,7 +15,7 @@ use super::{existing, whole, writable};
 #[derive(Debug, Default, Args)]
 pub(crate) struct JudgeFlags {
     /// Model for metrics that use a judge
-    #[arg(long, value_name = "MODEL")]
+    #[arg(short = 'j', long, value_name = "MODEL", value_parser = model)]
     pub(crate) judge_model: Option<String>,
     /// Number of times that a judge is asked each question (default: 5)
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1000))]
@@ -47,6 +47,16 @@ impl JudgeFlags {
         settings.mode = self.judge_mode;
         settings.budget = self.judge_budget.unwrap_or_default();
         settings
+    }
+}
+
+fn model(text: &str) -> Result<String, String> {
+    // No model has a number as its name, and in other tools this letter takes one.
+    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => {
+            Err("a model is named; write --jobs for the number of parallel evaluations".to_owned())
+        }
+        false => Ok(text.to_owned()),
     }
 }
 

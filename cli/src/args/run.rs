@@ -26,8 +26,8 @@ pub(crate) struct RunArgs {
     /// files, or - for stdin; or one AgentV eval file (.yaml, .jsonl, .json)
     #[arg(required = true, value_name = "TRACE_FILE", value_parser = trace_input)]
     pub(crate) traces: Vec<PathBuf>,
-    /// Configuration with the evaluators to run (default without -m: eval_config.yaml, .yml or .json of the working
-    /// directory)
+    /// Configuration with the evaluators to run (default without -m and --evaluator: eval_config.yaml, .yml or .json of the
+    /// working directory)
     #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub(crate) config: Option<PathBuf>,
     /// Do not look for a configuration in the working directory
@@ -36,9 +36,13 @@ pub(crate) struct RunArgs {
     /// Eval set with golden conversations (overrides the configuration's)
     #[arg(short, long, value_name = "FILE", value_parser = existing)]
     pub(crate) eval_set: Option<PathBuf>,
-    /// Built-in metric to run; repeatable (default without a configuration: tool_trajectory_avg_score)
+    /// Built-in metric to run; repeatable (default with an eval set alone: tool_trajectory_avg_score)
     #[arg(short, long = "metric", value_name = "NAME")]
     pub(crate) metrics: Vec<String>,
+    /// Program to run as an evaluator with default settings: a source file, a package, a directory with an evaluator.yaml, or
+    /// an executable; repeatable
+    #[arg(long = "evaluator", value_name = "PATH", value_parser = existing)]
+    pub(crate) evaluators: Vec<PathBuf>,
     /// Format of the trace files (default: detected from their content)
     #[arg(short, long, ignore_case = true)]
     pub(crate) format: Option<String>,
@@ -46,8 +50,8 @@ pub(crate) struct RunArgs {
     pub(crate) judge: JudgeFlags,
     #[command(flatten)]
     pub(crate) eval_file: EvalFileFlags,
-    /// Threshold of built-in metrics, in 0..=1 (default: 0.5); of tests of an eval file without one (default: that of the file,
-    /// else 0.8)
+    /// Threshold of built-in metrics and of programs named by --evaluator, in 0..=1 (default: 0.5); of tests of an eval file
+    /// without one (default: that of the file, else 0.8)
     #[arg(short, long, value_name = "X", value_parser = fraction)]
     pub(crate) threshold: Option<f64>,
     /// How tool calls are compared with the expected ones (default: EXACT)
@@ -92,7 +96,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=100))]
     pub(crate) retries: Option<u32>,
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
-    #[arg(long, visible_alias = "frozen")]
+    #[arg(long)]
     pub(crate) locked: bool,
     /// Refuse to run (exit code 2) unless every program is contained by its executor (sandbox or docker); for evaluators of
     /// others, e.g. in CI
@@ -108,47 +112,6 @@ pub(crate) struct RunArgs {
     /// Number of parallel evaluations (default: one per processor)
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// A number is --jobs, anything else is --judge-model
-    #[arg(short, value_name = "N|MODEL", value_parser = jobs_or_model)]
-    pub(crate) j: Option<JobsOrModel>,
-}
-
-/// Value of `-j`: in other tools the number of jobs, in agentevals the name of a model.
-#[derive(Clone, Debug)]
-pub(crate) enum JobsOrModel {
-    Jobs(NonZeroUsize),
-    Model(String),
-}
-
-impl RunArgs {
-    /// Replaces `-j` by the option it stands for.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message if that option is given, too.
-    pub(crate) fn resolved(mut self) -> Result<Self, String> {
-        let (is_repeated, what, option) = match self.j.take() {
-            Some(JobsOrModel::Jobs(jobs)) => {
-                (self.jobs.replace(jobs).is_some(), "number of jobs", "--jobs")
-            }
-            Some(JobsOrModel::Model(model)) => {
-                (self.judge.judge_model.replace(model).is_some(), "judge's model", "--judge-model")
-            }
-            None => return Ok(self),
-        };
-        if is_repeated {
-            return Err(format!("the {what} is given twice, by -j and by {option}; give it once"));
-        }
-        Ok(self)
-    }
-}
-
-fn jobs_or_model(text: &str) -> Result<JobsOrModel, String> {
-    // No model has a number as its name.
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(JobsOrModel::Model(text.to_owned()));
-    }
-    jobs(text).map(JobsOrModel::Jobs)
 }
 
 /// Parses a share from 0 to 1.

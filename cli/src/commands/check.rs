@@ -77,7 +77,7 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
         && judged.is_ok()
         && contained.is_ok()
         && findings.iter().all(|finding| finding.result.is_ok());
-    Ok(show_table(table, if sound { exit::OK } else { exit::USAGE }))
+    Ok(show_table(table, 2, if sound { exit::OK } else { exit::USAGE }))
 }
 
 /// Loads a configuration, with the options about judges.

@@ -22,19 +22,31 @@ use serde_json::Value;
 use super::{clean_line, list, preparing, print, sandbox, unusable};
 use crate::{
     args::{ConfigArgs, SourcePlaces},
-    exit, render, signals,
+    exit, render,
+    scaffold::scalar,
+    signals,
 };
 
 /// Time limit for asking a program for the evaluators in it.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Prints a configuration: an entry for `evaluators:` with all settings and their defaults; an entry for each evaluator of a program.
+/// Prints a configuration: entries for `evaluators:` with all settings and their defaults; an entry for each evaluator of a program.
 pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
     let executor = args.contain.then(|| sandbox(runner)).transpose()?;
-    let runner = Asked { runner, executor: executor.as_deref(), verbose };
-    let entries = entries(&args.evaluator, &args.places, &runner).map_err(unusable)?;
-    Ok(print(&(schema_line() + &entries), exit::OK))
+    let asked = Asked { runner, executor: executor.as_deref(), verbose };
+    let mut text = schema_line();
+    for (index, evaluator) in args.evaluators.iter().enumerate() {
+        let entries = entries(evaluator, &args.places, &asked).map_err(unusable)?;
+        match entries.split_once(EVALUATORS).filter(|_| index > 0) {
+            Some((comment, items)) => text.extend(["  ", comment, items]),
+            None => text += &entries,
+        }
+    }
+    Ok(print(&text, exit::OK))
 }
+
+/// Line between the comment about an evaluator and its entry.
+const EVALUATORS: &str = "evaluators:\n";
 
 /// How programs are asked for their descriptions.
 struct Asked<'a> {
@@ -57,6 +69,9 @@ fn entries(evaluator: &str, places: &SourcePlaces, asked: &Asked<'_>) -> Result<
         let name = scalar(linked.name());
         let keys = format!("name: {name}\ntype: linked\n{COMMON}config: {{}}\n");
         return Ok(entry("Linked into this program.", &keys));
+    }
+    if let Some(described) = TYPES.iter().find(|described| described.name == evaluator) {
+        return Ok(entry(described.description, described.keys));
     }
     match runner.metrics.get(evaluator) {
         Ok(metric) => Ok(builtin_entry(metric.as_ref(), &runner.metrics)),
@@ -104,7 +119,7 @@ fn of_file(path: &Path, name: Option<&str>, asked: &Asked<'_>) -> Result<String,
         None => String::new(),
     };
     let evaluators = described.map(|description| description.evaluators).unwrap_or_default();
-    let mut text = format!("# {}\nevaluators:\n", runtime.name());
+    let mut text = format!("# {}\n{EVALUATORS}", runtime.name());
     for one in &evaluators {
         // A program with several evaluators selects one by the name of the entry, which it receives.
         let name = name.filter(|_| evaluators.len() == 1).unwrap_or(&one.name);
@@ -166,12 +181,62 @@ pub(super) async fn prepare_and_describe(
     Ok((launch.one_shot, describe(&asked, DESCRIBE_LIMIT, cancellation).await))
 }
 
+/// A type of entries that are evaluators without any program or metric.
+pub(super) struct EntryType {
+    /// Value of `type`.
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    /// Keys of an example.
+    keys: &'static str,
+}
+
+/// Types that `evaluator list` shows next to the metrics.
+pub(super) const TYPES: [EntryType; 2] = [
+    EntryType {
+        name: "llm_judge",
+        description: "A model judges by your own prompt, rubrics or criteria.",
+        keys: "\
+name: my_judge
+type: llm_judge
+threshold: 0.5
+# One of criteria, rubrics and prompt is needed.
+criteria: The answer is kind and addresses every question of the user.
+# rubrics: [The answer names the price., The answer is in the language of the user.]
+# prompt: prompts/my_judge.md  # or the text itself, with variables such as {{ user_input }} and {{ response }}
+# choices: {good: 1, fair: 0.5, bad: 0}  # words with their scores, instead of a number
+# score_range: [0, 1]  # numbers that the judge gives
+# scope: turn  # or conversation
+# judge: {model: gemini-2.5-flash, samples: 5}  # each sample is a call per turn
+",
+    },
+    EntryType {
+        name: "openai_eval",
+        description: "A grader of OpenAI's Evals API: checks or compares texts (contains, equals), or asks a model.",
+        keys: "\
+name: my_check
+type: openai_eval
+# threshold: 0.5  # of graders with a score
+# timeout: 120
+grader:
+  type: string_check  # or text_similarity, label_model, score_model, python, multi
+  operation: ilike  # the input contains the reference in any case; like: in the same case; eq: equals it; ne: does not
+  input: '{{ item.actual_response }}'
+  reference: Paris  # or '{{ item.expected_response }}', the golden answer of the eval set
+",
+    },
+];
+
+/// Returns true for the name of a type that [`TYPES`] describes.
+pub(super) fn is_type(name: &str) -> bool {
+    TYPES.iter().any(|described| described.name == name)
+}
+
 /// Keys with their defaults that all evaluators with a document have.
 const COMMON: &str = "threshold: 0.5\ntimeout: 30\n";
 
 /// Formats a configuration with one entry.
 fn entry(comment: &str, keys: &str) -> String {
-    format!("# {comment}\nevaluators:\n{}", item(keys))
+    format!("# {comment}\n{EVALUATORS}{}", item(keys))
 }
 
 /// Formats an item of `evaluators:`; `keys` is YAML that starts with the name.
@@ -256,15 +321,6 @@ fn settings_of(schema: Option<&Value>) -> String {
     }
 }
 
-/// Formats text as a YAML scalar, quoted if it could be read as anything else.
-fn scalar(text: &str) -> String {
-    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/'))
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'))
-        && !["yes", "no", "on", "off", "true", "false", "null"]
-            .contains(&text.to_ascii_lowercase().as_str());
-    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,10 +376,18 @@ mod tests {
             };
             assert_eq!(code.path, path);
         }
-        for metric in Metrics::default().iter().filter(|metric| metric.unavailable().is_none()) {
-            let text = builtin_entry(metric.as_ref(), &Metrics::default());
+        let metrics = Metrics::default();
+        let available = metrics.iter().filter(|metric| metric.unavailable().is_none());
+        let built_in = available.map(|metric| builtin_entry(metric.as_ref(), &metrics));
+        let types = TYPES.iter().flat_map(|described| {
+            let alternative = described.keys.replace("criteria: ", "# ");
+            let alternative = alternative.replace("# rubrics: ", "rubrics: ");
+            let alternative = alternative.replace("# judge: ", "judge: ");
+            [entry("", described.keys), entry("", &alternative)]
+        });
+        for text in built_in.chain(types) {
             let config = Config::parse(&text, Path::new("c.yaml"));
-            assert!(config.is_ok(), "{text}{config:?}");
+            assert!(config.as_ref().is_ok_and(|it| it.warnings.is_empty()), "{text}{config:?}");
         }
     }
 }

@@ -51,17 +51,17 @@ pub(super) fn required(named: Option<PathBuf>, instead: &str) -> Result<PathBuf,
     })
 }
 
-/// Warns that a configuration in the working directory is not used, because the command line names the metrics.
-pub(super) fn warn_ignored() {
+/// Warns that a configuration in the working directory is not used, because `option` names what to run.
+pub(super) fn warn_ignored(option: &str) {
     if let [file, ..] = candidates()[..] {
         render::warning(&format!(
-            "{file} of this directory is not used, because -m names what to run; add `-c {file}` to run both"
+            "{file} of this directory is not used, because {option} names what to run; add `-c {file}` to run both"
         ));
     }
 }
 
 /// Returns the configurations in the working directory. A dangling link is one: reading it reports the problem.
-fn candidates() -> Vec<&'static str> {
+pub(super) fn candidates() -> Vec<&'static str> {
     let is_file = |name: &&str| match fs::metadata(name) {
         Ok(found) => found.is_file(),
         Err(_) => Path::new(name).is_symlink(),

@@ -33,8 +33,8 @@ pub(super) fn runtimes(runner: &Runner) -> u8 {
         executors.row([executor.name().to_owned(), available.to_owned(), detail]);
     }
     let width = streams::stdout_width();
-    table.fit(width);
-    executors.fit(width);
+    table.wrap(3, width);
+    executors.wrap(2, width);
     show(&format!("{}\n{}", table.to_text(), executors.to_text()), exit::OK)
 }
 

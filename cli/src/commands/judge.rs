@@ -28,7 +28,7 @@ fn list() -> u8 {
     for prompt in PROMPTS {
         table.row([prompt.name.to_owned(), prompt.variables.join(", ")]);
     }
-    show_table(table, exit::OK)
+    show_table(table, 1, exit::OK)
 }
 
 /// Prints a prompt as a file that can replace it, or all prompts of a metric.

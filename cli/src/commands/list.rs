@@ -5,7 +5,11 @@ use evaluator_host::{
     source::{Entry, Freshness, SourceError},
 };
 
-use super::{clean_line, show_table, unusable};
+use super::{
+    clean_line,
+    config::{EntryType, TYPES},
+    show_table, unusable,
+};
 use crate::{
     args::{ListArgs, SourcePlaces},
     exit, render,
@@ -14,6 +18,9 @@ use crate::{
 
 /// Name that stands for every source.
 const ALL: &str = "all";
+
+/// Name of the source of metrics.
+const BUILTIN: &str = "builtin";
 
 /// Lists the evaluators that a configuration can name.
 pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
@@ -27,6 +34,9 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
     for (source, listed) in entries(asked, &args.places, freshness, runner) {
         match listed {
             Ok(mut entries) => {
+                if source == BUILTIN {
+                    entries.extend(TYPES.iter().map(typed));
+                }
                 entries.sort_by(|a, b| a.name.cmp(&b.name));
                 for Entry { name, language, description, reference, .. } in &entries {
                     let reference = reference.as_deref().unwrap_or_default();
@@ -48,7 +58,16 @@ pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
             }
         }
     }
-    Ok(if code == exit::OK { show_table(table, code) } else { code })
+    Ok(if code == exit::OK { show_table(table, 3, code) } else { code })
+}
+
+/// Returns a type of entries as `evaluator list` shows it.
+fn typed(described: &EntryType) -> Entry {
+    let EntryType { name, description, .. } = described;
+    let mut entry = Entry::default();
+    entry.name = (*name).to_owned();
+    entry.description = format!("{description} (`evaluator config {name}` prints an entry)");
+    entry
 }
 
 /// Returns the entries of the named source, or of all sources. Warns about single evaluators that cannot be listed.

@@ -65,10 +65,10 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Check(args) => check::check(*args, verbose, runner),
         Command::Schema => Ok(info::schema(&runner)),
         Command::Evaluator(EvaluatorCommand::Init(args)) => {
-            init::init(&args, Language::Python, &runner.runtimes)
+            init::init(&args, Language::Python, &runner)
         }
         Command::Shared(command) | Command::Evaluator(command) => match command {
-            EvaluatorCommand::Init(args) => init::init(&args, Language::Rust, &runner.runtimes),
+            EvaluatorCommand::Init(args) => init::init(&args, Language::Rust, &runner),
             EvaluatorCommand::Runtimes => Ok(info::runtimes(&runner)),
             EvaluatorCommand::List(args) => list::list(&args, &runner),
             EvaluatorCommand::Update(args) => update::update(args, verbose, runner),
@@ -178,9 +178,9 @@ fn show(text: &str, code: u8) -> u8 {
     print(&render::painted(text), code)
 }
 
-/// Writes a table to stdout, no wider than the terminal.
-fn show_table<const N: usize>(mut table: Columns<N>, code: u8) -> u8 {
-    table.fit(streams::stdout_width());
+/// Writes a table to stdout, no wider than the terminal; lines of the column `prose` are broken for that.
+fn show_table<const N: usize>(mut table: Columns<N>, prose: usize, code: u8) -> u8 {
+    table.wrap(prose, streams::stdout_width());
     show(&table.to_text(), code)
 }
 

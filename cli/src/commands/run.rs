@@ -1,17 +1,24 @@
 //! `evaluator run`.
 
-use std::{env, mem, path::PathBuf, sync::Arc};
+use std::{
+    env, mem,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use evaluator_host::{
-    config::{Config, Overrides},
+    config::{Config, EvaluatorConfig, EvaluatorKind, Overrides},
     events::{self, EventSwitches, Exporter},
+    hosts::Mismatch,
+    manifest,
     metric::{Metrics, UnknownMetric},
     report::run_file::{RunFile, RunFileError, default_file},
-    run::{Request, Runner},
+    run::{Request, Runner, program_at},
 };
 
 use super::{
-    discovery, ensure_contained, eval_file, load_config, open_session,
+    config::is_type,
+    discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
     report::{begin, show},
     trace_format, unusable, watched,
 };
@@ -21,26 +28,21 @@ use crate::{
 };
 
 /// Runs evaluators over traces, and writes the report.
-pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
-    let mut args = args.resolved().map_err(unusable)?;
+pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
-    begin(&reports, args.traces.iter().chain(named.into_iter().flatten()))?;
+    let inputs = args.traces.iter().chain(&args.evaluators);
+    begin(&reports, inputs.chain(named.into_iter().flatten()))?;
     if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
         return eval_file::run(&file, args, verbose, &runner);
     }
+    args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
     ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
-    let names_nothing = config_file.is_none()
-        && !args.no_config
-        && args.metrics.is_empty()
-        && args.eval_set.is_none();
     let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
     let mut config = load_config(config_file.as_deref(), &runner)?;
-    configure(&mut config, &mut args, &runner);
-    if names_nothing {
-        note_default(&config);
-    }
+    let programs = programs(&args, &config, &runner).map_err(unusable)?;
+    configure(&mut config, programs, &mut args, &runner);
     if args.contain {
         ensure_contained(&config, &runner)?;
     }
@@ -81,14 +83,35 @@ pub(super) fn run(args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> 
     Ok(code)
 }
 
+/// Refuses a program in the place of a trace file.
+fn refuse_program(path: &Path, runner: &Runner) -> Result<(), String> {
+    let language = runner.runtimes.for_path(path).ok();
+    let is_source = language.is_some_and(|runtime| has_extension_of(runtime.extensions(), path));
+    if !is_source && !manifest::has_manifest(path) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(format!(
+        "{path} is a program, and trace files are expected: `--evaluator {path}` runs it over them"
+    ))
+}
+
 /// Checks that all metrics of the command line exist.
 fn ensure_known(names: &[String], metrics: &Metrics) -> Result<(), String> {
     names.iter().try_for_each(|name| match metrics.get(name) {
         Ok(_) => Ok(()),
         Err(UnknownMetric { name, similar }) => {
-            let name = render::one_line(&name);
-            let hint = similar.map(|similar| format!("; did you mean `{similar}`?"));
-            let hint = hint.unwrap_or_default();
+            let hint = match similar {
+                _ if Path::new(&name).exists() => {
+                    format!("; `--evaluator {name}` runs the program of that name")
+                }
+                _ if is_type(&name) => {
+                    format!("; `evaluator config {name}` prints an entry for it")
+                }
+                Some(similar) => format!("; did you mean `{similar}`?"),
+                None => String::new(),
+            };
+            let (name, hint) = (render::one_line(&name), render::one_line(&hint));
             Err(format!(
                 "there is no metric `{name}`{hint} (`evaluator list -s builtin` lists them)"
             ))
@@ -96,22 +119,67 @@ fn ensure_known(names: &[String], metrics: &Metrics) -> Result<(), String> {
     })
 }
 
-/// Reports what runs where nothing names it.
-fn note_default(config: &Config) {
-    let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
-    render::note(&format!(
-        "no eval_config.yaml here: running the default metric {}; name a configuration with -c",
-        names.collect::<Vec<_>>().join(", ")
-    ));
+/// Returns entries with default settings for the programs of `--evaluator`.
+///
+/// # Errors
+///
+/// Returns a message if a program cannot be run here, or has the name of another evaluator.
+fn programs(
+    args: &RunArgs,
+    config: &Config,
+    runner: &Runner,
+) -> Result<Vec<EvaluatorConfig>, String> {
+    let mut names: Vec<&str> = args.metrics.iter().map(String::as_str).collect();
+    names.extend(config.evaluators.iter().map(|evaluator| evaluator.name.as_str()));
+    let mut programs: Vec<EvaluatorConfig> = Vec::new();
+    for path in &args.evaluators {
+        let mut program = program_at(path)?;
+        if let EvaluatorKind::Code(code) = &mut program.kind {
+            runner.runtimes.for_path(&code.path).map_err(|error| error.to_string())?;
+            if let Some(mismatch) = Mismatch::of(&code.path, None) {
+                code.contract = Some(mismatch.contract());
+                code.function = mismatch.function().map(str::to_owned);
+            }
+        }
+        let earlier = programs.iter().map(|program| &*program.name);
+        if names.iter().copied().chain(earlier).any(|name| name == program.name) {
+            return Err(format!(
+                "two evaluators are called `{}`, one of them is {}; `evaluator config PATH` prints an entry whose name you can \
+                 change",
+                program.name,
+                path.display()
+            ));
+        }
+        programs.push(program);
+    }
+    Ok(programs)
 }
 
 /// Returns the configuration to load, if there is one.
+///
+/// # Errors
+///
+/// Returns the exit code, after a message, if the configuration is ambiguous or a metric is named twice, or if nothing says
+/// what to run.
 fn config_file(args: &mut RunArgs) -> Result<Option<PathBuf>, u8> {
-    if args.config.is_none() && !args.no_config && !args.metrics.is_empty() {
-        discovery::warn_ignored();
+    let by_option = match (args.metrics.is_empty(), args.evaluators.is_empty()) {
+        (false, _) => Some("-m"),
+        (true, false) => Some("--evaluator"),
+        (true, true) => None,
+    };
+    if let Some(option) = by_option.filter(|_| args.config.is_none() && !args.no_config) {
+        discovery::warn_ignored(option);
     }
-    let no_config = args.no_config || !args.metrics.is_empty();
+    let no_config = args.no_config || by_option.is_some();
     let file = discovery::configuration(args.config.take(), no_config)?;
+    if file.is_none() && !no_config && args.eval_set.is_none() {
+        return Err(unusable(
+            "nothing says what to run: there is no eval_config.yaml here\n\
+             --evaluator PATH runs a program, -m NAME a metric (`evaluator list` shows them), -c FILE a configuration\n\
+             `evaluator init NAME` creates an evaluator and an eval_config.yaml that runs it\n\
+             `evaluator inspect TRACE_FILE` prints what evaluators see",
+        ));
+    }
     // With a configuration, a repeated name is harmless: it replaces the same entry twice.
     let mut metrics = args.metrics.iter().enumerate();
     match metrics.find(|(index, name)| args.metrics[..*index].contains(name)) {
@@ -123,9 +191,15 @@ fn config_file(args: &mut RunArgs) -> Result<Option<PathBuf>, u8> {
 }
 
 /// Applies the options of the command line to a configuration.
-fn configure(config: &mut Config, args: &mut RunArgs, runner: &Runner) {
+fn configure(
+    config: &mut Config,
+    programs: Vec<EvaluatorConfig>,
+    args: &mut RunArgs,
+    runner: &Runner,
+) {
     let overrides = Overrides {
         metrics: mem::take(&mut args.metrics),
+        programs,
         threshold: args.threshold,
         judge_model: args.judge.judge_model.take(),
         judge: mem::take(&mut args.judge).settings(),

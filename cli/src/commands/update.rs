@@ -47,7 +47,7 @@ pub(super) fn update(args: UpdateArgs, verbose: u8, runner: Runner) -> Result<u8
         };
         table.row([one.wanted.source.clone(), one.wanted.reference.to_string(), content]);
     }
-    Ok(show_table(table, code))
+    Ok(show_table(table, 2, code))
 }
 
 /// Returns the remote evaluators of these names; without names, all.

@@ -5,6 +5,9 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 /// Minimum width of a cell, even in narrower terminals.
 const NARROWEST: usize = 8;
 
+/// Minimum width of a column whose lines are broken between words.
+const READABLE: usize = 24;
+
 /// A table with a header. Cells may have several lines.
 pub(crate) struct Columns<const N: usize> {
     header: [String; N],
@@ -78,6 +81,30 @@ impl<const N: usize> Columns<N> {
         cut
     }
 
+    /// Breaks the lines of one column between words until the table has at most `width` columns, and leaves out columns without
+    /// any text. If there is no room for words, cells are cut as by [`fit`](Self::fit).
+    pub(crate) fn wrap(&mut self, column: usize, width: Option<usize>) {
+        let Some(width) = width else { return };
+        for other in 0..N {
+            if self.rows.iter().all(|row| row[other].is_empty()) {
+                self.header[other].clear();
+            }
+        }
+        let widths = self.widths();
+        let shown = widths.iter().filter(|width| **width > 0).count();
+        let others = widths.iter().sum::<usize>() - widths[column] + 2 * shown.saturating_sub(1);
+        let room = width.saturating_sub(others);
+        if room < READABLE.min(widths[column]) {
+            self.fit(Some(width));
+            return;
+        }
+        for row in &mut self.rows {
+            let lines: Vec<String> =
+                row[column].lines().flat_map(|line| wrapped(line, room)).collect();
+            row[column] = lines.join("\n");
+        }
+    }
+
     /// Formats the table without trailing blanks.
     pub(crate) fn to_text(&self) -> String {
         let widths = self.widths();
@@ -98,10 +125,10 @@ impl<const N: usize> Columns<N> {
 
     fn line<'a>(&self, text: &mut String, widths: &[usize; N], cell: impl Fn(usize) -> &'a str) {
         let start = text.len();
-        for (column, width) in widths.iter().enumerate() {
+        for (column, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
             let cell = cell(column);
             let padding = " ".repeat(width.saturating_sub(cell.width()));
-            if column > 0 {
+            if text.len() > start {
                 text.push_str("  ");
             }
             if self.right[column] {
@@ -129,6 +156,32 @@ fn shortened(line: &str, width: usize) -> String {
         used < width
     });
     kept.collect::<String>() + "…"
+}
+
+/// Breaks a line between words, and words that are wider than a line anywhere.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in line.split(' ') {
+        let gap = usize::from(used > 0);
+        if used > 0 && used + gap + word.width() > width {
+            lines.push(String::new());
+            used = 0;
+        } else if gap > 0 {
+            lines.last_mut().unwrap_or(&mut String::new()).push(' ');
+            used += gap;
+        }
+        for character in word.chars() {
+            let columns = character.width().unwrap_or_default();
+            if used + columns > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            lines.last_mut().unwrap_or(&mut String::new()).push(character);
+            used += columns;
+        }
+    }
+    lines
 }
 
 /// Formats a number with at most six significant digits and no trailing zeros, like `%g` of C without exponents.
@@ -178,6 +231,35 @@ mod tests {
         // Narrow terminals show at least the minimum width.
         table.fit(Some(1));
         assert!(table.to_text().contains("xxxxxxx…  ok\n"), "{}", table.to_text());
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_nothing_is_lost() {
+        let table = || {
+            let mut table = Columns::new(["Name", "Unused", "Text"]);
+            let text = "one two, three four five six seven_and_a_word_that_is_too_long 日本 日本";
+            table.row(["a_name".to_owned(), String::new(), text.to_owned()]);
+            table
+        };
+        let mut wrapped = table();
+        wrapped.wrap(2, Some(32));
+        let expected = "\
+Name    Text
+------  ------------------------
+a_name  one two, three four five
+        six
+        seven_and_a_word_that_is
+        _too_long 日本 日本
+";
+        assert_eq!(wrapped.to_text(), expected);
+        let mut narrow = table();
+        narrow.wrap(2, Some(20));
+        assert!(narrow.to_text().contains("a_name  one two, …\n"), "{}", narrow.to_text());
+        // Without a terminal, scripts may read the table.
+        let mut whole = table();
+        whole.wrap(2, None);
+        assert_eq!(whole.to_text(), table().to_text());
+        assert!(whole.to_text().starts_with("Name    Unused  Text\n"), "{}", whole.to_text());
     }
 
     #[test]

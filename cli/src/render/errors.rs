@@ -125,8 +125,26 @@ pub(super) fn below(evaluation: &EvaluationReport) -> Vec<String> {
         message if is_line_of(message, &evaluation.name, full) => Vec::new(),
         _ => stderr.lines().collect(),
     };
-    let shown = &stderr[stderr.len().saturating_sub(STDERR_LINES)..];
-    lines.chain(shown.iter().map(|line| format!("stderr: {}", line_of(line)))).collect()
+    let (shown, more) = excerpt(&stderr);
+    let shown = shown.iter().map(|line| format!("stderr: {}", line_of(line)));
+    let more = (more > 0).then(|| format!("stderr: ... ({more} more lines)"));
+    lines.chain(shown).chain(more).collect()
+}
+
+/// Returns the lines of standard error that are shown, and the number of those behind them: the end, or the start of the
+/// message and the frames of a panic in Rust. Its last frames are those of the start of every program.
+fn excerpt<'l, 't>(stderr: &'l [&'t str]) -> (&'l [&'t str], usize) {
+    let end = stderr.len().saturating_sub(STDERR_LINES);
+    let panic = stderr
+        .iter()
+        .position(|line| line.starts_with("thread '") && line.contains(" panicked at "));
+    match panic {
+        Some(start) if start < end => {
+            let behind = stderr.len() - start - STDERR_LINES;
+            (&stderr[start..start + STDERR_LINES], behind)
+        }
+        _ => (&stderr[end..], 0),
+    }
 }
 
 /// Returns true if the error contains the message after the name of the evaluator.
@@ -190,6 +208,28 @@ pub(super) fn whole(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_panic_shows_its_message_and_its_first_frames() {
+        let frames = |count: usize| (0..count).map(|frame| format!("  {frame}: frame")).collect();
+        let panic = "thread 'main' (7) panicked at src/main.rs:5:3:";
+        let with_panic = |before: usize, behind: usize| -> Vec<String> {
+            let (before, behind): (Vec<String>, Vec<String>) = (frames(before), frames(behind));
+            [before, vec![panic.to_owned()], behind].concat()
+        };
+        for (before, behind, first, more) in
+            [(30, 40, panic, 21), (30, 19, panic, 0), (30, 5, "  16: frame", 0), (0, 3, panic, 0)]
+        {
+            let lines = with_panic(before, behind);
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let (shown, left) = excerpt(&lines);
+            assert_eq!((shown[0], left), (first, more), "{before} {behind}");
+            assert!(shown.len() <= STDERR_LINES);
+        }
+        let lines: Vec<String> = frames(25);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(excerpt(&lines), (&lines[5..], 0));
+    }
 
     #[test]
     fn an_extent_has_its_denominator() {

@@ -114,12 +114,21 @@ pub(crate) fn eval_markdown(report: &Report) -> String {
         let reason = reason.join("\n");
         let (id, score) = (escaped(&one_line(&result.id)), score(result.score));
         let reason = cell(&reason);
-        let _ = writeln!(text, "| {} | {id} | {score} | {reason} |", result.status.name());
+        let _ = writeln!(text, "| {} | {id} | {score} | {reason} |", icon(result.status));
     }
     if let Some(more) = results.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         let _ = writeln!(text, "\n... and {more} more.");
     }
     text
+}
+
+/// Returns the sign that reports of traces have for the same outcome.
+fn icon(status: Status) -> &'static str {
+    match status {
+        Status::Passed => "✅",
+        Status::Failed => "❌",
+        Status::Error => "💥",
+    }
 }
 
 /// Returns the results as annotations of GitHub.

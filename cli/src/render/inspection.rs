@@ -7,7 +7,7 @@ use std::{
 
 use evaluator_host::{
     conversation::{CallSources, Conversation, Source, ToolCall, Turn, TurnFailure},
-    json::{Object, Value, to_pretty, to_python_in_order},
+    json::{Object, Value, to_line, to_pretty},
     run::{Inspection, invocations},
 };
 
@@ -56,7 +56,11 @@ pub(crate) fn inspection_text(inspection: &Inspection, out: &mut dyn Write) -> i
         }
         writeln!(out, "{text}")
     })?;
-    writeln!(out, "Grouping: {}", inspection.grouped_by())?;
+    let grouping = inspection.grouped_by();
+    // That each trace is a conversation goes without saying, unless an attribute could join some.
+    if grouping.is_by_conversation() || grouping.attributes().next().is_some() {
+        writeln!(out, "Grouping: {grouping}")?;
+    }
     let conversations = counted(inspection.len() as u64, "conversation");
     write!(out, "{conversations}, {}", counted(turns as u64, "turn"))?;
     if unusable > 0 {
@@ -164,7 +168,7 @@ fn turn_sources(turn: &Turn) -> Value {
 
 fn call_text(call: &ToolCall) -> String {
     let value = |value: &Value| {
-        let text = to_python_in_order(value);
+        let text = to_line(value);
         cut(&one_line(&text), VALUE_CHARS).into_owned()
     };
     let failed = if call.is_error { " (failed)" } else { "" };

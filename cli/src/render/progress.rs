@@ -308,7 +308,7 @@ fn detail(event: &RunEvent) {
 /// Returns the recommendation about programs from sources that are not contained.
 pub(crate) fn uncontained(evaluators: &[impl Borrow<str>]) -> String {
     format!(
-        "{} from a source runs with all of your rights; `executor: sandbox` contains it (docs/guides/containment.md)",
+        "{} from a source runs with all of your rights; `executor: sandbox` contains it",
         evaluators.join(", ")
     )
 }

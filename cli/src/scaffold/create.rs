@@ -9,7 +9,7 @@ use evaluator_host::{config::schema_line, runtime::sdk};
 use glob::{MatchOptions, Pattern};
 use toml_edit::{DocumentMut, Item};
 
-use super::{Language, Request, ScaffoldError, SdkSource};
+use super::{Entry, Language, Request, ScaffoldError, SdkSource};
 
 /// Creates the directory of an evaluator.
 ///
@@ -163,7 +163,7 @@ fn matches(path: &Path, pattern: &str) -> bool {
         .is_ok_and(|pattern| pattern.matches_path_with(path, options))
 }
 
-/// A new evaluator. Its text lists the files and the next steps.
+/// A new evaluator. Its text lists the files, and how to test it.
 #[derive(Clone, Debug)]
 pub struct Created {
     directory: PathBuf,
@@ -183,21 +183,36 @@ impl Created {
         self.directory.join(self.request.fill(&entrypoint, ""))
     }
 
-    /// A configuration that runs the evaluator, with paths relative to the working directory.
+    /// The entry that runs the evaluator, with paths relative to the working directory.
+    #[must_use]
+    pub fn entry(&self) -> Entry {
+        let template = self.request.template;
+        let path = forward_slashes(&self.entrypoint()).into();
+        let mut keys = vec![("name", self.request.name.identifier().into())];
+        match template.language() {
+            Some(_) => keys.extend([("type", "code".into()), ("path", path)]),
+            None => keys.extend([("type", "llm_judge".into()), ("prompt", path)]),
+        }
+        keys.push(("threshold", 0.5.into()));
+        keys.extend(template.settings());
+        Entry(keys)
+    }
+
+    /// A configuration with this entry.
     #[must_use]
     pub fn config(&self) -> String {
-        format!(
-            "{}evaluators:\n  - name: {}\n    type: code\n    path: {}\n    threshold: 0.8\n{}",
-            schema_line(),
-            self.request.name.identifier(),
-            yaml_path(&self.entrypoint()),
-            self.request.template.settings()
-        )
+        format!("{}evaluators:\n{}", schema_line(), self.entry().to_yaml("  "))
+    }
+
+    /// Returns true if the evaluator is a program.
+    #[must_use]
+    pub fn is_program(&self) -> bool {
+        self.request.template.language().is_some()
     }
 
     /// Source of the SDK of the new package; `None` for evaluators that need none.
     fn sdk(&self) -> Option<&SdkSource> {
-        (self.request.template.language() == Language::Rust).then_some(&self.sdk)
+        (self.request.template.language() == Some(Language::Rust)).then_some(&self.sdk)
     }
 
     /// Directory of the copy of the SDK; `None` if the package does not use one.
@@ -246,21 +261,17 @@ impl fmt::Display for Created {
                 writeln!(f, "It is a member of the workspace {}.", workspace.display())?;
             }
         }
-        writeln!(f, "\nTest it:\n\n    evaluator test {}", shell_word(&self.directory))?;
-        writeln!(f, "\nTo run it over recorded traces, write this to eval_config.yaml here:\n")?;
-        for line in self.config().lines() {
-            writeln!(f, "    {line}")?;
+        if self.is_program() {
+            writeln!(f, "\nTest it:\n\n    evaluator test {}", shell_word(&self.directory))?;
         }
-        writeln!(f, "\nand then:\n\n    evaluator run TRACES --config eval_config.yaml")
+        Ok(())
     }
 }
 
-/// Formats a path for YAML, with separators that all systems understand.
-fn yaml_path(path: &Path) -> String {
+/// Formats a path with separators that all systems understand.
+fn forward_slashes(path: &Path) -> String {
     let text = path.display().to_string();
-    let text = if cfg!(windows) { text.replace('\\', "/") } else { text };
-    // A string of JSON is one of YAML.
-    if is_plain(&text) { text } else { serde_json::Value::from(text).to_string() }
+    if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
 /// Formats a path as one word of a command line.
@@ -269,7 +280,7 @@ fn shell_word(path: &Path) -> String {
     if is_plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Returns true if a path has no characters that are special in YAML or a shell.
+/// Returns true if a path has no characters that are special in a shell.
 fn is_plain(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     !text.starts_with('-') && text.chars().all(plain)
@@ -325,6 +336,8 @@ mod tests {
             for file in created.files.iter().map(|file| created.directory.join(file)) {
                 assert!(!file.display().to_string().contains("{{"), "{}", file.display());
                 let text = fs::read_to_string(&file).unwrap();
+                // A prompt has variables, whose names have blanks around them.
+                let text = text.replace("{{ ", "");
                 assert!(!text.contains("{{") && !text.contains("{%"), "{}", file.display());
                 assert!(text.ends_with('\n'), "{}", file.display());
             }
@@ -461,10 +474,8 @@ mod tests {
     #[test]
     fn says_what_is_there_and_what_is_next() {
         let text = created("my-check", None, &SdkSource::Copy).to_string();
-        let schema = schema_line();
-        let schema = schema.trim_end();
-        let expected = format!(
-            "created my-check
+        let expected = "\
+created my-check
     Cargo.toml
     src/main.rs
     evaluator.yaml
@@ -477,21 +488,7 @@ To use a published one, write `version = \"0.1.0\"` instead of its `path` in my-
 Test it:
 
     evaluator test my-check
-
-To run it over recorded traces, write this to eval_config.yaml here:
-
-    {schema}
-    evaluators:
-      - name: my_check
-        type: code
-        path: my-check/src/main.rs
-        threshold: 0.8
-
-and then:
-
-    evaluator run TRACES --config eval_config.yaml
-"
-        );
+";
         assert_eq!(text, expected);
     }
 
@@ -511,23 +508,22 @@ and then:
 
     #[test]
     fn settings_are_shown() {
-        let config =
-            created("my_check", Some(Template::TypedConfig), &SdkSource::of_the_registry())
-                .config();
-        assert!(
-            config.ends_with("    config:\n      min_length: 20\n      forbidden: [I guess]\n")
-        );
+        let sdk = SdkSource::of_the_registry();
+        let config = |template| created("my_check", Some(template), &sdk).config();
+        let text = config(Template::TypedConfig);
+        assert!(text.ends_with("    config: {forbidden: ['I guess'], min_length: 20}\n"), "{text}");
+        let text = config(Template::Judge);
+        assert!(text.contains("    type: llm_judge\n    prompt: my_check/prompt.md\n"), "{text}");
     }
 
     #[test]
     fn paths_are_quoted_where_they_must_be() {
-        for (path, yaml, shell) in [
-            ("a/b_c-d.py", "a/b_c-d.py", "a/b_c-d.py"),
-            ("my files/x.py", "\"my files/x.py\"", "'my files/x.py'"),
-            ("-x/y", "\"-x/y\"", "'-x/y'"),
-            ("it's: \"#\"/x", "\"it's: \\\"#\\\"/x\"", r##"'it'\''s: "#"/x'"##),
+        for (path, shell) in [
+            ("a/b_c-d.py", "a/b_c-d.py"),
+            ("my files/x.py", "'my files/x.py'"),
+            ("-x/y", "'-x/y'"),
+            ("it's: \"#\"/x", r##"'it'\''s: "#"/x'"##),
         ] {
-            assert_eq!(yaml_path(Path::new(path)), yaml);
             assert_eq!(shell_word(Path::new(path)), shell);
         }
     }

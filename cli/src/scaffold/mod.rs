@@ -4,13 +4,16 @@
 //! directory is created completely or not at all.
 
 mod create;
+mod entry;
 mod name;
 mod request;
 mod template;
 
+pub(crate) use self::entry::scalar;
 use self::name::Name;
 pub use self::{
     create::{Created, render},
+    entry::Entry,
     request::{Request, ScaffoldError, SdkSource},
     template::{Language, Template},
 };

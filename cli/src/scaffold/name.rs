@@ -9,12 +9,12 @@ const MAX_LENGTH: usize = 64;
 pub(super) struct Name(String);
 
 impl Name {
-    /// Checks a name for use in a language.
+    /// Checks a name for use in a language, or outside of programs.
     ///
     /// # Errors
     ///
     /// The error names the problem and suggests another name.
-    pub(super) fn new(name: &str, language: Language) -> Result<Self, ScaffoldError> {
+    pub(super) fn new(name: &str, language: Option<Language>) -> Result<Self, ScaffoldError> {
         match problem(name, language) {
             None => Ok(Self(name.to_owned())),
             Some(problem) => Err(ScaffoldError(format!(
@@ -36,7 +36,7 @@ impl Name {
 }
 
 /// Returns the rule that a name violates.
-fn problem(name: &str, language: Language) -> Option<String> {
+fn problem(name: &str, language: Option<Language>) -> Option<String> {
     let Some(first) = name.chars().next() else { return Some("it is empty".to_owned()) };
     // A capital letter at the start is an invalid character, not an invalid start.
     if !first.is_alphabetic() {
@@ -61,11 +61,11 @@ fn problem(name: &str, language: Language) -> Option<String> {
 }
 
 /// Returns the reason why an identifier cannot be used, e.g. `is a keyword of Rust`.
-fn reserved(identifier: &str, language: Language) -> Option<&'static str> {
+fn reserved(identifier: &str, language: Option<Language>) -> Option<&'static str> {
     let words: &[(&str, &str)] = match language {
-        Language::Rust => &RUST,
-        Language::Python => &PYTHON,
-        Language::Javascript | Language::Typescript => &[],
+        Some(Language::Rust) => &RUST,
+        Some(Language::Python) => &PYTHON,
+        Some(Language::Javascript | Language::Typescript) | None => &[],
     };
     let is_listed =
         |(words, _): &&(&str, &str)| words.split_ascii_whitespace().any(|word| word == identifier);
@@ -73,9 +73,9 @@ fn reserved(identifier: &str, language: Language) -> Option<&'static str> {
         return Some(reason);
     }
     match language {
-        Language::Rust => is_function(identifier).then_some(USED_BY_TEMPLATE),
-        Language::Python => None,
-        Language::Javascript | Language::Typescript => {
+        Some(Language::Rust) => is_function(identifier).then_some(USED_BY_TEMPLATE),
+        Some(Language::Python) | None => None,
+        Some(Language::Javascript | Language::Typescript) => {
             let is_test = identifier == "test"
                 || identifier.starts_with("test_")
                 || identifier.ends_with("_test");
@@ -87,7 +87,7 @@ fn reserved(identifier: &str, language: Language) -> Option<&'static str> {
 /// Returns true if a Rust template has a function of that name.
 fn is_function(identifier: &str) -> bool {
     let declaration = format!("fn {identifier}(");
-    let rust = Template::all().filter(|template| template.language() == Language::Rust);
+    let rust = Template::all().filter(|template| template.language() == Some(Language::Rust));
     rust.flat_map(|template| template.files()).any(|file| file.text.contains(&declaration))
 }
 
@@ -143,7 +143,7 @@ const PYTHON: [Reserved; 2] = [
 ];
 
 /// Returns a similar name that can be used.
-fn suggest(name: &str, language: Language) -> String {
+fn suggest(name: &str, language: Option<Language>) -> String {
     let mut suggestion = String::new();
     let mut previous = ' ';
     for character in name.chars() {
@@ -184,10 +184,10 @@ mod tests {
     fn ordinary_names_can_be_used() {
         for language in LANGUAGES {
             for name in ["my_check", "my-check", "a", "check2", "a__b", "x-", &"a".repeat(64)] {
-                assert_eq!(Name::new(name, language).unwrap().as_str(), name);
+                assert_eq!(Name::new(name, Some(language)).unwrap().as_str(), name);
             }
         }
-        assert_eq!(Name::new("my-check", Language::Rust).unwrap().identifier(), "my_check");
+        assert_eq!(Name::new("my-check", Some(Language::Rust)).unwrap().identifier(), "my_check");
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
             ("-", Language::Rust, "it begins with '-', not with a letter; try `my_check`"),
         ];
         for (name, language, expected) in cases {
-            let error = Name::new(name, language).unwrap_err().to_string();
+            let error = Name::new(name, Some(language)).unwrap_err().to_string();
             assert_eq!(error, format!("`{name}` cannot be the name of an evaluator: {expected}"));
         }
     }
@@ -275,8 +275,8 @@ mod tests {
                 "", "???", "9", "ÄÖ", "Fn", "FN", "--", "com1", "test_", "TEST-", &long, "a/b",
                 "gen",
             ] {
-                let suggestion = suggest(name, language);
-                assert!(Name::new(&suggestion, language).is_ok(), "{name:?}: {suggestion:?}");
+                let suggestion = suggest(name, Some(language));
+                assert!(Name::new(&suggestion, Some(language)).is_ok(), "{name:?}: {suggestion:?}");
             }
         }
     }

@@ -43,16 +43,22 @@ impl Request {
         let hints = [
             by_extension.map(|language| (format!("`{file_name}`"), language)),
             language.map(|language| (format!("`--runtime {}`", language.extension()), language)),
-            template
-                .map(|template| (format!("`--template {}`", template.name()), template.language())),
+            template.and_then(|template| {
+                Some((format!("`--template {}`", template.name()), template.language()?))
+            }),
         ];
         let hints: Vec<_> = hints.into_iter().flatten().collect();
         let language = agree(&hints)?.unwrap_or(default);
-        Ok(Self {
-            parent: parent.to_owned(),
-            name: Name::new(name, language)?,
-            template: template.unwrap_or_else(|| Template::default_of(language)),
-        })
+        let template = template.unwrap_or_else(|| Template::default_of(language));
+        if let (None, Some((hint, language))) = (template.language(), hints.first()) {
+            return Err(ScaffoldError(format!(
+                "{hint} selects {}, and `--template {}` is not a program; remove one of them",
+                language.name(),
+                template.name()
+            )));
+        }
+        let name = Name::new(name, template.language())?;
+        Ok(Self { parent: parent.to_owned(), name, template })
     }
 
     /// Replaces the placeholders in the text of a template.
@@ -141,7 +147,9 @@ mod tests {
     #[test]
     fn the_language_comes_from_any_argument() {
         use Language::{Python, Rust, Typescript as Ts};
-        use Template::{Basic, Javascript, Python as PythonTemplate, TypedConfig, Typescript};
+        use Template::{
+            Basic, Javascript, Judge, Python as PythonTemplate, TypedConfig, Typescript,
+        };
         for (target, language, template, parent, name, expected) in [
             ("my_check", None, None, "", "my_check", Basic),
             ("my-check/", None, None, "", "my-check", Basic),
@@ -151,6 +159,8 @@ mod tests {
             ("my_check.py", Some(Python), Some(PythonTemplate), "", "my_check", PythonTemplate),
             ("my_check", Some(Rust), Some(TypedConfig), "", "my_check", TypedConfig),
             ("my_check", None, Some(Javascript), "", "my_check", Javascript),
+            // Reserved words of languages are names like others.
+            ("match", None, Some(Judge), "", "match", Judge),
         ] {
             assert_eq!(
                 request(target, language, template).unwrap(),
@@ -168,6 +178,10 @@ mod tests {
         assert_eq!(
             request("my_check", Some(Language::Python), Some(Template::TypedConfig)).unwrap_err(),
             "`--runtime py` selects Python, and `--template typed-config` selects Rust; remove one of them"
+        );
+        assert_eq!(
+            request("my_check.py", None, Some(Template::Judge)).unwrap_err(),
+            "`my_check.py` selects Python, and `--template judge` is not a program; remove one of them"
         );
     }
 

@@ -1,6 +1,7 @@
 //! The templates, built into the program.
 
 use clap::ValueEnum;
+use serde_json::{Value, json};
 
 /// Template of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,6 +19,8 @@ pub enum Template {
     Javascript,
     /// TypeScript, without any library.
     Typescript,
+    /// A prompt for a model that judges, without a program.
+    Judge,
 }
 
 /// Language of an evaluator; on the command line, the extension of its files.
@@ -66,17 +69,18 @@ impl Template {
 
     /// Default template of a language.
     pub(super) fn default_of(language: Language) -> Self {
-        Self::all().find(|template| template.language() == language).unwrap_or(Self::Basic)
+        Self::all().find(|template| template.language() == Some(language)).unwrap_or(Self::Basic)
     }
 
-    /// Language of the template.
+    /// Language of the template; `None` if it is not a program.
     #[must_use]
-    pub fn language(self) -> Language {
+    pub fn language(self) -> Option<Language> {
         match self {
-            Self::Basic | Self::TypedConfig | Self::ToolTrajectory => Language::Rust,
-            Self::Python => Language::Python,
-            Self::Javascript => Language::Javascript,
-            Self::Typescript => Language::Typescript,
+            Self::Basic | Self::TypedConfig | Self::ToolTrajectory => Some(Language::Rust),
+            Self::Python => Some(Language::Python),
+            Self::Javascript => Some(Language::Javascript),
+            Self::Typescript => Some(Language::Typescript),
+            Self::Judge => None,
         }
     }
 
@@ -97,22 +101,27 @@ impl Template {
             }
             Self::Typescript => files!("typescript":
                 "{{crate_name}}.ts", "{{crate_name}}.test.ts", "package.json", "tsconfig.json"),
+            Self::Judge => files!(@ "judge": "prompt.md", "README.md"),
         }
     }
 
     /// File that a configuration names, with placeholders.
     pub(super) fn entrypoint(self) -> String {
         match self.language() {
-            Language::Rust => "src/main.rs".to_owned(),
-            other => format!("{{{{crate_name}}}}.{}", other.extension()),
+            None => "prompt.md".to_owned(),
+            Some(Language::Rust) => "src/main.rs".to_owned(),
+            Some(other) => format!("{{{{crate_name}}}}.{}", other.extension()),
         }
     }
 
-    /// Settings for the entry of a configuration, indented.
-    pub(super) fn settings(self) -> &'static str {
+    /// Further keys of the entry of a configuration.
+    pub(super) fn settings(self) -> Option<(&'static str, Value)> {
         match self {
-            Self::TypedConfig => "    config:\n      min_length: 20\n      forbidden: [I guess]\n",
-            _ => "",
+            Self::TypedConfig => {
+                Some(("config", json!({"min_length": 20, "forbidden": ["I guess"]})))
+            }
+            Self::Judge => Some(("choices", json!({"yes": 1, "partly": 0.5, "no": 0}))),
+            _ => None,
         }
     }
 }

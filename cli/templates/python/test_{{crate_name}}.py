@@ -13,7 +13,9 @@ class EvaluateTest(unittest.TestCase):
 
         result = {{crate_name}}.evaluate(document)
 
-        self.assertEqual(result, {"score": 0.5, "per_invocation_scores": [1.0, 0.0]})
+        self.assertEqual(result["per_invocation_scores"], [1.0, 0.0])
+        self.assertEqual(result["score"], 0.5)
+        self.assertEqual(result["details"], {"misses": ["turn 2 has no answer"]})
 
     def test_an_empty_conversation_is_not_judged(self):
         self.assertEqual({{crate_name}}.evaluate({})["status"], "NOT_EVALUATED")

@@ -12,7 +12,10 @@ def evaluate(document):
     ]
     if not scores:
         return {"score": 0.0, "status": "NOT_EVALUATED", "details": {"reason": "the conversation has no turns"}}
-    return {"score": sum(scores) / len(scores), "per_invocation_scores": scores}
+    # Reports show what is under `misses` if the score is too low. Put into `details` whatever else helps to understand it.
+    misses = [f"turn {number} has no answer" for number, score in enumerate(scores, 1) if score == 0.0]
+    details = {"misses": misses} if misses else {}
+    return {"score": sum(scores) / len(scores), "per_invocation_scores": scores, "details": details}
 
 
 if __name__ == "__main__":

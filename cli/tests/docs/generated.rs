@@ -1,4 +1,4 @@
-//! Reference pages that are generated from the program: `DOCS=overwrite cargo test -p evaluator-cli --test docs`.
+//! Reference pages that are generated from the program: `DOCS=overwrite cargo test -p evaluator-cli --test docs generated::`.
 #![expect(clippy::disallowed_methods, reason = "this is what is tested")]
 
 use std::{fs, process::Command};
@@ -12,8 +12,7 @@ use crate::root;
 /// Columns of a line of help.
 const WIDTH: usize = 120;
 
-const NOTE: &str =
-    "<!-- Written by `DOCS=overwrite cargo test -p evaluator-cli --test docs`. Do not edit. -->";
+const NOTE: &str = "<!-- Written by `DOCS=overwrite cargo test -p evaluator-cli --test docs generated::`. Do not edit. -->";
 
 const COMMANDS: &str = "\
 Every command prints this text with `--help`, and a shorter one with `-h`. `evaluator man` prints manual pages, and
@@ -164,20 +163,41 @@ fn rows(schema: &Value, prefix: &str, page: &mut String) {
     }
 }
 
-const SEE_JUDGE: &str = "See [judge](#judge).";
+/// Objects that several parts of a configuration have: their keys are listed once, in a section with this text.
+const SHARED: [(&str, &str); 3] = [
+    (
+        "sandbox",
+        "In `defaults`, and in entries with `executor: sandbox`. [Containment](../guides/containment.md) explains the keys.",
+    ),
+    (
+        "docker",
+        "In `defaults`, and in entries with `executor: docker`. [Containers](../guides/docker.md) explains the keys.",
+    ),
+    (
+        "judge",
+        "At the top level and in entries that ask a model. [Judges](judges.md) explains the keys.",
+    ),
+];
+
 const TABLE: &str = "| key | value | default | meaning |\n|---|---|---|---|\n";
 
 #[test]
 fn the_page_of_the_configuration_is_that_of_the_schema() {
     let mut schema: Value = serde_json::from_str(&evaluator(&["schema"])).unwrap();
-    let mut judge = Value::Null;
+    let mut shared = [const { Value::Null }; SHARED.len()];
     let mut entries = schema["properties"]["evaluators"]["items"].take();
     let entries = entries["oneOf"].as_array_mut().unwrap();
-    for object in entries.iter_mut().chain([&mut schema]) {
-        if let Some(key) = object["properties"].get_mut("judge") {
-            judge = std::mem::replace(key, json!({"type": "object", "description": SEE_JUDGE}));
+    let mut defaults = schema["properties"]["defaults"].take();
+    for object in entries.iter_mut().chain([&mut schema, &mut defaults]) {
+        for ((name, _), keys) in SHARED.iter().zip(&mut shared) {
+            let Some(found) = object["properties"].get_mut(name) else { continue };
+            let link = format!("See [{name}](#{name}).");
+            let found = std::mem::replace(found, json!({"type": "object", "description": link}));
+            assert!(keys.is_null() || *keys == found, "`{name}` has different keys");
+            *keys = found;
         }
     }
+    schema["properties"]["defaults"] = defaults;
     let mut page = format!("# Configuration\n\n{NOTE}\n\n{CONFIGURATION}## The run\n\n{TABLE}");
     rows(&schema, "", &mut page);
     for entry in entries {
@@ -185,9 +205,10 @@ fn the_page_of_the_configuration_is_that_of_the_schema() {
         page += &format!("\n## An evaluator of `type: {kind}`\n\n{TABLE}");
         rows(entry, "", &mut page);
     }
-    page += "\n## `judge`\n\nAt the top level and in entries that ask a model. [Judges](judges.md) explains the keys.\n\n";
-    page += TABLE;
-    rows(&judge, "", &mut page);
+    for ((name, text), keys) in SHARED.iter().zip(&shared) {
+        page += &format!("\n## `{name}`\n\n{text}\n\n{TABLE}");
+        rows(keys, "", &mut page);
+    }
     compare("configuration.md", page);
 }
 

@@ -123,7 +123,7 @@ fn a_broken_trace_file_does_not_take_the_others_with_it() {
     fs::create_dir(directory.path().join("none")).unwrap();
     let files =
         ["notes.txt", "empty.json", "other.json", "bom.json", "latin.json", &cut, &good, "none"];
-    let ran = directory.run(&[&files[..], &["-o", "json"]].concat()).exits(3);
+    let ran = directory.run(&[&files[..], &["--no-config", "-o", "json"]].concat()).exits(3);
     assert_eq!(ran.evaluations(0), ["tool_trajectory_avg_score NOT_EVALUATED"]);
     let errors = ran.json()["errors"].clone();
     let errors: Vec<&str> =
@@ -216,7 +216,7 @@ fn a_file_of_another_kind_is_named_as_that() {
             assert!(ran.stderr.contains(hint), "{name} {hint}: {}", ran.stderr);
         }
         for format in ["table", "junit", "markdown", "github"] {
-            let ran = directory.run(&[name, "-o", format]).exits(3);
+            let ran = directory.run(&[name, "--no-config", "-o", format]).exits(3);
             let is_complete = !matches!(format, "table");
             for hint in hints {
                 assert!(ran.stderr.contains(hint), "{name} {hint}: {}", ran.stderr);
@@ -257,7 +257,7 @@ fn without_any_trace_nothing_is_run_and_the_report_says_so() {
         ("summary", "Errors:\n  - Failed"),
         ("json", "{\n  \"traces\": [],"),
     ] {
-        let ran = directory.run(&["a.json", "b.json", "-o", format]).exits(3);
+        let ran = directory.run(&["a.json", "b.json", "--no-config", "-o", format]).exits(3);
         assert!(ran.stdout.starts_with(expected), "{}", ran.stdout);
         assert!(ran.stdout.contains("No traces loaded."), "{}", ran.stdout);
     }

@@ -166,8 +166,9 @@ fn the_schema_is_published_where_configurations_refer_to() {
     let line = format!("# yaml-language-server: $schema={id}\n");
     let entry = directory.evaluator(&["config", "tool_trajectory_avg_score"]).exits(0);
     assert!(entry.stdout.starts_with(&line), "{}", entry.stdout);
-    let created = directory.evaluator(&["init", "a.py"]).exits(0);
-    assert!(created.stdout.contains(&line), "{}", created.stdout);
+    directory.evaluator(&["init", "a.py"]).exits(0);
+    let created = fs::read_to_string(directory.path().join("eval_config.yaml")).unwrap();
+    assert!(created.starts_with(&line), "{created}");
 
     let (_, path) = id.split_once("/raw/main/").unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);

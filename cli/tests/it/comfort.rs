@@ -47,6 +47,9 @@ fn the_subcommand_of_cargo_starts_the_command_next_to_it_or_on_path() {
     let directory = Directory::new();
     let (alone, empty) = (directory.join("cargo-evaluator"), directory.join("empty"));
     start(installed, &empty).exits(2).says("Usage: cargo evaluator run");
+    run_program(Command::new(installed).args(["evaluator", "new"]).env("PATH", &empty))
+        .exits(2)
+        .says("Usage: cargo evaluator new [OPTIONS] <NAME>");
 
     // Another process writes the programs: a test that starts one at the same time would inherit the open file.
     directory.sh(&format!("cp '{}' .", installed.display())).exits(0);
@@ -155,6 +158,45 @@ fn only_errors_have_the_level_error() {
     }
 }
 
+/// Runs a command line in a terminal of so many columns.
+fn in_terminal(directory: &Directory, columns: &str, line: &str) -> Ran {
+    let line =
+        format!("COLUMNS={columns} '{}' {line} 2>/dev/null", env!("CARGO_BIN_EXE_evaluator"));
+    #[expect(clippy::disallowed_methods, reason = "this makes a terminal")]
+    let terminal = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .env("TERM", "xterm")
+        .env("NO_COLOR", "1")
+        .current_dir(directory.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    finish(terminal)
+}
+
+#[test]
+fn lists_and_findings_fit_the_terminal_and_are_whole() {
+    if !has("script") || !cfg!(target_os = "linux") {
+        return;
+    }
+    let directory = directory();
+    let words = |text: &str| text.split_whitespace().collect::<String>();
+    for line in ["list -s builtin", "check good.yaml", "runtimes"] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let piped = directory.evaluator(&args).exits(0).stdout;
+        let ran = in_terminal(&directory, "80", line).exits(0);
+        let widest = ran.stdout.lines().map(|line| line.trim_end().chars().count()).max();
+        assert!(widest <= Some(80) && !ran.stdout.contains('…'), "{}", ran.stdout);
+        // All words are there: those of the last row in their order.
+        let last = piped.lines().last().unwrap();
+        assert!(words(&ran.stdout).contains(&words(last)), "{last}: {}", ran.stdout);
+    }
+    let list = in_terminal(&directory, "80", "list -s builtin").stdout;
+    assert!(list.contains("rubric_based_multi_turn_trajectory_quality_v1"), "{list}");
+}
+
 #[test]
 fn a_table_fits_the_terminal() {
     if !has("script") || !cfg!(target_os = "linux") {
@@ -163,23 +205,8 @@ fn a_table_fits_the_terminal() {
     let directory = directory();
     directory.script("crash", "cat >/dev/null; echo 'a long tale of many words that no narrow terminal has room for' >&2; exit 3");
     for (columns, most) in [("60", 60), ("100", 100)] {
-        let line = format!(
-            "COLUMNS={columns} '{}' run '{}' -c bad.yaml 2>/dev/null",
-            env!("CARGO_BIN_EXE_evaluator"),
-            trace("k01_traj_exact")
-        );
-        #[expect(clippy::disallowed_methods, reason = "this makes a terminal")]
-        let terminal = Command::new("script")
-            .args(["-qec", &line, "/dev/null"])
-            .env("TERM", "xterm")
-            .env("NO_COLOR", "1")
-            .current_dir(directory.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let ran = finish(terminal).exits(3);
+        let line = format!("run '{}' -c bad.yaml", trace("k01_traj_exact"));
+        let ran = in_terminal(&directory, columns, &line).exits(3);
         let table: Vec<&str> = ran.stdout.lines().skip(2).take(4).collect();
         assert!(table.iter().all(|line| line.trim_end().chars().count() <= most), "{table:#?}");
         assert!(table[3].contains('…'), "{table:#?}");

@@ -36,15 +36,25 @@ fn a_run_uses_the_configuration_of_its_directory_and_says_so() {
 }
 
 #[test]
-fn a_run_that_names_nothing_says_what_runs() {
+fn a_run_that_names_nothing_says_what_to_do() {
     let directory = directory();
     let (trace, goldens) = (trace("k01_traj_exact"), eval_set("k01_traj_exact"));
-    let note = "no eval_config.yaml here: running the default metric tool_trajectory_avg_score; name a configuration with -c";
-    directory.run(&[&trace]).exits(1).says(note);
+    let ran = directory.run(&[&trace]).exits(2).reports_nothing();
+    for way in
+        ["--evaluator PATH", "-m NAME", "`evaluator list`", "-c FILE", "`evaluator init NAME`"]
+    {
+        assert!(ran.stderr.contains(way), "{way}: {}", ran.stderr);
+    }
     directory.file("c.yaml", CONFIG);
-    for named in [&["-e", &*goldens][..], &["-m", "tool_call_count_v1"], &["-c", "c.yaml"]] {
+    for named in [
+        &["-e", &*goldens][..],
+        &["-m", "tool_call_count_v1"],
+        &["-c", "c.yaml"],
+        &["--evaluator", "pass"],
+        &["--no-config"],
+    ] {
         let ran = directory.run(&[&[&*trace], named].concat());
-        assert!(!ran.stderr.contains("default metric"), "{named:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("nothing says"), "{named:?}: {}", ran.stderr);
     }
 }
 
@@ -60,7 +70,7 @@ fn what_is_in_the_directory_is_checked_like_any_other_configuration() {
     // A directory is not a configuration.
     let other = Directory::new();
     std::fs::create_dir(other.path().join("eval_config.yaml")).unwrap();
-    other.run(&[&trace]).exits(1).says("NOTHING EVALUATED");
+    other.run(&[&trace]).exits(2).says("there is no eval_config.yaml here");
 }
 
 #[test]

@@ -17,6 +17,9 @@ fn run(directory: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
     let own = Directory::new();
     let mut all = vec!["run"];
     all.extend(args);
+    if !args.contains(&"-c") {
+        all.push("--no-config");
+    }
     let mut command = own.command(&all);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("OTEL_") {
@@ -180,8 +183,14 @@ fn a_collector_that_never_answers_does_not_keep_the_report() {
     use std::io::{BufRead, BufReader};
     let own = Directory::new();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut command =
-        own.command(&["run", &trace("a01_otlp_basic_parts"), "--emit-otel", "-o", "summary"]);
+    let mut command = own.command(&[
+        "run",
+        &trace("a01_otlp_basic_parts"),
+        "--no-config",
+        "--emit-otel",
+        "-o",
+        "summary",
+    ]);
     command.env(ENDPOINT, format!("http://{}", silent.local_addr().unwrap()));
     command.env("OTEL_EXPORTER_OTLP_TIMEOUT", Duration::from_secs(200).as_millis().to_string());
     let mut child = command.spawn().unwrap();

@@ -104,7 +104,7 @@ fn names_of_files_are_one_line_each() {
     for (content, code) in [(&b"{"[..], 3), (&trace, 1)] {
         directory.file(name, content);
         for form in ["table", "summary", "markdown", "github", "junit"] {
-            let ran = directory.run(&[name, "-o", form]).exits(code);
+            let ran = directory.run(&[name, "--no-config", "-o", form]).exits(code);
             is_harmless(form, &ran.stdout);
             is_harmless("stderr", &ran.stderr);
         }

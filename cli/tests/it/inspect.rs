@@ -35,6 +35,30 @@ fn conversations_are_printed_as_evaluators_see_them() {
 }
 
 #[test]
+fn texts_and_values_of_tools_are_in_the_same_characters() {
+    let directory = Directory::new();
+    let (asked, args) =
+        (json!([{"role": "user", "content": "Zürich?"}]), json!({"city": "Zürich"}));
+    let span = |span: &str, parent: &str, attributes: serde_json::Value| {
+        json!({"traceId": "a", "spanId": span, "parentSpanId": parent, "attributes": attributes})
+            .to_string()
+    };
+    let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": asked.to_string()});
+    let tool = json!({
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find",
+        "gen_ai.tool.call.arguments": args.to_string(),
+    });
+    directory.file("t.jsonl", [span("s", "", agent), span("t", "s", tool)].join("\n"));
+    let ran = directory.evaluator(&["inspect", "t.jsonl"]).exits(0);
+    assert!(ran.stdout.contains("    user: Zürich?\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("    tool: find {\"city\": \"Zürich\"} -> "), "{}", ran.stdout);
+    // That each trace is a conversation is said only where that could be otherwise.
+    assert!(!ran.stdout.contains("Grouping"), "{}", ran.stdout);
+    let ran = directory.evaluator(&["inspect", "t.jsonl", "--group-by", "conversation"]).exits(0);
+    assert!(ran.stdout.contains("Grouping: "), "{}", ran.stdout);
+}
+
+#[test]
 fn what_cannot_be_used_is_named_and_an_error() {
     let directory = Directory::new();
     let span = |id: &str, answer: &str| {

@@ -138,7 +138,7 @@ fn conversations_are_reported_in_order_when_some_take_longer() {
     directory.file("t.json", recording(40));
     directory.file("c.yaml", "evaluators:\n- {name: slow, type: code, path: slow}\n");
     let run = |jobs: &str| {
-        let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", "json", "-j", jobs]).exits(3);
+        let ran = directory.run(&["t.json", "-c", "c.yaml", "-o", "json", "--jobs", jobs]).exits(3);
         without_time(&ran.stdout)
     };
     let report = run("4");

@@ -287,6 +287,14 @@ fn mistakes_have_a_position_and_a_hint() {
         ("rubrics: [{text: A, weight: -1}]", "`weight` must be at least 0", ""),
         ("rubrics: [{text: A, weight: 0}]", "the weight of every rubric is 0", ""),
         ("rubrics: [{text: A, min_score: 0.5}]", "with `score_ranges` only", "`required: true`"),
+        (
+            "rubrics: [{text: A, score_ranges: {0: a, 6: b}, required_min_score: 7}]",
+            "`required_min_score` is a key of AgentV's eval files",
+            "`min_score: 0.7` for 7 of 10",
+        ),
+        ("criteria: c, judge_model: m", "`judge_model` is a key of `type: builtin`", "{model: ..}"),
+        ("criteria: c, judge_base_url: m", "of `type: builtin`", "{base_url: ..}"),
+        ("criteria: c, credential_ref: m", "of `type: builtin`", "{credential_ref: ..}"),
         ("rubrics: [{text: A, score_ranges: {0: a, 11: b}}]", "whole number in 0..=10", ""),
         ("rubrics: [{text: A, score_ranges: {1: a}}]", "leave out the score 0", ""),
         (

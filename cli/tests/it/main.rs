@@ -25,6 +25,7 @@ mod eval_files;
 mod events;
 mod export;
 mod faults;
+mod first_use;
 mod golden;
 mod graders;
 mod graders_hosted;

@@ -266,7 +266,7 @@ fn spans_that_say_it_twice_are_counted_once() {
     let directory = Directory::new();
     directory.file("t.json", otlp(&[(1, spans)]));
     let performance =
-        directory.run(&["t.json", "-o", "json"]).exits(1).json()["traces"][0]["performance_metrics"]
+        directory.run(&["t.json", "--no-config", "-o", "json"]).exits(1).json()["traces"][0]["performance_metrics"]
             .clone();
     assert_eq!(performance["counts"], json!({"llm_calls": 2, "tool_calls": 1, "invocations": 1}));
     // The first call has its own count of one convention, and what that leaves open of the other.

@@ -58,7 +58,7 @@ fn programs_score_as_without_a_sandbox() {
         .map(|config| {
             let server = good();
             directory.file("c.yaml", config);
-            let ran = run(&directory, &server, &[MANY], &["-vv", "-j", "3"]).exits(0);
+            let ran = run(&directory, &server, &[MANY], &["-vv", "--jobs", "3"]).exits(0);
             assert_eq!(server.requests().len(), 15 * (count + 1));
             assert!(!ran.stderr.contains("a new process for every evaluation"), "{}", ran.stderr);
             ran
@@ -233,7 +233,7 @@ fn attacks_on_the_network_fail_with_a_proxy() {
     };
     let entries = entry("fork", "forked.py") + &entry("process", "attack.py");
     directory.file("c.yaml", contained(&entries));
-    let ran = run(&directory, &server, &[MANY], &["-v", "-j", "3"]).exits(0);
+    let ran = run(&directory, &server, &[MANY], &["-v", "--jobs", "3"]).exits(0);
     assert!(!ran.stderr.contains("fork: a new process"), "{}", ran.stderr);
     for conversation in 0..15 {
         for evaluator in [0, 1] {
@@ -301,7 +301,7 @@ fn an_entry_does_not_reach_the_proxy_of_another() {
         )
     };
     directory.file("c.yaml", contained(&(entry("a", "b") + &entry("b", "a"))));
-    let ran = run(&directory, &good(), &[ONE], &["-j", "2"]).exits(0);
+    let ran = run(&directory, &good(), &[ONE], &["--jobs", "2"]).exits(0);
     for evaluator in [0, 1] {
         let metric = metric(&ran, 0, evaluator);
         assert_eq!(metric["details"]["statuses"], json!([200, 401]), "{metric}");
@@ -362,7 +362,7 @@ fn the_host_keeps_neither_descriptors_nor_threads_of_ended_sandboxes() {
              - {name: count, type: code, path: ./count, executor: local}\n",
         ),
     );
-    let ran = run(&directory, &good(), &[MANY], &["-j", "1"]).exits(0);
+    let ran = run(&directory, &good(), &[MANY], &["--jobs", "1"]).exits(0);
     for key in ["files", "threads"] {
         let counts: Vec<u64> =
             (0..15).map(|at| metric(&ran, at, 1)["details"][key].as_u64().unwrap()).collect();

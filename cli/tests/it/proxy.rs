@@ -289,7 +289,7 @@ fn budgets_of_the_run_and_of_the_entry_end_the_calls_of_programs() {
     ] {
         let server = good();
         directory.file("c.yaml", config);
-        let ran = run(&directory, &server, &[MANY], &["-j", "1"]).exits(3);
+        let ran = run(&directory, &server, &[MANY], &["--jobs", "1"]).exits(3);
         assert_eq!(server.requests().len(), 4);
         let statuses: Vec<_> = (0..15).flat_map(|it| ran.evaluations(it)).collect();
         let scored = statuses.iter().filter(|it| *it == "asks PASSED").count();
@@ -497,7 +497,7 @@ print(json.dumps({"score": 1}))
          - {name: late, type: code, path: late.py, target: {}}\n\
          - {name: next, type: code, path: ./next}\n",
     );
-    run(&directory, &good(), &[ONE], &["-j", "1"]).exits(0);
+    run(&directory, &good(), &[ONE], &["--jobs", "1"]).exits(0);
     wait_until("the process has asked", || directory.join("said").exists());
     let said = directory.read("said");
     assert!(said.starts_with("refused "), "{said}");
@@ -577,7 +577,7 @@ fn warm_rust_programs_have_a_proxy_for_each_document() {
          - {name: none, type: code, path: with.rs}\n",
     );
     let server = good();
-    let ran = run(&directory, &server, &[MANY], &["-j", "2"]).exits(0);
+    let ran = run(&directory, &server, &[MANY], &["--jobs", "2"]).exits(0);
     assert_eq!(server.requests().len(), 30);
     let mut processes = Vec::new();
     let mut addresses = Vec::new();

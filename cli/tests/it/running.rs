@@ -55,7 +55,7 @@ fn golden_conversations_decide_and_their_absence_is_explained() {
     let k02 = trace("k02_traj_extra");
     directory.run(&[&[&*k02, "-e", &goldens][..], &in_order].concat()).exits(0);
     directory
-        .run(&[&trace("i11_five_traces_plain")])
+        .run(&[&trace("i11_five_traces_plain"), "--no-config"])
         .exits(1)
         .says("tool_trajectory_avg_score: 5 conversations not evaluated: no eval set provided");
 }
@@ -274,26 +274,21 @@ fn metrics_that_need_a_judge_say_so_and_others_say_that_they_need_none() {
     let error = ran.error_of("tool_trajectory_avg_score");
     assert!(error.contains("references credential 'secret', which was not provided"), "{error}");
     let model = "tool_trajectory_avg_score uses no judge, so `judge_model` has no effect";
-    run(&["-j", "some-model"]).exits(1).says(model);
+    run(&["--no-config", "-j", "some-model"]).exits(1).says(model);
     let both = ["-m", "tool_trajectory_avg_score", "-m", "safety_v1", "-j", "some-model"];
     assert!(!run(&both).exits(3).stderr.contains("has no effect"));
 }
 
 #[test]
-fn one_letter_stands_for_jobs_or_for_the_name_of_a_model() {
+fn the_letter_of_the_judge_takes_no_number_of_jobs() {
     let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
-    let run = |more: &[&str]| directory.run(&[&[&*trace, "-o", "json"], more].concat());
+    let run = |more: &[&str]| directory.run(&[&[&*trace, "--no-config"], more].concat());
     // The metric uses no judge, and warns if one is named.
-    let ran = run(&["-j", "3"]).exits(1);
-    assert!(!ran.stderr.contains("judge_model"), "{}", ran.stderr);
-    let ran = run(&["-j3", "--judge-model", "3"]).exits(1);
-    assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
-    let ran = run(&["-j", "4-mini", "--jobs", "2"]).exits(1);
-    assert!(ran.stderr.contains("judge_model"), "{}", ran.stderr);
-    run(&["-j", "0"]).exits(2).reports_nothing();
-    run(&["-j", "2", "--jobs", "2"]).exits(2).reports_nothing().says("given twice");
-    run(&["-j", "m", "--judge-model", "m"]).exits(2).reports_nothing().says("given twice");
+    run(&["-j", "4-mini", "--jobs", "2"]).exits(1).says("judge_model");
+    run(&["-j", "3"]).exits(2).reports_nothing().says("write --jobs for the number of parallel");
+    run(&["-j3"]).exits(2).reports_nothing().says("write --jobs");
+    run(&["-j", "m", "--judge-model", "m"]).exits(2).reports_nothing();
 }
 
 #[test]
@@ -305,7 +300,7 @@ fn a_run_may_require_that_every_evaluator_scores() {
         "evaluators:\n  - {name: good, type: code, path: good}\n  - {name: response_match_score, type: builtin}\n",
     );
     let trace = trace("k01_traj_exact");
-    directory.run(&[&trace]).exits(1).says("NOTHING EVALUATED: 0 passed");
+    directory.run(&[&trace, "--no-config"]).exits(1).says("NOTHING EVALUATED: 0 passed");
     directory.run(&[&trace, "-c", "c.yaml"]).exits(0);
     let message = "scored no conversation, and every evaluator must score one";
     let args = ["-c", "c.yaml", "--require-evaluated"];

@@ -172,7 +172,7 @@ fn warm_workers_change_nothing_in_the_report() {
         };
         let entries = [entry("moody", ", config: {every: 5}"), entry("never", "")];
         directory.file("c.yaml", format!("evaluators:\n{}", entries.concat()));
-        let ran = run(&directory, &["-o", "json", "-j", jobs, &many]).exits(3);
+        let ran = run(&directory, &["-o", "json", "--jobs", jobs, &many]).exits(3);
         let mut report = ran.json();
         forget_durations(&mut report);
         report.to_string()
@@ -182,7 +182,7 @@ fn warm_workers_change_nothing_in_the_report() {
         assert!(alone.contains(kind), "{kind}: {alone}");
     }
     for jobs in ["1", "2", "7"] {
-        assert_eq!(report("auto", jobs), alone, "-j {jobs}");
+        assert_eq!(report("auto", jobs), alone, "--jobs {jobs}");
     }
 }
 

@@ -424,7 +424,7 @@ fn a_run_goes_on_when_the_file_of_the_command_is_replaced() {
     };
     directory.file("c.yaml", format!("evaluators:\n{}{}", entry("a"), entry("b")));
     let mut command = Command::new(&program);
-    command.args(["run", &trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-j", "1"]);
+    command.args(["run", &trace("a01_otlp_basic_parts"), "-c", "c.yaml", "--jobs", "1"]);
     command.current_dir(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let command = command.spawn().unwrap();
     wait_until("the first evaluation runs", || directory.join("out/started").exists());

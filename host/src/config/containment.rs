@@ -19,7 +19,7 @@ const SANDBOX: &str = "sandbox";
 const DOCKER: &str = "docker";
 
 /// Keys that belong into `sandbox` or `docker`, with the one that has them; those of `sandbox` are also keys of `docker`
-/// except `level`.
+/// except [`SANDBOX_ONLY`].
 const NESTED: [(&str, &str); 11] = [
     ("image", DOCKER),
     ("engine", DOCKER),
@@ -33,6 +33,9 @@ const NESTED: [(&str, &str); 11] = [
     ("sources", SANDBOX),
     ("level", SANDBOX),
 ];
+
+/// Keys of `sandbox` that `docker` does not have.
+pub(super) const SANDBOX_ONLY: [&str; 2] = ["builds", "level"];
 
 /// Values of `level`.
 pub(super) const LEVELS: [(&str, Level); 2] = [("full", Level::Full), ("partial", Level::Partial)];
@@ -138,7 +141,7 @@ impl Defaults {
             }
         }
         for (key, owner) in NESTED {
-            let is_shared = owner == SANDBOX && key != "level";
+            let is_shared = owner == SANDBOX && !SANDBOX_ONLY.contains(&key);
             let owner = if is_shared && code.executor == DOCKER { DOCKER } else { owner };
             let hint = format!("write `{owner}: {{{key}: ..}}`");
             fields.refuse(key, format!("`{key}` is a key of `{owner}`"), &hint);
@@ -173,8 +176,7 @@ impl Keys {
 
     /// Takes the keys that `sandbox` and `docker` share.
     fn read(fields: &mut Fields<'_>, paths: &Paths) -> Self {
-        let mut flag = |key| fields.take(key).and_then(|field: Field<'_>| field.flag());
-        let (network, builds) = (flag("network"), flag("builds"));
+        let network = fields.take("network").and_then(|field| field.flag());
         let mut list = |key, kind| fields.take(key).map(|field| read_paths(field, kind, paths));
         let (read, write) = (list("read", PathKind::File), list("write", PathKind::Directory));
         let sources = fields.take("sources").map(|field| read_sources(field, paths));
@@ -187,7 +189,6 @@ impl Keys {
             write,
             tmp: fields.take("tmp").and_then(|field| field.size(MIN_TMP)),
             processes: processes.and_then(|number| number.try_into().ok()),
-            builds,
             sources,
             ..Self::default()
         }
@@ -231,7 +232,8 @@ fn read_sandbox(fields: &mut Fields<'_>, paths: &Paths) -> Option<Keys> {
     }
     let mut fields = field.fields("`sandbox`")?;
     let level = fields.take("level").and_then(|field| field.choice(&LEVELS));
-    let keys = Keys { level, ..Keys::read(&mut fields, paths) };
+    let builds = fields.take("builds").and_then(|field| field.flag());
+    let keys = Keys { level, builds, ..Keys::read(&mut fields, paths) };
     fields.finish();
     Some(keys)
 }
@@ -245,6 +247,8 @@ fn read_docker(fields: &mut Fields<'_>, paths: &Paths) -> Option<Keys> {
     let image = fields.take("image").and_then(|field| read_image(field));
     let engine = fields.take("engine").and_then(|field| field.choice(&ENGINES));
     let pull = fields.take("pull").and_then(|field| field.choice(&PULLS));
+    let message = "`builds` has no effect on containers: nothing is installed into an image";
+    fields.refuse("builds", message, "leave it out, and install packages when the image is built");
     let engine = engine.map(str::to_owned);
     let keys = Keys { image, engine, pull, ..Keys::read(&mut fields, paths) };
     fields.finish();
@@ -514,6 +518,7 @@ mod tests {
             ("", "executor: docker, docker: {}", "`executor: docker` needs the name of an image"),
             ("", "executor: docker, docker: {image: '-v'}", "must be the name or id of an image"),
             ("", "executor: docker, docker: {level: full, image: a}", "level"),
+            ("", "executor: docker, docker: {builds: true, image: a}", "`builds` has no effect on"),
             ("", "executor: sandbox, sandbox: {image: a}", "image"),
             ("", "executor: sandbox, sandbox: {netwrok: true}", "did you mean `network`?"),
             ("", "executor: sandbox, sandbox: {level: most}", "full"),

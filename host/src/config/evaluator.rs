@@ -224,7 +224,7 @@ fn find_metric(name: Field<'_>, metrics: &Metrics) -> Option<Arc<dyn Metric>> {
 }
 
 /// Takes `judge`, and the keys of agentevals that win over it.
-pub(super) fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeSettings {
+fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeSettings {
     let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
     let mut judge = judge.unwrap_or_default();
     // An empty name is the default model, as in agentevals.

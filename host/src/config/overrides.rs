@@ -8,7 +8,9 @@ use crate::metric::{MatchType, Metrics};
 pub struct Overrides {
     /// Names of built-in metrics to run. Each replaces the evaluator of that name or is appended.
     pub metrics: Vec<String>,
-    /// Threshold of built-in metrics.
+    /// Programs to run, which are appended. Their names are none of the configuration.
+    pub programs: Vec<EvaluatorConfig>,
+    /// Threshold of built-in metrics, and of these programs.
     pub threshold: Option<f64>,
     /// Judge model of built-in metrics.
     pub judge_model: Option<String>,
@@ -22,9 +24,19 @@ pub struct Overrides {
 
 impl Overrides {
     /// Applies the settings: to the metrics named here if there are any, else to every built-in metric of the
-    /// configuration. Programs keep theirs. A configuration without evaluators gets `tool_trajectory_avg_score`.
+    /// configuration. Programs of the configuration keep theirs. A configuration without evaluators gets
+    /// `tool_trajectory_avg_score`.
     pub fn apply(&self, config: &mut Config, metrics: &Metrics) {
         self.apply_to_evaluators(config, metrics);
+        for program in &self.programs {
+            let mut program = program.clone();
+            if let (Some(threshold), EvaluatorKind::Code(code)) =
+                (self.threshold, &mut program.kind)
+            {
+                code.threshold = threshold;
+            }
+            config.evaluators.push(program);
+        }
         let flags = &self.judge;
         config.judge = flags.over_same_layer(&config.judge);
         for judge in config.evaluators.iter_mut().filter_map(EvaluatorConfig::judge_mut) {
@@ -62,7 +74,8 @@ impl Overrides {
             return;
         }
         let default = ["tool_trajectory_avg_score".to_owned()];
-        for name in if self.metrics.is_empty() { &default[..] } else { &self.metrics } {
+        let names_nothing = self.metrics.is_empty() && self.programs.is_empty();
+        for name in if names_nothing { &default[..] } else { &self.metrics } {
             let mut builtin = BuiltinConfig::default();
             self.set(name, &mut builtin, metrics);
             let evaluator = EvaluatorConfig::new(name, EvaluatorKind::Builtin(builtin));

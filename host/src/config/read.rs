@@ -251,7 +251,7 @@ fn read_keys<'n>(
     let group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
     config.group_by = group_by.or(config.group_by);
     read_policy(&mut config, &mut fields);
-    let output = fields.take_either("output_format", "output");
+    let output = read_output(&mut fields);
     let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
     config.output = output.and_then(|field| field.choice(&outputs)).or(config.output);
     if let Some(field) = fields.take("judge") {
@@ -297,6 +297,17 @@ fn read_evaluators<'n>(
         config.evaluators.push(evaluator);
     }
     defaults.check_used(&config.evaluators, &reader.problems);
+}
+
+/// Takes the format of the report: `output_format`, else `output`, as agentevals does.
+fn read_output<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
+    let output = fields.take("output_format");
+    let other = fields.take_unlisted("output");
+    if let Some(other) = other {
+        let message = "`output` is `output_format` by another name, which agentevals has, too";
+        fields.problems().warn(other.node.span, message).hint("write `output_format`");
+    }
+    output.or(other)
 }
 
 /// Takes the keys that decide about failures and errors.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     OutputFormat,
-    containment::{ENGINES, LEVELS, PULLS},
+    containment::{ENGINES, LEVELS, PULLS, SANDBOX_ONLY},
     evaluator::{DEFAULT_SOURCE, contracts},
     read::GROUPINGS,
 };
@@ -47,9 +47,7 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     let top = &mut schema["properties"];
     top["trace_format"]["enum"] = json!(formats.names());
     top["group_by"]["enum"] = names(&GROUPINGS);
-    for key in ["output", "output_format"] {
-        top[key]["enum"] = OutputFormat::ALL.iter().map(|format| format.name()).collect();
-    }
+    top["output_format"]["enum"] = OutputFormat::ALL.iter().map(|format| format.name()).collect();
     let judge: Value = serde_json::from_str(evaluator_judges::SCHEMA).unwrap_or_default();
     top["judge"] = judge.clone();
     let entries = &mut top["evaluators"]["items"]["oneOf"];
@@ -117,7 +115,9 @@ fn programs(judge: &Value) -> Value {
 fn docker(mut sandbox: Value) -> Value {
     sandbox["description"] = json!("What the program may use with `executor: docker`.");
     let keys = &mut sandbox["properties"];
-    keys.as_object_mut().map(|keys| keys.remove("level"));
+    if let Some(keys) = keys.as_object_mut() {
+        keys.retain(|key, _| !SANDBOX_ONLY.contains(&key.as_str()));
+    }
     keys["image"] = json!({
         "description": "Name, digest or id of the image.",
         "type": "string", "pattern": r"^[^-\s]\S*$"
@@ -193,18 +193,9 @@ mod tests {
         let entries = &schema["properties"]["evaluators"]["items"]["oneOf"];
         let entry = |more: &str| format!("evaluators: [{{{more}, qqqqqqqqqqqq: 1}}]");
         // Some settings belong to single metrics.
-        let metrics = [
-            "tool_trajectory_avg_score",
-            "tool_call_count_v1",
-            "tool_trajectory_alignment",
-            "rubric_based_final_response_quality_v1",
-            "hallucinations_v1",
-            "per_turn_user_simulator_quality_v1",
-            "meteor, variant: nosyn",
-        ];
-        let builtin: BTreeSet<String> = metrics
+        let builtin: BTreeSet<String> = Metrics::default()
             .iter()
-            .flat_map(|name| known_keys(&entry(&format!("type: builtin, name: {name}"))))
+            .flat_map(|it| known_keys(&entry(&format!("type: builtin, name: {}", it.name()))))
             .collect();
         assert_eq!(properties(&entries[0]), builtin);
         assert_eq!(properties(&entries[1]), known_keys(&entry("name: a, type: code, path: a.py")));
@@ -268,9 +259,7 @@ mod tests {
         ]) {
             assert_eq!(properties(schema), known_keys(&grader(&keys)), "{keys}");
         }
-        let mut top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: safety_v1, type: builtin}]");
-        // The other spelling of `output_format`.
-        top.insert("output".to_owned());
+        let top = known_keys("qqqqqqqqqqqq: 1\nevaluators: [{name: safety_v1, type: builtin}]");
         assert_eq!(properties(&schema), top);
     }
 

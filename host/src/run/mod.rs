@@ -64,4 +64,4 @@ pub use examine::Examination;
 pub use inspect::{Inspection, invocations};
 pub use plan::{Plan, PlannedEvaluator};
 pub use runner::{Request, Runner};
-pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of};
+pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of, program_at};

@@ -101,7 +101,7 @@ impl OpenAi {
             // Nothing is sent there.
             "" if settings.is_offline => Ok("http://localhost".to_owned()),
             "" => {
-                let text = format!("model `{model}` needs a base URL; set `judge_base_url`");
+                let text = format!("model `{model}` needs a base URL; set `base_url` of `judge`");
                 Err(ModelError::new(ErrorKind::Config, text))
             }
             _ => Ok(base),

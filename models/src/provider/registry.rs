@@ -216,14 +216,14 @@ impl Providers {
         {
             if model.starts_with(prefix) {
                 let text = format!(
-                    "model `{model}`: {what} is not supported yet; use a proxy with `judge_base_url`"
+                    "model `{model}`: {what} is not supported yet; use a proxy with `base_url` of `judge`"
                 );
                 return Err(ModelError::new(ErrorKind::Config, text));
             }
         }
         let forms: Vec<String> = self.0.iter().flat_map(|provider| provider.forms()).collect();
         let text = format!(
-            "model `{model}` is of no known provider; known are {}, or any name with `judge_base_url`",
+            "model `{model}` is of no known provider; known are {}, or any name with `base_url` of `judge`",
             forms.join(", ")
         );
         Err(ModelError::new(ErrorKind::Config, text))

@@ -287,7 +287,7 @@ fn forms_of_the_report() {
     let ran = finish(command.spawn().unwrap());
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.starts_with("### FAILED: 1 passed, 1 failed"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("| failed | two | 0.0000 |"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("| ❌ | two | 0.0000 |"), "{}", ran.stdout);
     assert!(
         ran.stdout.contains("below the threshold 0.8<br>contains-&lt;b>Rome"),
         "{}",

@@ -103,7 +103,7 @@ impl Contained {
     }
 
     fn serve(&self, args: &[&str]) -> Serving {
-        Serving::start(&self.directory, &[&["-c", "c.yaml", "-j", "8"], args].concat())
+        Serving::start(&self.directory, &[&["-c", "c.yaml", "--jobs", "8"], args].concat())
     }
 
     /// Sends each evaluator a document that it does not answer, and waits until all of them have it.

@@ -88,7 +88,7 @@ fn python_is_forked_and_sees_no_secrets() {
 fn evaluations_of_closed_connections_are_stopped() {
     let directory = Directory::new();
     directory.script("wait", WAIT);
-    let server = Serving::start(&directory, &["wait", "-j", "1"]);
+    let server = Serving::start(&directory, &["wait", "--jobs", "1"]);
     let mut stream = server.connect();
     stream.write_all(request("POST", "/", &[], AGENTEVALS).as_bytes()).unwrap();
     let pid = wait_for_line(&directory.path().join("began"));

@@ -64,7 +64,7 @@ fn a_client_that_does_not_read_delays_no_other() {
 fn waiting_is_bounded() {
     let directory = Directory::new();
     directory.script("wait", WAIT);
-    let server = Serving::start(&directory, &["wait", "-j", "1", "--queue", "2"]);
+    let server = Serving::start(&directory, &["wait", "--jobs", "1", "--queue", "2"]);
     let text = request("POST", "/evaluators/wait", &[], AGENTEVALS);
     let mut waiting: Vec<_> = (0..3)
         .map(|_| {

@@ -143,7 +143,7 @@ fn locked_runs_pin_nothing() {
     assert!(ran.error_of("polite").contains("is not pinned in evaluators.lock"));
     assert_eq!(place.lock(), "");
     assert!(place.server.requests().is_empty());
-    let ran = place.evaluator(&["check", "c.yaml", "--frozen"]).exits(2);
+    let ran = place.evaluator(&["check", "c.yaml", "--locked"]).exits(2);
     assert!(ran.stdout.contains("is not pinned"), "{}", ran.stdout);
 }
 

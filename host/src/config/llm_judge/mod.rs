@@ -6,7 +6,7 @@ mod scheme;
 use evaluator_document::Fields;
 
 use self::{prompt::Prompt, scheme::Verdict};
-use super::{JudgeSettings, evaluator::read_judge, read::Reader};
+use super::{JudgeSettings, read::Reader};
 use crate::{
     json::Object,
     metric::judge::{
@@ -40,7 +40,9 @@ pub(super) fn read(
     reader: &Reader<'_>,
 ) -> Option<LlmJudgeConfig> {
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let judge = read_judge(fields, reader);
+    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
+    let judge = judge.unwrap_or_default();
+    refuse_keys_of_metrics(fields);
     let start = fields.position();
     let constants = fields.take("config").map(prompt::read_constants).unwrap_or_default();
     let prompt_field = fields.take("prompt");
@@ -83,4 +85,16 @@ pub(super) fn read(
         fields.problems().add(node.span, message);
     }
     Some(LlmJudgeConfig { threshold: threshold.unwrap_or(0.5), judge, judged_by, identity })
+}
+
+/// Refuses the keys with which entries of agentevals name the model of a metric: this type of entry is not one of agentevals.
+fn refuse_keys_of_metrics(fields: &mut Fields<'_>) {
+    for (key, name) in [
+        ("judge_model", "model"),
+        ("judge_base_url", "base_url"),
+        ("credential_ref", "credential_ref"),
+    ] {
+        let message = format!("`{key}` is a key of `type: builtin`");
+        fields.refuse(key, message, &format!("write `judge: {{{name}: ..}}`"));
+    }
 }

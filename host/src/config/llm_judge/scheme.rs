@@ -108,21 +108,19 @@ fn read_item(field: Field<'_>, index: usize) -> Option<Item> {
     let weight = fields.take("weight").map(|field| field.non_negative());
     let required = fields.take("required").and_then(|field| field.flag());
     let operator = fields.take("operator").and_then(|field| field.choice(&OPERATORS));
-    let least = fields.take("min_score").map(|field| (field, field.fraction()));
-    let tenths = fields.take("required_min_score");
-    if let (Some(_), Some(second)) = (least, tenths) {
-        second
-            .add("`required_min_score` and `min_score` are the same setting")
-            .hint("keep one of them");
-    }
-    let tenths = tenths.and_then(|field| field.whole(0..=10)).map(|score| f64::from(score) / 10.0);
+    let least = fields.take("min_score").and_then(|field| field.fraction());
+    fields.refuse(
+        "required_min_score",
+        "`required_min_score` is a key of AgentV's eval files",
+        "write `min_score`, a share of 1: `min_score: 0.7` for 7 of 10",
+    );
     let ranges = fields.take("score_ranges").map(read_ranges);
     fields.finish();
     Some(Item {
         weight: weight.unwrap_or(Some(1.0))?,
         required: required.unwrap_or_default(),
         operator,
-        min_score: least.and_then(|(_, least)| least).or(tenths),
+        min_score: least,
         ranges: ranges.unwrap_or(Some(Vec::new()))?,
         ..optional(own.unwrap_or(Some(id))?, text?)
     })

@@ -139,7 +139,7 @@ fn places_begin_and_end_with_whole_characters() {
 #[test]
 fn every_problem_is_reported_with_its_place() {
     let text = "evaluators:\n  - name: polite\n    type: code\n    path: a.py\n    treshold: 0.5\n    timeout: soon\n\
-                \x20 - name: polite\n    type: biultin\n  - type: code\n    path: 5\nouptut: json\n";
+                \x20 - name: polite\n    type: biultin\n  - type: code\n    path: 5\ngroup_bi: trace\n";
     assert_eq!(
         problems(text),
         "c.yaml:5:5: unknown key `treshold` in this evaluator (did you mean `threshold`?)\n\
@@ -148,7 +148,7 @@ fn every_problem_is_reported_with_its_place() {
          c.yaml:8:11: `type` must be one of builtin, code, remote, openai_eval, llm_judge, linked, not `biultin` (did you mean `builtin`?)\n\
          c.yaml:9:5: the key `name` is missing in this evaluator\n\
          c.yaml:10:11: `path` must be text, not a number (put it in quotes if it is meant as text)\n\
-         c.yaml:11:1: unknown key `ouptut` in the configuration (did you mean `output`?)"
+         c.yaml:11:1: unknown key `group_bi` in the configuration (did you mean `group_by`?)"
     );
 }
 
@@ -262,6 +262,18 @@ fn single_problems_say_what_to_write() {
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_file_of_agentevals_with_another_name_of_a_key_is_read_with_a_warning() {
+    for (keys, expected) in [
+        ("output: json", OutputFormat::Json),
+        ("output_format: json\noutput: summary", OutputFormat::Json),
+    ] {
+        let config = parse(&format!("{keys}\nevaluators: [{{name: safety_v1, type: builtin}}]"));
+        assert_eq!(config.output, Some(expected));
+        assert_eq!(config.warnings[0].hint.as_deref(), Some("write `output_format`"));
     }
 }
 

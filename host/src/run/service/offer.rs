@@ -378,27 +378,34 @@ fn choosing(program: &Program, name: &str) -> Program {
     program
 }
 
-/// Returns the evaluator at `path`: a file, the directory of a package, or a directory with a manifest, which decides its
-/// name. It has no threshold.
-fn placed(path: &Path, timeout: Duration) -> Result<(EvaluatorConfig, Entry), String> {
-    let may_be_renamed = !manifest::has_manifest(path);
-    let (name, file) = if may_be_renamed {
+/// Returns an entry with default settings for the program at `path`: a file, the directory of a package, or a directory with a
+/// manifest, which decides the name.
+///
+/// # Errors
+///
+/// Returns a message if the manifest cannot be used.
+pub fn program_at(path: &Path) -> Result<EvaluatorConfig, String> {
+    if !manifest::has_manifest(path) {
         // A name without a directory would also be searched on `PATH`.
         let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-        (name_of(&file), file)
-    } else {
-        let loaded = LoadedManifest::load(path).map_err(|error| {
-            let problems: Vec<&str> =
-                error.problems.iter().map(|problem| problem.message.as_str()).collect();
-            format!("{}: {}", error.file.display(), problems.join("; "))
-        })?;
-        (loaded.manifest.name.clone(), loaded.entrypoint())
-    };
-    let mut evaluator = EvaluatorConfig::code(name, file);
+        return Ok(EvaluatorConfig::code(name_of(&file), file));
+    }
+    let loaded = LoadedManifest::load(path).map_err(|error| {
+        let problems: Vec<&str> =
+            error.problems.iter().map(|problem| problem.message.as_str()).collect();
+        format!("{}: {}", error.file.display(), problems.join("; "))
+    })?;
+    Ok(EvaluatorConfig::code(loaded.manifest.name.clone(), loaded.entrypoint()))
+}
+
+/// Returns the evaluator at `path`, without a threshold.
+fn placed(path: &Path, timeout: Duration) -> Result<(EvaluatorConfig, Entry), String> {
+    let mut evaluator = program_at(path)?;
     if let EvaluatorKind::Code(code) = &mut evaluator.kind {
         code.timeout = timeout;
     }
     let defaults = Defaults::new(Object::default(), None);
+    let may_be_renamed = !manifest::has_manifest(path);
     Ok((evaluator, Entry { defaults, may_be_renamed, holds_all: true }))
 }
 
