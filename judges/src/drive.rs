@@ -217,6 +217,7 @@ impl Asking<'_> {
             let mut asked: Vec<AskedQuestion> = Vec::new();
             let chains: Vec<usize> = questions.iter().map(|(chain, _)| *chain).collect();
             for (_, question) in questions.drain(..) {
+                let question = self.in_form(question);
                 asked.push(AskedQuestion { question, samples: Vec::new() });
             }
             let all = asked.iter().enumerate().flat_map(|(position, asked)| {
@@ -237,6 +238,12 @@ impl Asking<'_> {
                 chain.asked.push(asked);
             }
         }
+    }
+
+    /// Returns a question in the form in which it is asked: a server that is held to a schema writes no code.
+    fn in_form(&self, question: Question) -> Question {
+        let has_schema = self.connection.settings.json_schema == Some(true);
+        if has_schema && question.schema.is_some() { question.without_code() } else { question }
     }
 
     /// Returns the samples whose last reply cannot be read.
@@ -407,8 +414,8 @@ fn answer(result: &Result<models::Answer, ModelError>, errors: OnFailure) -> Ans
         }
     };
     let cut_off = match (&reply.finish, reply.readable()) {
-        (Finish::Length | Finish::ToolCalls, Err(cause)) => Some(cause),
-        _ => None,
+        (Finish::Stop, _) | (_, Ok(_)) => None,
+        (_, Err(cause)) => Some(cause),
     };
     let text = Some(reply.text.clone()).filter(|text| !text.is_empty());
     Answer::Reply(Reply { text, thinking: reply.thinking.clone(), cut_off })

@@ -240,7 +240,7 @@ fn read_prompt(field: Field<'_>, path: std::path::PathBuf, prompt: &Prompt) -> P
     };
     let template =
         text.as_deref().and_then(|text| {
-            match evaluator_metrics::judge::Template::parse(text, prompt.variables) {
+            match prompt.parse(text) {
                 Ok(template) => Some(template),
                 Err(error) => field.add(format!("{}: {error}", path.display())).none(),
             }

@@ -26,6 +26,7 @@
 //! ```
 
 mod answer;
+mod code;
 mod conclusion;
 mod criterion;
 mod details;
@@ -54,7 +55,10 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use evaluator_json::Value;
 use evaluator_traces::conversation::TurnPart;
 
+use self::template::CODE;
+
 pub use answer::{Answer, Asked, Reply};
+pub use code::Code;
 pub use conclusion::Conclusion;
 pub use criterion::{Criterion, OnDisagreement, OnFailure, Rules};
 pub use judgement::{Judgement, RubricScore, Status, TurnJudgement};
@@ -227,6 +231,8 @@ pub struct Question {
     pub wording: Wording,
     /// Variables of the prompt; none if the messages are complete.
     pub variables: Variables,
+    /// Ending of the keys of the verdict; `None` if the prompt does not ask for one.
+    pub code: Option<Code>,
     /// JSON Schema of a reply, for servers that can be held to one; `None` if the reply is not JSON.
     pub schema: Option<Value>,
     /// Number of times that it is asked.
@@ -257,6 +263,7 @@ impl Question {
             prompt: prompt.into(),
             wording,
             variables: Vec::new(),
+            code: None,
             schema: None,
             samples: 1,
             order: Order::Plain,
@@ -270,9 +277,25 @@ impl Question {
     /// The prompt has a variable without a value.
     pub fn messages(&self) -> Result<Vec<Message>, TemplateError> {
         match &self.wording {
-            Wording::Template(template) => template.render(&self.variables),
+            Wording::Template(template) => {
+                let code = self.code.iter().map(|code| (CODE, code.as_str().to_owned()));
+                let variables: Variables = self.variables.iter().cloned().chain(code).collect();
+                template.render(&variables)
+            }
             Wording::Messages(messages) => Ok(messages.clone()),
         }
+    }
+
+    /// Returns the question without a code, for servers that are held to the schema of the reply. A schema with the code would
+    /// be another one for each question, and servers take seconds to prepare a schema.
+    #[must_use]
+    pub fn without_code(mut self) -> Self {
+        if let (Some(code), Wording::Messages(messages)) = (self.code.take(), &mut self.wording) {
+            for message in messages {
+                message.text = message.text.replace(code.as_str(), "");
+            }
+        }
+        self
     }
 }
 

@@ -352,7 +352,11 @@ fn injections_stay_inside_their_block_in_every_prompt() {
     let render = |judge: &LlmJudge, text: &str| {
         let turns = JudgedTurn::of_recording(&[recorded(text, text), recorded(text, text)]);
         let case = Case::new(&turns, &criterion).expecting(&turns);
-        judge.plan(&case).unwrap().pop().unwrap().messages().unwrap()
+        let question = judge.plan(&case).unwrap().pop().unwrap();
+        assert!(!text.contains(question.code.as_ref().unwrap().as_str()));
+        let shown = system_and_user(&question.messages().unwrap()).0.to_owned();
+        assert!(shown.contains(question.code.as_ref().unwrap().as_str()));
+        question.without_code().messages().unwrap()
     };
     for judge in &judges {
         let harmless = render(judge, "harmless");
