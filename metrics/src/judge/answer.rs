@@ -72,9 +72,9 @@ impl<T> Readings<T> {
         nothing_fails: bool,
         read: impl Fn(&Question, &str) -> Result<T, String>,
     ) -> Self {
-        let answers = asked.iter().flat_map(|asked| {
-            asked.answers.iter().map(|answer| (&asked.question, answer))
-        });
+        let answers = asked
+            .iter()
+            .flat_map(|asked| asked.answers.iter().map(|answer| (&asked.question, answer)));
         let mut readings =
             Self { samples: 0, read: Vec::new(), unreadable: Vec::new(), failed: Vec::new() };
         for (sample, (question, answer)) in answers.enumerate() {

@@ -53,8 +53,13 @@ impl Judge for FinalResponseMatch {
         match_label(reply, question.code.as_ref(), case.criterion.rules.unknown_word).is_ok()
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        check_all(&self.plan(case)?, asked)?;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        check_all(planned, asked)?;
         let rules = &case.criterion.rules;
         let mut tally = Tally::default();
         for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {

@@ -94,18 +94,23 @@ impl Judge for Hallucinations {
         }
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        let mut planned = Vec::new();
-        for question in self.plan(case)? {
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        let mut all = Vec::new();
+        for question in planned {
             let key = (question.turn, question.part);
             let asked = asked.iter().find(|asked| {
                 (asked.question.turn, asked.question.part) == key
                     && asked.question.prompt == SEGMENT
             });
-            planned.push(question);
-            planned.extend(asked.and_then(|asked| self.follow_up(case, asked)));
+            all.push(question.clone());
+            all.extend(asked.and_then(|asked| self.follow_up(case, asked)));
         }
-        check_all(&planned, asked)?;
+        check_all(&all, asked)?;
         let mut tally = Tally::default();
         for asked in asked {
             let (turn, part) = (asked.question.turn, asked.question.part);

@@ -14,13 +14,14 @@
 //! let case = Case::new(std::slice::from_ref(&turn), &criterion).expecting(std::slice::from_ref(&turn));
 //! let judge = judge("final_response_match_v2").unwrap();
 //!
-//! let question = judge.plan(&case).unwrap().remove(0);
+//! let planned = judge.plan(&case).unwrap();
+//! let question = planned[0].clone();
 //! let messages = question.messages().unwrap();
 //! assert!(messages.last().unwrap().text.contains("At 22:40."));
 //!
 //! // A model is asked here.
 //! let reply = Answer::text(r#"{"is_the_agent_response_valid": "valid"}"#);
-//! let judgement = judge.aggregate(&case, &[Asked::new(question, vec![reply])]).unwrap();
+//! let judgement = judge.aggregate(&case, &planned, &[Asked::new(question, vec![reply])]).unwrap();
 //! assert_eq!(judgement.score, Some(1.0));
 //! # Ok::<(), String>(())
 //! ```
@@ -105,13 +106,18 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// Returns true if the text of a reply to the question can be read.
     fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool;
 
-    /// Returns the votes in the answers of one model. `asked` has the planned questions in order, each followed by its
-    /// follow-up question.
+    /// Returns the votes in the answers of one model. `planned` is what [`plan`](Self::plan) returned, and `asked` has these
+    /// questions in order, each followed by its follow-up question.
     ///
     /// # Errors
     ///
     /// A question was not asked as often as it says, or an answer is missing that the metric cannot do without.
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal>;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal>;
 
     /// Returns the scores that follow from the votes. `values` has the score of each of the votes of `tally`, in order;
     /// [`Votes::score`] is one of the vote itself, others ask what would follow from another one.
@@ -122,8 +128,13 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// As [`tally`](Self::tally).
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
-        let tally = self.tally(case, asked)?;
+    fn aggregate(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Judgement, Refusal> {
+        let tally = self.tally(case, planned, asked)?;
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
 
@@ -135,9 +146,11 @@ pub trait Judge: Send + Sync + fmt::Debug {
     fn aggregate_panel(
         &self,
         case: &Case<'_>,
+        planned: &[Question],
         members: &[Member<'_>],
     ) -> Result<Judgement, Refusal> {
-        let tallies = members.iter().map(|member| (member.model, self.tally(case, member.asked)));
+        let tallies = members.iter();
+        let tallies = tallies.map(|member| (member.model, self.tally(case, planned, member.asked)));
         let tally = panel::combine(case.criterion, tallies.collect())?;
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
@@ -210,7 +223,8 @@ impl<'a> Case<'a> {
         if expected.len() != self.actual.len() {
             let (actual, expected) = (self.actual.len(), expected.len());
             return Err(Refusal::Failed(format!(
-                "the conversation has {actual} turns, the golden case {expected}"
+                "the conversation has {actual} turns, the golden case {expected}; the metric needs the same number, \
+                 whatever `missing_turns` says"
             )));
         }
         Ok(Some(expected))

@@ -58,8 +58,13 @@ impl Judge for MultiTurn {
         self.rubrics_of_turns(case).is_ok_and(|rubrics| reads(case, &rubrics, question, reply))
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        tally(case, &self.plan(case)?, asked, &self.rubrics_of_turns(case)?, KIND)
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        tally(case, planned, asked, &self.rubrics_of_turns(case)?, KIND)
     }
 
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {

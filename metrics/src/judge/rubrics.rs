@@ -95,7 +95,11 @@ impl<'r> Lookup<'r> {
 
     /// Reads a reply: a verdict about each rubric that was asked for, each at most once. Without the code of the question, what
     /// a reply says about some of the rubrics may be quoted, so it must be about all of them.
-    fn read(&self, question: &Question, reply: &str) -> Result<Vec<(&'r str, RubricBlock)>, String> {
+    fn read(
+        &self,
+        question: &Question,
+        reply: &str,
+    ) -> Result<Vec<(&'r str, RubricBlock)>, String> {
         let blocks = rubric_verdicts(reply, question.code.as_ref())?;
         let mut found: Vec<(&'r str, RubricBlock)> = Vec::new();
         for block in blocks {
@@ -119,11 +123,8 @@ impl<'r> Lookup<'r> {
 
 /// Returns the rubrics with which the replies about a turn are read. `rubrics` are those of each turn.
 fn of_turn<'r>(case: &Case<'_>, rubrics: &'r [Vec<Rubric>], turn: usize) -> &'r [Rubric] {
-    let own = if case.criterion.rules.rubrics_of_last_turn {
-        rubrics.last()
-    } else {
-        rubrics.get(turn)
-    };
+    let own =
+        if case.criterion.rules.rubrics_of_last_turn { rubrics.last() } else { rubrics.get(turn) };
     own.map_or(&[], Vec::as_slice)
 }
 
@@ -298,8 +299,13 @@ impl super::Judge for PerTurn {
         self.rubrics(case).is_ok_and(|rubrics| reads(case, &rubrics, question, reply))
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        tally(case, &self.plan(case)?, asked, &self.rubrics(case)?, self.kind)
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        tally(case, planned, asked, &self.rubrics(case)?, self.kind)
     }
 
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {

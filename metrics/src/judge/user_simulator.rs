@@ -109,8 +109,13 @@ impl Judge for UserSimulator {
         user_label(reply, question.code.as_ref()).is_ok()
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        check_all(&self.plan(case)?, asked)?;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        check_all(planned, asked)?;
         let mut tally = Tally::default();
         for asked in asked {
             let (turn, part) = (asked.question.turn, asked.question.part);

@@ -6,8 +6,8 @@ use evaluator_traces::conversation::TurnPart;
 
 use super::variables::{Scene, Variable};
 use crate::judge::{
-    Asked, Case, Code, Judge, JudgedTurn, Message, Order, Question, Refusal, RubricScore, Scores, Tally,
-    Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
+    Asked, Case, Code, Judge, JudgedTurn, Message, Order, Question, Refusal, RubricScore, Scores,
+    Tally, Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
     answer::{Readings, check_all},
     final_response_match::orders,
     judgement::mean,
@@ -234,7 +234,9 @@ impl LlmJudge {
         let user = messages.pop();
         let own = messages.into_iter().map(|message| message.text);
         let texts = [self.system.trim_end().to_owned()].into_iter().chain(own);
-        let texts = texts.chain([self.scheme.instructions_in(order, Some(code))]).filter(|text| !text.is_empty());
+        let texts = texts
+            .chain([self.scheme.instructions_in(order, Some(code))])
+            .filter(|text| !text.is_empty());
         let system = texts.collect::<Vec<_>>().join("\n\n");
         [Message::system(system)].into_iter().chain(user).collect()
     }
@@ -335,10 +337,16 @@ impl Judge for LlmJudge {
         self.scheme.read(reply, question.code.as_ref()).is_ok()
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        check_all(&self.plan(case)?, asked)?;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        check_all(planned, asked)?;
         let mut tally = Tally::default();
-        for turns in self.groups(case.actual.len()) {
+        let is_asked = |end: usize| planned.iter().any(|question| question.turn + 1 == end);
+        for turns in self.groups(case.actual.len()).into_iter().filter(|it| !is_asked(it.1)) {
             if let Err(reason) = self.question(case, turns, Order::Plain) {
                 tally.warnings.push(format!("turn {}: not evaluated: {reason}", turns.1));
             }

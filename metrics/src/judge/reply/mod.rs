@@ -7,7 +7,7 @@ mod sentences;
 mod word;
 
 pub use label::{Label, UnknownWord, match_label, user_label};
-pub use rubric::{RubricBlock, normalize_rubric, rubric_blocks, rubric_verdicts};
+pub use rubric::{RubricBlock, normalize_rubric, rubric_verdicts};
 pub use sentences::{
     SentenceLabel, answer_sentences, sentence_labels, sentence_verdicts, sentences,
 };

@@ -1,7 +1,5 @@
 //! Verdicts about rubrics: one block of labelled lines per rubric.
 
-use std::ops::Range;
-
 use evaluator_json::{is_space, strip};
 use unicode_normalization::UnicodeNormalization;
 
@@ -14,7 +12,7 @@ const RATIONALE: &str = "Rationale: ";
 const VERDICT: &str = "Verdict: ";
 
 /// What a judge says about one rubric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RubricBlock {
     /// Id of the rubric, if the block has one.
     pub id: Option<String>,
@@ -24,51 +22,6 @@ pub struct RubricBlock {
     pub rationale: String,
     /// 1 or 0; `None` if the verdict is neither yes nor no.
     pub score: Option<f64>,
-}
-
-/// Returns the place of each line with the label and the text behind it, without blanks around it. Only blanks may stand before
-/// the label, unless it may be `anywhere`.
-fn lines<'t>(reply: &'t str, label: &str, anywhere: bool) -> Vec<(Range<usize>, &'t str)> {
-    let mut end = 0;
-    let lines = reply.split('\n').map(|line| {
-        let start = end;
-        end += line.len() + 1;
-        (start..start + line.len(), line)
-    });
-    let behind = |line: &'t str| match anywhere {
-        true => line.split_once(label).map(|(_, text)| text),
-        false => line.trim_start_matches(is_space).strip_prefix(label),
-    };
-    lines.filter_map(|(place, line)| Some((place, strip(behind(line)?)))).collect()
-}
-
-/// Returns the blocks of a reply; none if the reply cannot be read.
-#[must_use]
-pub fn rubric_blocks(reply: &str) -> Vec<RubricBlock> {
-    let properties = lines(reply, PROPERTY, false);
-    let rationales = lines(reply, RATIONALE, true);
-    let verdicts = lines(reply, VERDICT, true);
-    if properties.len() != rationales.len() || properties.len() != verdicts.len() {
-        return Vec::new();
-    }
-    let ids = lines(reply, ID, false);
-    let mut previous = 0;
-    let mut blocks = Vec::with_capacity(properties.len());
-    for (((line, property), (_, rationale)), (_, verdict)) in
-        properties.into_iter().zip(rationales).zip(verdicts)
-    {
-        let between = |id: &&(Range<usize>, &str)| (previous..line.start).contains(&id.0.start);
-        let id = ids.iter().rfind(between).map(|(_, id)| *id);
-        let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
-        previous = line.end;
-        blocks.push(RubricBlock {
-            id,
-            property: property.to_owned(),
-            rationale: rationale.to_owned(),
-            score: score(verdict),
-        });
-    }
-    blocks
 }
 
 /// Returns the score of a verdict by its first word.
@@ -89,45 +42,64 @@ fn score(verdict: &str) -> Option<f64> {
 pub fn rubric_verdicts(reply: &str, code: Option<&Code>) -> Result<Vec<RubricBlock>, String> {
     match code.filter(|code| code.is_in(reply)) {
         Some(code) => coded(reply, code.as_str()),
-        None => {
-            let reply = unfenced(reply);
-            check_whole(reply)?;
-            Ok(rubric_blocks(reply))
-        }
+        None => whole(unfenced(reply)),
     }
 }
 
-/// Checks that a reply consists of complete blocks and nothing else. What the judge quotes looks like a block, or is text that
-/// belongs to none.
-fn check_whole(reply: &str) -> Result<(), String> {
-    if rubric_blocks(reply).is_empty() {
-        return Err("the reply has no verdicts, or incomplete ones".to_owned());
-    }
-    // The part of a block that comes next; for verdicts also whether there was a rationale.
-    enum Next {
-        Block,
-        Property,
-        Verdict(bool),
-    }
-    let mut next = Next::Block;
+/// Part of a block that comes next.
+#[derive(Clone, Copy, PartialEq)]
+enum Next {
+    Block,
+    Property,
+    Rationale,
+    Verdict,
+}
+
+/// Returns the blocks of a reply that consists of complete blocks and nothing else. What the judge quotes looks like a block,
+/// or is text that belongs to none.
+fn whole(reply: &str) -> Result<Vec<RubricBlock>, String> {
+    let mut blocks: Vec<RubricBlock> = Vec::new();
+    let (mut block, mut next) = (RubricBlock::default(), Next::Block);
     for line in reply.split('\n').map(|line| line.trim_start_matches(is_space)) {
-        let (is_rationale, is_verdict) = (line.contains(RATIONALE), line.contains(VERDICT));
-        let starts = |label: &str| line.starts_with(label);
-        next = match next {
-            blank @ (Next::Block | Next::Property) if strip(line).is_empty() => blank,
-            Next::Block if starts(ID) => Next::Property,
-            Next::Block | Next::Property if starts(PROPERTY) => Next::Verdict(false),
-            Next::Verdict(false) if is_rationale && !is_verdict => Next::Verdict(true),
-            Next::Verdict(true) if is_verdict && !is_rationale => Next::Block,
-            Next::Verdict(rationale)
-                if !(starts(ID) || starts(PROPERTY) || is_rationale || is_verdict) =>
-            {
-                Next::Verdict(rationale)
+        let starts = |label: &str| line.strip_prefix(label).map(|text| strip(text).to_owned());
+        let behind = |label: &str| line.split_once(label).map(|(_, text)| strip(text).to_owned());
+        let labels = (starts(ID), starts(PROPERTY), behind(RATIONALE), behind(VERDICT));
+        next = match (next, labels) {
+            (Next::Block | Next::Property, (None, None, None, None)) if strip(line).is_empty() => {
+                next
             }
+            (Next::Block, (id @ Some(_), None, None, None)) => {
+                block.id = id;
+                Next::Property
+            }
+            (Next::Block | Next::Property, (None, Some(property), None, None)) => {
+                block.property = property;
+                Next::Rationale
+            }
+            // Some models write the id behind the text.
+            (Next::Rationale, (id @ Some(_), None, None, None)) if block.id.is_none() => {
+                block.id = id;
+                next
+            }
+            (Next::Rationale, (None, None, Some(rationale), None)) => {
+                block.rationale = rationale;
+                Next::Verdict
+            }
+            (Next::Verdict, (None, None, None, Some(verdict))) => {
+                block.score = score(&verdict);
+                block.id = block.id.filter(|id| !id.is_empty());
+                blocks.push(std::mem::take(&mut block));
+                Next::Block
+            }
+            // Evidence, and further lines of a rationale.
+            (Next::Rationale | Next::Verdict, (None, None, None, None)) => next,
             _ => return Err("the reply is not blocks of verdicts and nothing else".to_owned()),
         };
     }
-    Ok(())
+    match (next, blocks.is_empty()) {
+        (Next::Block, false) => Ok(blocks),
+        _ => Err("the reply has no verdicts, or incomplete ones".to_owned()),
+    }
 }
 
 /// Returns the text behind a label at the start of a line, without marks like `**` around both.
@@ -148,9 +120,7 @@ fn coded(reply: &str, code: &str) -> Result<Vec<RubricBlock>, String> {
         let plain = line.replace(code, "");
         if let Some(id) = labelled(line, &id) {
             let id = Some(id.to_owned()).filter(|id| !id.is_empty());
-            let block =
-                RubricBlock { id, property: String::new(), rationale: String::new(), score: None };
-            if open.replace(block).is_some() {
+            if open.replace(RubricBlock { id, ..RubricBlock::default() }).is_some() {
                 return Err("a block has an id and no verdict".to_owned());
             }
         } else if let Some(text) = labelled(line, &verdict) {

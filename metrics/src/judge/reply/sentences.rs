@@ -134,7 +134,9 @@ fn letters(text: &str) -> String {
             _ => line.to_owned(),
         }
     });
-    lines.flat_map(|line| line.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<_>>()).collect()
+    lines
+        .flat_map(|line| line.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Returns the label of each of the sentences that were asked about. If the reply has the code, only lines with it count, and
@@ -168,8 +170,7 @@ fn whole_labels(reply: &str) -> Result<Vec<SentenceLabel>, String> {
     let labels = sentence_labels(reply);
     let text = format!("\n{reply}");
     let starts = [&*NEXT].into_iter().chain(&FIELDS[1..]);
-    let complete =
-        starts.clone().all(|start| start.find_iter(&text).count() == labels.len());
+    let complete = starts.clone().all(|start| start.find_iter(&text).count() == labels.len());
     let first = NEXT.find(&text).is_some_and(|first| first.start() == 0);
     let excerpts = labels.iter().filter_map(|label| label.contradicting_excerpt.as_ref());
     if !complete || !first || excerpts.clone().any(|excerpt| excerpt.contains('\n')) {

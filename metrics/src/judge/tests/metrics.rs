@@ -48,7 +48,7 @@ pub(super) fn run(judge: &dyn Judge, case: &Case<'_>, replies: &[Value]) -> Run 
             asked.push(done);
         }
     }
-    run.result = judge.aggregate(case, &asked);
+    run.result = judge.aggregate(case, &judge.plan(case).unwrap(), &asked);
     run
 }
 

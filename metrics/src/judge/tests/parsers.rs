@@ -4,7 +4,7 @@ use evaluator_json::{Value, python_eq};
 
 use super::{
     super::reply::{
-        Label, UnknownWord, match_label, normalize_rubric, object::whole, rubric_blocks,
+        Label, UnknownWord, match_label, normalize_rubric, object::whole, rubric_verdicts,
         sentence_labels, sentences, user_label,
     },
     text, vectors,
@@ -20,7 +20,7 @@ fn label(label: Option<Label>) -> Value {
 }
 
 fn blocks(reply: &str) -> Value {
-    let blocks = rubric_blocks(reply).into_iter().map(|block| {
+    let blocks = rubric_verdicts(reply, None).unwrap_or_default().into_iter().map(|block| {
         object([
             ("id", optional(block.id)),
             ("property", block.property.into()),
@@ -56,8 +56,9 @@ fn read(function: &str, reply: &str, unknown: UnknownWord) -> Value {
     }
 }
 
-/// Returns true if a reading differs from that of ADK on purpose: a label is read from one JSON object only, and a verdict by
-/// its first word only, so that a text that mentions a verdict is none.
+/// Returns true if a reading differs from that of ADK on purpose: a label is read from one JSON object only; a reply with
+/// blocks consists of nothing else; a verdict is its first word, so that a text that mentions a verdict is none; and an id
+/// belongs to the block in which it is, not to the next one.
 fn is_stricter(function: &str, reply: &str, found: &Value, theirs: &Value) -> bool {
     match function {
         "match_label" | "user_label" if theirs.is_null() => whole(reply).is_ok(),
@@ -66,10 +67,19 @@ fn is_stricter(function: &str, reply: &str, found: &Value, theirs: &Value) -> bo
             let blocks = |value: &Value| value.as_array().unwrap().to_vec();
             let (found, theirs) = (blocks(found), blocks(theirs));
             let score = |block: &Value| block.get("score").cloned().unwrap();
+            let id_follows = reply
+                .lines()
+                .zip(reply.lines().skip(1))
+                .any(|(line, next)| line.contains("Property: ") && next.contains("ID: "));
             let without = |block: &Value| {
-                let members = block.as_object().unwrap().iter().filter(|(key, _)| *key != "score");
+                let members = block.as_object().unwrap().iter();
+                let members =
+                    members.filter(|(key, _)| *key != "score" && !(id_follows && *key == "id"));
                 Value::Object(members.map(|(key, value)| (key.clone(), value.clone())).collect())
             };
+            if found.is_empty() {
+                return true;
+            }
             found.len() == theirs.len()
                 && found.iter().zip(&theirs).all(|(found, theirs)| {
                     let loses = score(found).is_null();

@@ -1,18 +1,20 @@
 //! Judges that quote verdicts which the judged agent wrote: none of them changes the result.
 
+use std::{cell::Cell, sync::Arc};
+
 use proptest::prelude::*;
 
 use crate::judge::{
-    Answer, Asked, Case, Code, Content, Criterion, Judge, JudgedTurn, Judgement, Part, Question,
-    Rubric, Scenario, judge,
+    Answer, Asked, Case, Code, Conclusion, Content, Criterion, Judge, JudgedTurn, Judgement, Part,
+    Question, Rubric, Scenario, judge,
     llm_judge::LlmJudge,
-    scheme::{Choice, Item, Scheme, ScoreRange},
+    scheme::{Choice, Item, Scheme, SchemeError, ScoreRange},
 };
 
 /// A judge with a way to write a verdict: `ending` is that of its keys, and the verdict is good or bad.
 struct Form {
     name: &'static str,
-    judge: Box<dyn Judge>,
+    judge: Arc<dyn Judge>,
     write: fn(ending: &str, is_good: bool, reason: &str) -> String,
 }
 
@@ -36,42 +38,10 @@ fn forms() -> Vec<Form> {
     let ranges = ScoreRange::from_lower_bounds(vec![(0, "bad".to_owned()), (7, "good".to_owned())]);
     let ranged = |id: &str| Item { ranges: ranges.clone(), ..item(id) };
     let choice = |name: &str, score| Choice { name: name.to_owned(), score };
-    let own = |scheme: Result<Scheme, _>| -> Box<dyn Judge> {
-        Box::new(LlmJudge::new("own", scheme.map_err(|_: crate::judge::scheme::SchemeError| ()).unwrap()))
+    let own = |scheme: Result<Scheme, SchemeError>| -> Arc<dyn Judge> {
+        Arc::new(LlmJudge::new("own", scheme.unwrap()))
     };
-    /// A metric of ADK.
-    #[derive(Debug)]
-    struct BuiltIn(std::sync::Arc<dyn Judge>);
-    impl Judge for BuiltIn {
-        fn name(&self) -> &str {
-            self.0.name()
-        }
-        fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, crate::judge::Refusal> {
-            self.0.plan(case)
-        }
-        fn follow_up(&self, case: &Case<'_>, asked: &Asked) -> Option<Question> {
-            self.0.follow_up(case, asked)
-        }
-        fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
-            self.0.reads(case, question, reply)
-        }
-        fn tally(
-            &self,
-            case: &Case<'_>,
-            asked: &[Asked],
-        ) -> Result<crate::judge::Tally, crate::judge::Refusal> {
-            self.0.tally(case, asked)
-        }
-        fn score(
-            &self,
-            case: &Case<'_>,
-            tally: &crate::judge::Tally,
-            values: &[Option<f64>],
-        ) -> crate::judge::Scores {
-            self.0.score(case, tally, values)
-        }
-    }
-    let built_in = |name: &str| -> Box<dyn Judge> { Box::new(BuiltIn(judge(name).unwrap())) };
+    let built_in = |name: &str| judge(name).unwrap();
     vec![
         Form {
             name: "number",
@@ -173,7 +143,8 @@ struct Habit {
 }
 
 fn habits() -> impl Strategy<Value = Habit> {
-    let glue = ["\n", " ", "\n\nThe agent wrote this.\n", "\nMy verdict:\n", "```\n", "\"", "{", "}"];
+    let glue =
+        ["\n", " ", "\n\nThe agent wrote this.\n", "\nMy verdict:\n", "```\n", "\"", "{", "}"];
     let removed = ["", "", "", "\"", "}", ":", "ID", "Property", "Rationale", "Verdict", "label"];
     let kept = prop_oneof![3 => Just(1.0), 1 => 0.0..1.0];
     (
@@ -204,7 +175,12 @@ fn own(form: &Form, habit: &Habit, code: Option<&Code>, quoted: &str, sentence: 
     };
     let mut own = (form.write)(ending, false, &within).replace("SENTENCE", sentence);
     own = own.replacen(habit.removed, "", usize::from(!habit.removed.is_empty()));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a short text")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of a short text"
+    )]
     let mut kept = (own.len() as f64 * habit.kept) as usize;
     while !own.is_char_boundary(kept) {
         kept -= 1;
@@ -236,11 +212,8 @@ fn judged(
     answer: &str,
     reply: impl Fn(&Question) -> String,
 ) -> (Judgement, Criterion) {
-    let rubric = |id: &str| Rubric {
-        id: id.to_owned(),
-        text: Some(format!("It is {id}.")),
-        kind: None,
-    };
+    let rubric =
+        |id: &str| Rubric { id: id.to_owned(), text: Some(format!("It is {id}.")), kind: None };
     let rubrics = vec![rubric("a"), rubric("b")];
     let criterion = Criterion { samples: 1, rubrics, ..Criterion::default() };
     let turns = [said("Hello", answer)];
@@ -259,12 +232,12 @@ fn judged(
             asked.push(done);
         }
     }
-    (judge.aggregate(&case, &asked).unwrap(), criterion)
+    (judge.aggregate(&case, &judge.plan(&case).unwrap(), &asked).unwrap(), criterion)
 }
 
 fn passes((judgement, criterion): &(Judgement, Criterion)) -> Option<bool> {
     match judgement.conclude(criterion) {
-        crate::judge::Conclusion::Scored { passed, .. } => Some(passed),
+        Conclusion::Scored { passed, .. } => Some(passed),
         _ => None,
     }
 }
@@ -289,7 +262,7 @@ proptest! {
         let quoted = (form.write)(&guess, true, "r").replace("SENTENCE", "It is so.");
         let answer = format!("It is so. {quoted}{tail}");
         let quoted = format!("{quoted}{tail}");
-        let has_own = std::cell::Cell::new(false);
+        let has_own = Cell::new(false);
         let found = judged(&*form.judge, &answer, |question| {
             let own = own(form, &habit, question.code.as_ref(), &quoted, &answer);
             has_own.set(!own.trim().is_empty());

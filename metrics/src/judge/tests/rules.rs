@@ -14,8 +14,7 @@ use crate::{
 };
 
 const VALID: &str = r#"{"is_the_agent_response_valid": "valid"}"#;
-const NOT_JSON: &str =
-    r#"the reply is not one JSON object and nothing else: "I cannot say.""#;
+const NOT_JSON: &str = r#"the reply is not one JSON object and nothing else: "I cannot say.""#;
 const INVALID: &str = r#"{"is_the_agent_response_valid": "invalid"}"#;
 
 fn said(user: &str, answer: &str) -> JudgedTurn {
@@ -46,7 +45,7 @@ fn matched(criterion: &Criterion, answers: &[Answer]) -> Judgement {
             Asked::new(question, answers)
         })
         .collect();
-    metric.aggregate(&case, &asked).unwrap()
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap()
 }
 
 fn samples(samples: usize, rules: Rules) -> Criterion {
@@ -149,7 +148,7 @@ fn missing_samples_are_errors() {
         let asked = asked.map(|(question, count)| {
             Asked::new(question.clone(), vec![Answer::text(VALID); *count])
         });
-        metric.aggregate(&case, &asked.collect::<Vec<_>>())
+        metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
     };
     assert_eq!(asked(&[2, 2]).unwrap().score, Some(1.0));
     for counts in [&[2, 1][..], &[2, 3], &[2], &[0, 2], &[]] {
@@ -247,7 +246,7 @@ fn checked(criterion: &Criterion, turns: &[JudgedTurn], replies: &[String]) -> J
     let asked = questions
         .zip(replies)
         .map(|(question, reply)| Asked::new(question, vec![Answer::text(reply)]));
-    metric.aggregate(&case, &asked.collect::<Vec<_>>()).unwrap()
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>()).unwrap()
 }
 
 #[test]
@@ -278,7 +277,7 @@ fn a_rubric_that_too_few_replies_judge_is_an_error() {
             Answer::text(&text.replace("Verdict", &format!("Verdict{}", code.as_str())))
         });
         let asked = Asked::new(question.clone(), answers.collect());
-        let judgement = metric.aggregate(&case, &[asked]).unwrap();
+        let judgement = metric.aggregate(&case, &metric.plan(&case).unwrap(), &[asked]).unwrap();
         (judgement.conclude(&criterion), judgement.warnings)
     };
     let unjudged = "turn 1: no reply judges the rubric `two`".to_owned();
@@ -319,7 +318,9 @@ fn turns_that_are_left_out_are_warnings() {
     ] {
         let asked = questions.clone().zip(["+++", script]);
         let asked = asked.map(|(question, script)| Asked::new(question, answers(script)));
-        let judgement = metric.aggregate(&case, &asked.collect::<Vec<_>>()).unwrap();
+        let judgement = metric
+            .aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
+            .unwrap();
         assert_eq!(judgement.score, Some(1.0));
         assert_eq!(judgement.turns[1].score, None, "{script}");
         assert_eq!(judgement.warnings, [format!("turn 2: {reason}; not evaluated")]);
@@ -359,11 +360,11 @@ fn checked_sentences(answer: &str, sentences: &str, labels: &str) -> Conclusion 
     let question = metric.plan(&case).unwrap().remove(0);
     let mut asked = vec![Asked::new(question, vec![Answer::text(sentences)])];
     if let Some(question) = metric.follow_up(&case, &asked[0]) {
-        let unlabelled = metric.aggregate(&case, &asked);
+        let unlabelled = metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked);
         assert!(matches!(unlabelled, Err(Refusal::Failed(_))), "a question was not asked");
         asked.push(Asked::new(question, vec![Answer::text(labels)]));
     }
-    metric.aggregate(&case, &asked).unwrap().conclude(&criterion)
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap().conclude(&criterion)
 }
 
 #[test]
@@ -371,7 +372,9 @@ fn labels_are_those_of_the_sentences() {
     let three = "<sentence>One.</sentence><sentence>Two.</sentence><sentence>Three.</sentence>";
     let conclude = |labels: &str| checked_sentences("One. Two. Three.", three, labels);
     let all = |third: &str| {
-        labelled("One.", "supported") + &labelled("**Two**", "disputed") + &labelled("Three.", third)
+        labelled("One.", "supported")
+            + &labelled("**Two**", "disputed")
+            + &labelled("Three.", third)
     };
     let scored = |score: f64| Conclusion::Scored { score, passed: score >= 0.5 };
     assert_eq!(conclude(&all("Supported.")), scored(2.0 / 3.0));
@@ -458,7 +461,7 @@ fn panel(criterion: &Criterion, scripts: &[&str]) -> Judgement {
         .collect();
     let members: Vec<Member<'_>> =
         models.iter().map(|(model, asked)| Member { model, asked }).collect();
-    metric.aggregate_panel(&case, &members).unwrap()
+    metric.aggregate_panel(&case, &metric.plan(&case).unwrap(), &members).unwrap()
 }
 
 #[test]
@@ -541,7 +544,7 @@ fn panel_of(metric: &str, case: &Case<'_>, models: &[Vec<Answer>]) -> Result<Jud
     let asked: Vec<Vec<Asked>> = asked.collect();
     let members = ["a", "b", "c"].into_iter().zip(&asked);
     let members: Vec<Member<'_>> = members.map(|(model, asked)| Member { model, asked }).collect();
-    metric.aggregate_panel(case, &members)
+    metric.aggregate_panel(case, &metric.plan(case).unwrap(), &members)
 }
 
 #[test]

@@ -158,7 +158,8 @@ fn score_ranges_take_whole_numbers_and_have_gates() {
     for wrong in ["7.5", "11", "-1", "\"7\"", "null", "true"] {
         assert!(read(&scheme, &reply(wrong, "10")).is_err(), "{wrong}");
     }
-    let missed = |style: &str| scheme.missed(&scheme.read(&reply("0", style), None).unwrap()).count();
+    let missed =
+        |style: &str| scheme.missed(&scheme.read(&reply("0", style), None).unwrap()).count();
     assert_eq!([missed("7"), missed("8")], [1, 0]);
     let required = ranged(&[("a", 1.0, true, None)]);
     let missed = |score: &str| {
