@@ -185,10 +185,14 @@ fn turns_without_a_score_are_a_warning() {
     let replies = [valid, text("?"), text("?"), text("?")];
     let ran = judged(entry, &["a", "b", "c", "d"], &replies).exits(0);
     assert_eq!(metric(&ran)["per_invocation_scores"], json!([1.0, null, null, null]));
-    for turn in 2..5 {
-        let warning = format!("turn {turn}: unreadable reply: ");
-        assert!(ran.stderr.contains(&warning), "{}", ran.stderr);
-    }
+    let warning = "turn 2: unreadable reply: ";
+    assert!(
+        ran.stderr.contains(warning) && ran.stderr.contains("not evaluated (and 2 more"),
+        "{}",
+        ran.stderr
+    );
+    let warnings = metric(&ran)["details"]["judge"]["warnings"].clone();
+    assert_eq!(warnings.as_array().unwrap().len(), 3, "{warnings}");
     let ran = judged(entry, &["a"], &[text("?")]).exits(1);
     let found = metric(&ran);
     assert_eq!(found["eval_status"], "NOT_EVALUATED");

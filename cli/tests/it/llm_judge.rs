@@ -209,6 +209,10 @@ fn servers_get_the_prompt_and_the_schema_of_the_reply() {
     let schema = &body["response_format"]["json_schema"]["schema"];
     let check = &schema["properties"]["checks"]["items"];
     assert_eq!(check["properties"]["id"]["enum"], json!(["a", "b"]), "{body}");
+    // The server keeps the form: the schema is the same for all questions, and the prompt asks for no code.
+    assert_eq!(check["required"], json!(["id", "reasoning", "satisfied"]));
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("\"satisfied\": true"), "{system}");
 }
 
 /// An eval set whose case is the conversation of [`TRACE`], with these expected answers; an empty one is left out.

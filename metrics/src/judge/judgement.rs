@@ -77,14 +77,15 @@ impl Judgement {
         score: impl Fn(&Tally, &[Option<f64>]) -> Scores,
     ) -> Self {
         let threshold = case.criterion.threshold;
-        let value = |votes: &Votes| votes.score().filter(|_| !tally.has_too_few(votes));
+        let has_too_few = |votes: &Votes| tally.has_too_few(votes, case.criterion);
+        let value = |votes: &Votes| votes.score().filter(|_| !has_too_few(votes));
         let mut values: Vec<Option<f64>> = tally.votes.iter().map(value).collect();
         let scores = score(&tally, &values);
         let status = scores.status(threshold);
         let mut close = false;
         for (index, votes) in tally.votes.iter().enumerate() {
             let value = values[index];
-            if tally.has_too_few(votes) {
+            if has_too_few(votes) {
                 continue;
             }
             for changed in votes.alternatives() {

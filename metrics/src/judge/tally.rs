@@ -162,14 +162,14 @@ impl Tally {
         troubles.any(|trouble| matches!(trouble.cause, Cause::Failed { .. }))
     }
 
-    /// Returns true if the votes are too few for a score.
-    pub(super) fn has_too_few(&self, votes: &Votes) -> bool {
-        let mut own = self.troubles.iter().filter(|trouble| trouble.turn == votes.turn);
+    /// Returns true if the votes are too few for a score, and that is not an error.
+    pub(super) fn has_too_few(&self, votes: &Votes, criterion: &Criterion) -> bool {
+        let own = self.troubles.iter();
+        let mut own = own.filter(|it| it.turn == votes.turn && it.model.is_none());
         own.any(|trouble| match &trouble.cause {
-            Cause::TooFew { .. } => trouble.model.is_none(),
-            Cause::TooFewFor { rubric, .. } => {
-                trouble.model.is_none() && votes.rubric.as_ref() == Some(rubric)
-            }
+            cause if cause.is_error(criterion) => false,
+            Cause::TooFew { .. } => true,
+            Cause::TooFewFor { rubric, .. } => votes.rubric.as_ref() == Some(rubric),
             _ => false,
         })
     }

@@ -110,7 +110,8 @@ fn next_label(text: &str) -> Option<(SentenceLabel, usize)> {
 ///
 /// There are none, or they are not all of the answer.
 pub fn answer_sentences(reply: &str, answer: &str) -> Result<Vec<String>, String> {
-    let sentences = sentences(reply);
+    let sentences = sentences(reply).into_iter().filter(|sentence| !strip(sentence).is_empty());
+    let sentences: Vec<String> = sentences.collect();
     if sentences.is_empty() {
         return Err("the reply has no sentences".to_owned());
     }
