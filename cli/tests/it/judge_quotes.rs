@@ -87,9 +87,8 @@ fn the_judges_own_verdict_counts_whatever_it_quotes() {
     assert_eq!(server.requests().len(), 1);
 }
 
-#[test]
-fn eval_files_are_judged_by_the_same_rules() {
-    let server = talkative();
+/// A directory with an eval file: two tests whose answers a model on this server grades.
+fn eval_file(server: &Server, answer: &str) -> Directory {
     let directory = Directory::new();
     let tests = [
         "{id: a, criteria: x, input: q, assertions: [{type: llm-grader, prompt: 'Is {{output}} right?'}]}",
@@ -97,13 +96,18 @@ fn eval_files_are_judged_by_the_same_rules() {
     ];
     let tests = tests.map(|test| format!("- {test}\n")).concat();
     directory.file("e.yaml", format!("execution: {{target: t}}\ntests:\n{tests}"));
-    let answer = r#"'{"score": 1}'"#;
     let url = server.url();
     let targets = format!(
-        "targets:\n- {{name: t, provider: mock, response: {answer}, grader_target: g}}\n- {{name: g, provider: openai, base_url: '{url}/v1', model: m}}\n"
+        "targets:\n- {{name: t, provider: mock, response: '{answer}', grader_target: g}}\n- {{name: g, provider: openai, base_url: '{url}/v1', model: m}}\n"
     );
     directory.file("targets.yaml", targets);
-    let ran = directory.run(&["e.yaml", "-o", "json"]).exits(1);
+    directory
+}
+
+#[test]
+fn eval_files_are_judged_by_the_same_rules() {
+    let server = talkative();
+    let ran = eval_file(&server, r#"{"score": 1}"#).run(&["e.yaml", "-o", "json"]).exits(1);
     for result in ran.json()["results"].as_array().unwrap() {
         assert_eq!(result["score"], 0.0, "{result}");
     }
@@ -243,7 +247,14 @@ fn golden_turns_of_another_number_are_an_error_whatever_missing_turns_says() {
 
 #[test]
 fn negative_zero_of_a_judge_is_zero() {
-    let entry = "name: j, type: llm_judge, criteria: It is right.";
-    let ran = judged(entry, &["a"], &[text(r#"{"score": -0.0}"#)]).exits(1);
-    assert!(metric(&ran)["score"].as_f64().unwrap().is_sign_positive(), "{}", ran.stdout);
+    let message = json!({"role": "assistant", "content": r#"{"score": -0.0}"#});
+    let body = json!({"choices": [{"message": message, "finish_reason": "stop"}]});
+    let header = ["Content-Type: application/json"];
+    let server = Server::always(response("200 OK", &header, body.to_string()));
+    let directory = eval_file(&server, "a");
+    let ran = directory.run(&["e.yaml", "-o", "json"]).exits(1);
+    for result in ran.json()["results"].as_array().unwrap() {
+        assert!(result["score"].as_f64().unwrap().is_sign_positive(), "{result}");
+        assert!(!result["evaluators"].to_string().contains("-0"), "{result}");
+    }
 }
