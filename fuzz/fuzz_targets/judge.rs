@@ -5,9 +5,11 @@
 use std::hint::black_box;
 
 use evaluator_host::metric::judge::{
-    Template,
+    Code, Template,
     llm_judge::LlmJudge,
-    reply::{UnknownWord, match_label, rubric_blocks, sentence_labels, sentences, user_label},
+    reply::{
+        UnknownWord, answer_sentences, match_label, rubric_verdicts, sentence_verdicts, user_label,
+    },
     scheme::{Choice, Item, Scheme, ScoreRange},
 };
 use libfuzzer_sys::fuzz_target;
@@ -25,14 +27,19 @@ fn schemes() -> [Scheme; 4] {
 }
 
 fn read(reply: &str) {
+    // A reply with `~` has the code there.
+    let code = Code::of(&[]);
+    let reply = reply.replace('~', code.as_str());
+    let code = Some(&code);
     for scheme in schemes() {
-        if let Ok(grade) = scheme.read(reply) {
+        if let Ok(grade) = scheme.read(&reply, code) {
             let score = scheme.score(&grade);
             assert!((0.0..=1.0).contains(&score), "{score}");
         }
     }
-    black_box((match_label(reply, UnknownWord::Unreadable), user_label(reply)));
-    black_box((rubric_blocks(reply), sentences(reply), sentence_labels(reply)));
+    black_box((match_label(&reply, code, UnknownWord::Unreadable), user_label(&reply, code)));
+    black_box((rubric_verdicts(&reply, code), answer_sentences(&reply, &reply)));
+    black_box(sentence_verdicts(&reply, code, &["a".to_owned()]));
 }
 
 fn render(template: &str, value: &str) {

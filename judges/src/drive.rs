@@ -48,6 +48,8 @@ pub struct Judged {
     pub outcome: Outcome,
     /// Details of the judge, also if the outcome is a failure.
     pub details: Object,
+    /// Number of turns that were judged if the conversation is not evaluated, none of which has a score.
+    pub unscored_turns: usize,
     /// Reason why the conversation fails although its score reaches the threshold; `None` if the score decides.
     pub failure_reason: Option<String>,
     /// Warnings.
@@ -83,9 +85,9 @@ impl Connection {
             Ok(planned) => planned,
             Err(refusal) => return refused(refusal),
         };
-        let chains = self.ask_all(judge, case, subject, planned).await;
+        let chains = self.ask_all(judge, case, subject, &planned).await;
         let usage = details::usage(&chains);
-        match self.aggregate(judge, case, &chains) {
+        match self.aggregate(judge, case, &planned, &chains) {
             Ok(judgement) => {
                 let is_readable = |asked: &AskedQuestion, sample: &Sample| {
                     is_readable(judge, case, &asked.question, sample)
@@ -106,6 +108,7 @@ impl Connection {
         &self,
         judge: &dyn Judge,
         case: &Case<'_>,
+        planned: &[Question],
         chains: &[Chain],
     ) -> Result<Judgement, Refusal> {
         let names: Vec<String> = self.models().map(details::name).collect();
@@ -116,11 +119,11 @@ impl Connection {
             })
             .collect();
         match &answers[..] {
-            [only] => judge.aggregate(case, only),
+            [only] => judge.aggregate(case, planned, only),
             _ => {
                 let members = names.iter().zip(&answers);
                 let members = members.map(|(model, asked)| Member { model, asked });
-                judge.aggregate_panel(case, &members.collect::<Vec<_>>())
+                judge.aggregate_panel(case, planned, &members.collect::<Vec<_>>())
             }
         }
     }
@@ -152,7 +155,9 @@ impl Connection {
         warnings.extend(details::warnings(chains));
         let failure_reason = judgement.failure_reason(case.criterion);
         let failure_reason = failure_reason.filter(|_| matches!(outcome, Outcome::Scored(_)));
-        Judged { outcome, details, failure_reason, warnings }
+        let is_evaluated = !matches!(outcome, Outcome::NotEvaluated { .. });
+        let unscored_turns = if is_evaluated { 0 } else { judgement.turns.len() };
+        Judged { outcome, details, unscored_turns, failure_reason, warnings }
     }
 
     /// Asks all models all questions. The result has a chain per model and planned question, in order.
@@ -161,11 +166,11 @@ impl Connection {
         judge: &dyn Judge,
         case: &Case<'_>,
         subject: &Subject,
-        planned: Vec<Question>,
+        planned: &[Question],
     ) -> Vec<Chain> {
         let (mut chains, mut questions) = (Vec::new(), Vec::new());
         for model in 0..self.endpoints.len() {
-            for question in &planned {
+            for question in planned {
                 questions.push((chains.len(), question.clone()));
                 chains.push(Chain { model, asked: Vec::new(), spent: Duration::ZERO });
             }
@@ -217,6 +222,7 @@ impl Asking<'_> {
             let mut asked: Vec<AskedQuestion> = Vec::new();
             let chains: Vec<usize> = questions.iter().map(|(chain, _)| *chain).collect();
             for (_, question) in questions.drain(..) {
+                let question = self.in_form(question);
                 asked.push(AskedQuestion { question, samples: Vec::new() });
             }
             let all = asked.iter().enumerate().flat_map(|(position, asked)| {
@@ -237,6 +243,12 @@ impl Asking<'_> {
                 chain.asked.push(asked);
             }
         }
+    }
+
+    /// Returns a question in the form in which it is asked: a server that is held to a schema writes no code.
+    fn in_form(&self, question: Question) -> Question {
+        let has_schema = self.connection.settings.json_schema == Some(true);
+        if has_schema && question.schema.is_some() { question.without_code() } else { question }
     }
 
     /// Returns the samples whose last reply cannot be read.
@@ -388,7 +400,7 @@ fn refused(refusal: Refusal) -> Judged {
         Outcome::NotEvaluated { details } => details.clone(),
         _ => Object::default(),
     };
-    Judged { outcome, details, failure_reason: None, warnings: Vec::new() }
+    Judged { outcome, details, unscored_turns: 0, failure_reason: None, warnings: Vec::new() }
 }
 
 /// Returns an answer as judges read it. Where failures are not errors, a reply that the server withheld is one without text.
@@ -407,8 +419,8 @@ fn answer(result: &Result<models::Answer, ModelError>, errors: OnFailure) -> Ans
         }
     };
     let cut_off = match (&reply.finish, reply.readable()) {
-        (Finish::Length | Finish::ToolCalls, Err(cause)) => Some(cause),
-        _ => None,
+        (Finish::Stop, _) | (_, Ok(_)) => None,
+        (_, Err(cause)) => Some(cause),
     };
     let text = Some(reply.text.clone()).filter(|text| !text.is_empty());
     Answer::Reply(Reply { text, thinking: reply.thinking.clone(), cut_off })

@@ -50,7 +50,7 @@ pub enum Finish {
     Refusal,
     /// The model called a tool.
     ToolCalls,
-    /// Another reason, as the server names it.
+    /// Another reason, as the server names it; empty if it names none.
     Other(String),
 }
 
@@ -104,8 +104,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// Cause why it may not: the reply was cut off, is empty, or is a tool call. A reply that was cut off is not read even if
-    /// its beginning looks complete.
+    /// Cause why it may not: the reply was cut off, is empty, is a tool call, or did not end in a way that is known to be good.
+    /// Such a reply is not read even if its beginning looks complete.
     pub fn readable(&self) -> Result<&str, String> {
         match self.finish {
             Finish::Length => Err(match self.usage {
@@ -116,6 +116,12 @@ impl Reply {
                 None => "cut off; raise max_output_tokens".to_owned(),
             }),
             Finish::ToolCalls => Err("a tool call instead of text".to_owned()),
+            Finish::Other(ref reason) if reason.is_empty() => {
+                Err("of unknown length: the server does not say why it ended".to_owned())
+            }
+            Finish::Other(ref reason) => {
+                Err(format!("broken: the server ended it with `{reason}`"))
+            }
             _ if self.text.trim().is_empty() => Err("empty".to_owned()),
             _ => Ok(&self.text),
         }

@@ -239,7 +239,7 @@ fn one_unreadable_reply_is_an_error_of_the_evaluation() {
     let error = result["error"].as_str().unwrap();
     assert!(
         error.contains(
-            "turn 2: the reply is not a JSON object: \"good\"; without an error: turn 1 0.250"
+            "turn 2: the reply is not one JSON object and nothing else: \"good\"; without an error: turn 1 0.250"
         ),
         "{error}"
     );
@@ -371,7 +371,7 @@ fn an_error_of_a_needed_part_is_the_error_of_the_formula() {
         result(&ran)["error"]
             .as_str()
             .unwrap()
-            .contains("turn 1: m: the reply is not a JSON object")
+            .contains("turn 1: m: the reply is not one JSON object")
     );
     let ran = grade_with(&multi("s"), &["a"], &[], &base(&server), &[]).exits(0);
     assert!(

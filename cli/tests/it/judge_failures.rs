@@ -457,8 +457,7 @@ fn answers_that_are_not_verdicts_are_errors_and_recorded() {
 #[test]
 fn thinking_is_never_the_verdict() {
     let answer = |name, model, script| row(name, model, vec![script], (1, 0, "judges: 1 call", 1));
-    let thought =
-        json!({"content": {"parts": [{"text": INVALID, "thought": true}, {"text": VALID}]}});
+    let thought = json!({"content": {"parts": [{"text": INVALID, "thought": true}, {"text": VALID}]}, "finishReason": "STOP"});
     let blocks =
         json!([{"type": "thinking", "thinking": INVALID}, {"type": "text", "text": VALID}]);
     let fields = json!({"content": VALID, "reasoning_content": INVALID});

@@ -117,9 +117,13 @@ fn what_a_judge_cannot_say_is_an_error() {
     let incomplete = json!({"checks": [], "overall_reasoning": "all is fine"}).to_string();
     for (entry, reply, reason) in [
         (RUBRICS, json!(incomplete), "turn 1: unreadable reply: no check has the id `a`"),
-        ("criteria: c", json!("It is good."), "turn 1: unreadable reply: the reply has no JSON"),
+        (
+            "criteria: c",
+            json!("It is good."),
+            "turn 1: unreadable reply: the reply is not one JSON object",
+        ),
         ("criteria: c", json!("{\"score\": 7}"), "`score` is 7, which is not within 0 and 1"),
-        ("criteria: c", json!("{\"score\": 0.2} {\"score\": 0.9}"), "more than one answer"),
+        ("criteria: c", json!("{\"score\": 0.2} {\"score\": 0.9}"), "not one JSON object"),
         ("criteria: c", json!({"error": "429"}), "turn 1: sample 1: "),
         ("criteria: c", json!({"timeout": true}), "turn 1: sample 1: "),
     ] {
@@ -177,7 +181,7 @@ fn prompts_show_what_they_name_and_the_format_of_the_reply() {
     assert_eq!(asked.len(), 2);
     for (system, user) in &asked {
         assert!(
-            system.starts_with("Mind Lund.\n\nYou know Lund.\n\n") && system.contains("\"score\""),
+            system.starts_with("Mind Lund.\n\nYou know Lund.\n\n") && system.contains("\"score_"),
             "{system}"
         );
         assert!(user.contains("<<<tool_calls ") && user.contains("<<<output "), "{user}");
@@ -205,6 +209,10 @@ fn servers_get_the_prompt_and_the_schema_of_the_reply() {
     let schema = &body["response_format"]["json_schema"]["schema"];
     let check = &schema["properties"]["checks"]["items"];
     assert_eq!(check["properties"]["id"]["enum"], json!(["a", "b"]), "{body}");
+    // The server keeps the form: the schema is the same for all questions, and the prompt asks for no code.
+    assert_eq!(check["required"], json!(["id", "reasoning", "satisfied"]));
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("\"satisfied\": true"), "{system}");
 }
 
 /// An eval set whose case is the conversation of [`TRACE`], with these expected answers; an empty one is left out.

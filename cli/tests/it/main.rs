@@ -37,6 +37,7 @@ mod inspect;
 mod isolation;
 mod judge;
 mod judge_failures;
+mod judge_quotes;
 mod judge_server;
 mod judge_simulator;
 mod judge_vectors;

@@ -12,7 +12,7 @@ use crate::{
     grade::{Row, Score},
     json_text::{list, members as object, pretty, text},
     model::{Aggregator, Composite, Evaluator, Judge, Prompt},
-    report::{EvaluatorResult, Status, Texts},
+    report::{EvaluatorResult, Status},
     template::RESULTS,
 };
 
@@ -41,8 +41,8 @@ pub(super) async fn evaluate(
         Aggregator::Threshold(least) => Ok(share(*least, &members)).into(),
         Aggregator::Program(program) => program::combine(shared, program, results()).await.into(),
         Aggregator::Judge(asked) => {
-            let texts = texts(asked, &pretty(&results()));
-            judge::ask(shared, evaluator, asked, subject, texts).await
+            let question = question(asked, &pretty(&results()));
+            judge::ask(shared, evaluator, asked, subject, question).await
         }
     };
     Evaluated { members, ..evaluated }
@@ -100,9 +100,8 @@ fn results(members: &[EvaluatorResult], is_v2: bool) -> Value {
     Value::Object(members.iter().map(|member| (member.name.clone(), result(member))).collect())
 }
 
-/// Returns what a model gets that combines results.
-fn texts(asked: &Judge, results: &str) -> Texts {
-    let system = asked.scheme.reply_format();
+/// Returns what a model is asked that combines results.
+fn question(asked: &Judge, results: &str) -> judge::Question {
     let user = match &asked.prompt {
         Prompt::Template(template) => {
             template.render(&|name| (name == RESULTS).then(|| results.to_owned()))
@@ -112,5 +111,5 @@ fn texts(asked: &Judge, results: &str) -> Texts {
              [[ ## evaluator_results ## ]]\n{results}"
         ),
     };
-    Texts { system, user }
+    judge::Question { user, is_fenced: false }
 }

@@ -4,7 +4,10 @@ use std::{num::NonZeroU64, sync::Arc};
 
 use evaluator_json::Value;
 use evaluator_judges::{Connection, Usage, call};
-use evaluator_metrics::judge::scheme::{self, Grade, Material, Scheme};
+use evaluator_metrics::judge::{
+    Code,
+    scheme::{self, Grade, Material, Scheme},
+};
 use evaluator_models::{ErrorKind, JsonSchema, Message, Request};
 
 use super::{
@@ -27,6 +30,14 @@ const ATTEMPTS: u32 = 3;
 /// Number of characters of an unreadable reply in errors.
 const EXCERPT: usize = 2000;
 
+/// What a model is asked.
+pub(super) struct Question {
+    /// The question.
+    pub(super) user: String,
+    /// Whether the material in it is fenced. The instructions say so.
+    pub(super) is_fenced: bool,
+}
+
 /// Judges an output as an entry says.
 pub(super) async fn judge(
     shared: &Shared,
@@ -34,8 +45,8 @@ pub(super) async fn judge(
     asked: &Judge,
     subject: Subject<'_>,
 ) -> Evaluated {
-    match texts(shared, asked, subject).await {
-        Ok(texts) => ask(shared, evaluator, asked, subject, texts).await,
+    match question(shared, asked, subject).await {
+        Ok(question) => ask(shared, evaluator, asked, subject, question).await,
         Err(reason) => Err(reason).into(),
     }
 }
@@ -46,7 +57,7 @@ pub(super) async fn ask(
     evaluator: &Evaluator,
     asked: &Judge,
     subject: Subject<'_>,
-    texts: Texts,
+    question: Question,
 ) -> Evaluated {
     let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
     let (targets, name) =
@@ -61,14 +72,23 @@ pub(super) async fn ask(
     let settings = connection.settings();
     let mut params = settings.params.clone();
     params.temperature = asked.temperature.or(params.temperature);
+    let Question { user, is_fenced } = question;
+    let mut code = Some(Code::of(&[("user", user.clone())]));
     if settings.json_schema == Some(true) {
-        // A schema is JSON.
+        // A schema is JSON. Its keys have no code, so that it is the same for all tests.
         let schema = serde_json::from_str(&compact(&asked.scheme.schema())).unwrap_or_default();
         params.json_schema = Some(JsonSchema { name: "verdict".to_owned(), schema });
+        code = None;
     }
+    let system = match is_fenced {
+        true => asked.scheme.instructions(code.as_ref()),
+        false => asked.scheme.reply_format(code.as_ref()),
+    };
+    let texts = Texts { system, user };
     let metric = Some("llm-grader".to_owned());
     let mut asking = Asking {
         request: Request { params, metric, location, ..Request::new(Vec::new()) },
+        code,
         repairs: !shared.plan.suite.is_v2(),
         usage: Usage::default(),
         warnings: Vec::new(),
@@ -138,6 +158,8 @@ struct Asking {
     connection: Arc<Connection>,
     /// Request without messages.
     request: Request,
+    /// Ending of the keys of the verdict.
+    code: Option<Code>,
     /// Whether the model may repair its last reply, as in AgentV 4.
     repairs: bool,
     usage: Usage,
@@ -211,7 +233,8 @@ impl Asking {
                 return Err(Failure::Unreadable(format!("the reply is {why}"), text));
             }
         };
-        scheme.read(text).map_err(|why| Failure::Unreadable(why.to_string(), Some(text.to_owned())))
+        let grade = scheme.read(text, self.code.as_ref());
+        grade.map_err(|why| Failure::Unreadable(why.to_string(), Some(text.to_owned())))
     }
 }
 
@@ -222,35 +245,38 @@ fn end_of(text: &str) -> String {
     if skipped > 0 { format!("..{end}") } else { end }
 }
 
-/// Returns the texts that a model gets about an output.
-async fn texts(shared: &Shared, asked: &Judge, subject: Subject<'_>) -> Result<Texts, String> {
+/// Returns what a model is asked about an output.
+async fn question(
+    shared: &Shared,
+    asked: &Judge,
+    subject: Subject<'_>,
+) -> Result<Question, String> {
     let Subject { test, output, .. } = subject;
     let value = |name: &str| variable(name, asked, test, output);
-    let system = asked.scheme.reply_format();
-    match &asked.prompt {
-        Prompt::Template(template) => Ok(Texts { system, user: template.render(&value) }),
-        Prompt::Default => default(shared, asked, test, output, &test.criteria),
-        Prompt::Criteria(criteria) => default(shared, asked, test, output, criteria),
+    let user = match &asked.prompt {
+        Prompt::Template(template) => template.render(&value),
+        Prompt::Default => return default(shared, asked, test, output, &test.criteria),
+        Prompt::Criteria(criteria) => return default(shared, asked, test, output, criteria),
         Prompt::Program(program) => {
             let text = program::prompt(shared, program, subject).await?;
             // Variables in what the program printed are replaced, as AgentV 4 does.
-            let user = match shared.plan.suite.is_v2() {
+            match shared.plan.suite.is_v2() {
                 true => text,
                 false => Template::new(&text).render(&value),
-            };
-            Ok(Texts { system, user })
+            }
         }
-    }
+    };
+    Ok(Question { user, is_fenced: false })
 }
 
-/// Returns the default prompt.
+/// Returns the default question.
 fn default(
     shared: &Shared,
     asked: &Judge,
     test: &Test,
     output: &Output,
     criteria: &str,
-) -> Result<Texts, String> {
+) -> Result<Question, String> {
     let (question, reference) = (wording::question(test), wording::reference(test));
     let (answer, tool_calls) = (output.answer().unwrap_or_default(), wording::tool_calls(output));
     let is_v2 = shared.plan.suite.is_v2();
@@ -265,14 +291,11 @@ fn default(
     let generation = if is_v2 { scheme::Generation::Old } else { scheme::Generation::New };
     let messages =
         asked.scheme.messages(&material, generation).map_err(|error| error.to_string())?;
-    let (mut system, mut user) = (Vec::new(), Vec::new());
-    for message in messages {
-        match message.role {
-            evaluator_metrics::judge::Role::System => system.push(message.text),
-            _ => user.push(message.text),
-        }
-    }
-    Ok(Texts { system: system.join("\n\n"), user: user.join("\n\n") })
+    // The instructions get a code that follows from the question.
+    let is_question = |role| !matches!(role, evaluator_metrics::judge::Role::System);
+    let user = messages.into_iter().filter(|message| is_question(message.role));
+    let user: Vec<String> = user.map(|message| message.text).collect();
+    Ok(Question { user: user.join("\n\n"), is_fenced: true })
 }
 
 /// Returns the value of a variable, under its names in both generations.

@@ -219,7 +219,13 @@ fn evaluation(
             return Evaluation::without_process(verdict, started.elapsed());
         }
     };
-    let verdict = match Verdict::from(judged.outcome) {
+    let mut verdict = Verdict::from(judged.outcome);
+    if let Verdict::Answer(answer) = &mut verdict
+        && judged.unscored_turns > 0
+    {
+        answer.per_invocation_scores = vec![None; judged.unscored_turns];
+    }
+    let verdict = match verdict {
         Verdict::MetricFailed { .. } if cancellation.is_cancelled() => Verdict::Cancelled,
         verdict => verdict,
     };

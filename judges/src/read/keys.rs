@@ -238,13 +238,10 @@ fn read_prompt(field: Field<'_>, path: std::path::PathBuf, prompt: &Prompt) -> P
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => field.add(format!("cannot read {}: {error}", path.display())).none(),
     };
-    let template =
-        text.as_deref().and_then(|text| {
-            match evaluator_metrics::judge::Template::parse(text, prompt.variables) {
-                Ok(template) => Some(template),
-                Err(error) => field.add(format!("{}: {error}", path.display())).none(),
-            }
-        });
+    let template = text.as_deref().and_then(|text| match prompt.parse(text) {
+        Ok(template) => Some(template),
+        Err(error) => field.add(format!("{}: {error}", path.display())).none(),
+    });
     if let Some(template) = &template {
         for name in template.unused(prompt.variables) {
             let message = format!("{} never shows `{{{{{name}}}}}`", path.display());

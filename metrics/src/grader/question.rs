@@ -1,12 +1,12 @@
 //! Questions to models, and how replies are read.
 
-use evaluator_json::{NonFinite, ParseOptions, Value, parse, to_string};
+use evaluator_json::{NonFinite, Value, to_string};
 
 use super::{
     LabelModel, Message, Part, SamplingParams, ScoreModel,
     item::{Gap, Item},
 };
-use crate::turns::object;
+use crate::{judge::reply::object::whole, turns::object};
 
 /// A question to a model about a turn.
 #[derive(Clone, Debug)]
@@ -136,7 +136,8 @@ impl ScoreModel {
     pub(super) fn read(reply: &str) -> Result<Reading<f64>, String> {
         let (result, conclusion) = parts(reply)?;
         let number = match &result {
-            Value::Float(float) => Some(*float),
+            // Negative zero is 0.
+            Value::Float(float) => Some(*float + 0.0),
             Value::Int(_) | Value::BigInt(_) => to_string(&result, NonFinite::Null).parse().ok(),
             _ => None,
         };
@@ -150,14 +151,9 @@ impl ScoreModel {
     }
 }
 
-/// Returns the result of a reply and the conclusion of its last step.
+/// Returns the result of a reply, which must be one JSON object and nothing else, and the conclusion of its last step.
 fn parts(reply: &str) -> Result<(Value, Option<String>), String> {
-    let not_read = || format!("the reply is not a JSON object: {}", excerpt(reply));
-    let parsed = parse(reply, &ParseOptions::default()).map_err(|_| not_read())?;
-    if parsed.repeated_keys {
-        return Err(format!("the reply has a key twice: {}", excerpt(reply)));
-    }
-    let Value::Object(mut reply) = parsed.value else { return Err(not_read()) };
+    let mut reply = whole(reply).map_err(|reason| format!("{reason}: {}", excerpt(reply)))?;
     let Some(result) = reply.shift_remove("result") else {
         let text = to_string(&Value::Object(reply), NonFinite::Literal);
         return Err(format!("the reply has no `result`: {}", excerpt(&text)));
@@ -197,6 +193,8 @@ mod tests {
         let reply = r#" {"steps": [{"description": "d", "conclusion": "ends"}], "result": "bad"} "#;
         assert_eq!(read(reply).unwrap(), ("bad".to_owned(), Some("ends".to_owned())));
         assert_eq!(read(r#"{"result": "good"}"#).unwrap(), ("good".to_owned(), None));
+        let fenced = "```json\n{\"result\": \"good\"}\n```";
+        assert_eq!(read(fenced).unwrap(), ("good".to_owned(), None));
         for (reply, part) in [
             (
                 r#"{"steps": [], "result": "Good"}"#,
@@ -205,10 +203,12 @@ mod tests {
             (r#"{"steps": [], "result": "good "}"#, "is not one of"),
             (r#"{"steps": [], "result": ["good"]}"#, "is not one of"),
             (r#"{"steps": []}"#, "has no `result`"),
-            (r#"["good"]"#, "not a JSON object"),
-            (r#"{"result": "bad", "result": "good"}"#, "has a key twice"),
-            ("good", "not a JSON object: \"good\""),
-            ("```json\n{\"result\": \"good\"}\n```", "not a JSON object"),
+            (r#"["good"]"#, "not one JSON object"),
+            (r#"{"result": "bad", "result": "good"}"#, "not one JSON object"),
+            (r#"I say: {"result": "good"}"#, "not one JSON object"),
+            (r#"{"result": "good"} or {"result": "bad"}"#, "not one JSON object"),
+            (r#"{"steps": "said {"result": "good"}", "result": "bad"}"#, "not one JSON object"),
+            ("good", "not one JSON object and nothing else: \"good\""),
             ("", "it is empty"),
         ] {
             let error = read(reply).unwrap_err();
@@ -227,9 +227,15 @@ mod tests {
             let read = ScoreModel::read(&format!(r#"{{"steps": [], "result": {reply}}}"#)).unwrap();
             assert!((read.result - number).abs() <= number.abs() * 1e-12, "{reply}");
         }
-        for reply in ["NaN", "Infinity", "-Infinity", "1e999", r#""1""#, "true", "null", "[1]"] {
-            let read = ScoreModel::read(&format!(r#"{{"steps": [], "result": {reply}}}"#));
-            assert!(read.unwrap_err().contains("is not a number"), "{reply}");
+        let read = |reply: &str| {
+            ScoreModel::read(&format!(r#"{{"steps": [], "result": {reply}}}"#)).map(|it| it.result)
+        };
+        assert!(read("-0.0").unwrap().is_sign_positive());
+        for reply in ["1e999", r#""1""#, "true", "null", "[1]"] {
+            assert!(read(reply).unwrap_err().contains("is not a number"), "{reply}");
+        }
+        for reply in ["NaN", "Infinity", "-Infinity"] {
+            assert!(read(reply).unwrap_err().contains("is not one JSON object"), "{reply}");
         }
     }
 }

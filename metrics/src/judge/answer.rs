@@ -64,16 +64,20 @@ pub(super) struct Readings<T> {
 }
 
 impl<T> Readings<T> {
-    /// Reads answers with `read`, which says why it cannot read one, or nothing. If `nothing_fails`, a missing reply counts as a failed call, else as an unreadable reply.
-    pub(super) fn new<'a>(
-        answers: impl IntoIterator<Item = &'a Answer>,
+    /// Reads the answers to questions with `read`, which says why it cannot read one. If `nothing_fails`, a missing reply counts
+    /// as a failed call, else as an unreadable reply.
+    pub(super) fn new(
+        asked: &[Asked],
         rules: &Rules,
         nothing_fails: bool,
-        read: impl Fn(&str) -> Result<T, String>,
+        read: impl Fn(&Question, &str) -> Result<T, String>,
     ) -> Self {
+        let answers = asked
+            .iter()
+            .flat_map(|asked| asked.answers.iter().map(|answer| (&asked.question, answer)));
         let mut readings =
             Self { samples: 0, read: Vec::new(), unreadable: Vec::new(), failed: Vec::new() };
-        for (sample, answer) in answers.into_iter().enumerate() {
+        for (sample, (question, answer)) in answers.enumerate() {
             readings.samples += 1;
             match answer {
                 Answer::Failed(reason) => readings.failed.push((sample, reason.clone())),
@@ -83,14 +87,10 @@ impl<T> Readings<T> {
                 Answer::Nothing => readings.unreadable.push((sample, "no reply".to_owned())),
                 Answer::Reply(reply) => match text(reply, rules) {
                     Err(reason) => readings.unreadable.push((sample, reason)),
-                    Ok(text) => match read(&text) {
+                    Ok(text) => match read(question, &text) {
                         Ok(value) => readings.read.push((sample, value)),
                         Err(reason) => {
-                            let excerpt = excerpt(&text);
-                            let reason = match reason.as_str() {
-                                "" => excerpt,
-                                reason => format!("{reason}: {excerpt}"),
-                            };
+                            let reason = format!("{reason}: {}", excerpt(&text));
                             readings.unreadable.push((sample, reason));
                         }
                     },

@@ -54,9 +54,9 @@ impl Default for Criterion {
 pub struct Rules {
     /// What failed calls and unreadable replies amount to.
     pub errors: OnFailure,
-    /// Least number of readable replies per turn; more than half of the samples if `None`.
+    /// Least number of readable replies per turn, and of verdicts about each rubric; more than half of the samples if `None`.
     pub min_readable: Option<usize>,
-    /// Whether a rubric or a sentence that no readable reply judges is an error.
+    /// Whether a rubric or a sentence that no readable reply judges is an error even if failures are not.
     pub complete: bool,
     /// Least agreement of the votes of every turn, with what less amounts to; ADK's majority alone decides if `None`.
     pub min_agreement: Option<(f64, OnDisagreement)>,

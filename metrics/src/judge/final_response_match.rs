@@ -41,28 +41,32 @@ impl Judge for FinalResponseMatch {
                     ("response", response(actual, criterion.include_intermediate)),
                     ("golden_response", response(expected, criterion.include_intermediate)),
                 ];
-                let question = criterion.prompts.question(turn, prompt)?;
+                let question = criterion.prompts.question(turn, prompt, variables)?;
                 let schema = Some(schema());
-                planned.push(Question { variables, schema, samples, order, ..question });
+                planned.push(Question { schema, samples, order, ..question });
             }
         }
         Ok(planned)
     }
 
-    fn reads(&self, case: &Case<'_>, _: &Question, reply: &str) -> bool {
-        match_label(reply, case.criterion.rules.unknown_word).is_some()
+    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
+        match_label(reply, question.code.as_ref(), case.criterion.rules.unknown_word).is_ok()
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        check_all(&self.plan(case)?, asked)?;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        check_all(planned, asked)?;
         let rules = &case.criterion.rules;
         let mut tally = Tally::default();
         for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
             let turn = group[0].question.turn;
             let orders: Vec<Order> = orders(group);
-            let answers = group.iter().flat_map(|asked| &asked.answers);
-            let readings = Readings::new(answers, rules, true, |text| {
-                match_label(text, rules.unknown_word).ok_or_else(String::new)
+            let readings = Readings::new(group, rules, true, |question, text| {
+                match_label(text, question.code.as_ref(), rules.unknown_word)
             });
             let mut votes = Votes::binary(turn);
             votes.unreadable = readings.unreadable.len();

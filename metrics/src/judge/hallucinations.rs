@@ -7,7 +7,7 @@ use super::{
     judgement::mean,
     material::context,
     prompt::{SEGMENT, VALIDATE},
-    reply::{SentenceLabel, sentence_labels, sentences},
+    reply::{SentenceLabel, answer_sentences, sentence_verdicts, sentences},
 };
 
 /// The metric. It asks for the sentences of each text, then for a label of each sentence.
@@ -29,11 +29,24 @@ fn responses(case: &Case<'_>, turn: &JudgedTurn) -> Vec<(String, usize)> {
     responses
 }
 
+/// Returns the value of the only variable with that name.
+fn variable<'q>(question: &'q Question, name: &str) -> &'q str {
+    let found = question.variables.iter().find(|(variable, _)| *variable == name);
+    found.map_or("", |(_, value)| value)
+}
+
 /// Returns the sentences that the judge found.
 fn segments(case: &Case<'_>, asked: &Asked) -> Readings<Vec<String>> {
-    Readings::new(&asked.answers, &case.criterion.rules, true, |text| {
-        Some(sentences(text)).filter(|sentences| !sentences.is_empty()).ok_or_else(String::new)
+    let (rules, asked) = (&case.criterion.rules, std::slice::from_ref(asked));
+    Readings::new(asked, rules, true, |question, text| {
+        answer_sentences(text, variable(question, "response"))
     })
+}
+
+/// Returns the labels of the sentences that a question shows.
+fn labels(question: &Question, reply: &str) -> Result<Vec<SentenceLabel>, String> {
+    let asked = sentences(variable(question, "sentences"));
+    sentence_verdicts(reply, question.code.as_ref(), &asked)
 }
 
 impl Judge for Hallucinations {
@@ -50,8 +63,9 @@ impl Judge for Hallucinations {
         let mut planned = Vec::new();
         for (index, turn) in case.actual.iter().enumerate() {
             for (part, (text, _)) in responses(case, turn).into_iter().enumerate() {
-                let question = case.criterion.prompts.question(index, SEGMENT)?;
-                planned.push(Question { part, variables: vec![("response", text)], ..question });
+                let variables = vec![("response", text)];
+                let question = case.criterion.prompts.question(index, SEGMENT, variables)?;
+                planned.push(Question { part, ..question });
             }
         }
         Ok(planned)
@@ -68,49 +82,51 @@ impl Judge for Hallucinations {
         let lines: Vec<String> =
             found.iter().map(|sentence| format!("<sentence>{sentence}</sentence>")).collect();
         let variables = vec![("context", context(judged, event)), ("sentences", lines.join("\n"))];
-        let question = case.criterion.prompts.question(turn, VALIDATE).ok()?;
-        Some(Question { part, variables, ..question })
+        let question = case.criterion.prompts.question(turn, VALIDATE, variables).ok()?;
+        Some(Question { part, ..question })
     }
 
     fn reads(&self, _: &Case<'_>, question: &Question, reply: &str) -> bool {
         if question.prompt == SEGMENT {
-            !sentences(reply).is_empty()
+            answer_sentences(reply, variable(question, "response")).is_ok()
         } else {
-            !sentence_labels(reply).is_empty()
+            labels(question, reply).is_ok()
         }
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        let mut planned = Vec::new();
-        for question in self.plan(case)? {
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        let mut all = Vec::new();
+        for question in planned {
             let key = (question.turn, question.part);
             let asked = asked.iter().find(|asked| {
                 (asked.question.turn, asked.question.part) == key
                     && asked.question.prompt == SEGMENT
             });
-            planned.push(question);
-            planned.extend(asked.and_then(|asked| self.follow_up(case, asked)));
+            all.push(question.clone());
+            all.extend(asked.and_then(|asked| self.follow_up(case, asked)));
         }
-        check_all(&planned, asked)?;
+        check_all(&all, asked)?;
         let mut tally = Tally::default();
-        let mut expected = 0;
         for asked in asked {
             let (turn, part) = (asked.question.turn, asked.question.part);
             if asked.question.prompt == SEGMENT {
                 let readings = segments(case, asked);
                 tally.note(turn, &readings, case.criterion);
-                expected = readings.read.first().map_or(0, |(_, sentences)| sentences.len());
                 tally.votes.push(Votes::new(turn, case.criterion.threshold).of_part(part));
                 continue;
             }
-            let readings = Readings::new(&asked.answers, &case.criterion.rules, true, |text| {
-                Some(sentence_labels(text))
-                    .filter(|labels| !labels.is_empty())
-                    .ok_or_else(String::new)
-            });
+            let rules = &case.criterion.rules;
+            let readings = Readings::new(std::slice::from_ref(asked), rules, true, labels);
             tally.note(turn, &readings, case.criterion);
             let Some((_, labels)) = readings.read.first() else { continue };
-            note_incomplete(&mut tally, turn, labels, expected);
+            for label in labels.iter().filter(|label| label.score().is_none()) {
+                tally.incomplete(turn, format!("unknown label {:?}", label.label));
+            }
             let score = mean(labels.iter().filter_map(SentenceLabel::score));
             tally.votes.iter_mut().last().into_iter().for_each(|votes| votes.scores.extend(score));
         }
@@ -126,16 +142,5 @@ impl Judge for Hallucinations {
         let turns: Vec<TurnJudgement> = turns.collect();
         let score = mean(turns.iter().filter_map(|turn| turn.score));
         Scores { score, turns, ..Scores::default() }
-    }
-}
-
-/// Notes sentences without a label, and labels that are not known.
-fn note_incomplete(tally: &mut Tally, turn: usize, labels: &[SentenceLabel], expected: usize) {
-    if labels.len() < expected {
-        let text = format!("the judge labelled {} of {expected} sentences", labels.len());
-        tally.incomplete(turn, text);
-    }
-    for label in labels.iter().filter(|label| label.score().is_none()) {
-        tally.incomplete(turn, format!("unknown label {:?}", label.label));
     }
 }

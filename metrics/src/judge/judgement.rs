@@ -1,6 +1,6 @@
 //! What the answers of a judge amount to.
 
-use super::{Case, Scores, Tally, Trouble, Votes};
+use super::{Case, Cause, Scores, Tally, Trouble, Votes};
 
 /// Result of a metric that a model judges.
 #[derive(Clone, Debug, Default)]
@@ -77,12 +77,17 @@ impl Judgement {
         score: impl Fn(&Tally, &[Option<f64>]) -> Scores,
     ) -> Self {
         let threshold = case.criterion.threshold;
-        let mut values: Vec<Option<f64>> = tally.votes.iter().map(Votes::score).collect();
+        let has_too_few = |votes: &Votes| tally.has_too_few(votes, case.criterion);
+        let value = |votes: &Votes| votes.score().filter(|_| !has_too_few(votes));
+        let mut values: Vec<Option<f64>> = tally.votes.iter().map(value).collect();
         let scores = score(&tally, &values);
         let status = scores.status(threshold);
         let mut close = false;
         for (index, votes) in tally.votes.iter().enumerate() {
             let value = values[index];
+            if has_too_few(votes) {
+                continue;
+            }
             for changed in votes.alternatives() {
                 values[index] = changed;
                 close |= changed != value && score(&tally, &values).status(threshold) != status;
@@ -90,7 +95,15 @@ impl Judgement {
             values[index] = value;
         }
         let Scores { score, turns, rubrics, missed } = scores;
-        let Tally { votes, troubles, warnings } = tally;
+        let Tally { votes, troubles, mut warnings } = tally;
+        // What is not an error leaves turns out, and must not do so silently. What is incomplete is a warning already.
+        let left_out = troubles.iter().filter(|trouble| {
+            let is_noted = matches!(trouble.cause, Cause::Incomplete(_));
+            !is_noted && !trouble.cause.is_error(case.criterion)
+        });
+        let mut left_out: Vec<&Trouble> = left_out.collect();
+        left_out.dedup_by_key(|trouble| trouble.turn);
+        warnings.extend(left_out.into_iter().map(|trouble| format!("{trouble}; not evaluated")));
         Self { score, turns, rubrics, missed, votes, troubles, warnings, close }
     }
 

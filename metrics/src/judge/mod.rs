@@ -14,18 +14,20 @@
 //! let case = Case::new(std::slice::from_ref(&turn), &criterion).expecting(std::slice::from_ref(&turn));
 //! let judge = judge("final_response_match_v2").unwrap();
 //!
-//! let question = judge.plan(&case).unwrap().remove(0);
+//! let planned = judge.plan(&case).unwrap();
+//! let question = planned[0].clone();
 //! let messages = question.messages().unwrap();
 //! assert!(messages.last().unwrap().text.contains("At 22:40."));
 //!
 //! // A model is asked here.
 //! let reply = Answer::text(r#"{"is_the_agent_response_valid": "valid"}"#);
-//! let judgement = judge.aggregate(&case, &[Asked::new(question, vec![reply])]).unwrap();
+//! let judgement = judge.aggregate(&case, &planned, &[Asked::new(question, vec![reply])]).unwrap();
 //! assert_eq!(judgement.score, Some(1.0));
 //! # Ok::<(), String>(())
 //! ```
 
 mod answer;
+mod code;
 mod conclusion;
 mod criterion;
 mod details;
@@ -54,7 +56,10 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use evaluator_json::Value;
 use evaluator_traces::conversation::TurnPart;
 
+use self::template::CODE;
+
 pub use answer::{Answer, Asked, Reply};
+pub use code::Code;
 pub use conclusion::Conclusion;
 pub use criterion::{Criterion, OnDisagreement, OnFailure, Rules};
 pub use judgement::{Judgement, RubricScore, Status, TurnJudgement};
@@ -101,13 +106,18 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// Returns true if the text of a reply to the question can be read.
     fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool;
 
-    /// Returns the votes in the answers of one model. `asked` has the planned questions in order, each followed by its
-    /// follow-up question.
+    /// Returns the votes in the answers of one model. `planned` is what [`plan`](Self::plan) returned, and `asked` has these
+    /// questions in order, each followed by its follow-up question.
     ///
     /// # Errors
     ///
     /// A question was not asked as often as it says, or an answer is missing that the metric cannot do without.
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal>;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal>;
 
     /// Returns the scores that follow from the votes. `values` has the score of each of the votes of `tally`, in order;
     /// [`Votes::score`] is one of the vote itself, others ask what would follow from another one.
@@ -118,8 +128,13 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// As [`tally`](Self::tally).
-    fn aggregate(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Judgement, Refusal> {
-        let tally = self.tally(case, asked)?;
+    fn aggregate(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Judgement, Refusal> {
+        let tally = self.tally(case, planned, asked)?;
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
 
@@ -131,9 +146,11 @@ pub trait Judge: Send + Sync + fmt::Debug {
     fn aggregate_panel(
         &self,
         case: &Case<'_>,
+        planned: &[Question],
         members: &[Member<'_>],
     ) -> Result<Judgement, Refusal> {
-        let tallies = members.iter().map(|member| (member.model, self.tally(case, member.asked)));
+        let tallies = members.iter();
+        let tallies = tallies.map(|member| (member.model, self.tally(case, planned, member.asked)));
         let tally = panel::combine(case.criterion, tallies.collect())?;
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
@@ -206,7 +223,8 @@ impl<'a> Case<'a> {
         if expected.len() != self.actual.len() {
             let (actual, expected) = (self.actual.len(), expected.len());
             return Err(Refusal::Failed(format!(
-                "the conversation has {actual} turns, the golden case {expected}"
+                "the conversation has {actual} turns, the golden case {expected}; the metric needs the same number, \
+                 whatever `missing_turns` says"
             )));
         }
         Ok(Some(expected))
@@ -227,6 +245,8 @@ pub struct Question {
     pub wording: Wording,
     /// Variables of the prompt; none if the messages are complete.
     pub variables: Variables,
+    /// Ending of the keys of the verdict; `None` if the prompt does not ask for one.
+    pub code: Option<Code>,
     /// JSON Schema of a reply, for servers that can be held to one; `None` if the reply is not JSON.
     pub schema: Option<Value>,
     /// Number of times that it is asked.
@@ -257,6 +277,7 @@ impl Question {
             prompt: prompt.into(),
             wording,
             variables: Vec::new(),
+            code: None,
             schema: None,
             samples: 1,
             order: Order::Plain,
@@ -270,9 +291,25 @@ impl Question {
     /// The prompt has a variable without a value.
     pub fn messages(&self) -> Result<Vec<Message>, TemplateError> {
         match &self.wording {
-            Wording::Template(template) => template.render(&self.variables),
+            Wording::Template(template) => {
+                let code = self.code.iter().map(|code| (CODE, code.as_str().to_owned()));
+                let variables: Variables = self.variables.iter().cloned().chain(code).collect();
+                template.render(&variables)
+            }
             Wording::Messages(messages) => Ok(messages.clone()),
         }
+    }
+
+    /// Returns the question without a code, for servers that are held to the schema of the reply. A schema with the code would
+    /// be another one for each question, and servers take seconds to prepare a schema.
+    #[must_use]
+    pub fn without_code(mut self) -> Self {
+        if let (Some(code), Wording::Messages(messages)) = (self.code.take(), &mut self.wording) {
+            for message in messages {
+                message.text = message.text.replace(code.as_str(), "");
+            }
+        }
+        self
     }
 }
 

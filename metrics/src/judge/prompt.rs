@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Question, Refusal, Template, TemplateError, Wording};
+use super::{Code, Question, Refusal, Template, TemplateError, Variables, Wording, template::CODE};
 
 /// A prompt that is built in.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,17 @@ impl Prompt {
     ///
     /// None for prompts that are built in: a test parses all of them.
     pub fn template(&self) -> Result<Template, TemplateError> {
-        Template::parse(self.text, self.variables)
+        self.parse(self.text)
+    }
+
+    /// Parses a text that replaces the prompt. Besides the variables it may name `code`, the ending of the keys of the verdict.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not known or not closed.
+    pub fn parse(&self, text: &str) -> Result<Template, TemplateError> {
+        let names: Vec<&str> = self.variables.iter().copied().chain([CODE]).collect();
+        Template::parse(text, &names)
     }
 }
 
@@ -77,12 +87,17 @@ impl Prompts {
         self.own.contains_key(name)
     }
 
-    /// Returns a question with the prompt of that name.
+    /// Returns a question with the prompt of that name. It has a code if the prompt shows one.
     ///
     /// # Errors
     ///
     /// None for prompts that are built in: a test parses all of them.
-    pub(super) fn question(&self, turn: usize, name: &'static str) -> Result<Question, Refusal> {
+    pub(super) fn question(
+        &self,
+        turn: usize,
+        name: &'static str,
+        variables: Variables,
+    ) -> Result<Question, Refusal> {
         let template = match (self.own.get(name), Prompt::find(name)) {
             (Some(own), _) => Arc::clone(own),
             (None, Some(prompt)) => {
@@ -90,6 +105,8 @@ impl Prompts {
             }
             (None, None) => return Err(Refusal::Failed(format!("there is no prompt `{name}`"))),
         };
-        Ok(Question::new(turn, name, Wording::Template(template)))
+        let code = template.shows_code().then(|| Code::of(&variables));
+        let question = Question::new(turn, name, Wording::Template(template));
+        Ok(Question { variables, code, ..question })
     }
 }

@@ -22,6 +22,13 @@ impl MultiTurn {
     fn rubrics(self, case: &Case<'_>) -> Result<Vec<Rubric>, Refusal> {
         case.actual.last().map_or(Ok(Vec::new()), |turn| effective(case, turn, KIND))
     }
+
+    /// Returns the rubrics of each turn: only the last one has a question.
+    fn rubrics_of_turns(self, case: &Case<'_>) -> Result<Vec<Vec<Rubric>>, Refusal> {
+        let mut rubrics = vec![Vec::new(); case.actual.len().saturating_sub(1)];
+        rubrics.push(self.rubrics(case)?);
+        Ok(rubrics)
+    }
 }
 
 impl Judge for MultiTurn {
@@ -47,14 +54,17 @@ impl Judge for MultiTurn {
         })
     }
 
-    fn reads(&self, _: &Case<'_>, _: &Question, reply: &str) -> bool {
-        reads(reply)
+    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
+        self.rubrics_of_turns(case).is_ok_and(|rubrics| reads(case, &rubrics, question, reply))
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        let mut rubrics = vec![Vec::new(); case.actual.len().saturating_sub(1)];
-        rubrics.push(self.rubrics(case)?);
-        tally(case, &self.plan(case)?, asked, &rubrics, KIND)
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        tally(case, planned, asked, &self.rubrics_of_turns(case)?, KIND)
     }
 
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {

@@ -11,7 +11,7 @@ use super::{
     answer::{Readings, check_all},
     final_response_match::orders,
     judgement::mean,
-    reply::{RubricBlock, normalize_rubric, rubric_blocks},
+    reply::{RubricBlock, normalize_rubric, rubric_verdicts},
 };
 
 /// Reason of the mean score of a rubric.
@@ -59,8 +59,8 @@ pub(super) fn questions(
         if order == Order::Swapped {
             rubrics.reverse();
         }
-        let question = case.criterion.prompts.question(turn, prompt)?;
-        Ok(Question { variables: variables(&rubrics), samples, order, ..question })
+        let question = case.criterion.prompts.question(turn, prompt, variables(&rubrics))?;
+        Ok(Question { samples, order, ..question })
     });
     questions.collect()
 }
@@ -92,6 +92,40 @@ impl<'r> Lookup<'r> {
         let by_id = self.ids.iter().copied().find(|id| block.id.as_deref() == Some(*id));
         by_id.or_else(|| self.by_text.get(&normalize_rubric(&block.property)).copied())
     }
+
+    /// Reads a reply: a verdict about each rubric that was asked for, each at most once. Without the code of the question, what
+    /// a reply says about some of the rubrics may be quoted, so it must be about all of them.
+    fn read(
+        &self,
+        question: &Question,
+        reply: &str,
+    ) -> Result<Vec<(&'r str, RubricBlock)>, String> {
+        let blocks = rubric_verdicts(reply, question.code.as_ref())?;
+        let mut found: Vec<(&'r str, RubricBlock)> = Vec::new();
+        for block in blocks {
+            let Some(id) = self.find(&block) else {
+                let name = block.id.unwrap_or(block.property);
+                return Err(format!("a verdict about {name:?}, which is not a rubric"));
+            };
+            if found.iter().any(|(other, _)| *other == id) {
+                return Err(format!("two verdicts about the rubric `{id}`"));
+            }
+            found.push((id, block));
+        }
+        let has_code = question.code.as_ref().is_some_and(|code| code.is_in(reply));
+        let missing = |id: &&&str| !found.iter().any(|(other, _)| other == *id);
+        match self.ids.iter().find(missing) {
+            Some(id) if !has_code => Err(format!("no verdict about the rubric `{id}`")),
+            _ => Ok(found),
+        }
+    }
+}
+
+/// Returns the rubrics with which the replies about a turn are read. `rubrics` are those of each turn.
+fn of_turn<'r>(case: &Case<'_>, rubrics: &'r [Vec<Rubric>], turn: usize) -> &'r [Rubric] {
+    let own =
+        if case.criterion.rules.rubrics_of_last_turn { rubrics.last() } else { rubrics.get(turn) };
+    own.map_or(&[], Vec::as_slice)
 }
 
 /// Counts the votes. `rubrics` are those of each turn; turns without a question have an empty list.
@@ -110,45 +144,34 @@ pub(super) fn tally(
     let mut tally = Tally { warnings: untyped(case, kind), ..Tally::default() };
     for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
         let turn = group[0].question.turn;
-        let own = if case.criterion.rules.rubrics_of_last_turn {
-            rubrics.last()
-        } else {
-            rubrics.get(turn)
-        };
-        tally_turn(&mut tally, case, group, own.map_or(&[], Vec::as_slice));
+        tally_turn(&mut tally, case, group, of_turn(case, rubrics, turn));
     }
     Ok(tally)
 }
 
-/// Returns true if a reply has verdicts.
-pub(super) fn reads(reply: &str) -> bool {
-    !rubric_blocks(reply).is_empty()
+/// Returns true if a reply to the question can be read.
+pub(super) fn reads(
+    case: &Case<'_>,
+    rubrics: &[Vec<Rubric>],
+    question: &Question,
+    reply: &str,
+) -> bool {
+    Lookup::new(of_turn(case, rubrics, question.turn)).read(question, reply).is_ok()
 }
 
 fn tally_turn(tally: &mut Tally, case: &Case<'_>, group: &[Asked], rubrics: &[Rubric]) {
     let turn = group[0].question.turn;
     let orders = orders(group);
-    let answers = group.iter().flat_map(|asked| &asked.answers);
-    let readings = Readings::new(answers, &case.criterion.rules, true, |text| {
-        Some(rubric_blocks(text)).filter(|blocks| !blocks.is_empty()).ok_or_else(String::new)
-    });
-    tally.note(turn, &readings, case.criterion);
     let lookup = Lookup::new(rubrics);
+    let rules = &case.criterion.rules;
+    let readings = Readings::new(group, rules, true, |question, text| lookup.read(question, text));
+    tally.note(turn, &readings, case.criterion);
     let mut ballot: IndexMap<&str, Votes> = IndexMap::new();
     for (sample, blocks) in &readings.read {
-        for block in blocks {
-            let Some(id) = lookup.find(block) else {
-                tally.warnings.push(format!(
-                    "turn {}, sample {}: a verdict about an unknown rubric: {:?}",
-                    turn + 1,
-                    sample + 1,
-                    block.property
-                ));
-                continue;
-            };
-            let votes = ballot.entry(id).or_insert_with(|| {
+        for (id, block) in blocks {
+            let votes = ballot.entry(*id).or_insert_with(|| {
                 let mut votes = Votes::binary(turn);
-                votes.rubric = Some(id.to_owned());
+                votes.rubric = Some((*id).to_owned());
                 votes.unreadable = readings.unreadable.len();
                 votes.failed = readings.failed.len();
                 votes
@@ -158,9 +181,8 @@ fn tally_turn(tally: &mut Tally, case: &Case<'_>, group: &[Asked], rubrics: &[Ru
     }
     if readings.failed.is_empty() {
         for Rubric { id, .. } in rubrics {
-            if ballot.get(id.as_str()).is_none_or(|votes| votes.verdict().is_none()) {
-                tally.incomplete(turn, format!("no reply judges the rubric `{id}`"));
-            }
+            let judged = ballot.get(id.as_str()).map_or(0, |votes| votes.scores.len());
+            tally.note_rubric(turn, id, judged, &readings, case.criterion);
         }
     }
     tally.votes.extend(ballot.into_values());
@@ -273,12 +295,17 @@ impl super::Judge for PerTurn {
         Ok(planned)
     }
 
-    fn reads(&self, _: &Case<'_>, _: &Question, reply: &str) -> bool {
-        reads(reply)
+    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
+        self.rubrics(case).is_ok_and(|rubrics| reads(case, &rubrics, question, reply))
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        tally(case, &self.plan(case)?, asked, &self.rubrics(case)?, self.kind)
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        tally(case, planned, asked, &self.rubrics(case)?, self.kind)
     }
 
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {

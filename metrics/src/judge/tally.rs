@@ -74,6 +74,16 @@ pub enum Cause {
         /// Number of samples.
         samples: usize,
     },
+    /// Too few replies judge a rubric.
+    #[error("too few replies judge the rubric `{rubric}` ({judged} of {samples})")]
+    TooFewFor {
+        /// Id of the rubric.
+        rubric: String,
+        /// Number of replies with a verdict about it.
+        judged: usize,
+        /// Number of samples.
+        samples: usize,
+    },
     /// Something was not judged.
     #[error("{0}")]
     Incomplete(String),
@@ -84,8 +94,10 @@ impl Cause {
     pub(super) fn is_error(&self, criterion: &Criterion) -> bool {
         let rules = &criterion.rules;
         match self {
-            Self::Incomplete(_) => rules.complete,
-            Self::TooFew { .. } => rules.errors == OnFailure::Error || rules.min_readable.is_some(),
+            Self::Incomplete(_) => rules.errors == OnFailure::Error || rules.complete,
+            Self::TooFew { .. } | Self::TooFewFor { .. } => {
+                rules.errors == OnFailure::Error || rules.min_readable.is_some()
+            }
             Self::Failed { .. } | Self::Unreadable { .. } => rules.errors == OnFailure::Error,
         }
     }
@@ -93,9 +105,11 @@ impl Cause {
     /// Returns true if a model of a panel has no vote because of it.
     pub(super) fn loses_vote(&self, criterion: &Criterion) -> bool {
         match self {
-            Self::Incomplete(_) => false,
-            Self::TooFew { .. } => self.is_error(criterion),
-            Self::Failed { .. } | Self::Unreadable { .. } => true,
+            Self::Incomplete(_) => self.is_error(criterion),
+            Self::Failed { .. }
+            | Self::Unreadable { .. }
+            | Self::TooFew { .. }
+            | Self::TooFewFor { .. } => true,
         }
     }
 }
@@ -107,13 +121,32 @@ impl Tally {
             self.trouble(turn, Cause::Failed { sample: *sample, reason: reason.clone() });
         }
         let (readable, samples) = (readings.read.len(), readings.samples);
-        let least = criterion.rules.min_readable.unwrap_or(samples / 2 + 1);
+        let least = least(criterion, samples);
         match readings.unreadable.first() {
             Some((_, excerpt)) if readable == 0 => {
                 self.trouble(turn, Cause::Unreadable { excerpt: excerpt.clone() });
             }
             Some(_) if readable < least => self.trouble(turn, Cause::TooFew { readable, samples }),
             _ => {}
+        }
+    }
+
+    /// Notes that too few replies have a verdict about a rubric, if that is so and the replies themselves are not too few.
+    pub(super) fn note_rubric<T>(
+        &mut self,
+        turn: usize,
+        rubric: &str,
+        judged: usize,
+        readings: &Readings<T>,
+        criterion: &Criterion,
+    ) {
+        let samples = readings.samples;
+        let least = least(criterion, samples);
+        if judged == 0 {
+            self.incomplete(turn, format!("no reply judges the rubric `{rubric}`"));
+        } else if judged < least && readings.read.len() >= least {
+            let rubric = rubric.to_owned();
+            self.trouble(turn, Cause::TooFewFor { rubric, judged, samples });
         }
     }
 
@@ -129,7 +162,24 @@ impl Tally {
         troubles.any(|trouble| matches!(trouble.cause, Cause::Failed { .. }))
     }
 
+    /// Returns true if the votes are too few for a score, and that is not an error.
+    pub(super) fn has_too_few(&self, votes: &Votes, criterion: &Criterion) -> bool {
+        let own = self.troubles.iter();
+        let mut own = own.filter(|it| it.turn == votes.turn && it.model.is_none());
+        own.any(|trouble| match &trouble.cause {
+            cause if cause.is_error(criterion) => false,
+            Cause::TooFew { .. } => true,
+            Cause::TooFewFor { rubric, .. } => votes.rubric.as_ref() == Some(rubric),
+            _ => false,
+        })
+    }
+
     fn trouble(&mut self, turn: usize, cause: Cause) {
         self.troubles.push(Trouble { turn, model: None, cause });
     }
+}
+
+/// Returns the least number of replies that must have a verdict.
+fn least(criterion: &Criterion, samples: usize) -> usize {
+    criterion.rules.min_readable.unwrap_or(samples / 2 + 1)
 }

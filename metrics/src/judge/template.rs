@@ -7,6 +7,12 @@ use super::Message;
 /// Line between the instructions and the material.
 const SEPARATOR: &str = "=====";
 
+/// Number of bytes of a delimiter.
+const MARK: usize = 16;
+
+/// Name of the variable whose value is the ending of the keys of a verdict. It is part of the prompt, not of the material.
+pub(super) const CODE: &str = "code";
+
 /// Variables without which a prompt can hardly be answered.
 const EXPECTED: [&str; 2] = ["response", "rubrics"];
 
@@ -134,6 +140,12 @@ impl Template {
         known.iter().copied().filter(|name| EXPECTED.contains(name) && !used(name)).collect()
     }
 
+    /// Returns true if the prompt tells the judge with which ending it writes the keys of its verdict.
+    #[must_use]
+    pub fn shows_code(&self) -> bool {
+        self.variables().any(|name| name == CODE)
+    }
+
     /// Returns the messages of the prompt: the values of `variables` are put into it, each between delimiters that occur in
     /// none of the values.
     ///
@@ -141,8 +153,11 @@ impl Template {
     ///
     /// A variable has no value.
     pub fn render(&self, variables: &[(&str, String)]) -> Result<Vec<Message>, TemplateError> {
-        let mark = delimiter(variables);
-        let fence = |name: &str, value: &str| format!("<<<{name} {mark}\n{value}\n{mark}>>>");
+        let mark = word("", MARK, variables);
+        let fence = |name: &str, value: &str| match name {
+            CODE => value.to_owned(),
+            _ => format!("<<<{name} {mark}\n{value}\n{mark}>>>"),
+        };
         let system = (!self.system.is_empty()).then(|| fill(&self.system, variables, fence));
         let system = system.transpose()?.map(Message::system);
         let user = Message::user(fill(&self.user, variables, fence)?);
@@ -167,6 +182,10 @@ fn fill(
 ) -> Result<String, TemplateError> {
     pieces.iter().try_fold(String::new(), |text, piece| match piece {
         Piece::Text(piece) => Ok(text + piece),
+        // Without a code the keys have no ending.
+        Piece::Variable(name) if name == CODE && !variables.iter().any(|(it, _)| it == name) => {
+            Ok(text)
+        }
         Piece::Variable(name) => {
             let value = variables.iter().find(|(variable, _)| variable == name);
             let missing = || TemplateError::Missing { name: name.clone() };
@@ -214,10 +233,11 @@ fn unknown(name: &str, known: Vec<&str>, line: usize) -> TemplateError {
     TemplateError::Unknown { line, name: name.to_owned(), similar, known: known.join(", ") }
 }
 
-/// Returns a word that occurs in none of the values. It is derived from a digest of all of them, so that a prompt is the
-/// same in every run and no author of a value can know the word.
-fn delimiter(variables: &[(&str, String)]) -> String {
+/// Returns a word of hexadecimal digits that occurs in none of the values. It is derived from a digest of the purpose and of
+/// all of them, so that a prompt is the same in every run and no author of a value can know the word.
+pub(super) fn word(purpose: &str, bytes: usize, variables: &[(&str, String)]) -> String {
     let mut digest = Sha256::new();
+    digest.update(purpose);
     for (name, value) in variables {
         digest.update(name.len().to_le_bytes());
         digest.update(name);
@@ -226,7 +246,7 @@ fn delimiter(variables: &[(&str, String)]) -> String {
     }
     let mut digest = digest.finalize();
     loop {
-        let word: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let word: String = digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect();
         if !variables.iter().any(|(_, value)| value.contains(&word)) {
             return word;
         }

@@ -88,40 +88,46 @@ impl Judge for UserSimulator {
         let messages = turns.iter().skip(1).map(|turn| turn.user_text().unwrap_or_default());
         let messages = messages.chain([case.criterion.stop_signal.clone()]);
         let questions = messages.enumerate().map(|(index, message)| {
+            let variables = vec![
+                ("conversation_plan", scenario.conversation_plan.clone()),
+                ("conversation_history", history(&turns[..=index])),
+                ("generated_user_response", message),
+                ("stop_signal", case.criterion.stop_signal.clone()),
+                ("persona", scenario.persona.clone()),
+            ];
             Ok(Question {
                 part: usize::from(index == last),
-                variables: vec![
-                    ("conversation_plan", scenario.conversation_plan.clone()),
-                    ("conversation_history", history(&turns[..=index])),
-                    ("generated_user_response", message),
-                    ("stop_signal", case.criterion.stop_signal.clone()),
-                    ("persona", scenario.persona.clone()),
-                ],
                 schema: Some(schema()),
                 samples: case.criterion.samples,
-                ..case.criterion.prompts.question(last.min(index + 1), USER)?
+                ..case.criterion.prompts.question(last.min(index + 1), USER, variables)?
             })
         });
         questions.collect()
     }
 
-    fn reads(&self, _: &Case<'_>, _: &Question, reply: &str) -> bool {
-        user_label(reply).is_some()
+    fn reads(&self, _: &Case<'_>, question: &Question, reply: &str) -> bool {
+        user_label(reply, question.code.as_ref()).is_ok()
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        check_all(&self.plan(case)?, asked)?;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        check_all(planned, asked)?;
         let mut tally = Tally::default();
         for asked in asked {
-            let turn = asked.question.turn;
-            let readings = Readings::new(&asked.answers, &case.criterion.rules, false, |text| {
-                user_label(text).ok_or_else(String::new)
+            let (turn, part) = (asked.question.turn, asked.question.part);
+            let (rules, asked) = (&case.criterion.rules, std::slice::from_ref(asked));
+            let readings = Readings::new(asked, rules, false, |question, text| {
+                user_label(text, question.code.as_ref())
             });
             if let Some((sample, reason)) = readings.failed.first() {
                 let (turn, sample) = (turn + 1, sample + 1);
                 return Err(Refusal::Failed(format!("turn {turn}, sample {sample}: {reason}")));
             }
-            let mut votes = Votes::binary(turn).of_part(asked.question.part);
+            let mut votes = Votes::binary(turn).of_part(part);
             votes.unreadable = readings.unreadable.len();
             for (_, label) in &readings.read {
                 let score = f64::from(u8::from(*label == Label::Valid));

@@ -122,8 +122,8 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
         Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
         Some("refusal") => Finish::Refusal,
         Some("tool_use") => Finish::ToolCalls,
-        None | Some("end_turn" | "stop_sequence") => Finish::Stop,
-        Some(other) => Finish::Other(other.to_owned()),
+        Some("end_turn" | "stop_sequence") => Finish::Stop,
+        other => Finish::Other(other.unwrap_or_default().to_owned()),
     };
     let refusal = (finish == Finish::Refusal && !text.is_empty()).then(|| text.clone());
     let mut reply = Reply {

@@ -115,7 +115,9 @@ impl Endpoint for GenerateContent {
 pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
     let usage = usage(answer);
     let model_reported = text_at(answer, "/modelVersion");
-    let Some(candidate) = answer.pointer("/candidates/0").filter(|it| it.is_object()) else {
+    let candidates = answer.get("candidates").and_then(Value::as_array);
+    let candidate = candidates.and_then(|all| all.first()).filter(|it| it.is_object());
+    let Some(candidate) = candidate else {
         let reason = text_at(answer, "/promptFeedback/blockReason");
         let refusal = reason.ok_or_else(|| unexpected("no candidates"))?;
         let refusal = Some(refusal);
@@ -142,8 +144,8 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
             Finish::ContentFilter
         }
         _ if calls_tool && text.trim().is_empty() => Finish::ToolCalls,
-        None | Some("STOP") => Finish::Stop,
-        Some(other) => Finish::Other(other.to_owned()),
+        Some("STOP") => Finish::Stop,
+        other => Finish::Other(other.unwrap_or_default().to_owned()),
     };
     let thinking = (!thinking.is_empty()).then(|| thinking.join("\n"));
     let mut reply = Reply { text, thinking, finish, refusal, usage, model_reported };

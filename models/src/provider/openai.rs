@@ -283,7 +283,8 @@ fn no_thinking_budget(params: &Params) -> Result<(), ModelError> {
 
 /// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
-    let choice = answer.pointer("/choices/0").filter(|choice| choice.is_object());
+    let choices = answer.get("choices").and_then(Value::as_array);
+    let choice = choices.and_then(|choices| choices.first()).filter(|choice| choice.is_object());
     let choice = choice.ok_or_else(|| unexpected("no choices"))?;
     let refusal = text_at(choice, "/message/refusal").filter(|text| !text.is_empty());
     let text = match choice.pointer("/message/content") {
@@ -304,8 +305,9 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, ModelError> {
         Some("length") => Finish::Length,
         Some("tool_calls" | "function_call") => Finish::ToolCalls,
         _ if calls_tools && text.trim().is_empty() => Finish::ToolCalls,
-        None | Some("stop") => Finish::Stop,
-        Some(other) => Finish::Other(other.to_owned()),
+        // Servers of open models name the token or text at which the model stopped.
+        Some("stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token") => Finish::Stop,
+        other => Finish::Other(other.unwrap_or_default().to_owned()),
     };
     let mut reply = Reply {
         text,

@@ -267,6 +267,12 @@ fn answers() -> Vec<Row> {
     let unreadable = |name, script, result| failed(name, OPENAI, vec![script], 1, &[], result, "");
     let once =
         |name, script: Scripted| failed(name, OPENAI, vec![script], 2, &[1.0], "bad_answer", "");
+    let broken = |reason: &'static str| {
+        let content = json!({"parts": [{"text": "valid"}]});
+        let script = gemini(json!({"candidates": [{"content": content, "finishReason": reason}]}));
+        let result = format!("unreadable: broken: the server ended it with `{reason}`");
+        failed(reason, GEMINI, vec![script], 1, &[], result.leak(), "")
+    };
     let candidate = |reason| gemini(json!({"candidates": [{"finishReason": reason}]}));
     vec![
         unreadable(
@@ -296,6 +302,47 @@ fn answers() -> Vec<Row> {
             &[],
             "unreadable: cut off",
             "",
+        ),
+        unreadable(
+            "ended by its length, in other words",
+            answer(message(json!("valid"), "model_length")),
+            "unreadable: broken: the server ended it with `model_length`",
+        ),
+        unreadable(
+            "ended by an error",
+            answer(message(json!("valid"), "error")),
+            "unreadable: broken: the server ended it with `error`",
+        ),
+        unreadable(
+            "ended for no reason",
+            answer(json!({"message": {"content": "valid"}})),
+            "unreadable: of unknown length: the server does not say why it ended",
+        ),
+        failed(
+            "paused, Anthropic",
+            CLAUDE,
+            vec![(
+                "200 OK",
+                vec![],
+                json!({"content": [{"type": "text", "text": "valid"}], "stop_reason": "pause_turn"})
+                    .to_string(),
+            )],
+            1,
+            &[],
+            "unreadable: broken: the server ended it with `pause_turn`",
+            "",
+        ),
+        broken("OTHER"),
+        broken("MALFORMED_RESPONSE"),
+        broken("LANGUAGE"),
+        broken("MALFORMED_FUNCTION_CALL"),
+        once(
+            "choices by number",
+            (
+                "200 OK",
+                vec![],
+                json!({"choices": {"0": message(json!("valid"), "stop")}}).to_string(),
+            ),
         ),
         refused(
             "output filter",

@@ -199,6 +199,10 @@ tests: [{id: one, criteria: x, input: q, assertions: [{type: rubrics, criteria: 
         let requests = server.requests();
         let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
         assert_eq!(body["response_format"]["type"], expected);
+        // The keys have a code unless the server keeps the form.
+        let system = body["messages"][0]["content"].as_str().unwrap();
+        assert_eq!(system.contains("\"satisfied\": true"), !key.is_empty(), "{system}");
+        assert_eq!(system.contains("\"satisfied_"), key.is_empty(), "{system}");
         // A server on this machine needs no key.
         assert!(!requests[0].headers.contains_key("authorization"));
     }

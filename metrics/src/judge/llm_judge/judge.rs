@@ -6,8 +6,8 @@ use evaluator_traces::conversation::TurnPart;
 
 use super::variables::{Scene, Variable};
 use crate::judge::{
-    Asked, Case, Judge, JudgedTurn, Message, Order, Question, Refusal, RubricScore, Scores, Tally,
-    Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
+    Asked, Case, Code, Judge, JudgedTurn, Message, Order, Question, Refusal, RubricScore, Scores,
+    Tally, Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
     answer::{Readings, check_all},
     final_response_match::orders,
     judgement::mean,
@@ -173,7 +173,7 @@ impl LlmJudge {
             criteria: &self.criteria,
             order,
         };
-        let messages = match &self.template {
+        let (messages, code) = match &self.template {
             None => self.sections(&scene),
             Some(template) => {
                 let mut variables = Variables::new();
@@ -182,16 +182,19 @@ impl LlmJudge {
                     let name = Variable::names().find(|known| *known == name);
                     variables.push((name.unwrap_or(variable.name), variable.value(&scene)?));
                 }
-                template.render(&variables).map(|messages| self.instructed(messages, order))
+                let code = Code::of(&variables);
+                let messages = template.render(&variables);
+                messages.map(|messages| (self.instructed(messages, order, &code), code))
             }
-        };
-        let wording = Wording::Messages(messages.map_err(|error| error.to_string())?);
-        let schema = Some(self.scheme.schema());
-        Ok(Question { order, schema, ..Question::new(end - 1, self.name.clone(), wording) })
+        }
+        .map_err(|error| error.to_string())?;
+        let (schema, code) = (Some(self.scheme.schema()), Some(code));
+        let question = Question::new(end - 1, self.name.clone(), Wording::Messages(messages));
+        Ok(Question { order, schema, code, ..question })
     }
 
     /// Returns the messages of the prompt that is built in.
-    fn sections(&self, scene: &Scene<'_>) -> Result<Vec<Message>, TemplateError> {
+    fn sections(&self, scene: &Scene<'_>) -> Result<(Vec<Message>, Code), TemplateError> {
         let (scheme, order) = (&self.scheme, scene.order);
         let outcome = Some(self.criteria.as_str()).filter(|text| !text.trim().is_empty());
         let sections = match (self.scope, scene.turns) {
@@ -218,19 +221,22 @@ impl LlmJudge {
                     .collect()
             }
         };
-        let mut messages = scheme.compose(&sections, order)?;
+        let code = Code::of(&sections);
+        let mut messages = scheme.compose(&sections, order, Some(&code))?;
         if let (false, Some(first)) = (self.system.trim().is_empty(), messages.first_mut()) {
             first.text = format!("{}\n\n{}", self.system.trim_end(), first.text);
         }
-        Ok(messages)
+        Ok((messages, code))
     }
 
     /// Adds the instructions about the reply to those of the prompt.
-    fn instructed(&self, mut messages: Vec<Message>, order: Order) -> Vec<Message> {
+    fn instructed(&self, mut messages: Vec<Message>, order: Order, code: &Code) -> Vec<Message> {
         let user = messages.pop();
         let own = messages.into_iter().map(|message| message.text);
         let texts = [self.system.trim_end().to_owned()].into_iter().chain(own);
-        let texts = texts.chain([self.scheme.instructions(order)]).filter(|text| !text.is_empty());
+        let texts = texts
+            .chain([self.scheme.instructions_in(order, Some(code))])
+            .filter(|text| !text.is_empty());
         let system = texts.collect::<Vec<_>>().join("\n\n");
         [Message::system(system)].into_iter().chain(user).collect()
     }
@@ -239,9 +245,9 @@ impl LlmJudge {
     fn count(&self, tally: &mut Tally, case: &Case<'_>, group: &[Asked]) {
         let turn = group[0].question.turn;
         let orders = orders(group);
-        let answers = group.iter().flat_map(|asked| &asked.answers);
-        let readings = Readings::new(answers, &case.criterion.rules, true, |text| {
-            self.scheme.read(text).map_err(|error| error.to_string())
+        let readings = Readings::new(group, &case.criterion.rules, true, |question, text| {
+            let read = self.scheme.read(text, question.code.as_ref());
+            read.map_err(|error| error.to_string())
         });
         tally.note(turn, &readings, case.criterion);
         let items = self.scheme.items();
@@ -327,14 +333,20 @@ impl Judge for LlmJudge {
         }
     }
 
-    fn reads(&self, _: &Case<'_>, _: &Question, reply: &str) -> bool {
-        self.scheme.read(reply).is_ok()
+    fn reads(&self, _: &Case<'_>, question: &Question, reply: &str) -> bool {
+        self.scheme.read(reply, question.code.as_ref()).is_ok()
     }
 
-    fn tally(&self, case: &Case<'_>, asked: &[Asked]) -> Result<Tally, Refusal> {
-        check_all(&self.plan(case)?, asked)?;
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal> {
+        check_all(planned, asked)?;
         let mut tally = Tally::default();
-        for turns in self.groups(case.actual.len()) {
+        let is_asked = |end: usize| planned.iter().any(|question| question.turn + 1 == end);
+        for turns in self.groups(case.actual.len()).into_iter().filter(|it| !is_asked(it.1)) {
             if let Err(reason) = self.question(case, turns, Order::Plain) {
                 tally.warnings.push(format!("turn {}: not evaluated: {reason}", turns.1));
             }

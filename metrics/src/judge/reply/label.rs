@@ -1,11 +1,9 @@
 //! Labels: one word that says whether something is valid.
 
-use std::sync::LazyLock;
+use evaluator_json::{Value, strip};
 
-use evaluator_json::strip;
-use regex_lite::Regex;
-
-use super::pattern;
+use super::object::verdict;
+use crate::judge::code::Code;
 
 /// What a judge says about an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,49 +24,58 @@ pub enum UnknownWord {
     Valid,
 }
 
-static VALID: LazyLock<Regex> =
-    LazyLock::new(|| labelled("is_the_agent_response_valid", r#"[^"^\]~]*"#));
-static INVALID: LazyLock<Regex> =
-    LazyLock::new(|| labelled("is_the_agent_response_invalid", r#"[^"^\]~]*"#));
-static USER: LazyLock<Regex> = LazyLock::new(|| labelled("is_valid", r#"[^"\]]*"#));
-
-/// Returns the pattern of a JSON member whose value may be bare, quoted or in a list.
-fn labelled(key: &str, label: &str) -> Regex {
-    pattern(&format!(r#""{key}":[~]*\[*[~]*"*({label})"*[~]*\]*[~]*[,\n}}]"#))
+/// Returns the word of a label: a text, a truth value, or one of them in a list.
+fn word(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Bool(truth) => Ok(truth.to_string()),
+        Value::Array(items) if items.len() == 1 => word(&items[0]),
+        other => Err(format!("the label is {}", other.kind())),
+    }
 }
 
-fn find<'t>(pattern: &Regex, text: &'t str) -> Option<&'t str> {
-    Some(pattern.captures(text)?.get(1)?.as_str())
-}
-
-/// Returns the label of a reply of `final_response_match_v2`; `None` if it cannot be read.
-#[must_use]
-pub fn match_label(reply: &str, unknown: UnknownWord) -> Option<Label> {
-    if let Some(label) = find(&VALID, reply) {
-        return match label.trim_end_matches([',', '}']) {
-            "invalid" | "almost" | "false" | "partially_valid" | "partially" => {
-                Some(Label::Invalid)
-            }
-            "valid" | "true" => Some(Label::Valid),
-            _ => None,
+/// Returns the label of a reply of `final_response_match_v2`.
+///
+/// # Errors
+///
+/// The reply is unreadable.
+pub fn match_label(
+    reply: &str,
+    code: Option<&Code>,
+    unknown: UnknownWord,
+) -> Result<Label, String> {
+    let verdict = verdict(reply, code)?;
+    if let Some(value) = verdict.members.get(&verdict.key("is_the_agent_response_valid")) {
+        return match &*word(value)? {
+            "invalid" | "almost" | "false" | "partially_valid" | "partially" => Ok(Label::Invalid),
+            "valid" | "true" => Ok(Label::Valid),
+            other => Err(format!("{other:?} is not a label")),
         };
     }
-    match (find(&INVALID, reply)?.trim_end_matches([',', '}']), unknown) {
-        ("true" | "invalid", _) => Some(Label::Invalid),
-        ("false" | "valid", _) | (_, UnknownWord::Valid) => Some(Label::Valid),
-        (_, UnknownWord::Unreadable) => None,
+    let value = verdict.members.get(&verdict.key("is_the_agent_response_invalid"));
+    let value = value.ok_or("the reply has no `is_the_agent_response_valid`")?;
+    match (&*word(value)?, unknown) {
+        ("true" | "invalid", _) => Ok(Label::Invalid),
+        ("false" | "valid", _) => Ok(Label::Valid),
+        (word, UnknownWord::Valid) if !word.contains(char::is_whitespace) => Ok(Label::Valid),
+        (other, _) => Err(format!("{other:?} is not a label")),
     }
 }
 
-/// Returns the label of a reply of `per_turn_user_simulator_quality_v1`; `None` if it cannot be read.
-#[must_use]
-pub fn user_label(reply: &str) -> Option<Label> {
-    let label = find(&USER, reply)?.trim_matches('}').replace(',', "");
-    match strip(&label).to_lowercase().as_str() {
+/// Returns the label of a reply of `per_turn_user_simulator_quality_v1`.
+///
+/// # Errors
+///
+/// The reply is unreadable.
+pub fn user_label(reply: &str, code: Option<&Code>) -> Result<Label, String> {
+    let verdict = verdict(reply, code)?;
+    let value = verdict.members.get(&verdict.key("is_valid"));
+    let label = word(value.ok_or("the reply has no `is_valid`")?)?;
+    match strip(&label).trim_end_matches(',').to_lowercase().as_str() {
         "invalid" | "almost" | "false" | "partially_valid" | "partially valid" | "partially" => {
-            Some(Label::Invalid)
+            Ok(Label::Invalid)
         }
-        "valid" | "true" => Some(Label::Valid),
-        _ => None,
+        "valid" | "true" => Ok(Label::Valid),
+        other => Err(format!("{other:?} is not a label")),
     }
 }

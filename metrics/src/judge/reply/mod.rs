@@ -1,12 +1,16 @@
 //! Reading what a judge replied. A reply that cannot be read is never a verdict.
 
 mod label;
+pub(crate) mod object;
 mod rubric;
 mod sentences;
+mod word;
 
 pub use label::{Label, UnknownWord, match_label, user_label};
-pub use rubric::{RubricBlock, normalize_rubric, rubric_blocks};
-pub use sentences::{SentenceLabel, sentence_labels, sentences};
+pub use rubric::{RubricBlock, normalize_rubric, rubric_verdicts};
+pub use sentences::{
+    SentenceLabel, answer_sentences, sentence_labels, sentence_verdicts, sentences,
+};
 
 /// White space as Python's `str.isspace` defines it, for use inside a character class.
 const BLANK: &str =

@@ -1,12 +1,18 @@
 //! Verdicts about rubrics: one block of labelled lines per rubric.
 
-use std::ops::Range;
-
 use evaluator_json::{is_space, strip};
 use unicode_normalization::UnicodeNormalization;
 
+use super::{object::unfenced, word::first_word};
+use crate::judge::code::Code;
+
+const ID: &str = "ID: ";
+const PROPERTY: &str = "Property: ";
+const RATIONALE: &str = "Rationale: ";
+const VERDICT: &str = "Verdict: ";
+
 /// What a judge says about one rubric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RubricBlock {
     /// Id of the rubric, if the block has one.
     pub id: Option<String>,
@@ -18,54 +24,121 @@ pub struct RubricBlock {
     pub score: Option<f64>,
 }
 
-/// Returns the place of each line with the label and the text behind it, without blanks around it. Only blanks may stand before
-/// the label, unless it may be `anywhere`.
-fn lines<'t>(reply: &'t str, label: &str, anywhere: bool) -> Vec<(Range<usize>, &'t str)> {
-    let mut end = 0;
-    let lines = reply.split('\n').map(|line| {
-        let start = end;
-        end += line.len() + 1;
-        (start..start + line.len(), line)
-    });
-    let behind = |line: &'t str| match anywhere {
-        true => line.split_once(label).map(|(_, text)| text),
-        false => line.trim_start_matches(is_space).strip_prefix(label),
-    };
-    lines.filter_map(|(place, line)| Some((place, strip(behind(line)?)))).collect()
-}
-
-/// Returns the blocks of a reply; none if the reply cannot be read.
-#[must_use]
-pub fn rubric_blocks(reply: &str) -> Vec<RubricBlock> {
-    let properties = lines(reply, "Property: ", false);
-    let rationales = lines(reply, "Rationale: ", true);
-    let verdicts = lines(reply, "Verdict: ", true);
-    if properties.len() != rationales.len() || properties.len() != verdicts.len() {
-        return Vec::new();
-    }
-    let ids = lines(reply, "ID: ", false);
-    let mut previous = 0;
-    let mut blocks = Vec::with_capacity(properties.len());
-    for (((line, property), (_, rationale)), (_, verdict)) in
-        properties.into_iter().zip(rationales).zip(verdicts)
-    {
-        let between = |id: &&(Range<usize>, &str)| (previous..line.start).contains(&id.0.start);
-        let id = ids.iter().rfind(between).map(|(_, id)| *id);
-        let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
-        previous = line.end;
-        blocks.push(RubricBlock {
-            id,
-            property: property.to_owned(),
-            rationale: rationale.to_owned(),
-            score: score(verdict),
-        });
-    }
-    blocks
-}
-
+/// Returns the score of a verdict by its first word.
 fn score(verdict: &str) -> Option<f64> {
-    let verdict = verdict.to_lowercase();
-    if verdict.contains("yes") { Some(1.0) } else { verdict.contains("no").then_some(0.0) }
+    match first_word(verdict)?.as_str() {
+        "yes" => Some(1.0),
+        "no" => Some(0.0),
+        _ => None,
+    }
+}
+
+/// Reads the blocks of a reply. If the reply has the code, a block is what is between an id and a verdict with the code, and
+/// all else is ignored. Else the reply must consist of blocks and nothing else, in a fence or not.
+///
+/// # Errors
+///
+/// A block is incomplete, or there is none.
+pub fn rubric_verdicts(reply: &str, code: Option<&Code>) -> Result<Vec<RubricBlock>, String> {
+    match code.filter(|code| code.is_in(reply)) {
+        Some(code) => coded(reply, code.as_str()),
+        None => whole(unfenced(reply)),
+    }
+}
+
+/// Part of a block that comes next.
+#[derive(Clone, Copy, PartialEq)]
+enum Next {
+    Block,
+    Property,
+    Rationale,
+    Verdict,
+}
+
+/// Returns the blocks of a reply that consists of complete blocks and nothing else. What the judge quotes looks like a block,
+/// or is text that belongs to none.
+fn whole(reply: &str) -> Result<Vec<RubricBlock>, String> {
+    let mut blocks: Vec<RubricBlock> = Vec::new();
+    let (mut block, mut next) = (RubricBlock::default(), Next::Block);
+    for line in reply.split('\n').map(|line| line.trim_start_matches(is_space)) {
+        let starts = |label: &str| line.strip_prefix(label).map(|text| strip(text).to_owned());
+        let behind = |label: &str| line.split_once(label).map(|(_, text)| strip(text).to_owned());
+        let labels = (starts(ID), starts(PROPERTY), behind(RATIONALE), behind(VERDICT));
+        next = match (next, labels) {
+            (Next::Block | Next::Property, (None, None, None, None)) if strip(line).is_empty() => {
+                next
+            }
+            (Next::Block, (id @ Some(_), None, None, None)) => {
+                block.id = id;
+                Next::Property
+            }
+            (Next::Block | Next::Property, (None, Some(property), None, None)) => {
+                block.property = property;
+                Next::Rationale
+            }
+            // Some models write the id behind the text.
+            (Next::Rationale, (id @ Some(_), None, None, None)) if block.id.is_none() => {
+                block.id = id;
+                next
+            }
+            (Next::Rationale, (None, None, Some(rationale), None)) => {
+                block.rationale = rationale;
+                Next::Verdict
+            }
+            (Next::Verdict, (None, None, None, Some(verdict))) => {
+                block.score = score(&verdict);
+                block.id = block.id.filter(|id| !id.is_empty());
+                blocks.push(std::mem::take(&mut block));
+                Next::Block
+            }
+            // Evidence, and further lines of a rationale.
+            (Next::Rationale | Next::Verdict, (None, None, None, None)) => next,
+            _ => return Err("the reply is not blocks of verdicts and nothing else".to_owned()),
+        };
+    }
+    match (next, blocks.is_empty()) {
+        (Next::Block, false) => Ok(blocks),
+        _ => Err("the reply has no verdicts, or incomplete ones".to_owned()),
+    }
+}
+
+/// Returns the text behind a label at the start of a line, without marks like `**` around both.
+fn labelled<'t>(line: &'t str, label: &str) -> Option<&'t str> {
+    let is_mark = |c: char| c.is_whitespace() || "*_`#>-".contains(c);
+    let rest = line.trim_start_matches(is_mark).strip_prefix(label)?;
+    let rest = rest.trim_start_matches(is_mark).strip_prefix(':')?;
+    Some(rest.trim_matches(|c: char| c.is_whitespace() || "*`".contains(c)))
+}
+
+/// Returns the blocks between ids and verdicts with a code.
+fn coded(reply: &str, code: &str) -> Result<Vec<RubricBlock>, String> {
+    let (id, verdict) = (format!("ID{code}"), format!("Verdict{code}"));
+    let mut blocks = Vec::new();
+    let mut open: Option<RubricBlock> = None;
+    for line in reply.lines() {
+        // A model may write the code behind the other labels, too.
+        let plain = line.replace(code, "");
+        if let Some(id) = labelled(line, &id) {
+            let id = Some(id.to_owned()).filter(|id| !id.is_empty());
+            if open.replace(RubricBlock { id, ..RubricBlock::default() }).is_some() {
+                return Err("a block has an id and no verdict".to_owned());
+            }
+        } else if let Some(text) = labelled(line, &verdict) {
+            let block = open.take().ok_or("a verdict has no id")?;
+            blocks.push(RubricBlock { score: score(text), ..block });
+        } else if let Some(block) = &mut open {
+            if let (true, Some(text)) = (block.property.is_empty(), labelled(&plain, "Property")) {
+                text.clone_into(&mut block.property);
+            } else if let Some(text) = labelled(&plain, "Rationale") {
+                text.clone_into(&mut block.rationale);
+            }
+        }
+    }
+    match (open, blocks.is_empty()) {
+        (None, false) => Ok(blocks),
+        (None, true) => Err("the reply has no verdicts".to_owned()),
+        (Some(_), _) => Err("a block has an id and no verdict".to_owned()),
+    }
 }
 
 /// Returns the text of a rubric as it is compared: without differences that models make when they repeat a text.

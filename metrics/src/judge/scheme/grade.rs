@@ -2,7 +2,11 @@
 
 use evaluator_json::{Object, Value};
 
-use super::{Item, Scheme, model::HIGHEST, object};
+use super::{Item, Scheme, model::HIGHEST};
+use crate::judge::{
+    Code,
+    reply::object::{Verdict, verdict},
+};
 
 /// Number of hits, and of misses, that are kept.
 const HITS: usize = 4;
@@ -90,35 +94,37 @@ impl Grade {
 }
 
 impl Scheme {
-    /// Reads a reply: the JSON object in it, which may be fenced and have prose around it.
+    /// Reads a reply. If it has the code that the prompt asks for, the object with this code is read, whatever is around it;
+    /// else the reply must be one JSON object and nothing else, which may be fenced.
     ///
     /// # Errors
     ///
     /// There is no object of the form that [`reply_format`](Self::reply_format) asks for, or more than one.
-    pub fn read(&self, reply: &str) -> Result<Grade, Unreadable> {
-        object::find(reply, |value| {
-            let Some(members) = value.as_object() else {
-                return Err(format!("the reply is {}", value.kind()));
-            };
-            match self {
-                Self::Number(least, greatest) => number(members, *least, *greatest),
-                Self::Rubrics(items) => checks(members, items, self.has_ranges()),
-                Self::Choices(choices) => {
-                    let name = required(members, "choice")?.trim();
-                    let index = choices.iter().position(|choice| choice.name == name);
-                    let index = index.ok_or_else(|| format!("{name:?} is not a choice"))?;
-                    Ok(Grade::Choice { index, reasoning: text(members, "reasoning")? })
-                }
+    pub fn read(&self, reply: &str, code: Option<&Code>) -> Result<Grade, Unreadable> {
+        self.grade(reply, code).map_err(Unreadable)
+    }
+
+    fn grade(&self, reply: &str, code: Option<&Code>) -> Read<Grade> {
+        let verdict = verdict(reply, code)?;
+        match self {
+            Self::Number(least, greatest) => number(&verdict, *least, *greatest),
+            Self::Rubrics(items) => checks(&verdict, items, self.has_ranges()),
+            Self::Choices(choices) => {
+                let name = required(&verdict.members, &verdict.key("choice"))?.trim();
+                let index = choices.iter().position(|choice| choice.name == name);
+                let index = index.ok_or_else(|| format!("{name:?} is not a choice"))?;
+                Ok(Grade::Choice { index, reasoning: text(&verdict.members, "reasoning")? })
             }
-        })
+        }
     }
 }
 
-fn number(members: &Object, least: f64, greatest: f64) -> Read<Grade> {
-    let value = members.get("score").ok_or("the reply has no `score`")?;
-    let number = finite(value).ok_or_else(|| format!("`score` is {}", value.kind()))?;
+fn number(verdict: &Verdict<'_>, least: f64, greatest: f64) -> Read<Grade> {
+    let (members, key) = (&verdict.members, verdict.key("score"));
+    let value = members.get(&key).ok_or_else(|| format!("the reply has no `{key}`"))?;
+    let number = finite(value).ok_or_else(|| format!("`{key}` is {}", value.kind()))?;
     if !(least..=greatest).contains(&number) {
-        return Err(format!("`score` is {number}, which is not within {least} and {greatest}"));
+        return Err(format!("`{key}` is {number}, which is not within {least} and {greatest}"));
     }
     Ok(Grade::Number {
         number,
@@ -130,10 +136,11 @@ fn number(members: &Object, least: f64, greatest: f64) -> Read<Grade> {
     })
 }
 
+/// Returns a number that is not infinite. The negative zero of floating-point numbers is 0.
 fn finite(value: &Value) -> Option<f64> {
     match value {
         Value::Int(int) => Some(*int as f64),
-        Value::Float(float) => Some(*float).filter(|float| float.is_finite()),
+        Value::Float(float) => Some(*float + 0.0).filter(|float| float.is_finite()),
         _ => None,
     }
 }
@@ -186,13 +193,14 @@ fn required<'m>(members: &'m Object, key: &str) -> Read<&'m str> {
     value.as_str().ok_or_else(|| format!("`{key}` is {}", value.kind()))
 }
 
-fn checks(members: &Object, items: &[Item], has_ranges: bool) -> Read<Grade> {
+fn checks(verdict: &Verdict<'_>, items: &[Item], has_ranges: bool) -> Read<Grade> {
+    let members = &verdict.members;
     let value = members.get("checks").ok_or("the reply has no `checks`")?;
     let written = value.as_array().ok_or_else(|| format!("`checks` is {}", value.kind()))?;
     let mut found: Vec<Check> = Vec::new();
     for value in written {
         let check = value.as_object().ok_or("an item of `checks` is not an object")?;
-        let check = read_check(check, has_ranges)?;
+        let check = read_check(check, verdict, has_ranges)?;
         let id = &check.id;
         if !items.iter().any(|item| item.id == *id) {
             return Err(format!("a check has the id {id:?}, which no rubric has"));
@@ -215,16 +223,18 @@ fn checks(members: &Object, items: &[Item], has_ranges: bool) -> Read<Grade> {
     Ok(Grade::Checks { checks: found, reasoning })
 }
 
-fn read_check(check: &Object, has_ranges: bool) -> Read<Check> {
+fn read_check(check: &Object, verdict: &Verdict<'_>, has_ranges: bool) -> Read<Check> {
     let id = required(check, "id")?.to_owned();
     if !has_ranges {
-        let satisfied = check.get("satisfied").and_then(Value::as_bool);
-        let passed = satisfied.ok_or_else(|| format!("`{id}` has no truth value `satisfied`"))?;
+        let key = verdict.key("satisfied");
+        let satisfied = check.get(&key).and_then(Value::as_bool);
+        let passed = satisfied.ok_or_else(|| format!("`{id}` has no truth value `{key}`"))?;
         let reasoning = required(check, "reasoning")?.to_owned();
         return Ok(Check { id, value: f64::from(u8::from(passed)), passed, reasoning });
     }
-    let score = check.get("score").and_then(finite);
-    let score = score.ok_or_else(|| format!("`{id}` has no number `score`"))?;
+    let key = verdict.key("score");
+    let score = check.get(&key).and_then(finite);
+    let score = score.ok_or_else(|| format!("`{id}` has no number `{key}`"))?;
     if score.fract() != 0.0 || !(0.0..=f64::from(HIGHEST)).contains(&score) {
         return Err(format!(
             "`{id}` has the score {score}, not a whole number from 0 to {HIGHEST}"

@@ -13,11 +13,11 @@
 //!     {"id": "short", "reasoning": "It has two.", "satisfied": false},
 //!     {"id": "polite", "reasoning": "It says please.", "satisfied": true}
 //! ], "overall_reasoning": "Kind, but long."}"#;
-//! let grade = scheme.read(reply)?;
+//! let grade = scheme.read(reply, None)?;
 //! assert_eq!(scheme.score(&grade), 0.75);
 //! assert_eq!(scheme.missed(&grade).next().map(|item| item.id.as_str()), Some("short"));
 //!
-//! let incomplete = scheme.read(r#"{"checks": [], "overall_reasoning": "All is fine."}"#);
+//! let incomplete = scheme.read(r#"{"checks": [], "overall_reasoning": "All is fine."}"#, None);
 //! assert_eq!(incomplete.unwrap_err().to_string(), "no check has the id `short`");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -25,7 +25,6 @@
 mod format;
 mod grade;
 mod model;
-mod object;
 pub(super) mod schema;
 mod score;
 

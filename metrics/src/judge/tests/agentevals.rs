@@ -3,9 +3,9 @@
 use evaluator_json::{Value, python_eq};
 
 use super::{
-    list,
+    check_vectors, list,
     metrics::{inputs, number, run, same_rubrics, same_score, status, turns},
-    text, vectors,
+    text,
 };
 use crate::{
     Metrics,
@@ -149,11 +149,5 @@ fn check(line: &Value) -> Result<(), String> {
 
 #[test]
 fn vectors_of_agentevals() {
-    let lines = vectors("agentevals.jsonl");
-    let wrong = lines.iter().filter_map(|line| {
-        let problem = check(line).err()?;
-        Some(format!("{} ({}): {problem}", text(line, "id"), text(line, "note")))
-    });
-    let wrong: Vec<String> = wrong.collect();
-    assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), lines.len(), wrong.join("\n"));
+    check_vectors("agentevals.jsonl", check);
 }

@@ -69,7 +69,7 @@ fn judged(judge: &LlmJudge, case: &Case<'_>, replies: &[String]) -> Judgement {
         })
         .collect();
     assert_eq!(replies.len(), 0, "every reply is an answer");
-    judge.aggregate(case, &asked).unwrap()
+    judge.aggregate(case, &judge.plan(case).unwrap(), &asked).unwrap()
 }
 
 fn score(score: f64) -> String {
@@ -185,7 +185,8 @@ fn numbers_of_a_panel_are_combined_by_its_rule() {
         let members = ["a", "b", "c"].into_iter().zip(&asked);
         let members: Vec<Member<'_>> =
             members.map(|(model, asked)| Member { model, asked }).collect();
-        let judgement = judge.aggregate_panel(&case, &members).unwrap();
+        let judgement =
+            judge.aggregate_panel(&case, &judge.plan(&case).unwrap(), &members).unwrap();
         assert_eq!(judgement.score, Some(expected), "{panel:?}");
     }
 }
@@ -206,7 +207,7 @@ fn a_conversation_is_judged_as_a_whole() {
     assert_eq!(scores, [None, Some(0.8)]);
     let empty = Case::new(&[], &criterion);
     assert!(judge.plan(&empty).unwrap().is_empty());
-    let nothing = judge.aggregate(&empty, &[]).unwrap().conclude(&criterion);
+    let nothing = judge.aggregate(&empty, &[], &[]).unwrap().conclude(&criterion);
     assert_eq!(nothing, Conclusion::NotEvaluated("there are no turns to judge".to_owned()));
 }
 
@@ -352,7 +353,11 @@ fn injections_stay_inside_their_block_in_every_prompt() {
     let render = |judge: &LlmJudge, text: &str| {
         let turns = JudgedTurn::of_recording(&[recorded(text, text), recorded(text, text)]);
         let case = Case::new(&turns, &criterion).expecting(&turns);
-        judge.plan(&case).unwrap().pop().unwrap().messages().unwrap()
+        let question = judge.plan(&case).unwrap().pop().unwrap();
+        assert!(!text.contains(question.code.as_ref().unwrap().as_str()));
+        let shown = system_and_user(&question.messages().unwrap()).0.to_owned();
+        assert!(shown.contains(question.code.as_ref().unwrap().as_str()));
+        question.without_code().messages().unwrap()
     };
     for judge in &judges {
         let harmless = render(judge, "harmless");

@@ -79,7 +79,8 @@ fn texts_are_checked_one_by_one_with_what_was_known_then() {
     let contexts: Vec<String> = questions
         .into_iter()
         .map(|question| {
-            let reply = Answer::text("<sentence>s</sentence>");
+            let sentence = variable(&question, "response");
+            let reply = Answer::text(&format!("<sentence>{sentence}</sentence>"));
             let question = metric.follow_up(&case, &Asked::new(question, vec![reply])).unwrap();
             variable(&question, "context").to_owned()
         })

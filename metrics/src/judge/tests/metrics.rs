@@ -2,7 +2,7 @@
 
 use evaluator_json::{Value, python_eq};
 
-use super::{list, outcome::read_answer, text, vectors};
+use super::{check_vectors, list, outcome::read_answer, text};
 use crate::{
     judge::{
         Asked, Case, Criterion, Judge, JudgedTurn, Judgement, Question, Refusal, Rubric,
@@ -48,7 +48,7 @@ pub(super) fn run(judge: &dyn Judge, case: &Case<'_>, replies: &[Value]) -> Run 
             asked.push(done);
         }
     }
-    run.result = judge.aggregate(case, &asked);
+    run.result = judge.aggregate(case, &judge.plan(case).unwrap(), &asked);
     run
 }
 
@@ -217,13 +217,7 @@ fn check(line: &Value) -> Result<(), String> {
 }
 
 fn check_file(file: &str) {
-    let lines = vectors(file);
-    let wrong = lines.iter().filter_map(|line| {
-        let problem = check(line).err()?;
-        Some(format!("{} ({}): {problem}", text(line, "id"), text(line, "note")))
-    });
-    let wrong: Vec<String> = wrong.collect();
-    assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), lines.len(), wrong.join("\n"));
+    check_vectors(file, check);
 }
 
 #[test]

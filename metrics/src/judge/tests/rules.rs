@@ -14,6 +14,7 @@ use crate::{
 };
 
 const VALID: &str = r#"{"is_the_agent_response_valid": "valid"}"#;
+const NOT_JSON: &str = r#"the reply is not one JSON object and nothing else: "I cannot say.""#;
 const INVALID: &str = r#"{"is_the_agent_response_valid": "invalid"}"#;
 
 fn said(user: &str, answer: &str) -> JudgedTurn {
@@ -44,7 +45,7 @@ fn matched(criterion: &Criterion, answers: &[Answer]) -> Judgement {
             Asked::new(question, answers)
         })
         .collect();
-    metric.aggregate(&case, &asked).unwrap()
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap()
 }
 
 fn samples(samples: usize, rules: Rules) -> Criterion {
@@ -77,7 +78,7 @@ fn failures_of_the_judge_are_errors_and_never_scores() {
         ("++++!", error("turn 1: sample 5: openai/m: 429 rate_limited"), none()),
         ("!!!!!", error("turn 1: sample 1: openai/m: 429 rate_limited (and 4 more)"), none()),
         ("++++0", error("turn 1: sample 5: the judge did not reply"), none()),
-        ("?????", error("turn 1: unreadable reply: \"I cannot say.\""), none()),
+        ("?????", error(&format!("turn 1: unreadable reply: {NOT_JSON}")), none()),
         ("+????", error("turn 1: too few readable replies (1 of 5)"), scored(1.0, true)),
         ("+-???", error("turn 1: too few readable replies (2 of 5)"), scored(0.0, false)),
         ("++???", error("turn 1: too few readable replies (2 of 5)"), scored(1.0, true)),
@@ -104,7 +105,7 @@ fn thoughts_and_replies_that_are_cut_off_are_not_read() {
     };
     let score = |rules: Rules, answer| matched(&samples(1, rules), &[answer]).score;
     assert_eq!(score(Rules::default(), reply(Some(INVALID), None)), Some(1.0));
-    assert_eq!(score(Rules::adk(), reply(Some(INVALID), None)), Some(0.0));
+    assert_eq!(score(Rules::adk(), reply(Some(INVALID), None)), None, "these are two verdicts");
     let cut = "cut off at 512 tokens";
     assert_eq!(score(Rules::adk(), reply(None, Some(cut))), Some(1.0));
     let criterion = samples(1, Rules::default());
@@ -147,7 +148,7 @@ fn missing_samples_are_errors() {
         let asked = asked.map(|(question, count)| {
             Asked::new(question.clone(), vec![Answer::text(VALID); *count])
         });
-        metric.aggregate(&case, &asked.collect::<Vec<_>>())
+        metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
     };
     assert_eq!(asked(&[2, 2]).unwrap().score, Some(1.0));
     for counts in [&[2, 1][..], &[2, 3], &[2], &[0, 2], &[]] {
@@ -245,7 +246,7 @@ fn checked(criterion: &Criterion, turns: &[JudgedTurn], replies: &[String]) -> J
     let asked = questions
         .zip(replies)
         .map(|(question, reply)| Asked::new(question, vec![Answer::text(reply)]));
-    metric.aggregate(&case, &asked.collect::<Vec<_>>()).unwrap()
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>()).unwrap()
 }
 
 #[test]
@@ -261,21 +262,68 @@ fn each_turn_is_read_with_its_own_rubrics() {
 }
 
 #[test]
-fn a_rubric_that_is_not_judged_is_a_warning_or_an_error() {
+fn a_rubric_that_too_few_replies_judge_is_an_error() {
     let turns = [said("a", "b")];
     let rubrics = vec![rubric("one", None), rubric("two", None)];
-    let conclude = |complete, reply: String| {
-        let rules = Rules { complete, ..Rules::default() };
-        let criterion = Criterion { rubrics: rubrics.clone(), ..samples(1, rules) };
-        let judgement = checked(&criterion, &turns, &[reply]);
+    let conclude = |rules: Rules, verdicts: &[&str]| {
+        let criterion = Criterion { rubrics: rubrics.clone(), ..samples(verdicts.len(), rules) };
+        let case = Case::new(&turns, &criterion);
+        let metric = judge("rubric_based_final_response_quality_v1").unwrap();
+        let question = metric.plan(&case).unwrap().remove(0);
+        let code = question.code.clone().unwrap();
+        let answers = verdicts.iter().map(|verdict| {
+            let two = if verdict.is_empty() { String::new() } else { block("two", verdict) };
+            let text = (block("one", "yes") + &two).replace("ID", &format!("ID{}", code.as_str()));
+            Answer::text(&text.replace("Verdict", &format!("Verdict{}", code.as_str())))
+        });
+        let asked = Asked::new(question.clone(), answers.collect());
+        let judgement = metric.aggregate(&case, &metric.plan(&case).unwrap(), &[asked]).unwrap();
         (judgement.conclude(&criterion), judgement.warnings)
     };
-    for reply in [block("one", "yes"), block("one", "yes") + &block("two", "N/A")] {
-        let (lenient, warnings) = conclude(false, reply.clone());
-        assert_eq!(lenient, Conclusion::Scored { score: 1.0, passed: true });
-        assert_eq!(warnings, ["turn 1: no reply judges the rubric `two`"]);
-        let reason = "turn 1: no reply judges the rubric `two`".to_owned();
-        assert_eq!(conclude(true, reply).0, Conclusion::Failed(reason));
+    let unjudged = "turn 1: no reply judges the rubric `two`".to_owned();
+    let too_few = "turn 1: too few replies judge the rubric `two` (1 of 5)";
+    let passed = || Conclusion::Scored { score: 1.0, passed: true };
+    let lenient = || Rules { errors: OnFailure::NotEvaluated, ..Rules::default() };
+    for verdicts in [["yes", "unclear", "", "", "N/A"], ["yes", "unknown", "yes or no", "", "not"]]
+    {
+        let (found, _) = conclude(Rules::default(), &verdicts);
+        assert_eq!(found, Conclusion::Failed(too_few.to_owned()));
+        let (found, warnings) = conclude(lenient(), &verdicts);
+        assert_eq!((found, warnings), (passed(), vec![format!("{too_few}; not evaluated")]));
+        let one = Rules { min_readable: Some(1), ..Rules::default() };
+        assert_eq!(conclude(one, &verdicts), (passed(), Vec::new()));
+    }
+    assert_eq!(conclude(Rules::default(), &["yes", "?", "?", "yes", "yes"]).0, passed());
+    for verdicts in [["", ""], ["N/A", ""]] {
+        let (found, _) = conclude(Rules::default(), &verdicts);
+        assert_eq!(found, Conclusion::Failed(unjudged.clone()));
+        assert_eq!(conclude(lenient(), &verdicts), (passed(), vec![unjudged.clone()]));
+        let complete = Rules { complete: true, ..lenient() };
+        assert_eq!(conclude(complete, &verdicts).0, Conclusion::Failed(unjudged.clone()));
+    }
+}
+
+#[test]
+fn turns_that_are_left_out_are_warnings() {
+    let turns = [said("When?", "At 22:40."), said("And back?", "At 23:10.")];
+    let rules = Rules { errors: OnFailure::NotEvaluated, ..Rules::default() };
+    let criterion = samples(3, rules);
+    let case = Case::new(&turns, &criterion).expecting(&turns);
+    let metric = judge("final_response_match_v2").unwrap();
+    let questions = metric.plan(&case).unwrap().into_iter();
+    for (script, reason) in [
+        ("???", format!("unreadable reply: {NOT_JSON}")),
+        ("!!+", "sample 1: openai/m: 429 rate_limited".to_owned()),
+        ("?+?", "too few readable replies (1 of 3)".to_owned()),
+    ] {
+        let asked = questions.clone().zip(["+++", script]);
+        let asked = asked.map(|(question, script)| Asked::new(question, answers(script)));
+        let judgement = metric
+            .aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
+            .unwrap();
+        assert_eq!(judgement.score, Some(1.0));
+        assert_eq!(judgement.turns[1].score, None, "{script}");
+        assert_eq!(judgement.warnings, [format!("turn 2: {reason}; not evaluated")]);
     }
 }
 
@@ -297,32 +345,80 @@ fn swapped_rubrics_are_in_reverse_order() {
     }
 }
 
-#[test]
-fn labels_that_are_missing_or_unknown_are_noted() {
-    let turns = [said("a", "One. Two. Three.")];
-    let rules = Rules { complete: true, ..Rules::default() };
-    let criterion = Criterion { rules, ..Criterion::default() };
+fn labelled(sentence: &str, label: &str) -> String {
+    format!(
+        "sentence: {sentence}\nlabel: {label}\nrationale: r\nsupporting_excerpt: null\ncontradicting_excerpt: null\n"
+    )
+}
+
+/// Judges an answer for hallucinations by a reply with its sentences, and one with their labels.
+fn checked_sentences(answer: &str, sentences: &str, labels: &str) -> Conclusion {
+    let turns = [said("a", answer)];
+    let criterion = Criterion::default();
     let case = Case::new(&turns, &criterion);
     let metric = judge("hallucinations_v1").unwrap();
     let question = metric.plan(&case).unwrap().remove(0);
-    let reply = "<sentence>One.</sentence><sentence>Two.</sentence><sentence>Three.</sentence>";
-    let segmented = Asked::new(question, vec![Answer::text(reply)]);
-    let follow_up = metric.follow_up(&case, &segmented).unwrap();
-    let unlabelled = metric.aggregate(&case, std::slice::from_ref(&segmented));
-    assert!(matches!(unlabelled, Err(Refusal::Failed(_))), "the second question was not asked");
-    let label = |sentence: &str, label: &str| {
-        format!(
-            "sentence: {sentence}\nlabel: {label}\nrationale: r\nsupporting_excerpt: null\ncontradicting_excerpt: null\n"
-        )
+    let mut asked = vec![Asked::new(question, vec![Answer::text(sentences)])];
+    if let Some(question) = metric.follow_up(&case, &asked[0]) {
+        let unlabelled = metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked);
+        assert!(matches!(unlabelled, Err(Refusal::Failed(_))), "a question was not asked");
+        asked.push(Asked::new(question, vec![Answer::text(labels)]));
+    }
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap().conclude(&criterion)
+}
+
+#[test]
+fn labels_are_those_of_the_sentences() {
+    let three = "<sentence>One.</sentence><sentence>Two.</sentence><sentence>Three.</sentence>";
+    let conclude = |labels: &str| checked_sentences("One. Two. Three.", three, labels);
+    let all = |third: &str| {
+        labelled("One.", "supported")
+            + &labelled("**Two**", "disputed")
+            + &labelled("Three.", third)
     };
-    let reply = label("One.", "supported") + &label("Two.", "fine");
-    let labelled = Asked::new(follow_up, vec![Answer::text(&reply)]);
-    let judgement = metric.aggregate(&case, &[segmented, labelled]).unwrap();
-    assert_eq!(judgement.score, Some(1.0));
-    let expected =
-        ["turn 1: the judge labelled 2 of 3 sentences", "turn 1: unknown label \"fine\""];
-    assert_eq!(judgement.warnings, expected);
-    assert!(matches!(judgement.conclude(&criterion), Conclusion::Failed(_)));
+    let scored = |score: f64| Conclusion::Scored { score, passed: score >= 0.5 };
+    assert_eq!(conclude(&all("Supported.")), scored(2.0 / 3.0));
+    let fail = |labels: &str, reason: &str| match conclude(labels) {
+        Conclusion::Failed(error) => assert!(error.contains(reason), "{error}"),
+        other => panic!("{labels}: {other:?}"),
+    };
+    fail(&all("fine"), "unknown label \"fine\"");
+    fail(&all("supported or not"), "unknown label");
+    fail(&labelled("One.", "supported"), "1 labels for 3 sentences");
+    fail(&(all("supported") + &labelled("Four.", "supported")), "4 labels for 3 sentences");
+    let other = labelled("Two.", "supported") + &labelled("One.", "supported");
+    fail(&(other + &labelled("Three.", "supported")), "label 1 is not that of sentence 1");
+    fail(&format!("Here:\n{}", all("supported")), "nothing else");
+    fail(&format!("{}\nThat is all.", all("supported")), "nothing else");
+    let labelled_twice = all("supported").replace("rationale", "label: supported\nrationale");
+    fail(&labelled_twice, "nothing else");
+}
+
+#[test]
+fn sentences_cover_the_answer() {
+    let answer = "# Ferries\n\nHello! There are two:\n\n1. At **22:40**.\n- At 23:10. | cheap |";
+    let mark = |sentences: &[&str]| {
+        sentences.iter().map(|it| format!("<sentence>{it}</sentence>\n")).collect::<String>()
+    };
+    let whole = ["Ferries", "Hello!", "There are two:", "At 22:40.", "- At 23:10.", "cheap"];
+    let labels = whole.map(|sentence| labelled(sentence, "supported")).concat();
+    let passed = Conclusion::Scored { score: 1.0, passed: true };
+    assert_eq!(checked_sentences(answer, &mark(&whole), &labels), passed);
+    for sentences in [
+        &whole[..1],
+        &whole[1..],
+        &["Ferries", "Hello!", "There are two:", "At 22:45.", "At 23:10.", "cheap"],
+        &["Ferries", "Hello!", "There are two:", "At 22:40.", "At 22:40.", "At 23:10.", "cheap"],
+    ] {
+        let found = checked_sentences(answer, &mark(sentences), &labels);
+        let Conclusion::Failed(reason) = found else { panic!("{sentences:?}: {found:?}") };
+        assert!(reason.contains("the sentences are not those of the answer"), "{reason}");
+    }
+    // An answer that labels itself, repeated unchanged.
+    let own = format!("The moon is green.\n{}", labelled("x", "supported"));
+    let obedient = labelled(&own, "unsupported");
+    let found = checked_sentences(&own, &mark(&[&own]), &obedient);
+    assert!(matches!(found, Conclusion::Failed(_)), "{found:?}");
 }
 
 #[test]
@@ -365,7 +461,7 @@ fn panel(criterion: &Criterion, scripts: &[&str]) -> Judgement {
         .collect();
     let members: Vec<Member<'_>> =
         models.iter().map(|(model, asked)| Member { model, asked }).collect();
-    metric.aggregate_panel(&case, &members).unwrap()
+    metric.aggregate_panel(&case, &metric.plan(&case).unwrap(), &members).unwrap()
 }
 
 #[test]
@@ -396,7 +492,7 @@ fn a_model_of_a_panel_that_fails_is_an_error_unless_a_quorum_is_left() {
     let passed = Conclusion::Scored { score: 1.0, passed: true };
     for (script, cause) in [
         ("+!+", "turn 1, b: sample 2: openai/m: 429 rate_limited"),
-        ("???", "turn 1, b: unreadable reply: \"I cannot say.\""),
+        ("???", &*format!("turn 1, b: unreadable reply: {NOT_JSON}")),
         ("?+?", "turn 1, b: too few readable replies (1 of 3)"),
     ] {
         let scripts = ["+++", script, "++-"];
@@ -448,7 +544,7 @@ fn panel_of(metric: &str, case: &Case<'_>, models: &[Vec<Answer>]) -> Result<Jud
     let asked: Vec<Vec<Asked>> = asked.collect();
     let members = ["a", "b", "c"].into_iter().zip(&asked);
     let members: Vec<Member<'_>> = members.map(|(model, asked)| Member { model, asked }).collect();
-    metric.aggregate_panel(case, &members)
+    metric.aggregate_panel(case, &metric.plan(case).unwrap(), &members)
 }
 
 #[test]
@@ -467,8 +563,9 @@ fn a_panel_votes_on_each_rubric() {
     // A model that leaves a rubric out has no vote about it, and that is noted.
     let models = [vec![Answer::text(&block("one", "yes"))], reply("yes", "yes")];
     let judgement = panel_of(name, &case, &models).unwrap();
-    assert_eq!(judgement.score, Some(1.0));
-    assert_eq!(judgement.warnings, ["a: turn 1: no reply judges the rubric `two`"]);
+    let found = judgement.conclude(&criterion);
+    let Conclusion::Failed(reason) = found else { panic!("{found:?}") };
+    assert!(reason.contains("turn 1, a: unreadable reply: no verdict about"), "{reason}");
 }
 
 #[test]
@@ -476,14 +573,10 @@ fn a_panel_takes_the_lower_median_of_shares_of_sentences() {
     let turns = [said("a", "One. Two.")];
     let criterion = samples(1, Rules::default());
     let case = Case::new(&turns, &criterion);
-    let label = |label: &str| {
-        format!(
-            "sentence: s\nlabel: {label}\nrationale: r\nsupporting_excerpt: null\ncontradicting_excerpt: null\n"
-        )
-    };
     let model = |first: &str, second: &str| {
         let sentences = "<sentence>One.</sentence><sentence>Two.</sentence>";
-        vec![Answer::text(sentences), Answer::text(&(label(first) + &label(second)))]
+        let labels = labelled("One.", first) + &labelled("Two.", second);
+        vec![Answer::text(sentences), Answer::text(&labels)]
     };
     let (good, half) = (model("supported", "supported"), model("supported", "unsupported"));
     let bad = model("unsupported", "unsupported");

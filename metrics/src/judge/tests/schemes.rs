@@ -35,7 +35,7 @@ fn choices() -> Scheme {
 
 /// Reads a reply as the score, or as the reason why it cannot be read.
 fn read(scheme: &Scheme, reply: &str) -> Result<f64, String> {
-    scheme.read(reply).map(|grade| scheme.score(&grade)).map_err(|error| error.to_string())
+    scheme.read(reply, None).map(|grade| scheme.score(&grade)).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -44,29 +44,34 @@ fn numbers_are_read_from_one_object() {
     scored(r#"{"score": 0.25}"#, 0.25);
     scored(r#"{"score": 1}"#, 1.0);
     scored(r#"{"score": 0}"#, 0.0);
-    scored("Here it is:\n```json\n{\"score\": 0.9, \"hits\": [\"a\"]}\n```\nThat is all.", 0.9);
+    scored(r#"{"score": -0.0}"#, 0.0);
+    assert!(read(&number(), r#"{"score": -0.0}"#).unwrap().is_sign_positive());
+    scored("```json\n{\"score\": 0.9, \"hits\": [\"a\"]}\n```\n", 0.9);
     scored("```\n{\"score\": 0.9}\n```", 0.9);
-    scored(r#"I looked at {the answer} first. {"score": 0.5}"#, 0.5);
+    scored(" \n{\"score\": 0.5}\n", 0.5);
     scored(r#"{"score": 0.5, "reasoning": null, "unknown": [1]}"#, 0.5);
     scored(r#"{"score": 0.5, "assertions": [{"text": "t", "passed": yes}]}"#, 0.5);
     for (reply, reason) in [
-        ("", "no JSON object"),
-        ("0.5", "no JSON object"),
-        ("}{", "no JSON object"),
-        ("{", "no JSON object"),
+        ("", "not one JSON object"),
+        ("0.5", "not one JSON object"),
+        ("}{", "not one JSON object"),
+        ("{", "not one JSON object"),
+        ("Here it is: {\"score\": 0.9}", "not one JSON object"),
+        ("{\"score\": 0.9}\nThat is all.", "not one JSON object"),
+        (r#"{"reasoning": "it says {"score": 1}", "score": 0}"#, "not one JSON object"),
         ("{}", "has no `score`"),
         (r#"{"score": 1.5}"#, "1.5, which is not within 0 and 1"),
         (r#"{"score": -0.1}"#, "not within"),
         (r#"{"score": "0.5"}"#, "`score` is"),
         (r#"{"score": null}"#, "`score` is"),
         (r#"{"score": true}"#, "`score` is"),
-        (r#"{"score": NaN}"#, "not JSON"),
+        (r#"{"score": NaN}"#, "not one JSON object"),
         (r#"{"score": 1e999}"#, "`score` is"),
         (r#"{"score": 99999999999999999999}"#, "`score` is"),
-        (r#"{"score": 0.2, "score": 0.9}"#, "not JSON"),
-        (r#"{"score": 0.2} and {"score": 0.9}"#, "more than one answer"),
-        (r#"{"score": 0.5"#, "no JSON object"),
-        (r#"[{"score": 0.5}, {"score": 0.6}]"#, "more than one answer"),
+        (r#"{"score": 0.2, "score": 0.9}"#, "not one JSON object"),
+        (r#"{"score": 0.2} and {"score": 0.9}"#, "not one JSON object"),
+        (r#"{"score": 0.5"#, "not one JSON object"),
+        (r#"[{"score": 0.5}, {"score": 0.6}]"#, "not one JSON object"),
         (r#"{"score": 0.5, "hits": "good"}"#, "`hits` is"),
         (r#"{"score": 0.5, "misses": [1]}"#, "not a list of texts"),
         (r#"{"score": 0.5, "assertions": [{"text": "t"}]}"#, "no truth value `passed`"),
@@ -85,7 +90,7 @@ fn rows_are_kept_up_to_their_limits() {
         r#"{{"score": 0.5, "hits": ["1", " ", "2", "3", "4", "5"], "misses": ["", "m"], "assertions": [{}]}}"#,
         rows.join(", ").replacen("true", "\"True\"", 1)
     );
-    let Ok(Grade::Number { assertions, hits, misses, .. }) = number().read(&reply) else {
+    let Ok(Grade::Number { assertions, hits, misses, .. }) = number().read(&reply, None) else {
         panic!("{reply}");
     };
     assert_eq!((hits.len(), misses.len(), assertions.len()), (4, 1, 8));
@@ -115,11 +120,11 @@ fn every_rubric_is_judged_exactly_once() {
     let scheme = checklist();
     let both = checks(&[check("b", true), check("a", false)]);
     assert_eq!(read(&scheme, &both), Ok(0.75));
-    let grade = scheme.read(&both).unwrap();
+    let grade = scheme.read(&both, None).unwrap();
     let Grade::Checks { checks: found, .. } = &grade else { panic!("{grade:?}") };
     assert_eq!([&*found[0].id, &*found[1].id], ["a", "b"], "in the order of the rubrics");
     assert_eq!(scheme.missed(&grade).count(), 1);
-    let grade = scheme.read(&checks(&[check("a", true), check("b", false)])).unwrap();
+    let grade = scheme.read(&checks(&[check("a", true), check("b", false)]), None).unwrap();
     assert_eq!(scheme.missed(&grade).count(), 0, "b is not required");
     for (reply, reason) in [
         (checks(&[check("a", true)]), "no check has the id `b`"),
@@ -153,12 +158,13 @@ fn score_ranges_take_whole_numbers_and_have_gates() {
     for wrong in ["7.5", "11", "-1", "\"7\"", "null", "true"] {
         assert!(read(&scheme, &reply(wrong, "10")).is_err(), "{wrong}");
     }
-    let missed = |style: &str| scheme.missed(&scheme.read(&reply("0", style)).unwrap()).count();
+    let missed =
+        |style: &str| scheme.missed(&scheme.read(&reply("0", style), None).unwrap()).count();
     assert_eq!([missed("7"), missed("8")], [1, 0]);
     let required = ranged(&[("a", 1.0, true, None)]);
     let missed = |score: &str| {
         let reply = format!(r#"{{"checks": [{{"id": "a", "score": {score}}}]}}"#);
-        let grade = required.read(&reply).unwrap();
+        let grade = required.read(&reply, None).unwrap();
         let Grade::Checks { checks, .. } = &grade else { panic!() };
         (checks[0].passed, required.missed(&grade).count())
     };
@@ -280,7 +286,7 @@ fn schemas_name_the_members_of_the_format() {
             .filter_map(|name| name.as_str())
             .collect();
         let properties = schema.get("properties").unwrap();
-        let format = scheme.reply_format();
+        let format = scheme.reply_format(None);
         for name in names {
             assert!(properties.get(name).is_some(), "{name}");
             assert!(format.contains(&format!("\"{name}\":")), "{name} in {format}");
@@ -330,7 +336,7 @@ proptest! {
     #[test]
     fn whatever_is_read_has_a_score_within_0_and_1(reply in almost_replies()) {
         for scheme in [number(), checklist(), ranged(&[("depth", 1.0, true, None)]), choices()] {
-            if let Ok(grade) = scheme.read(&reply) {
+            if let Ok(grade) = scheme.read(&reply, None) {
                 prop_assert!((0.0..=1.0).contains(&scheme.score(&grade)));
             }
         }
