@@ -17,6 +17,7 @@
 //! | `crewai` | tasks of `CrewAI` |
 //! | `langsmith` | spans of `LangSmith` |
 //! | `langfuse` | observations of Langfuse |
+//! | `vercel_ai` | Vercel's AI SDK |
 //! | `traceloop` | indexed messages of `OpenLLMetry` |
 //! | `openinference`, `values` | `OpenInference`, and the messages in its `input.value` and `output.value` |
 //! | `indexed` | lists of objects that are flattened into attributes |
@@ -39,6 +40,7 @@ mod semantic_kernel;
 mod tests;
 mod traceloop;
 mod values;
+mod vercel_ai;
 
 pub(super) use attributes::TooLarge;
 pub use draft::SpanDraft;
