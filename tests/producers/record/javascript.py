@@ -113,10 +113,10 @@ def main() -> None:
         server.begin_turn(script(turn))
         happened = program.say(turn.user)
         recorded = happened.pop("spans")["resourceSpans"]
-        if settings.get("error"):
-            for response in happened["responses"]:
-                if response["text_contains"].startswith("no such city"):
-                    response["text_contains"] = settings["error"]
+        for one in [*happened["calls"], *happened["responses"]]:
+            one["name"] = settings.get("prefix", "") + one["name"]
+            if "error" in settings and one.get("text_contains", "").startswith("no such city"):
+                one["text_contains"] = settings["error"]
         check_turn(turn, happened)
         turns.append({"user": turn.user, **happened})
         spans = [span for it in recorded for scope in it["scopeSpans"] for span in scope["spans"]]

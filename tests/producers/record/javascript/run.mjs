@@ -51,7 +51,7 @@ class Context {
     return provider;
   }
 
-  // The address of a collector for OTLP in JSON over HTTP, for exporters of a producer's own.
+  // The address of a collector for OTLP in JSON over HTTP, for exporters of a producer's own. It keeps spans.
   async collector() {
     const server = createServer(async (request, response) => {
       const chunks = await Array.fromAsync(request);
@@ -80,7 +80,7 @@ class Context {
     const documents = this.documents.splice(0);
     const spans = this.spans.splice(0);
     if (spans.length) documents.push(JSON.parse(Buffer.from(JsonTraceSerializer.serializeRequest(spans)).toString()));
-    return { resourceSpans: documents.flatMap((document) => document.resourceSpans) };
+    return { resourceSpans: documents.flatMap((document) => document.resourceSpans ?? []) };
   }
 }
 

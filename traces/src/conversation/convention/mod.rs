@@ -17,6 +17,7 @@
 //! | `crewai` | tasks of `CrewAI` |
 //! | `langsmith` | spans of `LangSmith` |
 //! | `langfuse` | observations of Langfuse |
+//! | `mastra` | what Mastra's exporter adds to the `GenAI` conventions |
 //! | `vercel_ai` | Vercel's AI SDK |
 //! | `traceloop` | indexed messages of `OpenLLMetry` |
 //! | `openinference`, `values` | `OpenInference`, and the messages in its `input.value` and `output.value` |
@@ -32,6 +33,7 @@ mod indexed;
 pub(super) mod keys;
 mod langfuse;
 mod langsmith;
+mod mastra;
 mod openinference;
 mod pydantic_ai;
 mod registry;

@@ -14,6 +14,7 @@ use super::{
     keys::{INPUT_MESSAGES, OUTPUT_MESSAGES, TOOL_ARGUMENTS},
     langfuse::Langfuse,
     langsmith::LangSmith,
+    mastra::Mastra,
     openinference::OpenInference,
     pydantic_ai::{EVENTS, LogfireAgents, PydanticAi, REQUEST_DATA},
     semantic_kernel::SemanticKernel,
@@ -105,6 +106,7 @@ impl Default for Conventions {
     fn default() -> Self {
         Self(vec![
             Arc::new(SemanticKernel),
+            Arc::new(Mastra),
             Arc::new(GenAi),
             Arc::new(MessageEvents),
             Arc::new(AgentDevelopmentKit),
