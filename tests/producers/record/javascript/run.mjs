@@ -9,7 +9,6 @@
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 
-import { context as otelContext, SpanKind, trace } from "@opentelemetry/api";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
@@ -65,13 +64,6 @@ class Context {
   // Calls a function before spans are taken.
   onFlush(flush) {
     this.flushes.push(flush);
-  }
-
-  // Runs a turn in the span of an application, which names the conversation.
-  request(turn) {
-    const attributes = { "http.request.method": "POST", "http.route": "/chat", "session.id": this.conversation };
-    const span = trace.getTracer("weather_app").startSpan("POST /chat", { kind: SpanKind.SERVER, attributes });
-    return otelContext.with(trace.setSpan(otelContext.active(), span), turn).finally(() => span.end());
   }
 
   // The spans since the last time, as OTLP JSON.

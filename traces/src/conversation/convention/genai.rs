@@ -39,7 +39,7 @@ const SWITCHES: [(&str, &str); 5] = [
     ("agent_framework", "set ENABLE_SENSITIVE_DATA=true"),
     (adk::SCOPE, adk::SWITCH),
     // The integration `OpenTelemetry` of Vercel's AI SDK 7.
-    ("gen_ai", vercel_ai::SWITCH_7),
+    (vercel_ai::SCOPE_7, vercel_ai::SWITCH_7),
 ];
 
 /// The operations that are read, as `gen_ai.operation.name` has them.

@@ -107,12 +107,12 @@ impl Default for Conventions {
         Self(vec![
             Arc::new(SemanticKernel),
             Arc::new(Mastra),
+            Arc::new(VercelAi),
             Arc::new(GenAi),
             Arc::new(MessageEvents),
             Arc::new(AgentDevelopmentKit),
             Arc::new(PydanticAi),
             Arc::new(LogfireAgents),
-            Arc::new(VercelAi),
             Arc::new(Traceloop),
             Arc::new(CrewAi),
             Arc::new(OpenInference),

@@ -8,15 +8,21 @@ use std::borrow::Cow;
 use super::{
     Content, Convention, Kind, SpanDraft,
     keys::{
-        AGENT_NAME, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, ERROR_TYPE, SYSTEM_INSTRUCTIONS,
-        TOOL_ARGUMENTS, TOOL_CALL_ID, TOOL_DEFINITIONS, TOOL_NAME, TOOL_RESULT,
+        self, AGENT_NAME, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, ERROR_TYPE, INPUT_MESSAGES,
+        SYSTEM_INSTRUCTIONS, TOOL_ARGUMENTS, TOOL_CALL_ID, TOOL_DEFINITIONS, TOOL_NAME,
+        TOOL_RESULT,
     },
 };
 use crate::{
-    conversation::message::{Message, Part, end_with_tool_response, json_text, plain_blocks},
+    conversation::message::{
+        Message, Part, end_with_tool_response, json_text, plain_blocks, read_messages,
+    },
     json::{Object, Value},
     trace::Span,
 };
+
+/// The instrumentation scope of the integration that follows the `GenAI` conventions.
+pub(super) const SCOPE_7: &str = "gen_ai";
 
 const OPERATION: &str = "ai.operationId";
 /// What a call of the SDK was given: system instructions, and a prompt or messages.
@@ -57,6 +63,10 @@ impl Convention for VercelAi {
     }
 
     fn kind(&self, span: &Span) -> Option<Kind> {
+        if span.scope.name == SCOPE_7 {
+            // A round is no agent; everything else is as in the `GenAI` conventions.
+            return is_round(span, INPUT_MESSAGES).then_some(Kind::Plain);
+        }
         Some(match operation(span)? {
             "ai.toolCall" => Kind::Tool,
             call if call.ends_with(".doGenerate") || call.ends_with(".doStream") => Kind::Inference,
@@ -65,7 +75,7 @@ impl Convention for VercelAi {
             | "ai.generateObject"
             | "ai.streamObject"
             | "ai.workflowAgent.stream"
-                if !continues(span) =>
+                if !is_round(span, PROMPT) =>
             {
                 Kind::Agent
             }
@@ -107,15 +117,21 @@ fn operation(span: &Span) -> Option<&str> {
 }
 
 /// Returns true for a call that goes on after tools which the application ran itself: it is a round of the turn that
-/// requested them, and its model calls show which.
-fn continues(span: &Span) -> bool {
-    let prompt = span.attributes.get(PROMPT).and_then(Value::as_str);
-    let ends = |prompt: &str| {
-        // Parsing all prompts would be slow.
-        let prompt = json_text(prompt, &[]).ok().filter(|_| prompt.contains("\"tool\""));
-        prompt.is_some_and(|prompt| end_with_tool_response(&messages_of_call(&prompt)))
-    };
-    prompt.is_some_and(ends)
+/// requested them, and its model calls show which. `name` is the attribute with its messages.
+fn is_round(span: &Span, name: &str) -> bool {
+    let recorded = &span.attributes;
+    if name == INPUT_MESSAGES
+        && recorded.get(keys::OPERATION).and_then(Value::as_str) != Some("invoke_agent")
+    {
+        return false;
+    }
+    // Parsing all prompts would be slow.
+    let given = recorded.get(name).and_then(Value::as_str).filter(|text| text.contains("\"tool\""));
+    let messages = given.and_then(|text| match name {
+        PROMPT => json_text(text, &[]).ok().map(|prompt| messages_of_call(&prompt)),
+        _ => read_messages(&Value::String(text.to_owned())).ok(),
+    });
+    messages.is_some_and(|messages| end_with_tool_response(&messages))
 }
 
 /// Fills the declarations of the tools, each of which is JSON text.

@@ -10,7 +10,7 @@ use crate::{
             keys::{SYSTEM_INSTRUCTIONS, TOOL_DEFINITIONS},
         },
         extract,
-        testing::Recording,
+        testing::{Recording, answers, asks, says},
     },
     json::to_python,
 };
@@ -224,6 +224,37 @@ fn a_call_after_tools_of_the_application_continues_the_turn() {
     assert_eq!(said(turn), (Some("Oslo?"), Some("It is cold.")));
     assert_eq!(tools(turn), [r#"weather {"city": "Oslo"} -> "4C""#]);
     assert_eq!(turn.agent_name.as_deref(), Some("bot"));
+}
+
+#[test]
+fn such_a_call_continues_the_turn_in_the_genai_conventions_too() {
+    let request = asks("c", "weather", json!({"city": "Oslo"}));
+    let round = |number: u64, input: Value, output: Value| {
+        let of = |operation: &str| {
+            json!({
+                "gen_ai.operation.name": operation, "gen_ai.conversation.id": "s",
+                "gen_ai.input.messages": input.to_string(),
+                "gen_ai.output.messages": json!([output]).to_string(),
+            })
+        };
+        let at = number * 100;
+        Recording::default()
+            .with_trace_id(number)
+            .with_scope("gen_ai")
+            .span((10 * number, 0), "invoke_agent m", (at, at + 50), of("invoke_agent"))
+            .span((10 * number + 1, 10 * number), "chat m", (at + 1, at + 40), of("chat"))
+            .trace()
+    };
+    let asked = says("user", "Oslo?");
+    let result = answers("c", json!("4C"));
+    let traces = [
+        round(1, json!([asked]), request.clone()),
+        round(2, json!([asked, request, result]), says("assistant", "It is cold.")),
+    ];
+    let conversations = extract(&traces, GroupBy::Conversation, false);
+    let [turn] = &conversations[0].turns[..] else { panic!("{conversations:?}") };
+    assert_eq!(said(turn), (Some("Oslo?"), Some("It is cold.")));
+    assert_eq!(tools(turn), [r#"weather {"city": "Oslo"} -> "4C""#]);
 }
 
 #[test]
