@@ -9,7 +9,7 @@ import re
 import socket
 import sys
 
-ID_KEYS = re.compile(r"(^|[._])(session|conversation|thread|group)[._]?id$")
+ID_KEYS = re.compile(r"(^|[._])(session|conversation|thread|group)(Id|[._]?id)$")
 KEPT_RESOURCE = ("service.name", "telemetry.sdk.")
 
 
@@ -23,10 +23,7 @@ def otlp(spans, logs) -> dict:
         from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs
 
         document |= MessageToDict(encode_logs(logs))
-    for resource in [*document.get("resourceSpans", []), *document.get("resourceLogs", [])]:
-        attributes = resource.get("resource", {}).get("attributes", [])
-        kept = [it for it in attributes if it["key"].startswith(KEPT_RESOURCE)]
-        resource["resource"] = {"attributes": kept}
+    reduce_resources(document)
     records = [
         record
         for resource in document.get("resourceLogs", [])
@@ -41,13 +38,23 @@ def otlp(spans, logs) -> dict:
     return document
 
 
+def reduce_resources(document: dict) -> None:
+    """Keeps what resources say about the service and the SDK."""
+    for resource in [*document.get("resourceSpans", []), *document.get("resourceLogs", [])]:
+        attributes = resource.get("resource", {}).get("attributes", [])
+        kept = [it for it in attributes if it["key"].startswith(KEPT_RESOURCE)]
+        resource["resource"] = {"attributes": kept}
+
+
 def neutral(document: dict, port: int) -> dict:
     """Replaces ports and paths. Fails if something that names the machine is left."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     text = text.replace(f"127.0.0.1:{port}", "127.0.0.1:8080").replace(f"localhost:{port}", "localhost:8080")
-    text = text.replace(f'"intValue":"{port}"', '"intValue":"8080"')
+    text = text.replace(f'"intValue":"{port}"', '"intValue":"8080"').replace(f'"intValue":{port}', '"intValue":8080')
     text = text.replace(f'"stringValue":"{port}"', '"stringValue":"8080"')
     text = re.sub(r"/[^\s\"'\\]*/site-packages/", "site-packages/", text)
+    text = re.sub(r"(?:file://)?/[^\s\"'\\(]*/node_modules/", "node_modules/", text)
+    text = re.sub(r"(?:file://)?/[^\s\"'\\(]*/([a-z_]+\.mjs)", r"app/\1", text)
     text = text.replace(f"{pathlib.Path(__file__).resolve().parent}/", "app/")
     for prefix in {sys.prefix, sys.base_prefix}:
         text = text.replace(f"{prefix}/", "")

@@ -1,5 +1,7 @@
 """Runs the agents of the pages about recording traces, docs/start/traces-*.md, against a scripted model server.
 
+Pages with a block of `js` are run by Node.js.
+
 Usage: python3 pages.py EVALUATOR [PAGE]...
 
 EVALUATOR is the `evaluator` program, PAGE a name such as `strands`. The packages of a page are installed into an environment
@@ -13,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-from record import CACHE, HERE, LIMIT, QUIET, python_of
+from javascript import NODE
+from places import CACHE, HERE
+from record import LIMIT, QUIET, python_of
 from scenarios import Step
 from server import ModelServer
 
@@ -27,10 +31,14 @@ ANSWERS = [
 ]
 
 
+def blocks(language: str, text: str) -> list[str]:
+    """The blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
 def block(language: str, text: str) -> str | None:
     """The first block of a language."""
-    found = re.search(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return found and found[1]
+    return next(iter(blocks(language, text)), None)
 
 
 def environment(name: str, install: str) -> pathlib.Path:
@@ -43,10 +51,29 @@ def environment(name: str, install: str) -> pathlib.Path:
     return python
 
 
+def node_program(name: str, page: str) -> list[str]:
+    """Installs the packages of a page for Node.js and writes its programs. Returns the command that runs the agent."""
+    place = CACHE / f"page-{name}"
+    place.mkdir(parents=True, exist_ok=True)
+    for file, text in zip(["otlp_file.mjs", "agent.mjs"], blocks("js", page)):
+        (place / file).write_text(text, encoding="utf-8")
+    (place / "package.json").write_text('{"name": "evaluator-page", "private": true}')
+    install = f"{block('sh', page).strip()} {NODE}@22 --silent --no-audit --no-fund"
+    subprocess.run(install, shell=True, check=True, cwd=place)
+    return [str(place / "node_modules" / NODE / "bin/node"), str(place / "agent.mjs")]
+
+
+def python_program(name: str, page: str, directory: str) -> list[str]:
+    """The same for Python; the programs are in the directory in which they run."""
+    python = environment(name, block("sh", page) or block("sh", COMMON))
+    for file, text in [("otlp_file.py", block("python", COMMON)), ("agent.py", block("python", page))]:
+        (pathlib.Path(directory) / file).write_text(text, encoding="utf-8")
+    return [str(python), "agent.py"]
+
+
 def problem(evaluator: str, name: str) -> str | None:
     """Runs the agent of a page. Returns what is wrong."""
     page = (START / f"traces-{name}.md").read_text(encoding="utf-8")
-    python = environment(name, block("sh", page) or block("sh", COMMON))
     server = ModelServer()
     server.begin_turn(ANSWERS)
     variables = {
@@ -59,10 +86,10 @@ def problem(evaluator: str, name: str) -> str | None:
         "GOOGLE_GENAI_USE_VERTEXAI": "FALSE",
     }
     with tempfile.TemporaryDirectory() as directory:
-        (pathlib.Path(directory) / "otlp_file.py").write_text(block("python", COMMON), encoding="utf-8")
-        (pathlib.Path(directory) / "agent.py").write_text(block("python", page), encoding="utf-8")
+        is_node = block("js", page) is not None
+        command = node_program(name, page) if is_node else python_program(name, page, directory)
         common = {"cwd": directory, "capture_output": True, "text": True, "timeout": LIMIT}
-        ran = subprocess.run([str(python), "agent.py"], env=variables, **common)
+        ran = subprocess.run(command, env=variables, **common)
         if ran.returncode != 0:
             return ran.stderr
         inspect = [evaluator, "inspect", "traces.jsonl", "--group-by", "conversation"]

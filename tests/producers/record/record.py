@@ -1,11 +1,11 @@
-"""Records traces of agent frameworks: their packages from PyPI, a scripted model server on loopback.
+"""Records traces of agent frameworks: their packages from PyPI or npm, a scripted model server on loopback.
 
 Usage: python3 record.py [--list] [--again] [--out DIRECTORY] [--scenario S1]... [--with REQUIREMENT]...
                          [NAME | NAME==VERSION]...
 
 NAME is a producer, e.g. `strands`; without one, all are recorded. The current release is installed, unless the producer
-pins one or the command names one; --with pins other packages, e.g. the instrumentation. Environments are kept in the
-directory EVALUATOR_PRODUCERS_CACHE, by default `~/.cache/evaluator-producers`; --again upgrades their packages and
+pins one or the command names one; --with pins other packages, e.g. the instrumentation (npm's as NAME@VERSION).
+Environments are kept in the directory EVALUATOR_PRODUCERS_CACHE, by default `~/.cache/evaluator-producers`; --again upgrades their packages and
 records releases that are there already.
 
 A file is called NAME_SCENARIO. If that is the name of another release's recording, versions are added to NAME: that of
@@ -23,8 +23,9 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-CACHE = pathlib.Path(os.environ.get("EVALUATOR_PRODUCERS_CACHE") or "~/.cache/evaluator-producers").expanduser()
+import javascript
+from places import CACHE, HERE
+
 SCENARIOS = ["S1", "S2", "S3", "S4", "S5"]
 # Seconds that a scenario may take.
 LIMIT = 300
@@ -124,23 +125,29 @@ def target(out: pathlib.Path, name: str, what: dict, scenario: str, again: bool)
     return out / stem
 
 
+def command(python: pathlib.Path, file: pathlib.Path) -> list[str]:
+    """The start of the command that runs a scenario."""
+    return [str(python), str(HERE / "run.py"), str(file)]
+
+
 def record(name: str, release: str | None, arguments) -> list[str]:
     """Records the scenarios of a producer. Returns the problems."""
     file, module = producers()[name]
     settings = module.PRODUCERS[name]
+    # Producers with a program are in JavaScript.
+    language = javascript if hasattr(module, "PROGRAM") else sys.modules[__name__]
     try:
-        python = environment(module, settings, release, arguments.pins, arguments.again)
+        place = language.environment(module, settings, release, arguments.pins, arguments.again)
     except (subprocess.CalledProcessError, SystemExit) as error:
         return [f"{name}: its packages cannot be installed: {error}"]
-    what = header(module, settings, python)
+    what = language.header(module, settings, place)
     problems = []
     for scenario in arguments.scenario or SCENARIOS:
         stem = target(arguments.out, name, what, scenario, arguments.again)
         if not stem:
             continue
-        problem = run(
-            [str(python), str(HERE / "run.py"), str(file), name, scenario, json.dumps(what)], stem, arguments.lines
-        )
+        started = [*language.command(place, file), name, scenario, json.dumps(what)]
+        problem = run(started, stem, arguments.lines)
         if problem:
             problems.append(f"{name} {scenario}: {problem}")
         else:

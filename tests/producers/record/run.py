@@ -126,15 +126,25 @@ async def converse(producer, context: Context) -> tuple[list[dict], list[set[str
         traces.append({f"{span.context.trace_id:032x}" for span in spans})
         happened = {"user": turn.user, "final": final, "calls": context.tools.calls}
         turns.append({**happened, "responses": context.tools.responses})
-        if not isinstance(final, str) or final.strip() != turn.final:
-            raise SystemExit(f"{final!r} was returned instead of {turn.final!r}")
-        wanted = [call for step in turn.steps for call in step.calls]
-        if len([c for c in context.tools.calls if "get_" in c["name"]]) != len(wanted):
-            raise SystemExit(f"{context.tools.calls} were run instead of {wanted}")
-    if context.server.unexpected or context.server.steps:
-        more, left = context.server.unexpected, len(context.server.steps)
-        raise SystemExit(f"{more} more requests than answers, {left} answers left")
+        check_turn(turn, turns[-1])
+    check_requests(context.server)
     return turns, traces
+
+
+def check_turn(turn, happened: dict) -> None:
+    """Fails if something else happened than in the scenario."""
+    final, calls = happened["final"], happened["calls"]
+    if not isinstance(final, str) or final.strip() != turn.final:
+        raise SystemExit(f"{final!r} was returned instead of {turn.final!r}")
+    wanted = [call for step in turn.steps for call in step.calls]
+    if len([c for c in calls if "get_" in c["name"]]) != len(wanted):
+        raise SystemExit(f"{calls} were run instead of {wanted}")
+
+
+def check_requests(server: ModelServer) -> None:
+    """Fails if there were more or fewer requests than answers."""
+    if server.unexpected or server.steps:
+        raise SystemExit(f"{server.unexpected} more requests than answers, {len(server.steps)} answers left")
 
 
 def main() -> None:
@@ -148,17 +158,17 @@ def main() -> None:
         raise SystemExit("nothing was recorded: does the instrumentation support this release of the framework?")
     logs = context.logs.get_finished_logs() if context.logs else []
     document = otlp(context.exporter.get_finished_spans(), logs)
-    document = neutral(document, int(context.url.rpartition(":")[2]))
+    write_recording(out, json.loads(what), scenario, settings, document, turns, traces, context.url)
+
+
+def write_recording(out, what, scenario, settings, document, turns, traces, url) -> None:
+    """Writes the trace, and what happened, with the parts that are nowhere in the trace."""
+    document = neutral(document, int(url.rpartition(":")[2]))
     recorded = Recorded(document)
     for turn in turns:
         missing = {*recorded.missing(turn), *(settings.get("unrecorded", []) if turn["calls"] else [])}
         turn |= {"unrecorded": sorted(missing)} if missing else {}
-    expected = {
-        **json.loads(what),
-        "scenario": scenario,
-        "conversations": conversations(traces, document),
-        "turns": turns,
-    }
+    expected = {**what, "scenario": scenario, "conversations": conversations(traces, document), "turns": turns}
     write(f"{out}.trace.json", json.dumps(document, ensure_ascii=False, separators=(",", ":")))
     write(f"{out}.expected.json", json.dumps(expected, ensure_ascii=False, indent=1) + "\n")
 

@@ -16,7 +16,7 @@ use crate::{
 /// Name of a session of the recorder; only on resources.
 const SESSION_NAME: &str = "agentevals.session_name";
 /// The attributes that group traces, in order of precedence. All but the first may also be on spans.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 16] = [
     SESSION_NAME,
     "gen_ai.conversation.id",
     "session.id",
@@ -26,6 +26,13 @@ const KEYS: [&str; 10] = [
     "langsmith.metadata.session_id",
     "langsmith.metadata.thread_id",
     "langsmith.metadata.conversation_id",
+    // Of Vercel's AI SDK; applications choose these names, and Langfuse and LangSmith read them.
+    "ai.telemetry.metadata.sessionId",
+    "ai.telemetry.metadata.session_id",
+    "ai.telemetry.metadata.thread_id",
+    "ai.telemetry.metadata.conversation_id",
+    "ai.settings.context.sessionId",
+    "ai.settings.context.conversationId",
     // Of the OpenAI Agents SDK as Logfire records it; only next to its id of the trace.
     GROUP_ID,
 ];

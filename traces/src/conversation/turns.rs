@@ -255,7 +255,8 @@ fn final_output<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Opti
 }
 
 /// Finish reasons of a model that requests a tool call.
-const TOOL_REASONS: [&str; 4] = ["tool_calls", "tool_call", "tool_use", "function_call"];
+const TOOL_REASONS: [&str; 5] =
+    ["tool_calls", "tool_call", "tool_use", "function_call", "tool-calls"];
 
 /// Sorts turns by (start, span id) and joins continuations.
 pub(super) fn join(mut turns: Vec<DraftTurn>) -> Vec<DraftTurn> {

@@ -6,6 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Literals in the form of such names that are something else: operations, and places in documents.
+const OTHERS: [&str; 8] = [
+    "ai.generateObject",
+    "ai.generateText",
+    "ai.streamObject",
+    "ai.streamText",
+    "ai.toolCall",
+    "ai.workflowAgent.stream",
+    "arrayValue.values",
+    "kvlistValue.values",
+];
+
 /// The names in the first column of the page's tables.
 fn listed(page: &str) -> BTreeSet<String> {
     let name = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
@@ -33,7 +45,7 @@ fn read_by(source: &str) -> BTreeSet<String> {
     let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let is_name = |text: &str| {
         let word =
-            |word: &str| word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+            |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let text = text.strip_suffix('.').unwrap_or(text);
         text.contains('.') && text.split('.').all(|part| !part.is_empty() && word(part))
     };
@@ -52,6 +64,7 @@ fn the_page_lists_the_attributes_that_are_read() {
         .concat()
         .iter()
         .flat_map(|file| read_by(&fs::read_to_string(file).expect("a source")))
+        .filter(|name| !OTHERS.contains(&&**name))
         .collect();
     assert!(read.len() > 50, "{read:?}");
     let missing: Vec<_> = read.difference(&listed).collect();

@@ -57,13 +57,15 @@ difference is on purpose: this command follows what happened.
 ";
 
 /// Attributes that name a conversation.
-const IDS: [&str; 6] = [
+const IDS: [&str; 8] = [
     "gen_ai.conversation.id",
     "session.id",
     "gcp.vertex.agent.session_id",
     "group_id",
     "traceloop.association.properties.thread_id",
     "langsmith.metadata.thread_id",
+    "ai.telemetry.metadata.sessionId",
+    "ai.settings.context.sessionId",
 ];
 
 /// Parts of a turn that a producer may leave out, as they are called in `unrecorded` and on the page.

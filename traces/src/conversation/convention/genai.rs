@@ -10,7 +10,7 @@ use super::{
         INPUT_TOKENS, OPERATION, OUTPUT_MESSAGES, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_ID,
         RESPONSE_MODEL,
     },
-    semantic_kernel,
+    semantic_kernel, vercel_ai,
 };
 use crate::{
     json::{Value, scalar_text},
@@ -33,11 +33,13 @@ const DETAIL_KEYS: [&str; 8] = [
 ];
 
 /// How producers record content that do not follow the variable of the conventions, by the start of their scope.
-const SWITCHES: [(&str, &str); 4] = [
+const SWITCHES: [(&str, &str); 5] = [
     ("autogen", "trace the client of the model as well, since AutoGen itself records none"),
     (semantic_kernel::SCOPE, semantic_kernel::SWITCH),
     ("agent_framework", "set ENABLE_SENSITIVE_DATA=true"),
     (adk::SCOPE, adk::SWITCH),
+    // The integration `OpenTelemetry` of Vercel's AI SDK 7.
+    (vercel_ai::SCOPE_7, vercel_ai::SWITCH_7),
 ];
 
 /// The operations that are read, as `gen_ai.operation.name` has them.

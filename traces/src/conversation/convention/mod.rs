@@ -17,6 +17,8 @@
 //! | `crewai` | tasks of `CrewAI` |
 //! | `langsmith` | spans of `LangSmith` |
 //! | `langfuse` | observations of Langfuse |
+//! | `mastra` | what Mastra's exporter adds to the `GenAI` conventions |
+//! | `vercel_ai` | Vercel's AI SDK |
 //! | `traceloop` | indexed messages of `OpenLLMetry` |
 //! | `openinference`, `values` | `OpenInference`, and the messages in its `input.value` and `output.value` |
 //! | `indexed` | lists of objects that are flattened into attributes |
@@ -31,6 +33,7 @@ mod indexed;
 pub(super) mod keys;
 mod langfuse;
 mod langsmith;
+mod mastra;
 mod openinference;
 mod pydantic_ai;
 mod registry;
@@ -39,6 +42,7 @@ mod semantic_kernel;
 mod tests;
 mod traceloop;
 mod values;
+mod vercel_ai;
 
 pub(super) use attributes::TooLarge;
 pub use draft::SpanDraft;

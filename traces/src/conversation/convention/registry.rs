@@ -14,10 +14,12 @@ use super::{
     keys::{INPUT_MESSAGES, OUTPUT_MESSAGES, TOOL_ARGUMENTS},
     langfuse::Langfuse,
     langsmith::LangSmith,
+    mastra::Mastra,
     openinference::OpenInference,
     pydantic_ai::{EVENTS, LogfireAgents, PydanticAi, REQUEST_DATA},
     semantic_kernel::SemanticKernel,
     traceloop::{COMPLETION, PROMPT, Traceloop},
+    vercel_ai::{self, VercelAi},
 };
 use crate::{
     conversation::message::is_placeholder,
@@ -104,6 +106,8 @@ impl Default for Conventions {
     fn default() -> Self {
         Self(vec![
             Arc::new(SemanticKernel),
+            Arc::new(Mastra),
+            Arc::new(VercelAi),
             Arc::new(GenAi),
             Arc::new(MessageEvents),
             Arc::new(AgentDevelopmentKit),
@@ -155,8 +159,18 @@ impl Conventions {
 
 /// Returns true if a span records messages, in whatever convention; what they hold is not parsed.
 pub(super) fn records_messages(trace: &Trace, index: usize) -> bool {
-    const KEYS: [&str; 6] =
-        [INPUT_MESSAGES, OUTPUT_MESSAGES, LLM_REQUEST, LLM_RESPONSE, EVENTS, REQUEST_DATA];
+    const KEYS: [&str; 10] = [
+        INPUT_MESSAGES,
+        OUTPUT_MESSAGES,
+        LLM_REQUEST,
+        LLM_RESPONSE,
+        EVENTS,
+        REQUEST_DATA,
+        vercel_ai::MESSAGES,
+        vercel_ai::TEXT,
+        vercel_ai::TOOL_CALLS,
+        vercel_ai::OBJECT,
+    ];
     const EVENT_NAMES: [&str; 5] = [DETAILS, USER_MESSAGE, ASSISTANT_MESSAGE, TOOL_MESSAGE, CHOICE];
     let is_something = |value: &Value| match value {
         Value::String(text) => !is_placeholder(text) && text != "[]",
