@@ -1,5 +1,6 @@
 //! Judges whose replies hold verdicts that are not theirs, or none: no agent passes because of what a judge quotes.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 use std::io::Write as _;
 

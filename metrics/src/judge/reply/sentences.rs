@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use evaluator_json::strip;
 use regex_lite::Regex;
+use unicode_normalization::UnicodeNormalization;
 
 use super::{object::unfenced, pattern, word::first_word};
 use crate::judge::code::Code;
@@ -126,6 +127,7 @@ pub fn answer_sentences(reply: &str, answer: &str) -> Result<Vec<String>, String
 /// text.
 fn letters(text: &str) -> String {
     let text = text.replace("<sentence>", "").replace("</sentence>", "");
+    let text: String = text.nfkc().collect();
     let lines = text.lines().map(|line| {
         let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
