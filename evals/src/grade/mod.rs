@@ -74,3 +74,13 @@ impl Score {
 fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_of_minus_zero_is_zero() {
+        assert!(Score::new(-0.0, Vec::new()).score.is_sign_positive());
+    }
+}

@@ -97,6 +97,15 @@ pub(super) fn read(
     })
 }
 
+/// Reads the kind of the default judge, of which there is one.
+pub(super) fn default_judge(fields: &mut Fields<'_>) {
+    let Some(field) = fields.take("evaluator") else { return };
+    let names = ["llm_judge", "llm-judge", "llm_grader", "llm-grader"];
+    if !field.node.as_str().is_some_and(|name| names.contains(&name)) {
+        field.add("`evaluator`: the default judge is `llm-grader`; others are not supported");
+    }
+}
+
 /// Adds the metadata of the suite to those of a test: lists are joined, objects merged, and other values of the test count.
 fn with_defaults(own: Option<Value>, defaults: Option<&Value>) -> Option<Value> {
     let Some(defaults) = defaults else { return own };
@@ -219,6 +228,7 @@ fn own_list(
     inner: Option<Field<'_>>,
     opened: Opened<'_>,
 ) -> Option<Vec<Evaluator>> {
+    default_judge(fields);
     let [assertions, assert, evaluators] = LISTS.map(|key| fields.take(key));
     // The order of AgentV 4; in AgentV 2 the list of `execution` is the first as well.
     let mut lists = [assertions, assert, inner, evaluators].into_iter().flatten();

@@ -2,10 +2,7 @@
 
 use evaluator_document::{Node, NodeKind, Span};
 
-use super::{
-    suite::TESTS,
-    values::{get, has_any},
-};
+use super::values::{TESTS, get, has_any};
 
 /// What a file is that is not read.
 #[derive(Clone, Copy, Debug)]

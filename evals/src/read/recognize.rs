@@ -4,7 +4,7 @@ use std::path::Path;
 
 use evaluator_document::{Node, read_json, read_yaml_core};
 
-use super::{suite::TESTS, values::has_any};
+use super::values::{TESTS, has_any};
 
 /// Keys that a row of a JSONL eval file has, and no line of a trace file.
 const ROW_KEYS: &str = "\

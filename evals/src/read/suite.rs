@@ -17,15 +17,12 @@ use super::{
     foreign,
     list::{self, Place},
     message,
-    values::{first, get, has_any, json},
+    values::{TESTS, first, get, has_any, json},
 };
 use crate::{
     files::{Findings, Opened, Places, all, has_extension, regular, syntax_of},
     model::{Generation, Suite, Test},
 };
-
-/// Keys under which tests are listed.
-pub(super) const TESTS: [&str; 3] = ["tests", "eval_cases", "evalcases"];
 
 /// Keys of the suite that describe it, without an effect.
 const METADATA: [&str; 9] = [
@@ -165,12 +162,14 @@ fn metadata(fields: &mut Fields<'_>) -> Option<Value> {
 
 /// Reads all keys but the tests.
 fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Suite, Defaults) {
+    let message = "`evaluators` of a suite are not read by AgentV";
+    fields.refuse("evaluators", message, "write `assertions`");
     for key in ["preprocessors", "experiment"] {
         fields.refuse(key, format!("`{key}` is not supported"), "remove it");
     }
     reader.production(fields, &[("workspace", "workspaces are not supported")]);
     let name = first(fields, &["name", "dataset"]).and_then(|name| name.sentence());
-    default_judge(fields);
+    case::default_judge(fields);
     for key in METADATA {
         fields.take(key);
     }
@@ -198,15 +197,6 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
         warnings: Vec::new(),
     };
     (suite, Defaults { evaluators, input: input.unwrap_or_default(), metadata })
-}
-
-/// Reads the kind of the default judge, of which there is one.
-fn default_judge(fields: &mut Fields<'_>) {
-    let Some(field) = fields.take("evaluator") else { return };
-    let names = ["llm_judge", "llm-judge", "llm_grader", "llm-grader"];
-    if !field.node.as_str().is_some_and(|name| names.contains(&name)) {
-        field.add("`evaluator`: the default judge is `llm-grader`; others are not supported");
-    }
 }
 
 /// Returns the name of a suite without one.

@@ -7,6 +7,9 @@ use evaluator_json::Value;
 
 use crate::{files::all, json_text::finite};
 
+/// Keys under which tests are listed.
+pub(super) const TESTS: [&str; 3] = ["tests", "eval_cases", "evalcases"];
+
 /// Takes the first of several keys that mean the same. The others have no effect, which is a warning.
 pub(super) fn first<'n>(fields: &mut Fields<'n>, keys: &[&'static str]) -> Option<Field<'n>> {
     let mut found: Option<Field<'n>> = None;

@@ -220,6 +220,7 @@ impl Planner<'_> {
     /// Refuses a program in a contained run. `what` starts it.
     fn contain(&mut self, position: &str, what: &str, command: &str) {
         if self.options.contained {
+            let command = command.trim();
             let line = command.lines().next().unwrap_or_default();
             let mut shown: String = line.chars().take(COMMAND).collect();
             if shown.len() < command.len() {

@@ -47,6 +47,33 @@ fn evaluators_that_every_output_passes_are_problems() {
 }
 
 #[test]
+fn keys_that_agentv_knows_are_accepted_and_one_without_an_effect_is_not() {
+    let directory = Directory::new();
+    let suite = "$schema: s
+name: n
+description: d
+category: c
+version: '1'
+author: a
+tags: [t]
+license: l
+requires: {agentv: '>=4'}
+metadata: {a: 1}
+governance: {risk: high}
+evaluator: llm-grader
+x-shared: {a: '{{ x }}'}
+";
+    let test = "tests: [{id: one, criteria: x, input: q, suite: s, conversation_id: c, metadata: {}, evaluator: llm_judge, \
+                assertions: [{type: is-json}]}]\n";
+    directory.file("e.yaml", format!("{suite}{test}"));
+    let ran = directory.evaluator(&["check", "e.yaml"]).exits(0);
+    assert_eq!(ran.stderr, "");
+    directory.file("e.yaml", format!("evaluators: [{{type: is-json}}]\n{test}"));
+    let ran = directory.evaluator(&["check", "e.yaml"]).exits(2);
+    ran.says("`evaluators` of a suite are not read by AgentV").says("write `assertions`");
+}
+
+#[test]
 fn variables_in_more_braces_are_replaced() {
     let directory = Directory::new();
     directory
