@@ -43,9 +43,41 @@ pub(super) fn of_evaluation(
     if failure_reason.is_some() {
         return Some("an evaluation has passed, and has a reason why it failed");
     }
+    // A metric has a rule of its own, such as that every turn has to pass.
+    if matches!(&*entry.kind, "builtin" | "grader") {
+        return None;
+    }
     // A program may say so, and then there is a warning.
     let answer = Answer { score: *score, status: Some(*status), ..Answer::default() };
     let below = answer.contradictions(entry.threshold);
     let is_below = below.iter().any(|warning| !warnings.contains(warning));
     is_below.then_some("an evaluation has passed with a score below its threshold")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_decides_by_its_score_cannot_pass_below_its_threshold() {
+        let evaluation = EvaluationReport {
+            score: Some(0.25),
+            threshold: Some(0.5),
+            status: Status::Passed,
+            ..EvaluationReport::new("check")
+        };
+        for (kind, is_consistent) in [
+            ("code", false),
+            ("linked", false),
+            ("judge", false),
+            ("builtin", true),
+            ("grader", true),
+        ] {
+            let (name, kind) = ("check".to_owned(), kind.to_owned());
+            let entry = EvaluatorEntry { name, kind, threshold: 0.5, fingerprint: None };
+            assert_eq!(of_evaluation(&evaluation, &entry).is_none(), is_consistent, "{entry:?}");
+            let beyond = EvaluationReport { score: Some(7.5), ..evaluation.clone() };
+            assert_eq!(of_evaluation(&beyond, &entry), Some("a score is not from 0 to 1"));
+        }
+    }
 }

@@ -81,7 +81,7 @@ pub(crate) struct Golden {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EvaluatorEntry {
     pub(crate) name: String,
-    /// `builtin`, `code` or `linked`; `broken` for one that cannot run.
+    /// `builtin`, `judge`, `grader`, `code` or `linked`; `broken` for one that cannot run.
     pub(crate) kind: String,
     pub(crate) threshold: f64,
     /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
