@@ -85,8 +85,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
 
 /// Refuses a program in the place of a trace file.
 fn refuse_program(path: &Path, runner: &Runner) -> Result<(), String> {
-    let language = runner.runtimes.for_path(path).ok();
-    let is_source = language.is_some_and(|runtime| has_extension_of(runtime.extensions(), path));
+    // The file is not opened: what was read from a pipe is gone.
+    let is_source = runner.runtimes.iter().any(|it| has_extension_of(it.extensions(), path));
     if !is_source && !manifest::has_manifest(path) {
         return Ok(());
     }

@@ -207,7 +207,7 @@ fn a_second_interrupt_ends_at_once() {
         let made =
             std::process::Command::new("./make").current_dir(directory.path()).status().unwrap();
         assert!(made.success());
-        directory.command(&["run", "trace.json"]).spawn().unwrap()
+        directory.command(&["run", "trace.json", "--no-config"]).spawn().unwrap()
     };
     // When the other end can be opened, the program is reading.
     let _writer = fs::OpenOptions::new().write(true).open(&fifo).unwrap();

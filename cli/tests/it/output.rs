@@ -225,7 +225,7 @@ fn a_reader_that_goes_away_loses_documents_and_nothing_else() {
         let other = one.replace("e847dad403e53610ae87e6c273a96009", &format!("{number:032x}"));
         directory.file(&format!("many/{number}.json"), other);
     }
-    let args = ["run", "--allow-unevaluated", "many"];
+    let args = ["run", "--no-config", "--allow-unevaluated", "many"];
     // Programs that read a part of a document would not notice that it is one.
     for (format, code) in [("table", 0), ("summary", 0), ("json", 3)] {
         let mut child = directory.command(&[&args[..], &["-o", format]].concat()).spawn().unwrap();
@@ -246,7 +246,7 @@ fn closed_streams_are_no_panic() {
     let directory = Directory::new();
     for redirect in [">&-", "2>&-", ">&- 2>&-", ">/dev/full"] {
         let line = format!(
-            "'{}' run --allow-unevaluated '{}' {redirect}; echo \"code $?\" >>codes",
+            "'{}' run --no-config --allow-unevaluated '{}' {redirect}; echo \"code $?\" >>codes",
             env!("CARGO_BIN_EXE_evaluator"),
             trace("a01_otlp_basic_parts")
         );
@@ -285,7 +285,7 @@ fn whatever_is_printed_needs_an_open_stdout() {
     }
     // What goes to a file needs none.
     let command = format!(
-        "run '{}' --allow-unevaluated -o json={}",
+        "run '{}' --no-config --allow-unevaluated -o json={}",
         trace("a01_otlp_basic_parts"),
         report.display()
     );

@@ -34,13 +34,13 @@ fn a_directory_stands_for_the_trace_files_below_it() {
     fs::copy(trace("a01_otlp_basic_parts"), directory.path().join("runs/a.jsonl")).unwrap();
     directory.file("runs/notes.txt", "not a trace");
     directory.file("runs/.hidden.json", "not a trace");
-    let both = directory.run(&["runs/a.jsonl", "runs/day/b.json", "-o", "json"]);
-    let ran = directory.run(&["runs", "-o", "json"]);
+    let both = directory.run(&["--no-config", "runs/a.jsonl", "runs/day/b.json", "-o", "json"]);
+    let ran = directory.run(&["--no-config", "runs", "-o", "json"]);
     assert_eq!((ran.code, traces(&ran)), (both.code, 2));
     let ids = |ran: &Ran| [0, 1].map(|number| ran.json()["traces"][number]["trace_id"].clone());
     assert_eq!(ids(&ran), ids(&both));
     directory
-        .run(&["runs", "empty", "-o", "json"])
+        .run(&["--no-config", "runs", "empty", "-o", "json"])
         .exits(3)
         .says("Failed to load trace file 'empty': the directory has no trace files");
     // PowerShell and cmd pass patterns on.
@@ -53,7 +53,7 @@ fn a_directory_stands_for_the_trace_files_below_it() {
         directory.file(&format!("old/{name}"), "");
         let warning = format!("old/{name} not read: a directory stands for files with");
         for form in support::output_formats() {
-            let ran = directory.run(&["old", "-o", form]);
+            let ran = directory.run(&["--no-config", "old", "-o", form]);
             let warning = format!("warning: {warning}");
             assert_eq!(ran.stderr.contains(&warning), is_named, "{form}: {}", ran.stderr);
             assert_eq!(
@@ -69,25 +69,28 @@ fn a_directory_stands_for_the_trace_files_below_it() {
     }
     // Nothing that looks like a trace file is passed over.
     directory.file("runs/other.json", "{}");
-    directory.run(&["runs"]).exits(3).says("Failed to load trace file 'runs/other.json': ");
+    directory
+        .run(&["--no-config", "runs"])
+        .exits(3)
+        .says("Failed to load trace file 'runs/other.json': ");
 }
 
 #[test]
 fn compressed_files_and_standard_input_are_read() {
     let directory = Directory::new();
     let content = fs::read(trace("a01_otlp_basic_parts")).unwrap();
-    let plain = directory.run(&[&trace("a01_otlp_basic_parts"), "-o", "json"]);
-    let read = with_input(&directory, &["run", "-", "-o", "json"], &content);
+    let plain = directory.run(&[&trace("a01_otlp_basic_parts"), "--no-config", "-o", "json"]);
+    let read = with_input(&directory, &["run", "--no-config", "-", "-o", "json"], &content);
     assert_eq!((read.code, traces(&read)), (plain.code, 1), "{}", read.stderr);
     let zstd = zstd::encode_all(&*content, 0).unwrap();
     for (format, packed) in [("gzip", gzip(&content)), ("zstd", zstd)] {
         directory.file("packed", &packed);
-        let ran = directory.run(&["packed", "-o", "json"]);
+        let ran = directory.run(&["--no-config", "packed", "-o", "json"]);
         assert_eq!((ran.code, traces(&ran)), (plain.code, 1), "{}", ran.stderr);
-        let ran = with_input(&directory, &["run", "-", "-o", "json"], &packed);
+        let ran = with_input(&directory, &["run", "--no-config", "-", "-o", "json"], &packed);
         assert_eq!((ran.code, traces(&ran)), (plain.code, 1), "{}", ran.stderr);
         directory.file("cut", &packed[..packed.len() - 5]);
-        directory.run(&["cut"]).exits(3).says(&format!(
+        directory.run(&["--no-config", "cut"]).exits(3).says(&format!(
             "Failed to load trace file 'cut': cannot decompress the {format} content: "
         ));
     }
@@ -96,7 +99,7 @@ fn compressed_files_and_standard_input_are_read() {
 #[test]
 fn an_input_that_is_not_a_trace_is_named() {
     let directory = Directory::new();
-    with_input(&directory, &["run", "-"], b"{}")
+    with_input(&directory, &["run", "--no-config", "-"], b"{}")
         .exits(3)
         .says("Failed to load trace file '-': Could not detect trace format for '-'.")
         .says("Use --format if the content is one of these.");
@@ -107,7 +110,7 @@ fn the_report_says_how_traces_were_grouped() {
     let directory = Directory::new();
     let trace = trace("a01_otlp_basic_parts");
     let grouping = |args: &[&str]| {
-        let ran = directory.run(&[&[&*trace, "-o", "json"], args].concat());
+        let ran = directory.run(&[&[&*trace, "--no-config", "-o", "json"], args].concat());
         (ran.json()["grouping"]["by"].as_str().unwrap().to_owned(), ran.stderr)
     };
     assert_eq!(grouping(&[]).0, "trace");

@@ -307,7 +307,7 @@ fn read_output<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
         let message = "`output` is `output_format` by another name, which agentevals has, too";
         fields.problems().warn(other.node.span, message).hint("write `output_format`");
     }
-    output.or(other)
+    output.or(other.map(|field| Field { key: "output_format", ..field }))
 }
 
 /// Takes the keys that decide about failures and errors.

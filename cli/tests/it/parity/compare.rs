@@ -66,6 +66,10 @@ pub(super) fn differences(case: &Case, corpus: &Path) -> Vec<String> {
 fn run(case: &Case, corpus: &Path) -> Ran {
     let mut command = command(corpus, &["run"]);
     command.args(&case.args);
+    // agentevals looks for no configuration, and has a default metric.
+    if !case.args.iter().any(|arg| ["-c", "--config"].contains(&arg.as_str())) {
+        command.arg("--no-config");
+    }
     for (name, _) in std::env::vars_os() {
         if ["OTEL_", "AGENTEVALS_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix))
         {
