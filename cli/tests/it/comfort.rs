@@ -162,7 +162,7 @@ fn only_errors_have_the_level_error() {
 fn in_terminal(directory: &Directory, columns: &str, line: &str) -> Ran {
     let line =
         format!("COLUMNS={columns} '{}' {line} 2>/dev/null", env!("CARGO_BIN_EXE_evaluator"));
-    #[expect(clippy::disallowed_methods, reason = "this makes a terminal")]
+    #[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "this makes a terminal")]
     let terminal = Command::new("script")
         .args(["-qec", &line, "/dev/null"])
         .env("TERM", "xterm")
