@@ -1,10 +1,6 @@
 //! The working directory is the checkout of somebody else: no command runs anything of it, and no tool starts in it.
 #![cfg(target_os = "linux")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "helpers of tests may panic, and say what is skipped"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::{fs, path::PathBuf, process::Command};
 
