@@ -1,10 +1,6 @@
 //! The working directory is the checkout of somebody else: no command runs anything of it, and no tool starts in it.
 #![cfg(target_os = "linux")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "helpers of tests may panic, and say what is skipped"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -245,7 +241,7 @@ fn no_command_runs_anything_of_the_working_directory() {
         let cache = format!("{place}/.cache");
         let variables = [("PATH", world.path.as_str()), ("EVALUATOR_CACHE_DIR", cache.as_str())];
         let here = Directory::new();
-        let serving = Serving::start_with(&here, &["-c", &config, "--contain"], &variables);
+        let serving = Serving::start_with(&here, &["-c", &config], &variables);
         drop(serving);
         world.held("serve");
     }
