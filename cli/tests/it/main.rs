@@ -61,6 +61,7 @@ mod secrets;
 mod serve;
 mod signals;
 mod sources;
+mod special_files;
 mod support;
 mod trace_inputs;
 mod unusable_parts;

@@ -73,7 +73,7 @@ impl Config {
     ///
     /// As [`load`](Self::load).
     pub fn load_for(file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
-        read(&document::load(file, "configuration")?, file, Paths::of(file), known)
+        read(&document::load_named(file, "configuration")?, file, Paths::of(file), known)
     }
 
     /// Checks the text of a configuration; `file` is its name in messages. Does not resolve paths.
