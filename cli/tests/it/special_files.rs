@@ -1,6 +1,7 @@
 //! Pipes and devices where a configuration, or what it names, should be: an error at once.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "there is no other way to make a pipe with a name")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::{os::unix::fs::symlink, process::Command};
 
