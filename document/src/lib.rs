@@ -29,7 +29,9 @@ mod scalar;
 pub mod size;
 mod yaml;
 
-use std::path::Path;
+use std::{fs::File, io, path::Path};
+
+use evaluator_json::{read_at_most, read_file};
 
 pub use fields::{Field, Fields};
 pub use json::{JsonDocument, RepeatedKey, read_json};
@@ -37,13 +39,35 @@ pub use node::{Node, NodeKind, Span};
 pub use problem::{ConfigError, Place, Problem, Problems, Report, Syntax, did_you_mean};
 pub use yaml::{YamlError, read_yaml, read_yaml_core};
 
-/// Reads the text of a file; `noun` is what messages call the file, e.g. `configuration`.
+/// Maximum number of bytes of a file that is read as a tree.
+const LIMIT: u64 = 256 << 20;
+
+/// Reads the text of a regular file; `noun` is what messages call the file, e.g. `configuration`.
 ///
 /// # Errors
 ///
-/// The file cannot be read or is not UTF-8.
+/// The file cannot be read, is not a regular file, or is not UTF-8.
 pub fn load(file: &Path, noun: &str) -> Result<String, ConfigError> {
-    let bytes = std::fs::read(file).map_err(|error| {
+    text(file, noun, read_file(file, LIMIT))
+}
+
+/// Reads the text of a file that the user has named, which may also be a pipe that the user has opened: `/dev/stdin`, or
+/// `/dev/fd/NUMBER` as shells write it for `<(..)`.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_named(file: &Path, noun: &str) -> Result<String, ConfigError> {
+    let is_opened =
+        ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|it| file.starts_with(it));
+    if !is_opened {
+        return load(file, noun);
+    }
+    text(file, noun, File::open(file).and_then(|file| read_at_most(file, LIMIT)))
+}
+
+fn text(file: &Path, noun: &str, read: io::Result<Vec<u8>>) -> Result<String, ConfigError> {
+    let bytes = read.map_err(|error| {
         ConfigError::new(file, format!("cannot read the {noun}: {error}"), None)
     })?;
     String::from_utf8(bytes).map_err(|error| {

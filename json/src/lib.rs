@@ -14,6 +14,7 @@
 //! | write for the wire | [`write()`], [`to_string`] or `serde::Serialize` |
 //! | write a report | [`to_pretty`], [`to_indented`], [`to_line`] |
 //! | get the text Python would give | [`to_python`], [`to_python_in_order`], [`output_text`], [`scalar_text`], [`string_repr`] |
+//! | read a file that somebody else may have made | [`read_file`] |
 //! | compare as Python does | [`python_eq`], [`casefold`], [`normalize`], [`strip`] |
 //!
 //! ```
@@ -25,6 +26,7 @@
 //! ```
 
 mod error;
+mod file;
 mod parse;
 mod plain;
 mod python;
@@ -36,6 +38,7 @@ mod values;
 mod write;
 
 pub use error::{ParseError, ParseErrorKind};
+pub use file::{read_at_most, read_file};
 pub use parse::{
     MARKED, ParseOptions, Parsed, Paths, REPEATED_KEY, RepeatedKeys, Step, Surrogates,
     mark_repeated, parse, parse_items, parse_leaving, parse_python, take_repeated_among,

@@ -1,14 +1,40 @@
 //! Temporary directories of single tests.
 
 use std::{
-    env, fs,
+    collections::BTreeMap,
+    env,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
 };
 
 use tempfile::{Builder, TempDir};
 
 use crate::{Output, run};
+
+/// Directories of this process, with their locks, by the directories above them.
+static HELD: Mutex<BTreeMap<PathBuf, (PathBuf, File)>> = Mutex::new(BTreeMap::new());
+
+/// Returns a directory below `base` that no other process uses as long as this one runs: the first of `0`, `1`, .. that is
+/// free. For what is cached by its path: the path is the same in each run of the tests, unless several run at a time.
+pub fn unshared(base: &Path) -> PathBuf {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((directory, _)) = held.get(base) {
+        return directory.clone();
+    }
+    fs::create_dir_all(base).unwrap();
+    let lock = |number: u32| {
+        let path = base.join(format!("{number}.lock"));
+        let file = File::options().create(true).append(true).open(path).unwrap();
+        file.try_lock().is_ok().then_some((number, file))
+    };
+    let (number, file) = (0..).find_map(lock).unwrap();
+    let directory = base.join(number.to_string());
+    fs::create_dir_all(&directory).unwrap();
+    held.insert(base.to_owned(), (directory.clone(), file));
+    directory
+}
 
 /// A directory that is removed when it is dropped.
 #[derive(Debug)]
@@ -74,5 +100,21 @@ impl TestDirectory {
     pub fn read(&self, name: &str) -> String {
         let path = self.join(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_another_process_uses_is_passed_over() {
+        let base = TestDirectory::new();
+        let other = File::create(base.join("0.lock")).unwrap();
+        other.lock().unwrap();
+        let own = unshared(base.path());
+        assert_eq!(own, base.join("1"));
+        drop(other);
+        assert_eq!(unshared(base.path()), own, "it stays the same in this process");
     }
 }

@@ -18,5 +18,5 @@ pub mod program;
 pub mod recording;
 pub mod server;
 
-pub use directory::TestDirectory;
+pub use directory::{TestDirectory, unshared};
 pub use program::{Output, finish, has, has_typescript, run};

@@ -112,9 +112,11 @@ fn load_config(file: Option<&Path>, runner: &Runner) -> Result<Config, u8> {
     let Some(file) = file else { return Ok(Config::default()) };
     runner.load_config(file).map_err(|error| {
         let path = file.display();
-        match runner.runtimes.for_path(file) {
+        // Whether it is a program is seen in it, and a pipe would wait for its writer.
+        let may_be_program = file.is_file() || file.is_dir();
+        match may_be_program.then(|| runner.runtimes.for_path(file)) {
             // The name of a configuration does not matter if it can be read.
-            Ok(runtime) if has_extension_of(runtime.extensions(), file) => unusable(format!(
+            Some(Ok(runtime)) if has_extension_of(runtime.extensions(), file) => unusable(format!(
                 "{path} is a program in {}, and a configuration is expected: `evaluator config {path} > eval_config.yaml` writes \
                  one for it; `evaluator validate DIR` checks the directory of an evaluator without a configuration",
                 runtime.name()

@@ -302,7 +302,8 @@ fn has_runtime(file: &str) -> bool {
 }
 
 /// Answers as the client of an engine with every image.
-const ENGINE: &str = r#"case "$1" in info) echo 5.0;; image) echo sha256:1;; esac"#;
+const ENGINE: &str =
+    r#"case "$*" in info*) echo 5.0;; *Volumes*) echo null;; image*) echo sha256:1;; esac"#;
 
 #[test]
 fn an_engine_that_does_not_answer_is_an_error_that_names_the_one_that_does() {

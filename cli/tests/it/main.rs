@@ -22,6 +22,7 @@ mod discovery;
 mod environment_page;
 mod escapes;
 mod eval_files;
+mod evaluator_files;
 mod events;
 mod export;
 mod faults;

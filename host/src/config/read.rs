@@ -74,7 +74,7 @@ impl Config {
     ///
     /// As [`load`](Self::load).
     pub fn load_for(file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
-        let text = document::load(file, "configuration")?;
+        let text = document::load_named(file, "configuration")?;
         let origin = Origin { file, extended_by: None };
         Ok(read(&text, origin, Paths::of(file), known)?.config)
     }

@@ -35,6 +35,29 @@ pub(super) struct ExecutionContext {
 struct ContainedIn {
     executor: String,
     network: bool,
+    processes: u32,
+}
+
+/// Messages of programs that were refused memory.
+const NO_MEMORY: [&str; 3] = ["MemoryError", "Cannot allocate memory", "ENOMEM"];
+
+/// Messages of programs that were refused a file, because too many are open.
+const NO_DESCRIPTORS: [&str; 2] = ["Too many open files", "EMFILE"];
+
+/// Messages of programs that were refused a process or thread.
+const NO_PROCESS: [&str; 7] = [
+    "can't start new thread",
+    "failed to spawn thread",
+    "Cannot fork",
+    "fork: Resource temporarily unavailable",
+    "fork: retry",
+    "BlockingIOError: [Errno 11]",
+    "EAGAIN",
+];
+
+/// Returns true if one of the texts contains one of the signs.
+fn says(texts: &[&str], signs: &[&str]) -> bool {
+    texts.iter().any(|text| signs.iter().any(|sign| text.contains(sign)))
 }
 
 /// Signal of a process that called something which a system call filter forbids.
@@ -76,6 +99,7 @@ impl ExecutionContext {
             containment: contained.then(|| ContainedIn {
                 executor: code.executor.clone(),
                 network: code.containment.network,
+                processes: code.containment.processes,
             }),
             shown: Shown::default(),
         })
@@ -141,8 +165,15 @@ impl ExecutionContext {
             Verdict::Signalled { signal } => self.limit_hint(signal.saturating_neg()),
             // Too little memory may keep a program from being started at all.
             Verdict::SpawnFailed { .. } => limits_hint(self.resources()),
-            // A program may wait forever for memory or a file. It uses no processor time meanwhile.
-            Verdict::TimedOut { .. } => limits_hint(Resources { cpu: None, ..self.resources() }),
+            // A program may wait forever for memory or a file that it was refused.
+            Verdict::TimedOut { .. } => {
+                let Resources { memory, open_files, .. } = self.resources();
+                limits_hint(Resources {
+                    memory: memory.filter(|_| says(texts, &NO_MEMORY)),
+                    open_files: open_files.filter(|_| says(texts, &NO_DESCRIPTORS)),
+                    cpu: None,
+                })
+            }
             _ => None,
         };
         let hints: Vec<String> =
@@ -224,11 +255,9 @@ impl ExecutionContext {
         ];
         const SOCKET: [&str; 2] = ["socket", "connect"];
         const TOO_LARGE: [&str; 2] = ["File too large", "EFBIG"];
-        const NO_MEMORY: [&str; 3] = ["MemoryError", "Cannot allocate memory", "ENOMEM"];
-        let ContainedIn { executor, network } = self.containment.as_ref()?;
+        let ContainedIn { executor, network, processes } = self.containment.as_ref()?;
         let place = if executor == "docker" { "container" } else { executor };
-        let says =
-            |signs: &[&str]| texts.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
+        let says = |signs: &[&str]| says(texts, signs);
         let hidden = || texts.iter().find_map(|text| self.shown.hidden_in(text));
         match verdict {
             Verdict::Answer(_) | Verdict::SpawnFailed { .. } => None,
@@ -243,6 +272,10 @@ impl ExecutionContext {
             _ if says(&NO_MEMORY) && self.resources().memory.is_none() => Some(format!(
                 "it runs in a {place} with {} of memory; raise it with `limits: {{memory: ..}}`",
                 size::shown(CONTAINED_MEMORY)
+            )),
+            _ if says(&NO_PROCESS) => Some(format!(
+                "it runs in a {place} with at most {processes} processes and threads together; raise it with \
+                 `{executor}: {{processes: ..}}`"
             )),
             _ if !network && (says(&NO_NETWORK) || says(&NO_FILE) && says(&SOCKET)) => Some(
                 format!("it runs in a {place} without network; `{executor}: {{network: true}}`"),
@@ -370,11 +403,7 @@ mod tests {
                 Some(any.to_owned()),
             ),
             (all, Verdict::LeakedPipe, None),
-            (
-                files,
-                Verdict::TimedOut { limit: Duration::ZERO },
-                Some("it had the limit `open_files: 9`, which may be why".to_owned()),
-            ),
+            (all, Verdict::TimedOut { limit: Duration::ZERO }, None),
             (cpu, Verdict::TimedOut { limit: Duration::ZERO }, None),
             (cpu, exited(1), Some("it had the limit `cpu: 2`, which may be why".to_owned())),
             (
@@ -387,6 +416,18 @@ mod tests {
             let hint = context(resources, &[]).hint(&verdict, &[]);
             assert_eq!(hint, expected, "{resources:?} {verdict:?}");
         }
+    }
+
+    #[test]
+    fn a_timeout_names_only_limits_that_the_program_has_reached() {
+        let all = Resources { memory: Some(64 << 20), cpu: Some(2), open_files: Some(9) };
+        let here = context(all, &[]);
+        let hint = |text: &str| here.hint(&Verdict::TimedOut { limit: Duration::ZERO }, &[text]);
+        assert_eq!(hint("waiting"), None);
+        let memory = "it had the limit `memory: 64MiB`, which may be why";
+        assert_eq!(hint("a thread died: MemoryError").as_deref(), Some(memory));
+        let files = "it had the limit `open_files: 9`, which may be why";
+        assert_eq!(hint("OSError: [Errno 24] Too many open files").as_deref(), Some(files));
     }
 
     #[test]
@@ -403,6 +444,16 @@ mod tests {
         let there = ExecutionContext::new(&docker, true, &Environment::default()).unwrap();
         let files = there.hint(&Verdict::Exited { code: 126 }, &["sh: Permission denied"]).unwrap();
         assert!(files.starts_with("it runs in a container, which shows few files"), "{files}");
+        for text in [
+            "RuntimeError: can't start new thread",
+            "failed to spawn thread: Os { code: 11, kind: WouldBlock }",
+            "sh: 1: Cannot fork",
+            "Error: spawn sh EAGAIN",
+        ] {
+            let threads = hint(exited.clone(), text);
+            assert!(threads.contains("at most 64 processes and threads"), "{text}: {threads}");
+            assert!(threads.contains("`sandbox: {processes: ..}`"), "{text}: {threads}");
+        }
         let forbidden = "it called something that the sandbox forbids";
         assert_eq!(hint(Verdict::Signalled { signal: 31 }, ""), forbidden);
         assert_eq!(hint(exited, "ValueError"), "");

@@ -1,7 +1,7 @@
 //! Limits and variables reach every form in which a program is started.
 #![cfg(unix)]
 
-use std::{fs, num::NonZeroUsize, os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, time::Duration};
 
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
@@ -71,11 +71,10 @@ impl Executor for Forgetful {
 
 #[tokio::test]
 async fn an_executor_cannot_take_limits_off() {
-    let script = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("limits-of-executors");
+    let directory = evaluator_test_support::TestDirectory::new();
     let tell =
         "cat >/dev/null; printf '{\"score\": 1, \"details\": {\"files\": %s}}' \"$(ulimit -n)\"";
-    fs::write(&script, format!("#!/bin/sh\n{tell}\n")).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = directory.script("tell", tell);
 
     let mut runner = Runner::default();
     runner.executors.register_executor(Forgetful);

@@ -1,8 +1,9 @@
 //! The keys of `judge:`.
 
-use std::{collections::BTreeMap, fs, time::Duration};
+use std::{collections::BTreeMap, io, time::Duration};
 
 use evaluator_document::{Field, Fields, did_you_mean};
+use evaluator_json::read_file;
 use evaluator_metrics::judge::{OnDisagreement, OnFailure, PROMPTS, Panel, Prompt};
 use evaluator_models::{BudgetLimits, Decimal, Mode, Params};
 
@@ -231,11 +232,17 @@ fn read_prompts(field: Field<'_>, paths: &dyn Paths) -> BTreeMap<String, PromptF
     prompts
 }
 
+/// Maximum number of bytes of a prompt, many times what a model can read.
+const LONGEST_PROMPT: u64 = 64 << 20;
+
 fn read_prompt(field: Field<'_>, path: std::path::PathBuf, prompt: &Prompt) -> PromptFile {
-    let text = match fs::read_to_string(&path) {
+    let read = read_file(&path, LONGEST_PROMPT).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    });
+    let text = match read {
         Ok(text) => Some(text),
         // A file that does not exist is reported with the other paths.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => field.add(format!("cannot read {}: {error}", path.display())).none(),
     };
     let template = text.as_deref().and_then(|text| match prompt.parse(text) {

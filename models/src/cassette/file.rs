@@ -49,9 +49,13 @@ pub(super) fn failed(path: &Path, reason: impl std::fmt::Display) -> ModelError 
 ///
 /// # Errors
 ///
-/// The file cannot be read, does not exist (unless it may be missing), or has a line that is not a record, or one whose key is
-/// that of other messages.
+/// The file cannot be read, is not a regular file, does not exist (unless it may be missing), or has a line that is not a record,
+/// or one whose key is that of other messages.
 pub fn read(path: &Path, may_be_missing: bool) -> Result<Found, ModelError> {
+    // A pipe would wait for its writer, and a device may never end.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(failed(path, "is not a regular file"));
+    }
     match File::open(path) {
         Ok(file) => parse(path, BufReader::new(file)),
         Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => {

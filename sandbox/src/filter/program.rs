@@ -105,19 +105,7 @@ pub(crate) fn program(rules: Rules) -> Vec<Instruction> {
         program.then(AND, SHARED_ANONYMOUS);
         program.refuse_if(IF_EQUAL, SHARED_ANONYMOUS, ERRNO | NOT_PERMITTED);
     });
-    program.look_at(table::FCNTL, |program| {
-        program.then(LOAD, argument(1));
-        for command in LEASES {
-            program.refuse_if(IF_EQUAL, command, ERRNO | NOT_PERMITTED);
-        }
-    });
-    program.look_at(table::IOCTL, |program| {
-        program.then(LOAD, argument(1));
-        let attributes = if rules.partial { &FILE_ATTRIBUTES[..] } else { &[] };
-        for request in TERMINAL_INPUT.iter().chain(attributes) {
-            program.refuse_if(IF_EQUAL, *request, ERRNO | NOT_PERMITTED);
-        }
-    });
+    program.commands(rules);
     for (call, flags, mode) in table::WITH_MODE {
         program.look_at(*call, |program| {
             if let Some(flags) = flags {
@@ -187,6 +175,23 @@ impl Program {
         let length = self.0.len() - start - 1;
         // A few conditions: far below the longest jump.
         self.0[start].if_false = u8::try_from(length).unwrap_or(u8::MAX);
+    }
+
+    /// Looks at commands of `fcntl` and requests of `ioctl`.
+    fn commands(&mut self, rules: Rules) {
+        self.look_at(table::FCNTL, |program| {
+            program.then(LOAD, argument(1));
+            for command in LEASES {
+                program.refuse_if(IF_EQUAL, command, ERRNO | NOT_PERMITTED);
+            }
+        });
+        self.look_at(table::IOCTL, |program| {
+            program.then(LOAD, argument(1));
+            let attributes = if rules.partial { &FILE_ATTRIBUTES[..] } else { &[] };
+            for request in TERMINAL_INPUT.iter().chain(attributes) {
+                program.refuse_if(IF_EQUAL, *request, ERRNO | NOT_PERMITTED);
+            }
+        });
     }
 
     fn sockets(&mut self, rules: Rules) {

@@ -28,7 +28,8 @@ impl Scaffold {
     fn new(prefix: &str, template: Template) -> Self {
         // A name with a hyphen: package, function and files have to use the same replacement.
         let name = format!("{prefix}-{}", template.name());
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
+        let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scaffolds");
+        let directory = evaluator_test_support::unshared(&base).join(&name);
         if directory.exists() {
             fs::remove_dir_all(&directory).unwrap();
         }

@@ -1,22 +1,26 @@
 //! Eval sets: golden conversations, their files, and the errors of reading them.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use super::shape::{At, EVAL_SET, check};
 use crate::json::{self, Object, ParseError, ParseOptions, RepeatedKeys, Value, camel_case};
 
+/// Maximum number of bytes of an eval set, which is read as a whole.
+const LIMIT: u64 = 1 << 30;
+
 impl EvalSet {
     /// Loads an eval set in the JSON form of Google's Agent Development Kit.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is not JSON, or has a field of the wrong shape. The error has the position.
+    /// The file cannot be read, is not a regular file, is not JSON, or has a field of the wrong shape. The error has the position.
     pub fn load(path: &Path) -> Result<Self, EvalSetError> {
         let fail = |kind| EvalSetError { path: path.to_owned(), kind };
-        let bytes = fs::read(path).map_err(|error| fail(EvalSetErrorKind::Read(error)))?;
+        let bytes =
+            json::read_file(path, LIMIT).map_err(|error| fail(EvalSetErrorKind::Read(error)))?;
         match str::from_utf8(&bytes) {
             Ok(text) => Self::from_text(text, path),
             Err(error) => {

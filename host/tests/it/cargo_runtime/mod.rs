@@ -35,9 +35,8 @@ impl Fixture {
     fn new(name: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         env!("CARGO_TARGET_TMPDIR").hash(&mut hasher);
-        let directory = std::env::temp_dir()
-            .join(format!("evaluator-cargo-{:016x}", hasher.finish()))
-            .join(name);
+        let base = std::env::temp_dir().join(format!("evaluator-cargo-{:016x}", hasher.finish()));
+        let directory = evaluator_test_support::unshared(&base).join(name);
         if directory.exists() {
             fs::remove_dir_all(&directory).unwrap();
         }

@@ -1,6 +1,9 @@
 //! Container engines: which one is used, its images, and the containers that dead hosts have left.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use super::{arguments::TMP, owner};
 use crate::{
@@ -96,15 +99,21 @@ impl Engine {
         &self.program
     }
 
-    /// Arguments of a container that differ between engines. `tmp` is the size of its temporary directory.
-    pub(super) fn arguments(&self, tmp: u64) -> Vec<String> {
-        let tmpfs = format!("--tmpfs={TMP}:rw,nosuid,nodev,size={tmp}");
-        match self.kind {
+    /// Arguments of a container that differ between engines. `tmp` is the size of its temporary directory, and of each of the
+    /// image's volumes: an engine makes them on the disk of this machine, without a limit.
+    pub(super) fn arguments(&self, tmp: u64, volumes: &BTreeSet<&str>) -> Vec<String> {
+        let directories: BTreeSet<&str> =
+            [TMP].into_iter().chain(volumes.iter().copied()).collect();
+        let tmpfs = directories.into_iter().map(|path| {
+            let tmpfs = format!("--tmpfs={path}:rw,nosuid,nodev,size={tmp}");
             // Podman knows no limit of files.
-            Kind::Docker => vec![format!("{tmpfs},nr_inodes=16k")],
+            if self.kind == Kind::Docker { format!("{tmpfs},nr_inodes=16k") } else { tmpfs }
+        });
+        match self.kind {
+            Kind::Docker => tmpfs.collect(),
             // It would pass on proxies with their passwords.
-            Kind::Podman => [tmpfs, "--http-proxy=false".to_owned()]
-                .into_iter()
+            Kind::Podman => tmpfs
+                .chain(["--image-volume=ignore".to_owned(), "--http-proxy=false".to_owned()])
                 .chain(most_processes().map(|most| format!("--ulimit=nproc={most}:{most}")))
                 .collect(),
         }
@@ -139,6 +148,16 @@ impl Engine {
         })
     }
 
+    /// Returns the directories that an image declares as volumes.
+    ///
+    /// # Errors
+    ///
+    /// The engine does not answer, or a directory cannot be named in an argument.
+    pub(super) fn volumes(&self, id: &str) -> Result<BTreeSet<String>, String> {
+        let question = ["image", "inspect", "--format", "{{json .Config.Volumes}}", "--", id];
+        read_volumes(&call(&self.program, &question, ANSWER_LIMIT)?)
+    }
+
     /// Downloads an image.
     pub(super) fn pull(&self, name: &str) -> Result<(), String> {
         call(&self.program, &["pull", "--quiet", "--", name], PULL_LIMIT).map(drop)
@@ -159,6 +178,22 @@ impl Engine {
             let _ = call(&self.program, &[&["rm", "--force"], &*orphans].concat(), ANSWER_LIMIT);
         }
         Ok(())
+    }
+}
+
+/// Reads the volumes of an image: an object with their paths as keys, or `null`.
+fn read_volumes(json: &str) -> Result<BTreeSet<String>, String> {
+    let unreadable = |error| format!("the volumes of the image cannot be read ({error}): {json}");
+    let volumes: Option<BTreeMap<String, serde_json::Value>> =
+        serde_json::from_str(json).map_err(unreadable)?;
+    let paths: BTreeSet<String> = volumes.unwrap_or_default().into_keys().collect();
+    // An argument separates the path from options by a colon.
+    match paths.iter().find(|path| !path.starts_with('/') || path.contains(':')) {
+        Some(path) => Err(format!(
+            "the image declares the volume {path:?}, which cannot be replaced by a temporary directory; use an image \
+             without it"
+        )),
+        None => Ok(paths),
     }
 }
 
@@ -194,4 +229,34 @@ fn call(program: &str, args: &[&str], limit: Duration) -> Result<String, String>
     }
     let said = output.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
     Err(format!("{program}: {}", said.unwrap_or("it failed without a message")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volumes_of_an_image_become_temporary_directories_with_a_limit() {
+        for nothing in ["null", "{}"] {
+            assert_eq!(read_volumes(nothing), Ok(BTreeSet::new()));
+        }
+        for refused in ["", "[]", r#"{"data": {}}"#, r#"{"/a:rw": {}}"#] {
+            assert!(read_volumes(refused).is_err(), "{refused}");
+        }
+        let read = read_volumes(r#"{"/data": {}, "/tmp": {}}"#).unwrap();
+        let volumes = read.iter().map(String::as_str).collect();
+        let engine = |kind| Engine { program: "x".into(), kind, version: "1".into() };
+        let tmpfs = |kind| {
+            let arguments = engine(kind).arguments(4096, &volumes);
+            let tmpfs = arguments
+                .into_iter()
+                .filter_map(|it| Some(it.strip_prefix("--tmpfs=")?.to_owned()));
+            tmpfs.collect::<Vec<_>>()
+        };
+        let expected = ["/data:rw,nosuid,nodev,size=4096", "/tmp:rw,nosuid,nodev,size=4096"];
+        assert_eq!(tmpfs(Kind::Podman), expected);
+        assert_eq!(tmpfs(Kind::Docker), expected.map(|it| format!("{it},nr_inodes=16k")));
+        let podman = engine(Kind::Podman).arguments(4096, &volumes);
+        assert!(podman.contains(&"--image-volume=ignore".to_owned()), "{podman:?}");
+    }
 }

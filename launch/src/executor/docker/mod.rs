@@ -4,7 +4,7 @@
 //! supervised like a process; only its end is different, see [`CommandSpec::container`].
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     fs, io,
     path::{Path, PathBuf},
@@ -121,8 +121,9 @@ impl Executor for DockerExecutor {
             engine.pull(&name)?;
             engine.image_id(&name)
         })?;
+        let volumes = engine.volumes(&id)?;
         lock(&self.ids).insert(containment.docker.clone(), id.clone());
-        Ok(Some(Image { name, id, engine, filters: self.filters()?.to_owned() }))
+        Ok(Some(Image { name, id, engine, volumes, filters: self.filters()?.to_owned() }))
     }
 
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String> {
@@ -137,6 +138,8 @@ pub struct Image {
     name: String,
     id: String,
     engine: Engine,
+    /// Directories that it declares as volumes.
+    volumes: BTreeSet<String>,
     /// Directory of the files with filters.
     filters: PathBuf,
 }
@@ -165,13 +168,16 @@ impl Image {
         containment: &Containment,
         visible: &Visible,
     ) -> Result<CommandSpec, String> {
-        let Self { id, engine, filters, .. } = self;
+        let Self { id, engine, volumes, filters, .. } = self;
         let mounts = guard::mounts(&command, containment, visible)?;
+        // What is mounted there replaces the volume, too.
+        let is_mounted = |path: &&String| mounts.iter().any(|mount| mount.path == Path::new(path));
+        let volumes = volumes.iter().filter(|path| !is_mounted(path)).map(String::as_str).collect();
         let owner = owner::this_process();
         let (client, passed) = variables::split(&command);
         let mut args: Vec<OsString> = vec!["run".into()];
         args.extend(arguments::hardening(containment, &command.resources));
-        args.extend(engine.arguments(containment.tmp).into_iter().map(OsString::from));
+        args.extend(engine.arguments(containment.tmp, &volumes).into_iter().map(OsString::from));
         let mut filter = OsString::from("--security-opt=seccomp=");
         filter.push(filters.join(filter_name(containment.network)));
         args.push(filter);

@@ -121,7 +121,7 @@ fn results(output: &Output) -> BTreeMap<String, Value> {
 }
 
 /// Attacks that concern containers: all but those on the helper of sandboxes and those on builds.
-const ATTACKS: [&str; 39] = [
+const ATTACKS: [&str; 43] = [
     "bomb_descriptors",
     "bomb_disk",
     "bomb_fork",
@@ -133,6 +133,7 @@ const ATTACKS: [&str; 39] = [
     "fd_inherited",
     "fs_attributes",
     "fs_home_dotfiles",
+    "fs_lease",
     "fs_link",
     "fs_list_home",
     "fs_open_by_handle",
@@ -141,7 +142,9 @@ const ATTACKS: [&str; 39] = [
     "fs_setuid_create",
     "fs_system_persist",
     "fs_venv_poison",
+    "fs_watch",
     "fs_write_own_source",
+    "fs_xattr",
     "ipc_posix",
     "life_daemon",
     "life_huge_output",
@@ -158,6 +161,7 @@ const ATTACKS: [&str; 39] = [
     "sig_host",
     "sys_capabilities",
     "sys_keyring",
+    "sys_landlock",
     "sys_new_sandbox",
     "sys_setuid_program",
     "sys_userns_root",
@@ -495,6 +499,32 @@ fn only_programs_with_network_reach_this_machine() {
         assert_eq!(result["score"], if network { 1.0 } else { 0.0 }, "{result}");
         assert_eq!(result["containment"]["network"], network, "{result}");
     }
+}
+
+#[test]
+#[ignore = "needs an engine"]
+fn volumes_of_an_image_are_temporary_directories_with_a_limit() {
+    let Some(case) = Case::new() else { return };
+    let (image, container) = ("evaluator-test-volume:1", "evaluator-test-volume");
+    case.engine.docker(["create", "--name", container, IMAGE, "true"]).exits(0);
+    let change = ["commit", "--change", r#"VOLUME ["/data", "/tmp"]"#, container, image];
+    case.engine.docker(change).exits(0);
+    case.engine.docker(["rm", container]).exits(0);
+    let source = "import json, os, sys\n\
+                  sys.stdin.read()\n\
+                  written = 0\n\
+                  try:\n\
+                  \x20   with open('/data/file', 'wb', 0) as file:\n\
+                  \x20       while written < 8 << 20: written += file.write(bytes(65536))\n\
+                  except OSError as error: pass\n\
+                  print(json.dumps({'score': float(0 < written <= 1 << 20), 'details': {'written': written}}))\n";
+    let program = case.directory.executable("programs/writes.py", source);
+    case.config(json!({"image": image, "tmp": "1MiB"}), &[entry(&program, json!({}))]);
+    let result = results(&case.run())["writes_py"].clone();
+    assert_eq!(result["score"], 1.0, "{result}");
+    let volumes = case.engine.docker(["volume", "ls", "--quiet"]).exits(0);
+    assert_eq!(volumes.stdout, "", "nothing is left");
+    case.engine.docker(["rmi", image]).exits(0);
 }
 
 #[test]

@@ -63,7 +63,8 @@ pub(crate) fn driver(name: &str) -> PathBuf {
 impl Place {
     /// Creates an empty directory.
     pub(crate) fn new(name: &str) -> Self {
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop").join(name);
+        let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop");
+        let directory = evaluator_test_support::unshared(&base).join(name);
         if directory.exists() {
             fs::remove_dir_all(&directory).unwrap();
         }

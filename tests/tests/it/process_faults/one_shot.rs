@@ -11,6 +11,8 @@ use evaluator_host::{
     verdict::{Evaluation, Verdict, from_outcome},
 };
 
+use evaluator_test_support::TestDirectory;
+
 use super::{BOUNDED, fault, processes::Mark};
 
 const INPUT: &[u8] = br#"{"protocol_version": "1.1", "metric_name": "x", "invocations": []}"#;
@@ -186,12 +188,9 @@ async fn what_was_printed_before_the_time_was_up_is_kept() {
 
 #[tokio::test]
 async fn programs_that_cannot_be_started() {
-    let directory = env!("CARGO_TARGET_TMPDIR");
-    let no_interpreter = format!("{directory}/no-interpreter");
-    fs::write(&no_interpreter, "#!/no/such/interpreter\n").unwrap();
-    fs::set_permissions(&no_interpreter, fs::Permissions::from_mode(0o755)).unwrap();
-    let not_executable = format!("{directory}/not-executable");
-    fs::write(&not_executable, "#!/bin/sh\n").unwrap();
+    let directory = TestDirectory::new();
+    let no_interpreter = directory.executable("no-interpreter", "#!/no/such/interpreter\n");
+    let not_executable = directory.file("not-executable", "#!/bin/sh\n");
     fs::set_permissions(&not_executable, fs::Permissions::from_mode(0o644)).unwrap();
     let in_directory = |cwd: &str| CommandSpec {
         cwd: Some(cwd.into()),
@@ -226,7 +225,8 @@ async fn programs_that_cannot_be_started() {
 
 #[tokio::test]
 async fn a_file_that_is_still_open_for_writing_is_started_once_it_is_closed() {
-    let path = format!("{}/just-written", env!("CARGO_TARGET_TMPDIR"));
+    let directory = TestDirectory::new();
+    let path = directory.join("just-written");
     fs::copy(env!("CARGO_BIN_EXE_process-fault"), &path).unwrap();
     let writer = fs::OpenOptions::new().append(true).open(&path).unwrap();
     let command = CommandSpec::new(&path).arg("good");
