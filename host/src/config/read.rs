@@ -240,8 +240,16 @@ fn read_root<'n>(root: Option<&'n Node>, reader: &'n Reader<'n>) -> Option<Confi
 
 /// Takes the keys that decide about failures and errors.
 fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
+    if let Some(field) = fields.take("require_evaluated") {
+        // A share, of which 0 requires nothing, or a flag.
+        let share = field.number().and_then(|_| field.fraction());
+        config.required_share = share.unwrap_or_default();
+        config.require_evaluated = match field.number() {
+            Some(_) => config.required_share > 0.0,
+            None => field.flag().unwrap_or_default(),
+        };
+    }
     let mut flag = |key| fields.take(key).and_then(|field| field.flag()).unwrap_or_default();
-    config.require_evaluated = flag("require_evaluated");
     config.require_all_cases = flag("require_all_cases");
     config.strict_matching = flag("strict_matching");
     config.fail_fast = flag("fail_fast");

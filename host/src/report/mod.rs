@@ -17,4 +17,4 @@ pub use conversations::{Collector, ConversationReports, Conversations, REPORT_ME
 pub use model::{ConversationReport, ErrorType, EvaluationReport, JudgeUsage, Partial, Report};
 pub use outcome::EvaluationOutcome;
 pub use target_proxy::{TargetProxyReport, TargetTokens};
-pub use totals::NotEvaluated;
+pub use totals::{EvaluatorScores, NotEvaluated};
