@@ -20,9 +20,7 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         if path.is_dir() && name != "tests" {
             found.extend(sources(&path));
-        } else if name.ends_with(".rs")
-            && !matches!(&*name, "tests.rs" | "answer_tests.rs" | "testing.rs")
-        {
+        } else if name.ends_with(".rs") && !matches!(&*name, "tests.rs" | "testing.rs") {
             found.push(path);
         }
     }

@@ -23,8 +23,6 @@
 //! | `indexed` | lists of objects that are flattened into attributes |
 
 mod adk;
-#[cfg(test)]
-mod answer_tests;
 mod attributes;
 mod crewai;
 mod draft;

@@ -1,5 +1,7 @@
 //! What instrumentations record, with the fewest spans that show it.
 
+mod answers;
+
 use serde_json::{Value, json};
 
 use crate::{
