@@ -69,13 +69,31 @@ pub(crate) fn parse(args: &[OsString], formats: &TraceFormats) -> Result<Cli, cl
         let usage = format!("{program} new [OPTIONS] <NAME>");
         command = command.mut_subcommand("init", |init| init.override_usage(usage));
     }
-    let matches = command.try_get_matches_from_mut(args)?;
+    let matches = command.try_get_matches_from_mut(with_share(args))?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     if let Command::Conform(conform) = &mut cli.command {
         let before = args.len().saturating_sub(conform.command.len() + 1);
         conform.is_delimited = args.get(before).is_some_and(|word| word == "--");
     }
     Ok(cli)
+}
+
+/// Joins `--require-evaluated` with a number that follows it. The value is optional, and what follows may be a trace as well.
+fn with_share(args: &[OsString]) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::with_capacity(args.len());
+    let mut is_ended = false;
+    for arg in args {
+        is_ended |= arg == "--";
+        let is_number = arg.to_str().is_some_and(|text| text.parse::<f64>().is_ok());
+        match joined.last_mut().filter(|last| *last == "--require-evaluated") {
+            Some(option) if is_number && !is_ended => {
+                option.push("=");
+                option.push(arg);
+            }
+            _ => joined.push(arg.clone()),
+        }
+    }
+    joined
 }
 
 /// Scores what AI agents did, with evaluators in any language.

@@ -60,7 +60,7 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.trajectory_match_type.is_some(), "--trajectory-match-type"),
         (args.group_by.is_some(), "--group-by"),
         (args.emit_otel, "--emit-otel"),
-        (args.require_evaluated, "--require-evaluated"),
+        (args.require_evaluated.is_some(), "--require-evaluated"),
         (args.require_all_cases, "--require-all-cases"),
         (args.allow_unevaluated, "--allow-unevaluated"),
         (args.strict_matching, "--strict-matching"),

@@ -71,9 +71,10 @@ pub(crate) struct RunArgs {
     /// AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
     pub(crate) emit_otel: bool,
-    /// Fail (exit code 1) unless every evaluator has scored at least one conversation and every golden case has a recording
-    #[arg(long)]
-    pub(crate) require_evaluated: bool,
+    /// Fail (exit code 1) unless every evaluator has scored at least one conversation, or this share of its conversations in
+    /// 0..=1, and every golden case has a recording
+    #[arg(long, value_name = "SHARE", value_parser = fraction, num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    pub(crate) require_evaluated: Option<f64>,
     /// Fail (exit code 1) unless every golden case has a recording
     #[arg(long)]
     pub(crate) require_all_cases: bool,

@@ -10,7 +10,6 @@ use evaluator_host::{
 use super::{
     errors::{Errors, Showing, below, headline},
     plain::{line_of, one_line},
-    verdict,
     words::{
         NO_RECORDING, contradictions, counted, failure, golden_case, kind, unrecorded, with_cause,
     },
@@ -26,8 +25,8 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     if let Some(partial) = report.partial {
         command(&mut text, "error", ("partial report", None), &partial.to_string());
     }
-    for name in report.missing_scores() {
-        command(&mut text, "error", (name, None), verdict::NOTHING_SCORED);
+    for missing in report.missing_scores() {
+        command(&mut text, "error", (missing.scores.name, None), &missing.to_string());
     }
     out.write_all(text.as_bytes())?;
     let mut broken = Errors::of(report)?;

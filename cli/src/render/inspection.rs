@@ -6,7 +6,10 @@ use std::{
 };
 
 use evaluator_host::{
-    conversation::{CallSources, Conversation, Source, ToolCall, Turn, TurnFailure},
+    conversation::{
+        CallSources, Conversation, IntermediateText, RecordedAgent, Source, ToolCall,
+        ToolDeclaration, Turn, TurnFailure,
+    },
     json::{Object, Value, to_line, to_pretty},
     run::{Inspection, invocations},
 };
@@ -81,8 +84,9 @@ fn conversation_text(number: usize, conversation: &Conversation, text: &mut Stri
         let _ = write!(text, ", eval case {}", one_line(case));
     }
     text.push('\n');
+    let mut described = String::new();
     for (number, turn) in conversation.turns.iter().enumerate() {
-        turn_text(number, turn, text);
+        turn_text(number, turn, &mut described, text);
     }
     for warning in &conversation.warnings {
         let _ = writeln!(text, "  warning: {}", one_line(warning));
@@ -92,21 +96,37 @@ fn conversation_text(number: usize, conversation: &Conversation, text: &mut Stri
     }
 }
 
-fn turn_text(number: usize, turn: &Turn, text: &mut String) {
+/// Writes a turn. `described` is the text about the agents of the turn before, which is not repeated.
+fn turn_text(number: usize, turn: &Turn, described: &mut String, text: &mut String) {
     let _ = write!(text, "  Turn {} (span {}", number + 1, one_line(&turn.span_id));
     if let Some(agent) = &turn.agent_name {
         let _ = write!(text, ", agent {}", one_line(agent));
     }
     let _ = writeln!(text, ", {})", counted(turn.llm_calls.len() as u64, "model call"));
-    let text_of = |recorded: &Option<String>| {
-        recorded.as_deref().map_or_else(|| "(no text was recorded)".to_owned(), indented)
+    let agents = agents_text(&turn.agents);
+    if agents != *described {
+        text.push_str(&agents);
+        *described = agents;
+    }
+    let text_of = |recorded: &Option<String>| match recorded.as_deref() {
+        None => "(no text was recorded)".to_owned(),
+        Some("") => "(empty)".to_owned(),
+        Some(recorded) => indented(recorded),
     };
     let _ = writeln!(text, "    user: {}", text_of(&turn.user_text));
     sources_text([("", &turn.user_source)], text);
-    for call in &turn.tool_calls {
+    let said = |after_calls: usize, text: &mut String| {
+        for said in turn.texts.iter().filter(|said| said.after_calls == after_calls) {
+            let _ = writeln!(text, "    text: {}", indented(&said.text));
+            sources_text([("", &said.source)], text);
+        }
+    };
+    said(0, text);
+    for (index, call) in turn.tool_calls.iter().enumerate() {
         let _ = writeln!(text, "    tool: {}", call_text(call));
         let CallSources { name, arguments, result, .. } = &call.sources;
         sources_text([("name", name), ("arguments", arguments), ("result", result)], text);
+        said(index + 1, text);
     }
     let _ = writeln!(text, "    answer: {}", text_of(&turn.final_text));
     sources_text([("", &turn.final_source)], text);
@@ -116,6 +136,25 @@ fn turn_text(number: usize, turn: &Turn, text: &mut String) {
     for unknown in &turn.unrecorded {
         let _ = writeln!(text, "    unknown: {unknown}");
     }
+}
+
+/// Returns the lines about the instructions and the tools of agents.
+fn agents_text(agents: &[RecordedAgent]) -> String {
+    let mut text = String::new();
+    for agent in agents {
+        let whose = agent.name.as_deref().filter(|_| agents.len() > 1);
+        let whose = whose.map(|name| format!(" of {}", one_line(name))).unwrap_or_default();
+        if let Some(instructions) = &agent.instructions {
+            let _ = writeln!(text, "    instructions{whose}: {}", indented(instructions));
+            sources_text([("", &agent.instructions_source)], &mut text);
+        }
+        if !agent.tools.is_empty() {
+            let names: Vec<_> = agent.tools.iter().map(|tool| one_line(&tool.name)).collect();
+            let _ = writeln!(text, "    declared tools{whose}: {}", names.join(", "));
+            sources_text([("", &agent.tools_source)], &mut text);
+        }
+    }
+    text
 }
 
 /// Writes a line for each source of some parts, with the names of its parts.
@@ -135,17 +174,55 @@ fn sources_text<const N: usize>(parts: [(&str, &Option<Source>); N], text: &mut 
     }
 }
 
+fn source(source: &Option<Source>) -> Value {
+    source.as_ref().map_or(Value::Null, |Source { trace_id, span_id, attribute }| {
+        object([
+            ("trace_id", Value::String(trace_id.to_string())),
+            ("span_id", Value::String(span_id.clone())),
+            ("attribute", Value::String((*attribute).to_owned())),
+        ])
+    })
+}
+
+/// Returns the parts of a turn that are in no document: texts before the answer, and agents.
+fn turn_details(turn: &Turn) -> Value {
+    let optional = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
+    let said = |said: &IntermediateText| {
+        object([
+            ("text", Value::String(said.text.clone())),
+            ("after_calls", Value::Int(said.after_calls as i64)),
+            ("source", source(&said.source)),
+        ])
+    };
+    let tool = |tool: &ToolDeclaration| {
+        object([
+            ("name", Value::String(tool.name.clone())),
+            ("description", optional(&tool.description)),
+            ("parameters", tool.parameters.clone()),
+        ])
+    };
+    let agent = |agent: &RecordedAgent| {
+        object([
+            ("name", optional(&agent.name)),
+            ("instructions", optional(&agent.instructions)),
+            ("tools", Value::Array(agent.tools.iter().map(tool).collect())),
+            (
+                "sources",
+                object([
+                    ("instructions", source(&agent.instructions_source)),
+                    ("tools", source(&agent.tools_source)),
+                ]),
+            ),
+        ])
+    };
+    object([
+        ("texts", Value::Array(turn.texts.iter().map(said).collect())),
+        ("agents", Value::Array(turn.agents.iter().map(agent).collect())),
+    ])
+}
+
 /// Returns where the parts of a turn were recorded, `null` for parts that were not, and the failure of the turn.
 fn turn_sources(turn: &Turn) -> Value {
-    let source = |source: &Option<Source>| {
-        source.as_ref().map_or(Value::Null, |Source { trace_id, span_id, attribute }| {
-            object([
-                ("trace_id", Value::String(trace_id.to_string())),
-                ("span_id", Value::String(span_id.clone())),
-                ("attribute", Value::String((*attribute).to_owned())),
-            ])
-        })
-    };
     let call = |call: &ToolCall| {
         let CallSources { name, arguments, result, .. } = &call.sources;
         object([
@@ -237,6 +314,7 @@ fn conversation_json(conversation: &Conversation) -> Value {
         ("case_id", case),
         ("num_invocations", Value::Int(conversation.turns.len() as i64)),
         ("invocations", invocations(conversation)),
+        ("details", Value::Array(conversation.turns.iter().map(turn_details).collect())),
         ("sources", Value::Array(conversation.turns.iter().map(turn_sources).collect())),
         ("conversion_warnings", texts(conversation.warnings.iter().cloned())),
         ("errors", texts(errors(conversation))),

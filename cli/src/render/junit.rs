@@ -20,7 +20,7 @@ use quick_xml::{
 use super::{
     errors::{below, headline},
     plain::{OLD_COMMAND, line_of, one_line, printable},
-    verdict::{NOTHING_SCORED, grouping},
+    verdict::grouping,
     words::{NO_RECORDING, failure, kind, reason, with_cause},
 };
 
@@ -48,9 +48,8 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             (format!("input {number}"), Outcome::Error("bad_input", with_cause(error, cause)))
         });
         suite(writer, "inputs", "errors", errors.collect())?;
-        let failures = missing
-            .iter()
-            .map(|name| ((*name).to_owned(), Outcome::Failure(NOTHING_SCORED.to_owned())));
+        let failures =
+            missing.iter().map(|it| (it.scores.name.to_owned(), Outcome::Failure(it.to_string())));
         suite(writer, "require_evaluated", "failures", failures.collect())?;
         // Golden cases without a recording.
         let (kind, outcome): (_, fn(String) -> Outcome) = match missing_cases {

@@ -60,7 +60,7 @@ fn remarks(report: &Report) -> io::Result<Vec<String>> {
         report.errors_with_causes().map(|(error, cause)| with_cause(error, cause)).collect();
     remarks.extend(verdict::grouping(report).map(|grouping| grouping.to_string()));
     let missing = report.missing_scores().into_iter();
-    remarks.extend(missing.map(|name| format!("{name}: {}", verdict::NOTHING_SCORED)));
+    remarks.extend(missing.map(|missing| format!("{}: {missing}", missing.scores.name)));
     remarks.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));
     remarks.extend(unrecorded(report).iter().map(|case| format!("{NO_RECORDING}: {case}")));
     let contradictions = contradictions(report)?;

@@ -64,6 +64,7 @@ pub(super) fn last_line(text: &str, code: u8, counts: Value) {
 fn run(report: &Report) -> Value {
     let mut run = json!({
         "conversations": report.conversations.len(),
+        "dropped_out": report.conversations.dropped_out(),
         "errors_outside": report.errors.len(),
         "partial": report.partial.is_some(),
     });
@@ -89,8 +90,8 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
         let _ = writeln!(text, "warning: {}", contradiction.sentence());
     }
     text += &not_evaluated(report)?;
-    for name in report.missing_scores() {
-        let _ = writeln!(text, "{}: {NOTHING_SCORED}", one_line(name));
+    for missing in report.missing_scores() {
+        let _ = writeln!(text, "{}: {missing}", one_line(missing.scores.name));
     }
     let cases = unrecorded(report);
     if !cases.is_empty() {
@@ -134,10 +135,6 @@ pub(super) fn grouping(report: &Report) -> Option<GroupedBy> {
     report.grouping.filter(|grouping| grouping.is_by_conversation())
 }
 
-/// Message about an evaluator that must score a conversation and did not.
-pub(super) const NOTHING_SCORED: &str =
-    "scored no conversation, and every evaluator must score one";
-
 /// Returns the outcome in a word, and the counts.
 pub(crate) fn sentence(report: &Report) -> String {
     let balance = report.balance();
@@ -170,6 +167,11 @@ fn counts(report: &Report) -> String {
         tally.scored(),
         tally.total(),
     );
+    let dropped_out = report.conversations.dropped_out();
+    if dropped_out > 0 {
+        let conversations = counted(dropped_out, "conversation");
+        let _ = write!(text, "; {conversations} dropped out of an evaluator");
+    }
     if !report.errors.is_empty() {
         let errors = counted(report.errors.len() as u64, "error");
         let _ = write!(text, "; {errors} outside of any conversation");

@@ -72,7 +72,7 @@ fn markdown_shows_what_needs_attention_first() {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(
         lines[0],
-        "### ERROR: 1 passed, 2 failed, 1 errored, 1 not evaluated (5 evaluations in 1 conversation), 3 scored of 5 in total; 1 error outside of any conversation"
+        "### ERROR: 1 passed, 2 failed, 1 errored, 1 not evaluated (5 evaluations in 1 conversation), 3 scored of 5 in total; 1 conversation dropped out of an evaluator; 1 error outside of any conversation"
     );
     assert!(lines[2].starts_with("- Failed to load trace file"), "{}", lines[2]);
     assert!(

@@ -7,6 +7,7 @@
 
 mod agentevals;
 mod compare;
+mod emptied;
 mod page;
 mod recording;
 

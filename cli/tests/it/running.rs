@@ -334,3 +334,60 @@ fn a_run_may_require_that_every_evaluator_scores() {
     );
     directory.run(&[&trace, "-c", "d.yaml"]).exits(1).says(message);
 }
+
+#[test]
+fn a_run_may_require_a_share_of_the_conversations_of_every_evaluator() {
+    let directory = Directory::new();
+    let unless = |word: &str| {
+        format!(
+            "document=$(cat); case \"$document\" in *{word}*) echo '{{\"score\": 0, \"status\": \"NOT_EVALUATED\"}}';; \
+             *) echo '{{\"score\": 1}}';; esac"
+        )
+    };
+    directory.script("unsure", &unless("shrug"));
+    directory.script("sure", "cat >/dev/null; echo '{\"score\": 1}'");
+    let program = |name: &str| format!("  - {{name: {name}, type: code, path: {name}}}\n");
+    let config =
+        |policy: &str| format!("{policy}evaluators:\n{}{}", program("sure"), program("unsure"));
+    let span = |number: usize, answer: &str| {
+        serde_json::json!({
+            "traceId": format!("{number:032x}"), "spanId": format!("{number:016x}"), "name": "chat",
+            "startTimeUnixNano": "1", "endTimeUnixNano": "2",
+            "attributes": {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.input.messages": r#"[{"role": "user", "content": "hi"}]"#,
+                "gen_ai.output.messages":
+                    serde_json::json!([{"role": "assistant", "content": answer}]).to_string(),
+            },
+        })
+        .to_string()
+    };
+    let spans = [span(1, "yes"), span(2, "yes"), span(3, "yes"), span(4, "shrug")];
+    directory.file("t.jsonl", spans.join("\n"));
+    directory.file("c.yaml", config(""));
+    let base = ["t.jsonl", "-c", "c.yaml"];
+    let message =
+        "unsure: scored 3 of 4 conversations, and every evaluator must score a share of 0.95";
+    let last = "7 scored of 8 in total; 1 conversation dropped out of an evaluator";
+    directory.run(&base).exits(0).says(last);
+    for (options, code) in [
+        (&["--require-evaluated"][..], 0),
+        (&["--require-evaluated", "0.75"], 0),
+        (&["--require-evaluated=0.75"], 0),
+        (&["--require-evaluated", "0.95"], 1),
+    ] {
+        let ran = directory.run(&[&base, options].concat()).exits(code);
+        ran.says(last);
+    }
+    directory.run(&[&base[..], &["--require-evaluated", "0.95"]].concat()).exits(1).says(message);
+    // What follows the option may be a trace.
+    directory.run(&["-c", "c.yaml", "--require-evaluated", "t.jsonl"]).exits(0);
+    directory
+        .run(&[&base[..], &["--require-evaluated=2"]].concat())
+        .exits(2)
+        .says("must be in 0..=1");
+    for (value, code) in [("true", 0), ("0.75", 0), ("0.95", 1), ("0", 0), ("2", 2)] {
+        directory.file("c.yaml", config(&format!("require_evaluated: {value}\n")));
+        directory.run(&base).exits(code);
+    }
+}

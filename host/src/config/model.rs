@@ -35,6 +35,9 @@ pub struct Config {
     pub group_by: Option<GroupBy>,
     /// Whether the run fails if an evaluator has scored nothing, or a golden case has no recording; default: `false`.
     pub require_evaluated: bool,
+    /// Share of its conversations that every evaluator has to score if `require_evaluated` is set, in 0..=1; 0, the default,
+    /// stands for one conversation.
+    pub required_share: f64,
     /// Whether the run fails if a golden case has no recording; default: `false`.
     pub require_all_cases: bool,
     /// Whether the run may pass if nothing was scored; default: `false`.

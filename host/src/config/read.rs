@@ -312,10 +312,18 @@ fn read_output<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
 
 /// Takes the keys that decide about failures and errors.
 fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
+    if let Some(field) = fields.take("require_evaluated") {
+        // A share, of which 0 requires nothing, or a flag.
+        let share = field.number().and_then(|_| field.fraction());
+        config.required_share = share.unwrap_or_default();
+        config.require_evaluated = match field.number() {
+            Some(_) => config.required_share > 0.0,
+            None => field.flag().unwrap_or_default(),
+        };
+    }
     let mut flag = |key, value: &mut bool| {
         *value = fields.take(key).and_then(|field| field.flag()).unwrap_or(*value);
     };
-    flag("require_evaluated", &mut config.require_evaluated);
     flag("require_all_cases", &mut config.require_all_cases);
     flag("strict_matching", &mut config.strict_matching);
     flag("fail_fast", &mut config.fail_fast);

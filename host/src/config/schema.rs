@@ -299,6 +299,8 @@ mod tests {
                 true,
             ),
             ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_evaluated: true".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_evaluated: 0.95".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_evaluated: 1.5".to_owned(), false),
             ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_evaluated: often".to_owned(), false),
             ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_all_cases: true\nstrict_matching: true\nallow_unevaluated: true".to_owned(), true),
             ("evaluators: [{name: safety_v1, type: builtin}]\nrequire_all_cases: 7".to_owned(), false),

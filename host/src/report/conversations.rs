@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use super::{
     ConversationReport, ErrorType, EvaluationReport, EventContext, Partial, encoding,
     run_file::{ConversationRecord, Reader, Span, Store, kind},
-    totals::{NotEvaluated, Totals},
+    totals::{EvaluatorScores, NotEvaluated, Totals},
 };
 use crate::{
     conversation::RunPerformance,
@@ -215,9 +215,15 @@ impl Conversations {
         self.0.totals.asked
     }
 
-    /// Evaluators that were called and scored no conversation, in the order of the configuration.
-    pub fn evaluators_without_score(&self) -> impl Iterator<Item = &str> {
-        self.0.totals.without_score()
+    /// Scores of the evaluators that were called, in the order of the configuration.
+    pub fn evaluator_scores(&self) -> impl Iterator<Item = EvaluatorScores<'_>> {
+        self.0.totals.scores()
+    }
+
+    /// Number of conversations that an evaluator did not evaluate. Errors do not count.
+    #[must_use]
+    pub fn dropped_out(&self) -> u64 {
+        self.0.totals.dropped_out
     }
 
     /// Evaluators that broke and scored no conversation, in the order of the configuration.

@@ -61,7 +61,7 @@ impl Report {
         let tally = balance.tally.named().into_iter();
         let tally = tally.filter(|(key, count)| *key != "not_run" || *count > 0);
         let tolerance = Some(self.max_error_rate).filter(|rate| *rate > 0.0);
-        let missing = self.missing_scores().into_iter().map(str::to_owned).collect();
+        let missing = self.missing_scores().iter().map(|it| it.scores.name.to_owned()).collect();
         Ok(object([
             ("errors", Some(texts(self.errors.clone()))),
             ("left_out", (!self.left_out.is_empty()).then(|| counts(self.left_out.counts()))),

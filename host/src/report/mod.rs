@@ -18,4 +18,4 @@ pub(crate) use model::ALL_EVALUATORS;
 pub use model::{ConversationReport, ErrorType, EvaluationReport, JudgeUsage, Partial, Report};
 pub use outcome::EvaluationOutcome;
 pub use target_proxy::{TargetProxyReport, TargetTokens};
-pub use totals::NotEvaluated;
+pub use totals::{EvaluatorScores, NotEvaluated};

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conversations, EventContext, TargetProxyReport, encoding};
+use super::{Conversations, EvaluatorScores, EventContext, TargetProxyReport, encoding};
 use crate::{
     conversation::{GroupedBy, PerformanceMetrics},
     executor::Contained,
@@ -49,6 +49,9 @@ pub struct Report {
     pub reused: Option<usize>,
     /// Whether every evaluator has to score something.
     pub require_evaluated: bool,
+    /// Share of its conversations that every evaluator has to score if [`require_evaluated`](Self::require_evaluated) is
+    /// set, in 0..=1; 0 stands for one conversation.
+    pub required_share: f64,
     /// Share of errors up to which they are tolerated, in 0..=1; none by default.
     pub max_error_rate: f64,
     /// Reason why not everything was evaluated; `None` if everything was.
@@ -86,6 +89,30 @@ pub struct JudgeUsage {
     pub currency: Option<String>,
     /// Models that servers say they used, by the model that was asked, where they differ.
     pub reported: BTreeMap<String, Vec<String>>,
+}
+
+/// An evaluator that scored too few conversations.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct MissingScores<'a> {
+    /// What it scored.
+    pub scores: EvaluatorScores<'a>,
+    /// Share of its conversations that it has to score; 0 stands for one conversation.
+    pub share: f64,
+}
+
+/// The reason, which follows the name of the evaluator.
+impl fmt::Display for MissingScores<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scores: EvaluatorScores { scored, asked, .. }, share } = self;
+        match (scored, *share > 0.0) {
+            (0, false) => f.write_str("scored no conversation, and every evaluator must score one"),
+            _ => write!(
+                f,
+                "scored {scored} of {asked} conversations, and every evaluator must score a share of {share}"
+            ),
+        }
+    }
 }
 
 /// Reason why a run ended before everything was evaluated. As text, it is a clause of a sentence.
@@ -253,14 +280,18 @@ impl Report {
         self.balance().standing()
     }
 
-    /// Returns the evaluators without any score, in the order of the configuration. Empty unless
-    /// [`require_evaluated`](Self::require_evaluated) is set. Evaluators that broke are not among them: their errors are
-    /// reported, and never tolerated.
+    /// Returns the evaluators that scored too few conversations, in the order of the configuration. Empty unless
+    /// [`require_evaluated`](Self::require_evaluated) is set. Evaluators that only broke are not among them: their errors
+    /// are reported, and never tolerated.
     #[must_use]
-    pub fn missing_scores(&self) -> Vec<&str> {
-        let broken: Vec<&str> = self.conversations.evaluators_that_never_worked().collect();
-        let names = self.conversations.evaluators_without_score();
-        names.filter(|name| self.require_evaluated && !broken.contains(name)).collect()
+    pub fn missing_scores(&self) -> Vec<MissingScores<'_>> {
+        let share = self.required_share;
+        let scores = self.conversations.evaluator_scores().filter(|_| self.require_evaluated);
+        let scores = scores.filter(|it| it.scored > 0 || (!it.broke && it.asked > 0));
+        let is_missing = |it: &EvaluatorScores<'_>| {
+            it.scored == 0 || (it.scored as f64) < share * it.asked as f64
+        };
+        scores.filter(is_missing).map(|scores| MissingScores { scores, share }).collect()
     }
 
     /// Returns the ids of golden cases that have to be recorded and are not. Empty unless
@@ -373,23 +404,33 @@ mod tests {
             of("never", Status::NotEvaluated, None),
             of("scores", Status::Passed, None),
         ];
+        fn missing(report: &Report) -> Vec<&str> {
+            report.missing_scores().iter().map(|missing| missing.scores.name).collect()
+        }
         let mut required = report(evaluations.clone());
-        assert_eq!((required.missing_scores(), required.standing()), (vec![], Standing::Passed));
+        assert_eq!((missing(&required), required.standing()), (vec![], Standing::Passed));
         required.require_evaluated = true;
+        assert_eq!((missing(&required), required.standing()), (vec!["never"], Standing::Failed));
+        // One of two is a share of 0.5.
+        required.required_share = 0.5;
+        assert_eq!(missing(&required), ["never"]);
+        required.required_share = 0.51;
+        assert_eq!(missing(&required), ["scores", "never"]);
         assert_eq!(
-            (required.missing_scores(), required.standing()),
-            (vec!["never"], Standing::Failed)
+            required.missing_scores()[0].to_string(),
+            "scored 1 of 2 conversations, and every evaluator must score a share of 0.51"
         );
+        required.required_share = 0.0;
         // Errors weigh more and are not listed twice, and an entry without a threshold belongs to no evaluator.
         let broken = of("broken", Status::NotEvaluated, Some("x"));
         required.conversations = report([evaluations, vec![broken]].concat()).conversations;
-        assert_eq!(required.missing_scores(), ["never"]);
+        assert_eq!(missing(&required), ["never"]);
         assert_eq!(required.standing(), Standing::Errored);
         let not_asked =
             EvaluationReport { threshold: None, ..of("(all)", Status::NotEvaluated, Some("x")) };
         let mut nothing = report(vec![not_asked]);
         nothing.require_evaluated = true;
-        assert_eq!(nothing.missing_scores(), Vec::<&str>::new());
+        assert_eq!(missing(&nothing), Vec::<&str>::new());
     }
 
     #[test]

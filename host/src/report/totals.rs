@@ -23,6 +23,8 @@ pub(super) struct Totals {
     pub(super) warnings: u64,
     /// Evaluations for which an evaluator was called.
     pub(super) asked: usize,
+    /// Conversations that an evaluator did not evaluate.
+    pub(super) dropped_out: u64,
     /// True if an evaluation was cancelled.
     pub(super) cancelled: bool,
     evaluators: Vec<Evaluator>,
@@ -35,8 +37,10 @@ struct Evaluator {
     name: String,
     /// First position: conversation and column.
     first: (usize, usize),
-    /// True if it has a score.
-    scored: bool,
+    /// Number of conversations that it scored.
+    scored: u64,
+    /// Number of conversations that it was called for.
+    asked: u64,
     /// True if it has an error.
     broke: bool,
     /// Reasons why it did not evaluate conversations.
@@ -45,6 +49,20 @@ struct Evaluator {
     others: u64,
     /// Name of the executor that contained all of its evaluations; `None` if none did, or not in all.
     contained: Option<String>,
+}
+
+/// Number of conversations that an evaluator scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EvaluatorScores<'a> {
+    /// Name of the evaluator.
+    pub name: &'a str,
+    /// Number of conversations that it scored.
+    pub scored: u64,
+    /// Number of conversations that it was called for.
+    pub asked: u64,
+    /// Whether it has errors.
+    pub broke: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -71,6 +89,9 @@ impl Totals {
     /// Counts the conversation with this number.
     pub(super) fn count(&mut self, number: usize, conversation: &ConversationReport) {
         self.performance.add(conversation.performance.as_ref());
+        let is_dropped =
+            |evaluation: &EvaluationReport| evaluation.outcome() == EvaluationOutcome::NotEvaluated;
+        self.dropped_out += u64::from(conversation.evaluations.iter().any(is_dropped));
         for (column, evaluation) in conversation.evaluations.iter().enumerate() {
             evaluation.count_in(&mut self.tally);
             self.warnings += evaluation.warnings.len() as u64;
@@ -110,14 +131,19 @@ impl Totals {
         mem::take(&mut self.performance).finish()
     }
 
-    /// Returns the evaluators that were called and have no score, in the order of the report.
-    pub(super) fn without_score(&self) -> impl Iterator<Item = &str> {
-        self.evaluators.iter().filter(|it| !it.scored).map(|it| it.name.as_str())
+    /// Returns the scores of each evaluator that was called, in the order of the report.
+    pub(super) fn scores(&self) -> impl Iterator<Item = EvaluatorScores<'_>> {
+        self.evaluators.iter().map(|Evaluator { name, scored, asked, broke, .. }| EvaluatorScores {
+            name,
+            scored: *scored,
+            asked: *asked,
+            broke: *broke,
+        })
     }
 
     /// Returns the evaluators that have errors and no score, in the order of the report.
     pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
-        self.evaluators.iter().filter(|it| it.broke && !it.scored).map(|it| it.name.as_str())
+        self.scores().filter(|it| it.broke && it.scored == 0).map(|it| it.name)
     }
 
     /// Returns the number of evaluators that were called, and of those that each executor contained.
@@ -158,7 +184,9 @@ impl Evaluator {
         if self.contained.as_ref() != executor {
             self.contained = None;
         }
-        self.scored |= matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
+        let is_scored = matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
+        self.scored += u64::from(is_scored);
+        self.asked += u64::from(outcome != EvaluationOutcome::NotRun);
         self.broke |= outcome == EvaluationOutcome::Error;
         if outcome != EvaluationOutcome::NotEvaluated {
             return;

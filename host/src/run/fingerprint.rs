@@ -30,6 +30,7 @@ pub(super) fn header(
         ("group_by", json!(grouping.map(GroupedBy::name))),
         ("strict_matching", json!(config.strict_matching)),
         ("require_evaluated", json!(config.require_evaluated)),
+        ("required_share", json!(config.required_share)),
         ("require_all_cases", json!(config.require_all_cases)),
         ("allow_unevaluated", json!(config.allow_unevaluated)),
         ("max_error_rate", json!(config.max_error_rate)),

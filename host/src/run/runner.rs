@@ -343,6 +343,7 @@ fn load_eval_set(
 fn with_policy(config: &Config) -> Report {
     Report {
         require_evaluated: config.require_evaluated,
+        required_share: config.required_share,
         require_all_cases: config.require_all_cases,
         allow_unevaluated: config.allow_unevaluated,
         max_error_rate: config.max_error_rate,

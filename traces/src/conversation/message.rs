@@ -26,16 +26,18 @@ pub struct Message {
 /// A part of a message.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
-    /// Text that is neither empty nor a placeholder for content that was not recorded.
+    /// Text that is neither blank nor a placeholder for content that was not recorded.
     Text(String),
+    /// Text that was recorded and is blank.
+    Blank,
     /// A tool call of the model.
     ToolCall(CallPart),
     /// A tool response.
     ToolResponse(ResponsePart),
     /// Content of another kind.
     Other,
-    /// No content: an empty or withheld text, or a part without a type.
-    Empty,
+    /// Content that was not recorded: a withheld text, or a part without a type.
+    Withheld,
 }
 
 /// A tool call.
@@ -111,7 +113,7 @@ impl Message {
     }
 
     fn has_content(&self) -> bool {
-        self.parts.iter().any(|part| !matches!(part, Part::Empty))
+        self.parts.iter().any(|part| !matches!(part, Part::Blank | Part::Withheld))
     }
 
     fn has_text(&self) -> bool {
@@ -123,8 +125,9 @@ impl Part {
     /// A text part with this content. Content that is not a string is taken as its JSON text.
     pub(super) fn text(content: Option<&Value>) -> Self {
         match content {
-            None | Some(Value::Null) => Self::Empty,
-            Some(Value::String(text)) if is_placeholder(text) => Self::Empty,
+            None | Some(Value::Null) => Self::Withheld,
+            Some(Value::String(text)) if strip(text).is_empty() => Self::Blank,
+            Some(Value::String(text)) if is_placeholder(text) => Self::Withheld,
             Some(Value::String(text)) => Self::Text(text.clone()),
             Some(structured) => Self::Text(to_python(structured)),
         }
@@ -174,6 +177,17 @@ pub(super) fn have_content(messages: &[Message]) -> bool {
 /// Returns true if a message has text.
 pub(super) fn have_text(messages: &[Message]) -> bool {
     messages.iter().any(Message::has_text)
+}
+
+/// Returns true if a message has a text that was recorded and is blank.
+pub(super) fn have_blank(messages: &[Message]) -> bool {
+    messages.iter().flat_map(|message| &message.parts).any(|part| matches!(part, Part::Blank))
+}
+
+/// Returns true for messages that are an answer without text: they have no part but blank texts and content of other kinds.
+pub(super) fn answer_nothing(messages: &[Message]) -> bool {
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    !messages.is_empty() && parts.all(|part| matches!(part, Part::Blank | Part::Other))
 }
 
 /// Returns all text of the messages without separators; `None` if there is none.
@@ -262,7 +276,7 @@ pub(crate) fn json_or_text(value: &Value) -> Value {
 
 /// Reads the value of a message attribute: a list of messages or a single one, as a structure or as JSON text.
 ///
-/// The result is empty if no message has content, and for placeholders of content that was not recorded.
+/// The result is empty for placeholders of content that was not recorded.
 ///
 /// # Errors
 ///
@@ -274,20 +288,19 @@ pub(crate) fn read_messages(value: &Value) -> Result<Vec<Message>, String> {
         Value::String(text) => Cow::Owned(json_text(text, RESPONSES)?),
         other => Cow::Borrowed(other),
     };
-    let messages: Vec<Message> = match structure.as_ref() {
-        Value::Null => Vec::new(),
+    match structure.as_ref() {
+        Value::Null => Ok(Vec::new()),
         Value::Array(items) => {
             let objects = || items.iter().filter_map(Value::as_object);
             if !items.is_empty() && !objects().any(is_message) {
                 return Err("holds no message".to_owned());
             }
-            objects().map(read_message).collect::<Result<_, _>>()?
+            objects().map(read_message).collect()
         }
-        Value::Object(message) if is_message(message) => vec![read_message(message)?],
-        Value::Object(_) => return Err("holds no message".to_owned()),
-        other => return Err(format!("is {} instead of a list of messages", other.kind())),
-    };
-    Ok(if have_content(&messages) { messages } else { Vec::new() })
+        Value::Object(message) if is_message(message) => Ok(vec![read_message(message)?]),
+        Value::Object(_) => Err("holds no message".to_owned()),
+        other => Err(format!("is {} instead of a list of messages", other.kind())),
+    }
 }
 
 /// The value of text that has to be JSON; arrays and objects at these places become strings that hold their JSON.
@@ -335,7 +348,7 @@ fn is_cut(text: &str, error: &ParseError) -> bool {
 
 /// Returns true for an object with a key of a message, and for an empty one.
 fn is_message(object: &Object) -> bool {
-    const KEYS: [&str; 4] = ["role", "parts", "content", "tool_calls"];
+    const KEYS: [&str; 5] = ["role", "parts", "content", "tool_calls", "finish_reason"];
     object.is_empty() || KEYS.iter().any(|key| object.contains_key(*key))
 }
 
@@ -346,8 +359,8 @@ fn read_message(message: &Object) -> Result<Message, String> {
             let parts = parts.iter().filter_map(Value::as_object).map(Part::read).collect();
             with_tool_members(role, message, parts)
         }
-        (_, Some(content)) => parts_of_content(content),
-        (None | Some(Value::Null), None) => Vec::new(),
+        (_, Some(content)) => with_unread_calls(message, parts_of_content(content)),
+        (None | Some(Value::Null), None) => with_unread_calls(message, Vec::new()),
         (Some(other), None) => {
             return Err(format!(
                 "has a message whose `parts` are {} instead of an array",
@@ -373,7 +386,7 @@ impl Part {
                 Self::tool_response(get("id"), get("name"), response)
             }
             Some(kind) if kind.is_truthy() => Self::Other,
-            _ => Self::Empty,
+            _ => Self::Withheld,
         }
     }
 }
@@ -387,10 +400,7 @@ pub(crate) fn parts_of_content(content: &Value) -> Vec<Part> {
             Some(Value::Array(parts)) => google_parts(parts),
             _ => vec![Part::text(Some(content))],
         },
-        _ => match Part::text(Some(content)) {
-            Part::Empty => Vec::new(),
-            part => vec![part],
-        },
+        _ => vec![Part::text(Some(content))],
     }
 }
 
@@ -426,6 +436,15 @@ fn with_tool_members(role: &str, message: &Object, mut parts: Vec<Part>) -> Vec<
         parts = vec![Part::tool_response(Some(id), message.get("name"), text.as_ref())];
     }
     parts.extend(openai_tool_calls(message.get("tool_calls")));
+    parts
+}
+
+/// Notes that a message in `OpenAI`'s form has tool calls, which the conventions do not write in this way: it is no answer.
+fn with_unread_calls(message: &Object, mut parts: Vec<Part>) -> Vec<Part> {
+    let calls = message.get("tool_calls").and_then(Value::as_array);
+    if calls.is_some_and(|calls| !calls.is_empty()) {
+        parts.push(Part::Withheld);
+    }
     parts
 }
 

@@ -8,8 +8,11 @@
 //! | logical LLM calls, tool calls | `tool_calls` |
 //! | turns that failed | `failure` |
 //! | turns of a trace, and turns that continue others | `turns` |
+//! | texts before tool calls | `texts` |
+//! | instructions and declared tools | `agents` |
 //! | latencies and counts | `performance` |
 
+mod agents;
 mod convention;
 mod extract;
 mod failure;
@@ -19,18 +22,20 @@ mod model;
 mod performance;
 #[cfg(test)]
 mod testing;
+mod texts;
 mod tool_calls;
 mod tree;
 mod turns;
 
-pub use convention::{Content, Convention, Conventions, Kind, Kinds, SpanDraft};
+pub use convention::{Content, Convention, Conventions, Kind, Kinds, Setup, SpanDraft};
 pub use extract::{Recorded, extract, extract_group};
 pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use message::Message;
 pub use model::{
-    CallSources, Conversation, Counts, JudgedSpan, Latency, LlmCall, PerformanceMetrics, Source,
-    Stats, Tokens, ToolCall, Turn, TurnFailure, TurnPart, Unrecorded, Usage,
+    CallSources, Conversation, Counts, IntermediateText, JudgedSpan, Latency, LlmCall,
+    PerformanceMetrics, RecordedAgent, Source, Stats, Tokens, ToolCall, ToolDeclaration, Turn,
+    TurnFailure, TurnPart, Unrecorded, Usage,
 };
 pub use performance::RunSums;
 pub use performance::{

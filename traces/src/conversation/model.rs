@@ -87,7 +87,7 @@ pub struct Turn {
     pub agent_name: Option<String>,
     /// Text of the user's messages; `None` if no text was recorded.
     pub user_text: Option<String>,
-    /// Text of the agent's answer; `None` if no text was recorded.
+    /// Text of the agent's answer, empty if it answered without text; `None` if no answer was recorded.
     pub final_text: Option<String>,
     /// Logical LLM calls in order of (start, end).
     pub llm_calls: Vec<LlmCall>,
@@ -101,6 +101,12 @@ pub struct Turn {
     pub status: SpanStatus,
     /// The span that results about this turn belong to.
     pub judged: JudgedSpan,
+    /// Texts of the agent before its answer, in order.
+    #[serde(skip)]
+    pub texts: Vec<IntermediateText>,
+    /// Agents whose instructions or tools were recorded, in the order in which they acted.
+    #[serde(skip)]
+    pub agents: Vec<RecordedAgent>,
     /// Where the text of the user was recorded.
     #[serde(skip)]
     pub user_source: Option<Source>,
@@ -121,6 +127,43 @@ impl Turn {
     pub fn unrecorded(&self, part: TurnPart) -> Option<&Unrecorded> {
         self.unrecorded.iter().find(|unrecorded| unrecorded.part == part)
     }
+}
+
+/// Text of an agent before its answer, such as what it says before it calls a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntermediateText {
+    /// The text.
+    pub text: String,
+    /// Number of the turn's tool calls that precede it.
+    pub after_calls: usize,
+    /// Where it was recorded.
+    pub source: Option<Source>,
+}
+
+/// An agent of a turn.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedAgent {
+    /// Name, if recorded.
+    pub name: Option<String>,
+    /// Instructions, if recorded.
+    pub instructions: Option<String>,
+    /// Where the instructions were recorded.
+    pub instructions_source: Option<Source>,
+    /// Tools that it may call, as far as they were recorded.
+    pub tools: Vec<ToolDeclaration>,
+    /// Where the tools were recorded.
+    pub tools_source: Option<Source>,
+}
+
+/// Declaration of a tool.
+#[derive(Clone, Debug, Default)]
+pub struct ToolDeclaration {
+    /// Name of the tool.
+    pub name: String,
+    /// Description, if recorded.
+    pub description: Option<String>,
+    /// Schema of the arguments, `Null` if it was not recorded.
+    pub parameters: Value,
 }
 
 /// Failure of a turn, as one of its agent or model spans records it.
@@ -159,7 +202,7 @@ pub struct Unrecorded {
     pub part: TurnPart,
     /// Attribute that would have held it.
     pub attribute: &'static str,
-    /// How content is switched on; `None` if the part may be missing because the turn failed.
+    /// How content is switched on; `None` if the library is not known, or the part may be missing because the turn failed.
     pub switch: Option<&'static str>,
 }
 

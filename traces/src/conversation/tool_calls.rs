@@ -19,8 +19,8 @@ use super::{
     convention::{GENAI, Kind, Side, SpanView, TooLarge, keys},
     extract::is_empty,
     message::{
-        CallPart, Message, PartId, ResponsePart, is_said_by_user, json_or_text, tool_calls,
-        tool_responses,
+        CallPart, Message, PartId, ResponsePart, have_content, is_said_by_user, json_or_text,
+        tool_calls, tool_responses,
     },
     tree::Tree,
 };
@@ -569,8 +569,13 @@ fn logical_call(tree: &Tree<'_>, chain: &[usize], warnings: &mut Vec<String>) ->
     }
 }
 
-fn first_recorded<'a>(mut sides: impl Iterator<Item = &'a Side>) -> Side {
-    sides.find(|side| !side.is_empty()).cloned().unwrap_or_default()
+/// Returns the first side with content, else the first one with messages, which may be an empty answer.
+fn first_recorded<'a>(sides: impl Iterator<Item = &'a Side> + Clone) -> Side {
+    let with_content = sides.clone().find(|side| have_content(side));
+    with_content
+        .or_else(|| sides.clone().find(|side| !side.is_empty()))
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn usage(view: &SpanView<'_>, warnings: &mut Vec<String>) -> Option<Usage> {

@@ -1,6 +1,9 @@
 //! The spans of a trace with facts about the spans above them, and the spans that anchor turns.
 
-use super::convention::{Conventions, Kind, SpanView, Wanted, keys};
+use super::{
+    convention::{Conventions, Kind, SpanView, Wanted, keys},
+    failure::has_failed,
+};
 use crate::trace::{LogRecord, SpanStatus, Trace};
 
 /// The classified spans of a trace.
@@ -95,10 +98,16 @@ impl<'a> Tree<'a> {
             members[below.anchor].push(index);
             above[index] = below;
         }
-        let anchors = order
+        let mut anchors: Vec<usize> = order
             .into_iter()
             .filter(|&index| is_turn(index, agentic_anchor[index], &nodes, &members[index]))
             .collect();
+        let relays: Vec<usize> = anchors
+            .iter()
+            .copied()
+            .filter(|&index| is_relay(index, &nodes, &members[index], &anchors))
+            .collect();
+        anchors.retain(|index| !relays.contains(index));
         Self { nodes, anchors, members }
     }
 
@@ -122,6 +131,28 @@ fn is_turn(index: usize, agentic: bool, nodes: &[Node<'_>], members: &[usize]) -
             || !view.output.is_empty()
             || view.span.status == SpanStatus::Error
             || view.attributes.text(keys::ERROR_TYPE).is_some())
+}
+
+/// Returns true for an agent that recorded nothing of its own and during which another turn ran: it called that agent. The span
+/// between the two, such as that of a server, is missing, so time is the only connection.
+fn is_relay(index: usize, nodes: &[Node<'_>], members: &[usize], anchors: &[usize]) -> bool {
+    let view = |index: usize| &nodes[index].view;
+    let does_nothing = |&member: &usize| {
+        let view = view(member);
+        let is_step = matches!(view.kind, Kind::Inference | Kind::Tool);
+        let has_failed = view.kind.is_agentic() && has_failed(view);
+        !is_step && view.input.is_empty() && view.output.is_empty() && !has_failed
+    };
+    let time = |index: usize| (view(index).span.start_ns, view(index).span.end_ns);
+    let encloses = |other: usize| {
+        let (outer, inner) = (time(index), time(other));
+        let encloses = outer.0 <= inner.0 && inner.1 <= outer.1;
+        // Of two at the same time, the first one encloses the other.
+        encloses && (outer != inner || index < other)
+    };
+    view(index).kind.is_agentic()
+        && members.iter().all(does_nothing)
+        && anchors.iter().any(|&other| encloses(other))
 }
 
 /// The view of every span.

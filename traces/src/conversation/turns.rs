@@ -5,16 +5,20 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    rc::Rc,
     sync::Arc,
 };
 
 use super::{
-    JudgedSpan, Source, ToolCall, Turn, TurnFailure, TurnPart, Unrecorded,
-    convention::{Content, Conventions, Kind, Side, keys},
+    JudgedSpan, RecordedAgent, Source, ToolCall, Turn, TurnFailure, TurnPart, Unrecorded,
+    agents::{self, agents},
+    convention::{Content, Conventions, Kind, Side, SpanView, keys},
     failure::{failure_of, has_failed},
     message::{
-        Message, end_with_tool_response, have_text, text_of, tool_calls, tool_responses, user_turn,
+        Message, answer_nothing, end_with_tool_response, have_blank, have_content, have_text,
+        text_of, tool_calls, tool_responses, user_turn,
     },
+    texts::{intermediate_texts, split_answer},
     tool_calls::{
         Call, calls_in_parts, calls_in_spans, complete_from_parts, complete_from_steps, llm_calls,
         sort, with_error_as_result,
@@ -34,6 +38,9 @@ pub(super) struct DraftTurn {
     pub(super) answer: Speech,
     pub(super) calls: Vec<Call>,
     pub(super) tools: Vec<ToolCall>,
+    /// Messages of the whole run before its answer, as far as the anchor has them.
+    pub(super) run: Side,
+    pub(super) agents: Vec<RecordedAgent>,
     pub(super) start_ns: i128,
     pub(super) end_ns: i128,
     pub(super) status: SpanStatus,
@@ -62,8 +69,17 @@ pub(super) struct Speech {
 }
 
 impl Speech {
-    fn of((messages, source): (&[Message], Option<&Source>)) -> Self {
+    /// Reads what the user said; `None` if no text was recorded.
+    fn of_user((messages, source): (&[Message], Option<&Source>)) -> Self {
         let text = text_of(messages);
+        let source = source.filter(|_| text.is_some()).cloned();
+        Self { recorded: !messages.is_empty(), text, source }
+    }
+
+    /// Reads an answer, which may be empty; `None` if no message is an answer.
+    fn of_agent((messages, source): (&[Message], Option<&Source>)) -> Self {
+        let text = text_of(messages);
+        let text = text.or_else(|| answer_nothing(messages).then(String::new));
         let source = source.filter(|_| text.is_some()).cloned();
         Self { recorded: !messages.is_empty(), text, source }
     }
@@ -76,11 +92,17 @@ impl DraftTurn {
         recorded: RecordedSides,
         warnings: &mut BTreeSet<String>,
     ) -> Turn {
+        if self.failure.is_some() && self.answer.text.as_deref() == Some("") {
+            // What failed has not answered.
+            self.answer = Speech { recorded: true, ..Speech::default() };
+        }
         if self.answer.text.is_some() && !self.anchor_failed {
             self.failure = None;
         }
         let unrecorded = self.unrecorded(recorded);
         warnings.extend(self.warnings);
+        let answer = (self.answer.source.as_ref(), self.answer.text.as_deref());
+        let texts = intermediate_texts(&self.calls, &self.run, &self.tools, answer);
         let judged = judged(self.root_anchored, self.anchor, &self.calls);
         Turn {
             trace_id: self.trace_id,
@@ -97,9 +119,30 @@ impl DraftTurn {
             end_ns: self.end_ns,
             status: self.status,
             judged,
+            texts,
+            agents: self.agents,
             failure: self.failure,
             unrecorded,
         }
+    }
+
+    /// Returns true unless it is certain that no model call asked for a tool: there is none, it failed, or an agent, which
+    /// records the tools that it runs, made calls that all ended for another reason. A model that a client library calls
+    /// may give the same reason for both.
+    fn may_ask_tools(&self) -> bool {
+        let asks = |reason: &String| TOOL_REASONS.contains(&reason.as_str());
+        let mut reasons = self.calls.iter().map(|call| &call.finish_reasons);
+        if reasons.clone().flatten().any(asks) {
+            return true;
+        }
+        let is_certain = !self.root_anchored && reasons.all(|reasons| !reasons.is_empty());
+        !self.calls.is_empty() && !self.failed && !is_certain
+    }
+
+    /// Returns true if a message of the agent or of one of its models was recorded.
+    fn has_output(&self) -> bool {
+        let mut calls = self.calls.iter();
+        self.answer.recorded || !self.run.is_empty() || calls.any(|call| !call.output.is_empty())
     }
 
     /// Returns the parts that the producer did not record. A part counts as recorded if the producer recorded other parts
@@ -111,17 +154,14 @@ impl DraftTurn {
         let Content { input, output, arguments, switch } = self.content;
         let RecordedSides { input: has_input, output: has_output, arguments: has_arguments } =
             recorded;
-        let requests = |call: &Call| {
-            call.finish_reasons.iter().any(|reason| TOOL_REASONS.contains(&reason.as_str()))
-        };
-        let asked_tools = self.tools.is_empty() && self.calls.iter().any(requests);
+        let may_ask = self.tools.is_empty() && self.may_ask_tools();
         let parts = [
             (TurnPart::User, input, self.user.text.is_none() && !has_input),
             (TurnPart::Answer, output, self.answer.text.is_none() && !has_output && !self.failed),
-            (TurnPart::ToolCalls, output, asked_tools && !has_output),
+            (TurnPart::ToolCalls, output, may_ask && !has_output),
             (TurnPart::Arguments, arguments, !self.tools.is_empty() && !has_arguments),
         ];
-        let switch = self.failure.is_none().then_some(switch);
+        let switch = switch.filter(|_| self.failure.is_none());
         let unknown = parts.into_iter().filter(|(.., is_unknown)| *is_unknown);
         unknown.map(|(part, attribute, _)| Unrecorded { part, attribute, switch }).collect()
     }
@@ -139,9 +179,10 @@ impl RecordedSides {
     /// Returns what these turns, those of a conversation, have.
     pub(super) fn of(turns: &[DraftTurn]) -> Self {
         let mut sides = Self::default();
-        for DraftTurn { user, answer, calls, tools, .. } in turns {
+        for turn in turns {
+            let DraftTurn { user, calls, tools, .. } = turn;
             sides.input |= user.recorded || calls.iter().any(|call| !call.input.is_empty());
-            sides.output |= answer.recorded || calls.iter().any(|call| !call.output.is_empty());
+            sides.output |= turn.has_output();
             sides.arguments |= tools.iter().any(|tool| !tool.arguments.is_null());
         }
         sides.arguments |= sides.output;
@@ -194,8 +235,8 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
             .attributes
             .text(keys::AGENT_NAME)
             .or_else(|| calls.iter().find_map(|call| call.agent_name.clone())),
-        user: Speech::of(user_input(&view.input, &calls)),
-        answer: Speech::of(final_output(&view.output, &calls)),
+        user: Speech::of_user(user_input(&view.input, &calls)),
+        answer: Speech::of_agent(final_output(&view.output, &calls)),
         start_ns: spans().map(|span| span.start_ns).min().unwrap_or_default(),
         end_ns: spans().map(|span| span.end_ns).max().unwrap_or_default(),
         status: view.span.status,
@@ -205,6 +246,8 @@ fn turn(tree: &Tree<'_>, anchor: usize, conventions: &Conventions) -> DraftTurn 
         failure: failure_of(tree, anchor, members),
         unreadable: members.iter().any(|&member| !tree.view(member).errors.is_empty()),
         content: conventions.content(recorder.by, recorder.span),
+        run: run_of(view),
+        agents: agents(tree, members, conventions),
         calls,
         tools,
         warnings,
@@ -237,21 +280,33 @@ fn user_input<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option
     (said, anchor.source.as_ref())
 }
 
-/// The answer of the agent: the output of the anchor, else of the last model call with text. Calls that a tool makes are
-/// used only if there are no others, since they answer the tool and not the user.
+/// The answer of the agent: the output of the anchor, else of the last model call if that is an empty answer, else of the
+/// last one with text, else nothing if that is what the anchor recorded. Calls that a tool makes are used only if there are
+/// no others, since they answer the tool and not the user.
 fn final_output<'a>(anchor: &'a Side, calls: &'a [Call]) -> (&'a [Message], Option<&'a Source>) {
-    if !anchor.is_empty() {
-        return (anchor, anchor.source.as_ref());
+    let of_anchor = (split_answer(anchor).1, anchor.source.as_ref());
+    if have_content(anchor) || have_blank(anchor) {
+        return of_anchor;
     }
     let all_delegated = calls.iter().all(|call| call.record.delegated);
-    calls
-        .iter()
-        .filter(|call| (all_delegated || !call.record.delegated) && have_text(&call.output))
+    let last = |is_wanted: fn(&[Message]) -> bool| {
+        let own = calls.iter().filter(|call| all_delegated || !call.record.delegated);
         // The first of those that end and start at the same time.
-        .rev()
-        .max_by_key(|call| (call.record.end_ns, call.record.start_ns))
-        .map(|call| (&*call.output, call.output.source.as_ref()))
-        .unwrap_or_default()
+        let own = own.filter(|call| is_wanted(&call.output)).rev();
+        own.max_by_key(|call| (call.record.end_ns, call.record.start_ns))
+    };
+    last(|output| !output.is_empty())
+        .filter(|call| answer_nothing(&call.output))
+        .or_else(|| last(have_text))
+        .map_or(of_anchor, |call| (&*call.output, call.output.source.as_ref()))
+}
+
+/// The messages before the answer of a run: in the output of the anchor, else in its history.
+fn run_of(anchor: &SpanView<'_>) -> Side {
+    match split_answer(&anchor.output).0 {
+        [] => anchor.steps.clone(),
+        before => Side { messages: Rc::from(before), source: anchor.output.source.clone() },
+    }
 }
 
 /// Finish reasons of a model that requests a tool call.
@@ -342,6 +397,7 @@ fn merge(previous: &mut DraftTurn, turn: DraftTurn) {
     sort(&mut previous.calls);
     previous.warnings.extend(turn.warnings);
     previous.tools.extend(turn.tools);
+    agents::merge(&mut previous.agents, turn.agents);
     previous.agent_name = previous.agent_name.take().or(turn.agent_name);
     if !previous.user.recorded {
         previous.user = turn.user;
@@ -587,6 +643,36 @@ mod tests {
                 "tool elsewhere appears only in message parts, without a tool span",
             ]
         );
+    }
+
+    #[test]
+    fn an_agent_that_only_encloses_another_in_time_is_no_turn() {
+        let ids = |recording: Recording| {
+            let turns = turns_of(&recording.trace());
+            turns.into_iter().map(|turn| turn.span_id).collect::<Vec<_>>()
+        };
+        // The span 9 is not in the export.
+        let inner = |recording| {
+            agent(recording, (2, 9), (10, 80)).chat((3, 2), (11, 20), json!(null), json!(null))
+        };
+        let outer = || agent(Recording::default(), (1, 0), (0, 90));
+        let with_server = || outer().span((4, 1), "POST", (1, 89), json!({}));
+        assert_eq!(ids(inner(with_server())), [span_id(2)]);
+        // One that recorded something, failed, or ran at another time is a turn.
+        let called = outer().chat((4, 1), (1, 5), json!(null), json!(null));
+        assert_eq!(ids(inner(called)), [span_id(1), span_id(2)]);
+        assert_eq!(ids(inner(tool(outer(), (4, 1), (1, 5), "t"))), [span_id(1), span_id(2)]);
+        assert_eq!(ids(inner(outer().failed("boom"))), [span_id(1), span_id(2)]);
+        let before = agent(Recording::default(), (1, 0), (0, 9));
+        let before =
+            before.span((4, 1), "agent", (1, 5), json!({"gen_ai.operation.name": "invoke_agent"}));
+        assert_eq!(ids(inner(before)), [span_id(1), span_id(2)]);
+        // Of two at the same time, one is left.
+        let empty = |recording, number| {
+            let recording = agent(recording, (number, 0), (0, 9));
+            agent(recording, (number + 1, number), (1, 5))
+        };
+        assert_eq!(ids(empty(empty(Recording::default(), 1), 3)), [span_id(3)]);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::{
 };
 
 /// Literals in the form of such names that are something else: operations, and places in documents.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
+    "Experimental.Microsoft.Extensions.AI",
     "ai.generateObject",
     "ai.generateText",
     "ai.streamObject",

@@ -2,7 +2,7 @@
 
 use evaluator_json::Value;
 use evaluator_traces::{
-    conversation::Turn,
+    conversation::{RecordedAgent, ToolDeclaration, Turn},
     eval_set::{EvalCase, ExpectedTurn},
 };
 
@@ -16,7 +16,48 @@ impl JudgedTurn {
     /// Converts the turns of a recording.
     #[must_use]
     pub fn of_recording(turns: &[Turn]) -> Vec<Self> {
-        ordered(turns.iter().map(recorded).collect())
+        let mut judged = ordered(turns.iter().map(recorded).collect());
+        for (judged, turn) in judged.iter_mut().zip(turns) {
+            judged.add_texts(turn);
+            judged.add_agents(&turn.agents);
+        }
+        judged
+    }
+
+    /// Adds the texts before the answer, each in front of the tool call that follows it.
+    fn add_texts(&mut self, turn: &Turn) {
+        let Steps::Events(events) = &mut self.steps else { return };
+        let is_call =
+            |event: &Event| event.content.iter().any(|content| content.calls().next().is_some());
+        for text in turn.texts.iter().rev() {
+            let calls = events.iter().enumerate().filter(|(_, event)| is_call(event));
+            let next = calls.map(|(index, _)| index).nth(text.after_calls);
+            let said = Content::new("model", vec![Part::Text(text.text.clone())]);
+            events.insert(next.unwrap_or(events.len()), event(said));
+        }
+    }
+
+    /// Adds what was recorded of the agents. Tools that were not declared are known by their calls.
+    fn add_agents(&mut self, recorded: &[RecordedAgent]) {
+        let [first, ..] = recorded else { return };
+        let name = |agent: &RecordedAgent| agent.name.clone().unwrap_or_else(|| AGENT.to_owned());
+        let called = self.agents.take().into_iter().flatten().next().map(|agent| agent.tools);
+        let mut agents: Vec<Agent> = recorded
+            .iter()
+            .map(|agent| Agent {
+                name: name(agent),
+                instructions: agent.instructions.clone().unwrap_or_default(),
+                tools: declared(&agent.tools),
+            })
+            .collect();
+        if agents.iter().all(|agent| agent.tools.is_empty()) {
+            agents[0].tools = called.unwrap_or_default();
+        }
+        self.agents = Some(agents);
+        // Whose steps they are was not recorded.
+        if let Steps::Events(events) = &mut self.steps {
+            events.iter_mut().for_each(|event| event.author = name(first));
+        }
     }
 
     /// Adds the rubrics of a golden case to recorded turns: those of the case to every turn, then those of each golden turn.
@@ -150,9 +191,28 @@ fn events(calls: Vec<Call>, responses: Vec<Response>, texts: Vec<Content>) -> Ve
     }
     contents.extend(responses.into_iter().flatten().map(answered));
     contents.extend(texts);
-    let event =
-        |content| Event { author: AGENT.to_owned(), content: Some(content), grounding: None };
     contents.into_iter().map(event).collect()
+}
+
+fn event(content: Content) -> Event {
+    Event { author: AGENT.to_owned(), content: Some(content), grounding: None }
+}
+
+/// Returns the declarations in Google's form.
+fn declared(tools: &[ToolDeclaration]) -> Vec<Value> {
+    let declaration = |tool: &ToolDeclaration| {
+        let members = [
+            ("name", Value::String(tool.name.clone())),
+            ("description", tool.description.clone().map_or(Value::Null, Value::String)),
+            ("parameters", tool.parameters.clone()),
+        ];
+        object(members.into_iter().filter(|(_, value)| !value.is_null()))
+    };
+    let declarations: Vec<Value> = tools.iter().map(declaration).collect();
+    if declarations.is_empty() {
+        return Vec::new();
+    }
+    vec![object([("function_declarations", Value::Array(declarations))])]
 }
 
 fn answered(response: Response) -> Content {

@@ -108,3 +108,62 @@ fn parts_of_the_wrong_type_are_errors() {
         assert!(message(text).contains(part), "{text}: {}", message(text));
     }
 }
+
+#[test]
+fn texts_and_agents_of_a_recording_are_shown() {
+    use evaluator_traces::conversation::{
+        IntermediateText, RecordedAgent, ToolCall, ToolDeclaration, Turn,
+    };
+    let tool = |name: &str| ToolCall { name: name.to_owned(), ..ToolCall::default() };
+    let text = |text: &str, after_calls| IntermediateText {
+        text: text.to_owned(),
+        after_calls,
+        source: None,
+    };
+    let declared = ToolDeclaration {
+        name: "search".to_owned(),
+        description: Some("Finds.".to_owned()),
+        parameters: parse(r#"{"type": "object"}"#, &ParseOptions::default()).unwrap().value,
+    };
+    let recorded = Turn {
+        user_text: Some("When?".to_owned()),
+        final_text: Some("Late.".to_owned()),
+        tool_calls: vec![tool("search"), tool("book")],
+        texts: vec![text("First.", 0), text("Then.", 1), text("Last.", 2)],
+        agents: vec![RecordedAgent {
+            name: Some("ferry".to_owned()),
+            instructions: Some("Be kind.".to_owned()),
+            tools: vec![declared],
+            ..RecordedAgent::default()
+        }],
+        ..Turn::default()
+    };
+    let turns = JudgedTurn::of_recording(std::slice::from_ref(&recorded));
+    let criterion = criterion();
+    let plan = |name: &str| judge(name).unwrap().plan(&Case::new(&turns, &criterion)).unwrap();
+    let trajectory = plan("rubric_based_multi_turn_trajectory_quality_v1").remove(0);
+    assert_eq!(
+        variable(&trajectory, "user_agent_dialogue"),
+        "USER TURN 1: When?\n\
+         AGENT (ferry) TURN 1: First.\n\
+         AGENT (ferry) TURN 1 (tool call): search({})\n\
+         AGENT (ferry) TURN 1: Then.\n\
+         AGENT (ferry) TURN 1 (tool call): book({})\n\
+         AGENT (ferry) TURN 1: Last.\n\
+         AGENT (ferry) TURN 1: Late."
+    );
+    assert_eq!(variable(&trajectory, "agent_tool_definitions"), "Agent: ferry\n- search: Finds.");
+    assert_eq!(variable(&trajectory, "agent_instructions"), "Agent ferry Instructions:\nBe kind.");
+    let checked: Vec<String> = plan("hallucinations_v1")
+        .iter()
+        .map(|question| variable(question, "response").to_owned())
+        .collect();
+    assert_eq!(checked, ["First.", "Then.", "Last.", "Late."]);
+    // Tools that were not declared are known by their calls.
+    let mut undeclared = recorded;
+    undeclared.agents[0].tools.clear();
+    let turns = JudgedTurn::of_recording(&[undeclared]);
+    let agents = turns[0].agents.as_ref().unwrap();
+    assert_eq!(agents[0].instructions, "Be kind.");
+    assert!(format!("{:?}", agents[0].tools).contains("book"), "{agents:?}");
+}

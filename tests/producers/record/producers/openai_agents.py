@@ -4,6 +4,8 @@ FRAMEWORK = "openai-agents"
 PACKAGES = ["openai-agents"]
 OPENINFERENCE = "openinference-instrumentation-openai-agents"
 TRACELOOP = "opentelemetry-instrumentation-openai-agents"
+V2 = "opentelemetry-instrumentation-openai-agents-v2"
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 # The SDK tells the model this instead of the error.
 ERROR = "An error occurred while running the tool"
 PRODUCERS = {
@@ -21,6 +23,12 @@ PRODUCERS = {
         "error": ERROR,
     },
     "openai-agents-traceloop": {"package": TRACELOOP, "packages": [*PACKAGES, TRACELOOP], "error": ERROR},
+    "openai-agents-v2": {
+        "package": V2,
+        "packages": [*PACKAGES, V2],
+        "environment": {"OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental", CAPTURE: "SPAN_ONLY"},
+        "error": ERROR,
+    },
 }
 
 

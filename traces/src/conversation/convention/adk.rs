@@ -8,11 +8,12 @@ use super::{
         CACHE_READ_TOKENS, FINISH_REASONS, INPUT_TOKENS, NOT_SPECIFIED, OUTPUT_TOKENS,
         REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT,
     },
+    setup::Setup,
 };
 use crate::{
-    conversation::message::{google_message, have_content, is_cut_json, json_or_text, json_text},
+    conversation::message::{Message, google_message, is_cut_json, json_or_text, json_text},
     json::{Object, Paths, Step, Value},
-    trace::Span,
+    trace::{LogRecord, Span},
 };
 
 /// The instrumentation scope of the kit.
@@ -39,6 +40,7 @@ const REQUEST_UNREAD: Paths = &[
 ];
 const REQUEST_UNREAD_WITHOUT_INPUT: Paths =
     &[&[Step::Member("config")], &[Step::Member("contents")]];
+const CONTENTS_UNREAD: Paths = &[&[Step::Member("contents")]];
 
 /// Counts in the response's usage metadata.
 const USAGE: [(&str, &str); 3] = [
@@ -68,6 +70,19 @@ impl Convention for AgentDevelopmentKit {
         if is_adk(draft.span) {
             draft.apply_adk();
         }
+    }
+
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        let Some(request) = span.attributes.get(LLM_REQUEST).filter(|_| is_adk(span)) else {
+            return;
+        };
+        let request = match request {
+            Value::String(text) => json_text(text, CONTENTS_UNREAD).unwrap_or_default(),
+            other => other.clone(),
+        };
+        let config = request.get("config").unwrap_or(&Value::Null);
+        setup.fill_instructions(config.get("system_instruction"), LLM_REQUEST);
+        setup.fill_tools(config.get("tools"), LLM_REQUEST);
     }
 
     fn content(&self, _span: &Span) -> Content {
@@ -148,21 +163,18 @@ impl<'a> SpanDraft<'a> {
                 .filter_map(|content| google_message(content, "user"))
                 .filter(|message| !message.parts.is_empty())
                 .collect();
-            if have_content(&messages) {
-                self.set_input(messages, LLM_REQUEST);
-            }
+            self.set_input(messages, LLM_REQUEST);
         }
         self.fill_text(REQUEST_MODEL, request.get("model"), LLM_REQUEST);
     }
 
     fn apply_response(&mut self, response: &Object) {
-        if self.needs_output()
-            && let Some(message) =
-                response.get("content").and_then(|content| google_message(content, "assistant"))
-            && have_content(std::slice::from_ref(&message))
-        {
-            self.set_output(vec![message], LLM_RESPONSE);
-        }
+        let message =
+            response.get("content").and_then(|content| google_message(content, "assistant"));
+        // A model that answered nothing has a reason for it only.
+        let finished = response.contains_key("finish_reason");
+        let message = message.or_else(|| finished.then(|| Message::new("assistant", Vec::new())));
+        self.set_output(message.into_iter().collect(), LLM_RESPONSE);
         if let Some(reason) = response.get("finish_reason").and_then(Value::as_str) {
             let reasons = Value::Array(vec![Value::String(reason.to_lowercase())]);
             self.fill(FINISH_REASONS, Cow::Owned(reasons), LLM_RESPONSE);

@@ -1,15 +1,17 @@
 //! `CrewAI`: the request to a crew is in the descriptions of its tasks.
 
-use super::{Convention, Kind, SpanDraft};
+use super::{Convention, Kind, Setup, SpanDraft};
 use crate::{
     conversation::message::{Message, have_text, json_or_text},
     json::Value,
-    trace::Span,
+    trace::{LogRecord, Span},
 };
 
 /// Tasks of a crew, as `OpenInference` and as Traceloop record them.
 const TASKS: [&str; 2] = ["crew_tasks", "crewai.crew.tasks"];
 const RESULT: &str = "crewai.crew.result";
+
+const TOOLS: &str = "crewai.agent.tools";
 
 /// The convention `crewai`.
 #[derive(Debug)]
@@ -22,6 +24,10 @@ impl Convention for CrewAi {
 
     fn kind(&self, _span: &Span) -> Option<Kind> {
         None
+    }
+
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        setup.fill_tools(span.attributes.get(TOOLS), TOOLS);
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {

@@ -6,7 +6,10 @@ use super::{Conventions, Kind, attributes::Attributes, keys, registry::Classifie
 use crate::{
     conversation::{
         JudgedSpan, Source,
-        message::{Message, Messages, is_cut_json, read_messages, tool_calls},
+        message::{
+            Message, Messages, answer_nothing, have_blank, have_content, is_cut_json,
+            read_messages, tool_calls,
+        },
     },
     json::Value,
     trace::{LogRecord, Span},
@@ -22,6 +25,8 @@ pub(in crate::conversation) struct SpanView<'a> {
     pub(in crate::conversation) kind: Kind,
     /// The convention that defines the kind.
     pub(in crate::conversation) by: &'static str,
+    /// Log records that belong to it.
+    pub(in crate::conversation) logs: Vec<&'a LogRecord>,
     pub(in crate::conversation) attributes: Attributes<'a>,
     /// Messages given to the model or agent; empty when none were recorded.
     pub(in crate::conversation) input: Side,
@@ -88,6 +93,7 @@ impl<'a> SpanView<'a> {
         }
         draft.remove_placeholders();
         draft.find_cut_arguments();
+        draft.remove_empty_sides();
         let side = |(messages, attribute): (Vec<Message>, _)| Side {
             source: (!messages.is_empty()).then(|| source(span, attribute)),
             messages: Rc::from(messages),
@@ -96,6 +102,7 @@ impl<'a> SpanView<'a> {
             span,
             kind,
             by,
+            logs: draft.logs,
             attributes: draft.attributes,
             input: side(draft.input),
             output: side(draft.output),
@@ -173,28 +180,30 @@ impl<'a> SpanDraft<'a> {
         self.attributes.fill(key, value, source);
     }
 
-    /// Returns true if messages given to the model or agent are wanted and not filled.
+    /// Returns true if messages given to the model or agent are wanted, and none with content are filled.
     #[must_use]
     pub fn needs_input(&self) -> bool {
-        self.with_messages && self.input.0.is_empty()
+        self.with_messages && !have_content(&self.input.0)
     }
 
-    /// Returns true if messages of the model or agent are wanted and not filled.
+    /// Returns true if messages of the model or agent are wanted, and none with content are filled.
     #[must_use]
     pub fn needs_output(&self) -> bool {
-        self.with_messages && self.output.0.is_empty()
+        self.with_messages && !have_content(&self.output.0)
     }
 
-    /// Fills the messages given to the model or agent, unless they are filled.
+    /// Fills the messages given to the model or agent, unless they are filled. Messages without content can be replaced by
+    /// those of a later source.
     pub fn set_input(&mut self, messages: Vec<Message>, source: &'static str) {
-        if self.needs_input() {
+        if self.needs_input() && (self.input.0.is_empty() || have_content(&messages)) {
             self.input = (messages, source);
         }
     }
 
-    /// Fills the messages of the model or agent, unless they are filled.
+    /// Fills the messages of the model or agent, unless they are filled. Messages without content, such as an empty answer,
+    /// can be replaced by those of a later source.
     pub fn set_output(&mut self, messages: Vec<Message>, source: &'static str) {
-        if self.needs_output() {
+        if self.needs_output() && (self.output.0.is_empty() || have_content(&messages)) {
             self.output = (messages, source);
         }
     }
@@ -255,6 +264,22 @@ impl<'a> SpanDraft<'a> {
         let arguments = self.attributes.get(keys::TOOL_ARGUMENTS).and_then(Value::as_str);
         if self.kind == Kind::Tool && arguments.is_some_and(is_cut_json) {
             self.fail("the arguments of the tool", CUT_OFF);
+        }
+    }
+
+    /// Removes messages without content, unless they are an empty answer.
+    ///
+    /// An empty answer has a text that is blank. Some producers leave out the text instead, as all do for content that is
+    /// not to be recorded. If the input has content, recording is on, so the answer is empty.
+    fn remove_empty_sides(&mut self) {
+        if !have_content(&self.input.0) {
+            self.input.0.clear();
+        }
+        let output = &mut self.output.0;
+        let is_empty_answer =
+            (have_blank(output) || !self.input.0.is_empty()) && answer_nothing(output);
+        if !have_content(output) && !is_empty_answer {
+            output.clear();
         }
     }
 

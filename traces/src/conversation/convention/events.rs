@@ -5,18 +5,19 @@ use std::borrow::Cow;
 use super::{
     Convention, Kind, SpanDraft,
     keys::{FINISH_REASONS, PROVIDER, SYSTEM, TOOL_ARGUMENTS, TOOL_RESULT},
+    setup::Setup,
 };
 use crate::{
     conversation::message::{
-        Message, Part, block_parts, google_message, google_parts, have_content, is_cut_json,
-        json_list, json_or_text, openai_tool_calls, parse_json, parts_of_content, parts_of_text,
-        plain_blocks,
+        Message, Part, block_parts, google_message, google_parts, is_cut_json, json_list,
+        json_or_text, openai_tool_calls, parse_json, parts_of_content, parts_of_text, plain_blocks,
     },
     json::{Object, Value},
     trace::{LogRecord, Span},
 };
 
 const EVENT_NAME: &str = "event.name";
+pub(super) const SYSTEM_MESSAGE: &str = "gen_ai.system.message";
 pub(super) const USER_MESSAGE: &str = "gen_ai.user.message";
 pub(super) const ASSISTANT_MESSAGE: &str = "gen_ai.assistant.message";
 pub(super) const TOOL_MESSAGE: &str = "gen_ai.tool.message";
@@ -35,7 +36,7 @@ enum MessageEvent {
 impl MessageEvent {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
-            "gen_ai.system.message" => Self::System,
+            SYSTEM_MESSAGE => Self::System,
             USER_MESSAGE => Self::User,
             ASSISTANT_MESSAGE => Self::Assistant,
             TOOL_MESSAGE => Self::Tool,
@@ -56,6 +57,15 @@ impl Convention for MessageEvents {
 
     fn kind(&self, _span: &Span) -> Option<Kind> {
         None
+    }
+
+    fn read_setup(&self, span: &Span, logs: &[&LogRecord], setup: &mut Setup) {
+        for event in span.events.iter().filter(|event| event.name == SYSTEM_MESSAGE) {
+            setup.fill_instructions(event.attributes.get("content"), SYSTEM_MESSAGE);
+        }
+        for log in logs.iter().filter(|log| log.event_name == SYSTEM_MESSAGE) {
+            setup.fill_instructions(body_of(log).get("content"), SYSTEM_MESSAGE);
+        }
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {
@@ -79,13 +89,16 @@ impl Convention for MessageEvents {
         if !read.finish_reasons.is_empty() {
             draft.fill(FINISH_REASONS, Cow::Owned(Value::Array(read.finish_reasons)), CHOICE);
         }
-        if have_content(&read.input) {
-            draft.set_input(read.input, USER_MESSAGE);
-        }
-        if have_content(&read.output) {
-            draft.set_output(read.output, CHOICE);
-        }
+        draft.set_input(read.input, USER_MESSAGE);
+        draft.set_output(read.output, CHOICE);
     }
+}
+
+/// Returns the content of the system message in a list of events, as Pydantic AI and Logfire write it into an attribute.
+pub(super) fn system_message(list: &Value) -> Option<&Value> {
+    let is_system =
+        |event: &&Value| event.get(EVENT_NAME).and_then(Value::as_str) == Some(SYSTEM_MESSAGE);
+    list.as_array()?.iter().find(is_system)?.get("content")
 }
 
 /// When a record was made or, failing that, seen. Zero is what exporters write for "unknown".
@@ -167,6 +180,12 @@ impl EventMessages {
         if self.has_blocks { parts_of_text(content) } else { parts_of_content(content) }
     }
 
+    /// Returns the parts of what the model said, which may be an empty list of blocks.
+    fn answer_parts(&self, content: &Value) -> Vec<Part> {
+        let is_nothing = self.has_blocks && content.as_str() == Some("[]");
+        if is_nothing { Vec::new() } else { self.parts(content) }
+    }
+
     /// Adds the log records of a span in order of time.
     fn add_records(&mut self, draft: &mut SpanDraft<'_>) {
         let mut records: Vec<_> = draft
@@ -194,7 +213,7 @@ impl EventMessages {
                 self.add_input(message);
             }
             MessageEvent::Assistant => {
-                let mut parts = self.parts(content);
+                let mut parts = self.answer_parts(content);
                 parts.extend(openai_tool_calls(body.get("tool_calls")));
                 self.add_input(Message::new("assistant", parts));
             }
@@ -218,13 +237,10 @@ impl EventMessages {
                 parts.extend(openai_tool_calls(message.get("tool_calls")));
                 parts
             }
-            (Some(message @ Value::String(_)), _) if self.has_blocks => self.parts(message),
+            (Some(message @ Value::String(_)), _) if self.has_blocks => self.answer_parts(message),
             (_, Some(parts)) => google_parts(parts.as_array().unwrap_or_default()),
             _ => self.parts(content),
         };
-        if parts.is_empty() {
-            return;
-        }
         self.output.push(Message::new("assistant", parts));
         if let Some(reason) = body.get("finish_reason").and_then(Value::as_str) {
             self.finish_reasons.push(Value::String(reason.to_lowercase()));
@@ -232,7 +248,8 @@ impl EventMessages {
     }
 
     fn add_input(&mut self, message: Message) {
-        if !message.parts.is_empty() {
+        // An empty answer counts: in a list of events, it may be the last one.
+        if !message.parts.is_empty() || message.role == "assistant" {
             self.input.push(message);
         }
     }

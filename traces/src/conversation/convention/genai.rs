@@ -8,13 +8,15 @@ use super::{
     keys::{
         ALIASES, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, FINISH_REASONS, INPUT_MESSAGES,
         INPUT_TOKENS, OPERATION, OUTPUT_MESSAGES, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_ID,
-        RESPONSE_MODEL,
+        RESPONSE_MODEL, SYSTEM_INSTRUCTIONS, TOOL_DEFINITIONS,
     },
-    semantic_kernel, vercel_ai,
+    langfuse, langsmith, openinference, pydantic_ai, semantic_kernel,
+    setup::Setup,
+    traceloop, vercel_ai,
 };
 use crate::{
-    json::{Value, scalar_text},
-    trace::Span,
+    json::{Object, Value, scalar_text},
+    trace::{LogRecord, Span},
 };
 
 /// Carries everything about one model call.
@@ -32,14 +34,39 @@ const DETAIL_KEYS: [&str; 8] = [
     CACHE_WRITE_TOKENS,
 ];
 
-/// How producers record content that do not follow the variable of the conventions, by the start of their scope.
-const SWITCHES: [(&str, &str); 5] = [
+/// The variable of the conventions.
+const CAPTURE: &str = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true";
+/// The variable of the conventions, as OpenTelemetry's own instrumentations of Python read it.
+const CAPTURE_IN_SPANS: &str = "set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and \
+                                OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY";
+
+/// How libraries record content, by the start of their scope; the first one counts.
+const SWITCHES: [(&str, &str); 18] = [
     ("autogen", "trace the client of the model as well, since AutoGen itself records none"),
     (semantic_kernel::SCOPE, semantic_kernel::SWITCH),
     ("agent_framework", "set ENABLE_SENSITIVE_DATA=true"),
     (adk::SCOPE, adk::SWITCH),
     // The integration `OpenTelemetry` of Vercel's AI SDK 7.
     (vercel_ai::SCOPE_7, vercel_ai::SWITCH_7),
+    ("opentelemetry.util.genai", CAPTURE_IN_SPANS),
+    ("opentelemetry.instrumentation.openai_v2", CAPTURE_IN_SPANS),
+    ("opentelemetry.instrumentation.google_genai", CAPTURE_IN_SPANS),
+    (
+        "opentelemetry.instrumentation.openai_agents",
+        "set TRACELOOP_TRACE_CONTENT=true, or, with opentelemetry-instrumentation-openai-agents-v2, \
+         OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and \
+         OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY",
+    ),
+    ("opentelemetry.instrumentation.vertexai", CAPTURE_IN_SPANS),
+    ("opentelemetry.instrumentation.botocore", CAPTURE),
+    ("Experimental.Microsoft.Extensions.AI", CAPTURE),
+    // All others with this start are Traceloop's.
+    ("opentelemetry.instrumentation.", traceloop::SWITCH),
+    ("openinference.instrumentation.", openinference::SWITCH),
+    ("pydantic-ai", pydantic_ai::SWITCH),
+    ("langsmith", langsmith::SWITCH),
+    ("langfuse", langfuse::SWITCH),
+    ("litellm", "leave litellm.turn_off_message_logging off"),
 ];
 
 /// The operations that are read, as `gen_ai.operation.name` has them.
@@ -95,15 +122,34 @@ impl Convention for GenAi {
         }
         read_details(draft);
     }
+
+    fn read_setup(&self, span: &Span, logs: &[&LogRecord], setup: &mut Setup) {
+        for recorded in std::iter::once(&span.attributes).chain(details(span, logs)) {
+            for (key, fill) in [
+                (SYSTEM_INSTRUCTIONS, Setup::fill_instructions as fn(&mut Setup, _, _)),
+                (TOOL_DEFINITIONS, Setup::fill_tools),
+            ] {
+                fill(setup, recorded.get(key), key);
+            }
+        }
+        // Names only.
+        setup.fill_tools(span.attributes.get(AGENT_TOOLS), AGENT_TOOLS);
+    }
 }
 
-/// Fills from the details events, those of the span before those of its log records.
-fn read_details(draft: &mut SpanDraft<'_>) {
-    let span = draft.span;
-    let logs = draft.logs.clone();
+/// Names of the tools of an agent, as Strands records them.
+const AGENT_TOOLS: &str = "gen_ai.agent.tools";
+
+/// Returns the details events, those of the span before those of its log records.
+fn details<'a>(span: &'a Span, logs: &[&'a LogRecord]) -> impl Iterator<Item = &'a Object> {
     let events = span.events.iter().map(|event| (event.name.as_str(), &event.attributes));
     let logs = logs.iter().map(|log| (log.event_name.as_str(), &log.attributes));
-    for (_, details) in events.chain(logs).filter(|(name, _)| *name == DETAILS) {
+    events.chain(logs).filter(|(name, _)| *name == DETAILS).map(|(_, details)| details)
+}
+
+fn read_details(draft: &mut SpanDraft<'_>) {
+    let logs = draft.logs.clone();
+    for details in details(draft.span, &logs) {
         draft.read_input(details.get(INPUT_MESSAGES), DETAILS);
         draft.read_output(details.get(OUTPUT_MESSAGES), DETAILS);
         for key in DETAIL_KEYS {

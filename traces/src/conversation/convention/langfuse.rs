@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use super::{
     Content, Convention, Kind, SpanDraft,
     keys::{INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_MODEL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT},
+    setup::Setup,
     values::{CutOff, history_of, said_by_agent, said_by_user, unwrap_call},
 };
 use crate::{
-    conversation::message::{Message, have_content, json_or_text, parse_json},
+    conversation::message::{Message, json_or_text, parse_json},
     json::Value,
-    trace::Span,
+    trace::{LogRecord, Span},
 };
 
 const TYPE: &str = "langfuse.observation.type";
@@ -28,6 +29,9 @@ const COUNTS: [(&str, &str); 6] = [
     ("completion_tokens", OUTPUT_TOKENS),
     ("output_tokens", OUTPUT_TOKENS),
 ];
+
+/// How content is switched on.
+pub(super) const SWITCH: &str = "leave capture_input and capture_output of observe() on";
 
 /// The convention `langfuse`.
 #[derive(Debug)]
@@ -80,10 +84,16 @@ impl Convention for Langfuse {
         }
     }
 
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        let input = span.attributes.get(INPUT).filter(|_| span.attributes.contains_key(TYPE));
+        let input = input.map(json_or_text);
+        setup.fill_tools(input.as_ref().and_then(|input| input.get("tools")), INPUT);
+    }
+
     fn content(&self, _span: &Span) -> Content {
         Content { arguments: INPUT, ..Content::default() }
             .in_attributes(INPUT, OUTPUT)
-            .switched_by("leave capture_input and capture_output of observe() on")
+            .switched_by(SWITCH)
     }
 }
 
@@ -103,12 +113,10 @@ fn fill<'a>(
 fn read_generation(draft: &mut SpanDraft<'_>, input: Option<&Value>, output: Option<&Value>) {
     let span = draft.span;
     if draft.needs_input() {
-        let said = history_of(input, "user");
-        fill(draft, said.map(with_content), SpanDraft::set_input, INPUT);
+        fill(draft, history_of(input, "user"), SpanDraft::set_input, INPUT);
     }
     if draft.needs_output() {
-        let said = history_of(output, "assistant");
-        fill(draft, said.map(with_content), SpanDraft::set_output, OUTPUT);
+        fill(draft, history_of(output, "assistant"), SpanDraft::set_output, OUTPUT);
     }
     if let Some(model) = span.attributes.get(MODEL) {
         draft.fill(REQUEST_MODEL, Cow::Borrowed(model), MODEL);
@@ -122,8 +130,4 @@ fn read_generation(draft: &mut SpanDraft<'_>, input: Option<&Value>, output: Opt
             draft.fill(key, Cow::Owned(count.clone()), USAGE);
         }
     }
-}
-
-fn with_content(messages: Vec<Message>) -> Vec<Message> {
-    if have_content(&messages) { messages } else { Vec::new() }
 }

@@ -9,7 +9,7 @@ use super::{
     values::{history_of, said_by_agent, said_by_user, steps_of_agent},
 };
 use crate::{
-    conversation::message::{have_content, json_or_text},
+    conversation::message::json_or_text,
     json::{Value, parse_literal},
     trace::Span,
 };
@@ -17,6 +17,9 @@ use crate::{
 const KIND: &str = "langsmith.span.kind";
 const INPUT: &str = "gen_ai.prompt";
 const OUTPUT: &str = "gen_ai.completion";
+
+/// How content is switched on.
+pub(super) const SWITCH: &str = "unset LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS";
 
 /// The convention `langsmith`.
 #[derive(Debug)]
@@ -61,7 +64,7 @@ impl Convention for LangSmith {
     fn content(&self, _span: &Span) -> Content {
         Content { arguments: INPUT, ..Content::default() }
             .in_attributes(INPUT, OUTPUT)
-            .switched_by("unset LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS")
+            .switched_by(SWITCH)
     }
 }
 
@@ -69,7 +72,6 @@ impl Convention for LangSmith {
 fn read_model(draft: &mut SpanDraft<'_>, input: Option<&Value>, output: Option<&Value>) {
     if draft.needs_input()
         && let Ok(messages) = history_of(input, "user")
-        && have_content(&messages)
     {
         draft.set_input(messages, INPUT);
     }
@@ -84,9 +86,7 @@ fn read_model(draft: &mut SpanDraft<'_>, input: Option<&Value>, output: Option<&
         None => first(output, "choices"),
     });
     let message = generation.as_ref().and_then(|generation| generation.get("message"));
-    if let Ok(messages) = history_of(message.or(output.as_ref()), "assistant")
-        && have_content(&messages)
-    {
+    if let Ok(messages) = history_of(message.or(output.as_ref()), "assistant") {
         draft.set_output(messages, OUTPUT);
     }
 }

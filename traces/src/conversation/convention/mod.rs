@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `registry` | the trait, the registry, classification of the spans of a trace |
 //! | `draft` | a span in canonical form, while it is filled and afterwards |
+//! | `setup` | instructions and declared tools of an agent |
 //! | `attributes`, `keys` | canonical attributes and their names |
 //! | `genai` | `GenAI` semantic conventions: attributes of spans, details events, older names |
 //! | `events` | one event or log record per message, from older versions of these conventions |
@@ -38,6 +39,7 @@ mod openinference;
 mod pydantic_ai;
 mod registry;
 mod semantic_kernel;
+mod setup;
 #[cfg(test)]
 mod tests;
 mod traceloop;
@@ -50,3 +52,4 @@ pub(super) use draft::{Side, SpanView, Wanted};
 pub(super) use genai::NAME as GENAI;
 pub(super) use genai::OPERATIONS;
 pub use registry::{Content, Convention, Conventions, Kind, Kinds};
+pub use setup::Setup;

@@ -19,14 +19,15 @@ use super::{
         TOOL_NAME, TOOL_RESULT,
     },
     registry::records_messages,
+    setup::Setup,
     values::{CutOff, holds_message, said_by_agent, said_by_user, steps_of_agent, unwrap_call},
 };
 use crate::{
     conversation::message::{
-        Message, Part, have_content, have_text, is_cut_json, parse_json, parts_of_content, text_of,
+        Message, Part, have_blank, is_cut_json, parse_json, parts_of_content, text_of,
     },
     json::{Object, Value, parse_literal},
-    trace::{Span, Trace},
+    trace::{LogRecord, Span, Trace},
 };
 
 /// Attributes with one value, and the attributes that they fill; earlier ones have precedence.
@@ -53,6 +54,7 @@ const MODEL: &str = "llm.model_name";
 const FINISH_REASON: &str = "llm.finish_reason";
 const INPUT_LIST: &str = "llm.input_messages";
 const OUTPUT_LIST: &str = "llm.output_messages";
+const TOOLS: &str = "llm.tools";
 const PROMPTS: &str = "llm.prompts";
 const CHOICES: &str = "llm.choices";
 const INPUT_VALUE: &str = "input.value";
@@ -76,6 +78,9 @@ fn recorded<'a>(span: &'a Span, key: &str) -> Option<&'a Value> {
 fn is_withheld(value: &Value) -> bool {
     value.is_null() || value.as_str() == Some(WITHHELD)
 }
+
+/// How content is switched on.
+pub(super) const SWITCH: &str = "unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS";
 
 /// The convention `openinference`.
 #[derive(Debug)]
@@ -178,40 +183,60 @@ impl Convention for OpenInference {
         }
     }
 
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        const PARAMETERS: &str = "llm.invocation_parameters";
+        if span_kind(span).is_none() {
+            return;
+        }
+        let whole = whole_list(&span.attributes, TOOLS).ok().flatten();
+        let schema = |fields: &Fields<'_>| fields.get("tool.json_schema").copied().cloned();
+        let tools = objects(&span.attributes, TOOLS, whole.as_deref());
+        let tools: Vec<Value> = tools.values().filter_map(schema).collect();
+        setup.fill_tools(Some(&Value::Array(tools)), TOOLS);
+        // What instrumentations write beyond the specification.
+        if let Some(parameters) = recorded(span, PARAMETERS).map(structure) {
+            for key in ["instructions", "system_instruction", "system"] {
+                setup.fill_instructions(parameters.get(key), PARAMETERS);
+            }
+            setup.fill_tools(parameters.get("tools"), PARAMETERS);
+        }
+        if let Some(input) = recorded(span, INPUT_VALUE).filter(|_| setup.tools.is_none()) {
+            setup.fill_tools(structure(input).get("tools"), INPUT_VALUE);
+        }
+    }
+
     fn content(&self, _span: &Span) -> Content {
         Content { arguments: INPUT_VALUE, ..Content::default() }
             .in_attributes(INPUT_LIST, OUTPUT_LIST)
-            .switched_by("unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS")
+            .switched_by(SWITCH)
     }
 }
 
 fn fill_input(draft: &mut SpanDraft<'_>, sources: &[Source]) {
-    if draft.needs_input() {
-        let (messages, source) = first_of(draft, sources);
-        draft.set_input(messages, source);
-    }
+    fill_first(draft, sources, SpanDraft::needs_input, SpanDraft::set_input);
 }
 
 fn fill_output(draft: &mut SpanDraft<'_>, sources: &[Source]) {
-    if draft.needs_output() {
-        let (messages, source) = first_of(draft, sources);
-        draft.set_output(messages, source);
-    }
+    fill_first(draft, sources, SpanDraft::needs_output, SpanDraft::set_output);
 }
 
-/// Returns the messages of the first source that has some or cannot be read.
-fn first_of(draft: &mut SpanDraft<'_>, sources: &[Source]) -> (Vec<Message>, &'static str) {
+/// Fills one side from the first source that has content or an empty text, or cannot be read.
+fn fill_first<'a>(
+    draft: &mut SpanDraft<'a>,
+    sources: &[Source],
+    needs: fn(&SpanDraft<'a>) -> bool,
+    set: fn(&mut SpanDraft<'a>, Vec<Message>, &'static str),
+) {
     for source in sources {
+        if !needs(draft) {
+            return;
+        }
         match source(draft.span) {
-            Ok((messages, _)) if messages.is_empty() => {}
-            Ok(found) => return found,
-            Err(name) => {
-                draft.fail(name, "is JSON that was cut off");
-                break;
-            }
+            Ok((messages, name)) if have_blank(&messages) => return set(draft, messages, name),
+            Ok((messages, name)) => set(draft, messages, name),
+            Err(name) => return draft.fail(name, "is JSON that was cut off"),
         }
     }
-    (Vec::new(), "")
 }
 
 /// A source of messages: the messages and the name of the attribute. The error is the name of an attribute that was cut
@@ -237,13 +262,13 @@ fn texts_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> 
 fn value_in(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
     let said = said_by_user(recorded(span, INPUT_VALUE), recorded(span, INPUT_TYPE));
     let said = said.map_err(|CutOff| INPUT_VALUE)?;
-    Ok((if have_text(&said) { said } else { Vec::new() }, INPUT_VALUE))
+    Ok((said, INPUT_VALUE))
 }
 
 fn value_out(span: &Span) -> Result<(Vec<Message>, &'static str), &'static str> {
     let said = said_by_agent(recorded(span, OUTPUT_VALUE), recorded(span, OUTPUT_TYPE));
     let said = said.map_err(|CutOff| OUTPUT_VALUE)?;
-    Ok((if have_text(&said) { said } else { Vec::new() }, OUTPUT_VALUE))
+    Ok((said, OUTPUT_VALUE))
 }
 
 /// Returns for each span whether it is the outermost one of the convention with a model call or an agent below it.
@@ -340,7 +365,7 @@ impl Side {
     }
 }
 
-/// The messages under `llm.input_messages` or `llm.output_messages`; none if they have no content.
+/// The messages under `llm.input_messages` or `llm.output_messages`.
 ///
 /// # Errors
 ///
@@ -351,11 +376,8 @@ fn read_messages(attributes: &Object, side: Side) -> Result<Vec<Message>, &'stat
         Side::Output => OUTPUT_LIST,
     };
     let whole = whole_list(attributes, name)?;
-    let messages: Vec<Message> = objects(attributes, name, whole.as_deref())
-        .values()
-        .map(|fields| message(fields, side))
-        .collect();
-    Ok(if have_content(&messages) { messages } else { Vec::new() })
+    let flattened = objects(attributes, name, whole.as_deref());
+    Ok(flattened.values().map(|fields| message(fields, side)).collect())
 }
 
 /// Returns the texts of calls without messages: `llm.prompts` and `llm.choices`.
@@ -372,20 +394,22 @@ fn read_texts(attributes: &Object, side: Side) -> Result<Vec<Message>, &'static 
     let as_texts = whole.as_deref().and_then(Value::as_array).unwrap_or_default();
     let flattened = objects(attributes, name, whole.as_deref());
     let texts = flattened.values().filter_map(|fields| fields.get(field).copied());
-    let messages: Vec<Message> = as_texts
+    let messages = as_texts
         .iter()
         .filter(|item| item.as_str().is_some())
         .chain(texts)
         .filter(|text| !is_withheld(text))
-        .map(|text| Message::new(side.role(), vec![Part::text(Some(text))]))
-        .collect();
-    Ok(if have_content(&messages) { messages } else { Vec::new() })
+        .map(|text| Message::new(side.role(), vec![Part::text(Some(text))]));
+    Ok(messages.collect())
 }
 
 fn message(fields: &Fields<'_>, side: Side) -> Message {
     let get = |name: &str| fields.get(name).copied().filter(|value| !is_withheld(value));
     let role = get("message.role").and_then(Value::as_str).unwrap_or(side.role());
     let mut parts = get("message.content").map(parts_of_content).unwrap_or_default();
+    if fields.values().any(|value| value.as_str() == Some(WITHHELD)) {
+        parts.push(Part::Withheld);
+    }
     // A message has either; of one that has both, they say the same.
     if !parts.iter().any(|part| matches!(part, Part::Text(_))) {
         parts.extend(inner_objects(fields, "message.contents").values().map(content));

@@ -7,16 +7,17 @@ use std::borrow::Cow;
 
 use super::{
     Content, Convention, Kind, Kinds, SpanDraft,
-    events::EventMessages,
+    events::{EventMessages, system_message},
     keys::{AGENT_NAME, CONVERSATION_ID, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT},
+    setup::Setup,
     values::history_of,
 };
 use crate::{
     conversation::message::{
-        Message, after_user, have_content, parse_json, read_messages, user_turn,
+        Message, after_user, json_or_text, parse_json, read_messages, user_turn,
     },
     json::{Object, Value},
-    trace::{Span, Trace},
+    trace::{LogRecord, Span, Trace},
 };
 
 /// The instrumentation scope of Pydantic AI.
@@ -29,6 +30,9 @@ pub(super) const EVENTS: &str = "events";
 /// The request of a chat completion.
 pub(super) const REQUEST_DATA: &str = "request_data";
 const TEMPLATE: &str = "logfire.msg_template";
+
+/// How content is switched on.
+pub(super) const SWITCH: &str = "pass InstrumentationSettings(include_content=True)";
 
 /// The convention `pydantic-ai`.
 #[derive(Debug)]
@@ -75,9 +79,26 @@ impl Convention for PydanticAi {
         }
     }
 
-    fn content(&self, _span: &Span) -> Content {
-        Content::default().switched_by("pass InstrumentationSettings(include_content=True)")
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        const PARAMETERS: &str = "model_request_parameters";
+        if span.scope.name != PYDANTIC_AI {
+            return;
+        }
+        read_system_message(span, setup);
+        let parameters = span.attributes.get(PARAMETERS).map(json_or_text);
+        let tools = parameters.as_ref().and_then(|parameters| parameters.get("function_tools"));
+        setup.fill_tools(tools, PARAMETERS);
     }
+
+    fn content(&self, _span: &Span) -> Content {
+        Content::default().switched_by(SWITCH)
+    }
+}
+
+/// Fills the instructions from the list of events of a model call.
+fn read_system_message(span: &Span, setup: &mut Setup) {
+    let list = list_in(&span.attributes, EVENTS);
+    setup.fill_instructions(list.as_deref().and_then(system_message), EVENTS);
 }
 
 /// Fills the messages of a model call from a list of events.
@@ -87,12 +108,8 @@ fn read_events(draft: &mut SpanDraft<'_>) {
     }
     if let Some(list) = list_in(&draft.span.attributes, EVENTS) {
         let read = EventMessages::of_list(&list);
-        if have_content(&read.input) {
-            draft.set_input(read.input, EVENTS);
-        }
-        if have_content(&read.output) {
-            draft.set_output(read.output, EVENTS);
-        }
+        draft.set_input(read.input, EVENTS);
+        draft.set_output(read.output, EVENTS);
     }
 }
 
@@ -170,6 +187,21 @@ impl Convention for LogfireAgents {
                 kinds.set(index, kind);
             }
         }
+    }
+
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        if span.scope.name != AGENTS_SDK {
+            return;
+        }
+        read_system_message(span, setup);
+        // The request of a chat completion, or the response of the other API, which repeats the request.
+        for key in [REQUEST_DATA, "response"] {
+            let data = span.attributes.get(key).map(json_or_text);
+            let member = |name| data.as_ref().and_then(|data| data.get(name));
+            setup.fill_instructions(member("instructions"), key);
+            setup.fill_tools(member("tools"), key);
+        }
+        setup.fill_tools(span.attributes.get("tools"), "tools");
     }
 
     fn read(&self, draft: &mut SpanDraft<'_>) {

@@ -18,13 +18,14 @@ use super::{
     openinference::OpenInference,
     pydantic_ai::{EVENTS, LogfireAgents, PydanticAi, REQUEST_DATA},
     semantic_kernel::SemanticKernel,
+    setup::Setup,
     traceloop::{COMPLETION, PROMPT, Traceloop},
     vercel_ai::{self, VercelAi},
 };
 use crate::{
     conversation::message::is_placeholder,
     json::Value,
-    trace::{Span, Trace},
+    trace::{LogRecord, Span, Trace},
 };
 
 /// A convention: a way in which a family of instrumentations records agents.
@@ -52,6 +53,12 @@ pub trait Convention: fmt::Debug + Send + Sync {
     /// Fills what the convention records of a span, and nothing if the span does not follow it.
     fn read(&self, draft: &mut SpanDraft<'_>);
 
+    /// Fills the instructions and the tools of an agent from a span of the agent or of a model call, and from the log records
+    /// that belong to it. Default: nothing.
+    ///
+    /// System messages of the input are read without this method.
+    fn read_setup(&self, _span: &Span, _logs: &[&LogRecord], _setup: &mut Setup) {}
+
     /// Returns where the producer of a span records content, and how that is switched on. Default: as in the `GenAI`
     /// conventions.
     fn content(&self, _span: &Span) -> Content {
@@ -69,8 +76,8 @@ pub struct Content {
     pub output: &'static str,
     /// Attribute of the arguments of a tool.
     pub arguments: &'static str,
-    /// How to have them recorded; a clause that follows "to record content,".
-    pub switch: &'static str,
+    /// How to have them recorded, as a clause that follows "to record content,"; `None` if the library is not known.
+    pub switch: Option<&'static str>,
 }
 
 impl Default for Content {
@@ -79,7 +86,7 @@ impl Default for Content {
             input: INPUT_MESSAGES,
             output: OUTPUT_MESSAGES,
             arguments: TOOL_ARGUMENTS,
-            switch: "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true",
+            switch: None,
         }
     }
 }
@@ -88,7 +95,7 @@ impl Content {
     /// Sets how content is switched on.
     #[must_use]
     pub const fn switched_by(self, switch: &'static str) -> Self {
-        Self { switch, ..self }
+        Self { switch: Some(switch), ..self }
     }
 
     /// Sets the attributes of messages.

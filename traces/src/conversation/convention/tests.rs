@@ -1,5 +1,7 @@
 //! What instrumentations record, with the fewest spans that show it.
 
+mod answers;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -547,7 +549,7 @@ fn what_a_producer_did_not_record_is_unknown() {
     let silent = json!({"gen_ai.operation.name": "chat", "gen_ai.usage.output_tokens": 5});
     let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather"});
     let without_content = agent().span((2, 1), "chat", (1, 9), silent.clone());
-    assert_eq!(unknown(without_content), [TurnPart::User, TurnPart::Answer]);
+    assert_eq!(unknown(without_content), [TurnPart::User, TurnPart::Answer, TurnPart::ToolCalls]);
     let with_tool = agent().span((2, 1), "tool", (1, 9), tool);
     assert_eq!(unknown(with_tool), [TurnPart::User, TurnPart::Answer, TurnPart::Arguments]);
     let mut asked = silent.clone();
@@ -560,11 +562,12 @@ fn what_a_producer_did_not_record_is_unknown() {
     let input = json!([says("user", "hi")]);
     let quiet = agent().chat((2, 1), (1, 9), input, json!([asks("c", "t", json!({}))]));
     assert_eq!(unknown(quiet), []);
-    let text = turn(agent()).unrecorded[0].to_string();
+    let text = |recording: Recording| turn(recording).unrecorded[0].to_string();
+    let missing = "the text of the user was not recorded: there is no gen_ai.input.messages";
+    assert_eq!(text(agent()), missing);
     assert_eq!(
-        text,
-        "the text of the user was not recorded: there is no gen_ai.input.messages; to record content, set \
-         OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
+        text(agent().with_scope("agent_framework")),
+        format!("{missing}; to record content, set ENABLE_SENSITIVE_DATA=true")
     );
 }
 

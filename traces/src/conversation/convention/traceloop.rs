@@ -9,14 +9,13 @@ use super::{
         INPUT_MESSAGES, OUTPUT_MESSAGES, PROVIDER, REQUEST_MODEL, SYSTEM, TOOL_ARGUMENTS,
         TOOL_CALL_ID, TOOL_NAME, TOOL_RESULT,
     },
+    setup::Setup,
     values::{history_of, said_by_agent, said_by_user, steps_of_agent, unwrap_call},
 };
 use crate::{
-    conversation::message::{
-        Message, Part, have_content, json_or_text, parts_of_text, plain_blocks,
-    },
+    conversation::message::{Message, Part, json_or_text, parts_of_text, plain_blocks},
     json::{Object, Value, parse_literal},
-    trace::Span,
+    trace::{LogRecord, Span},
 };
 
 /// Starts of the names of indexed messages.
@@ -25,6 +24,12 @@ pub(super) const COMPLETION: &str = "gen_ai.completion.";
 /// Input and output of the function or method that a span records.
 const INPUT: &str = "traceloop.entity.input";
 const OUTPUT: &str = "traceloop.entity.output";
+
+/// Declarations of tools.
+const FUNCTIONS: &str = "llm.request.functions";
+
+/// How content is switched on.
+pub(super) const SWITCH: &str = "set TRACELOOP_TRACE_CONTENT=true";
 
 /// The convention `traceloop`.
 #[derive(Debug)]
@@ -61,10 +66,21 @@ impl Convention for Traceloop {
         }
     }
 
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        let functions = objects(&span.attributes, FUNCTIONS, None);
+        let functions = functions.values().map(|fields| {
+            let members = fields.iter().map(|(name, value)| (name.to_string(), (*value).clone()));
+            Value::Object(members.collect())
+        });
+        setup.fill_tools(Some(&Value::Array(functions.collect())), FUNCTIONS);
+        if let Some(input) = span.attributes.get(INPUT).filter(|_| setup.tools.is_none()) {
+            let input = json_or_text(input);
+            setup.fill_tools(input.get("kwargs").and_then(|named| named.get("tools")), INPUT);
+        }
+    }
+
     fn content(&self, _span: &Span) -> Content {
-        Content::default()
-            .in_attributes(PROMPT, COMPLETION)
-            .switched_by("set TRACELOOP_TRACE_CONTENT=true")
+        Content::default().in_attributes(PROMPT, COMPLETION).switched_by(SWITCH)
     }
 }
 
@@ -82,7 +98,6 @@ fn read_model(draft: &mut SpanDraft<'_>) {
     let output = draft.span.attributes.get(OUTPUT).map(json_or_text);
     if let Some(message) = output.as_ref().and_then(|output| output.get("message"))
         && let Ok(messages) = history_of(Some(message), "assistant")
-        && have_content(&messages)
     {
         draft.set_output(messages, OUTPUT);
     }
@@ -161,9 +176,7 @@ fn records_a_call(attributes: &Object) -> bool {
 }
 
 fn messages(attributes: &Object, prefix: &str) -> Vec<Message> {
-    let messages: Vec<_> =
-        objects(attributes, prefix.trim_end_matches('.'), None).values().map(message).collect();
-    if have_content(&messages) { messages } else { Vec::new() }
+    objects(attributes, prefix.trim_end_matches('.'), None).values().map(message).collect()
 }
 
 fn message(fields: &Fields<'_>) -> Message {
@@ -174,7 +187,11 @@ fn message(fields: &Fields<'_>) -> Message {
         let part = Part::tool_response(get("tool_call_id"), None, response.as_ref());
         return Message::new(role, vec![part]);
     }
-    let mut parts = get("content").map(parts_of_text).unwrap_or_default();
+    let mut parts = match get("content") {
+        // How some releases write an empty text.
+        Some(Value::String(text)) if text == "\"\"" => vec![Part::Blank],
+        content => content.map(parts_of_text).unwrap_or_default(),
+    };
     for call in inner_objects(fields, "tool_calls").values() {
         let get = |field: &str| call.get(field).copied();
         if get("name").and_then(Value::as_str).is_some() {

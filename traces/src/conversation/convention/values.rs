@@ -3,12 +3,14 @@
 //! The values are the arguments and the result of any function: plain text, or JSON in the shape of some framework. If
 //! the message cannot be distinguished from the rest, the result is empty, and the model calls have to provide it.
 
+use std::slice;
+
 use crate::{
     conversation::message::{
-        Message, Part, after_user, google_parts, have_text, is_cut_json, is_placeholder,
-        message_parts, parse_json, parts_of_content, user_turn,
+        Message, Part, after_user, answer_nothing, google_parts, have_text, is_cut_json,
+        is_placeholder, message_parts, parse_json, parts_of_content, user_turn,
     },
-    json::{Object, Value, is_repr, parse_literal, parse_repr},
+    json::{Object, Value, is_repr, parse_literal, parse_repr, strip},
 };
 
 /// Maximum depth of a message.
@@ -58,7 +60,7 @@ pub(super) fn said_by_user(
     Ok(match read(value, mime_type)? {
         Some(Said::Text(text)) => vec![plain("user", &text)],
         Some(Said::Structure(structure)) => user_messages(&structure, 0),
-        None => Vec::new(),
+        Some(Said::Nothing) | None => Vec::new(),
     })
 }
 
@@ -74,6 +76,8 @@ pub(super) fn said_by_agent(
     Ok(match read(value, mime_type)? {
         Some(Said::Text(text)) => vec![plain("assistant", &text)],
         Some(Said::Structure(structure)) => agent_message(&structure, 0).into_iter().collect(),
+        // A function that returns nothing leaves the answer to the model calls, if they have one.
+        Some(Said::Nothing) => vec![Message::new("assistant", Vec::new())],
         None => Vec::new(),
     })
 }
@@ -105,6 +109,7 @@ pub(super) fn history_of(value: Option<&Value>, role: &str) -> Result<Vec<Messag
     Ok(match read(value, None)? {
         Some(Said::Text(text)) => vec![plain(role, &text)],
         Some(Said::Structure(structure)) => history(&structure).unwrap_or_default(),
+        Some(Said::Nothing) => vec![Message::new(role, vec![Part::Blank])],
         None => Vec::new(),
     })
 }
@@ -132,12 +137,16 @@ pub(super) fn unwrap_call(value: Value) -> Value {
     }
 }
 
-/// Returns true if a value holds a message of this role with text.
+/// Returns true if a value holds a message of this role with text, or an empty answer.
 pub(super) fn holds_message(value: Option<&Value>, mime_type: Option<&Value>, role: &str) -> bool {
     let Ok(Some(Said::Structure(structure))) = read(value, mime_type) else { return false };
-    let has_text =
-        |message: &Message| message.role == role && have_text(std::slice::from_ref(message));
-    holds(&structure, 0, &|history| history.iter().any(has_text))
+    holds(&structure, 0, &|history| history.iter().any(|message| is_said_by(role, message)))
+}
+
+fn is_said_by(role: &str, message: &Message) -> bool {
+    let message_only = slice::from_ref(message);
+    let is_said = have_text(message_only) || (role == "assistant" && answer_nothing(message_only));
+    message.role == role && is_said
 }
 
 fn holds(value: &Value, depth: usize, is_wanted: &dyn Fn(&[Message]) -> bool) -> bool {
@@ -158,6 +167,8 @@ pub(super) struct CutOff;
 enum Said {
     Text(Value),
     Structure(Value),
+    /// A blank text.
+    Nothing,
 }
 
 fn plain(role: &str, text: &Value) -> Message {
@@ -167,6 +178,9 @@ fn plain(role: &str, text: &Value) -> Message {
 fn read(value: Option<&Value>, mime_type: Option<&Value>) -> Result<Option<Said>, CutOff> {
     let text = match value {
         None => return Ok(None),
+        Some(Value::String(text)) if strip(text).is_empty() => {
+            return Ok(Some(Said::Nothing));
+        }
         Some(Value::String(text)) if is_placeholder(text) => return Ok(None),
         Some(Value::String(text)) => text,
         Some(structure @ (Value::Object(_) | Value::Array(_))) => {
@@ -229,10 +243,7 @@ fn agent_message(value: &Value, depth: usize) -> Option<Message> {
         return None;
     }
     if let Some(history) = history(value) {
-        let answers = |message: &&Message| {
-            message.role == "assistant" && have_text(std::slice::from_ref(*message))
-        };
-        return history.iter().rev().find(answers).cloned();
+        return history.iter().rev().find(|message| is_said_by("assistant", message)).cloned();
     }
     // The output of a crew or a task of CrewAI.
     if let Some(raw @ Value::String(_)) = value.get("raw")
@@ -244,15 +255,18 @@ fn agent_message(value: &Value, depth: usize) -> Option<Message> {
     if let Some([choice, ..]) = value.get("choices").and_then(Value::as_array) {
         return agent_message(choice, depth + 1);
     }
-    find(value, &AGENT_KEYS, |member| {
-        let message = match (member, member.get("parts")) {
-            (text @ Value::String(_), _) => Some(plain("assistant", text)),
-            // Google's content object: what answers has the role of a model, or none.
-            (_, Some(Value::Array(parts))) => Some(Message::new("assistant", google_parts(parts))),
-            (other, _) => agent_message(other, depth + 1),
-        };
-        message.filter(|message| have_text(std::slice::from_ref(message)))
-    })
+    let said = |member: &Value| match (member, member.get("parts")) {
+        (text @ Value::String(_), _) => Some(plain("assistant", text)),
+        // Google's content object: what answers has the role of a model, or none.
+        (_, Some(Value::Array(parts))) => Some(Message::new("assistant", google_parts(parts))),
+        (other, _) => agent_message(other, depth + 1),
+    };
+    let that = |is_answer: fn(&[Message]) -> bool| {
+        find(value, &AGENT_KEYS, |member| {
+            said(member).filter(|message| is_answer(slice::from_ref(message)))
+        })
+    };
+    that(have_text).or_else(|| that(answer_nothing))
 }
 
 /// Returns the result of `read` for the first of these members that has one, else for the only member.

@@ -9,16 +9,16 @@ use super::{
     Content, Convention, Kind, SpanDraft,
     keys::{
         self, AGENT_NAME, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, ERROR_TYPE, INPUT_MESSAGES,
-        SYSTEM_INSTRUCTIONS, TOOL_ARGUMENTS, TOOL_CALL_ID, TOOL_DEFINITIONS, TOOL_NAME,
-        TOOL_RESULT,
+        TOOL_ARGUMENTS, TOOL_CALL_ID, TOOL_NAME, TOOL_RESULT,
     },
+    setup::Setup,
 };
 use crate::{
     conversation::message::{
-        Message, Part, end_with_tool_response, json_text, plain_blocks, read_messages,
+        Message, Part, end_with_tool_response, json_or_text, json_text, plain_blocks, read_messages,
     },
     json::{Object, Value},
-    trace::Span,
+    trace::{LogRecord, Span},
 };
 
 /// The instrumentation scope of the integration that follows the `GenAI` conventions.
@@ -99,9 +99,18 @@ impl Convention for VercelAi {
             // A stream that broke off; the span itself is not marked as failed.
             draft.fill(ERROR_TYPE, Cow::Borrowed(reason), FINISH_REASON);
         }
-        read_tools(draft);
         read_input(draft);
         read_output(draft);
+    }
+
+    fn read_setup(&self, span: &Span, _logs: &[&LogRecord], setup: &mut Setup) {
+        if operation(span).is_none() {
+            return;
+        }
+        let recorded = |name| span.attributes.get(name);
+        setup.fill_tools(recorded(TOOLS), TOOLS);
+        let prompt = recorded(PROMPT).map(json_or_text);
+        setup.fill_instructions(prompt.as_ref().and_then(|prompt| prompt.get("system")), PROMPT);
     }
 
     fn content(&self, _span: &Span) -> Content {
@@ -134,17 +143,6 @@ fn is_round(span: &Span, name: &str) -> bool {
     messages.is_some_and(|messages| end_with_tool_response(&messages))
 }
 
-/// Fills the declarations of the tools, each of which is JSON text.
-fn read_tools(draft: &mut SpanDraft<'_>) {
-    let Some(Value::Array(tools)) = draft.span.attributes.get(TOOLS) else { return };
-    let parsed = |tool: &Value| match tool {
-        Value::String(text) => json_text(text, &[]).unwrap_or_else(|_| tool.clone()),
-        other => other.clone(),
-    };
-    let tools = Value::Array(tools.iter().map(parsed).collect());
-    draft.fill(TOOL_DEFINITIONS, Cow::Owned(tools), TOOLS);
-}
-
 fn read_input(draft: &mut SpanDraft<'_>) {
     let recorded = &draft.span.attributes;
     if !draft.needs_input() {
@@ -155,9 +153,6 @@ fn read_input(draft: &mut SpanDraft<'_>) {
     } else if !recorded.contains_key(MESSAGES)
         && let Some(prompt) = structure(draft, PROMPT)
     {
-        if let Some(system) = prompt.get("system").filter(|system| !system.is_null()) {
-            draft.fill(SYSTEM_INSTRUCTIONS, Cow::Owned(system.clone()), PROMPT);
-        }
         draft.set_input(messages_of_call(&prompt), PROMPT);
     }
 }

@@ -4,12 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     conversation::{
-        Conventions, Conversation, GroupBy, Turn, TurnPart,
-        convention::{
-            SpanView, Wanted,
-            keys::{SYSTEM_INSTRUCTIONS, TOOL_DEFINITIONS},
-        },
-        extract,
+        Conversation, GroupBy, Turn, TurnPart, extract,
         testing::{Recording, answers, asks, says},
     },
     json::to_python,
@@ -362,23 +357,4 @@ fn other_operations_are_no_calls() {
         operation("ai.embed.doEmbed", embedding),
     );
     assert_eq!(turn(recording).llm_calls.len(), 2);
-}
-
-#[test]
-fn instructions_and_declarations_are_read() {
-    let view = |attributes: Value, key: &'static str| {
-        let trace = Recording::default().span((1, 0), "x", (0, 9), attributes).trace();
-        let conventions = Conventions::built_in();
-        let kind = conventions.kinds_of(&trace)[0];
-        let view = SpanView::new(&trace.spans[0], kind, Vec::new(), Wanted::Sides, conventions);
-        view.attributes.get(key).map(to_python)
-    };
-    let root = operation(
-        "ai.generateText",
-        json!({"ai.prompt": {"system": "Be brief.", "prompt": "Oslo?"}}),
-    );
-    assert_eq!(view(root, SYSTEM_INSTRUCTIONS).as_deref(), Some(r#""Be brief.""#));
-    let tool = r#"{"name": "weather", "type": "function"}"#;
-    let step = operation("ai.generateText.doGenerate", json!({"ai.prompt.tools": [tool]}));
-    assert_eq!(view(step, TOOL_DEFINITIONS), Some(format!("[{tool}]")));
 }
