@@ -146,16 +146,19 @@ impl Plan {
             check_read(path, &real, guarded)?;
             found.add(real, MountKind::Read);
         }
+        for path in &policy.write {
+            let real = found.existing("write", path)?;
+            found.check_write(path, &real, guarded)?;
+            found.add(real, MountKind::Write);
+        }
+        found.check_links()?;
+        // The program may be below a directory that it changes, as the interpreter of an environment into which it installs
+        // packages. A link in its place names another program, and shows nothing to this one.
         if is_path(program)
             && let Ok(real) = found.follow(program)
             && real.is_file()
         {
             found.add(real, MountKind::Read);
-        }
-        for path in &policy.write {
-            let real = found.existing("write", path)?;
-            found.check_write(path, &real, guarded)?;
-            found.add(real, MountKind::Write);
         }
         if let Some(cwd) = cwd {
             let real = found.follow(cwd);
@@ -163,7 +166,6 @@ impl Plan {
                 real.map_err(|error| refused("the working directory", cwd, &error.to_string()))?;
             found.add(real, MountKind::Directory);
         }
-        found.check_links()?;
         let cwd = cwd.unwrap_or(Path::new("/tmp"));
         Ok(Self { mounts: found.into_mounts(), cwd: cwd.to_owned() })
     }

@@ -35,7 +35,7 @@ fn yaml(name: &str) -> Value {
 fn project() -> Directory {
     let directory = Directory::new();
     directory.script("bin/cargo", CARGO);
-    let caches = r#"echo "$CARGO_TARGET_DIR $EVALUATOR_CACHE_DIR" >caches"#;
+    let caches = r#"echo "$CARGO_TARGET_DIR $XDG_CACHE_HOME" >caches"#;
     directory.script("good", &format!("{caches}; cat >/dev/null; echo '{{\"score\": 1}}'"));
     directory.script("low", r#"cat >/dev/null; echo '{"score": 0.25}'"#);
     directory.file("eval_config.yaml", CONFIG);

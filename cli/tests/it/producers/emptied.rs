@@ -15,11 +15,12 @@ use super::{
 use crate::support::Directory;
 
 /// Instrumentations that write the calls of earlier rounds next to the text of the answer, so that a program gets no answer.
-const WITH_CALLS: [&str; 1] = ["google-adk-openinference"];
+const WITH_CALLS: [&str; 2] = ["google-adk-openinference", "vercel-ai-7-otel"];
 
-/// Recordings with the instructions in another place than a model call or an agent: in its history, or in the description of
-/// a program.
-const ELSEWHERE: [&str; 2] = ["haystack-openinference_", "dspy-openinference-3.0.3_"];
+/// Recordings with the instructions in another place than a model call or an agent: in its history, in the description of a
+/// program, or in an object that the framework serialized.
+const ELSEWHERE: [&str; 3] =
+    ["haystack-openinference_", "dspy-openinference-3.0.3_", "langgraph-js_"];
 
 /// Levels of JSON text in JSON text.
 const DEPTH: usize = 6;

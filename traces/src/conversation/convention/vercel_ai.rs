@@ -164,12 +164,11 @@ fn read_output(draft: &mut SpanDraft<'_>) {
         return;
     }
     let said = [TEXT, OBJECT].into_iter().find_map(|key| Some((key, recorded.get(key)?)));
-    let parts = said.map(|(_, text)| Part::text(Some(text)));
-    let has_text = matches!(parts, Some(Part::Text(_)));
-    let mut parts: Vec<Part> = parts.into_iter().collect();
+    let mut parts: Vec<Part> = said.map(|(_, text)| Part::text(Some(text))).into_iter().collect();
     let mut source = said.map_or(TOOL_CALLS, |(key, _)| key);
-    // The span of a whole call may repeat the tool calls of all its model calls next to the answer.
-    if !(has_text && draft.kind != Kind::Inference)
+    // The span of a whole call may repeat the tool calls of all its model calls next to the answer, which may be empty.
+    let requests = recorded.get(FINISH_REASON).and_then(Value::as_str) == Some("tool-calls");
+    if (draft.kind == Kind::Inference || said.is_none() || requests)
         && let Some(Value::Array(calls)) = structure(draft, TOOL_CALLS)
         && !calls.is_empty()
     {
