@@ -94,9 +94,6 @@ fn contain_refuses_every_program_that_is_not_contained_before_anything_runs() {
         assert!(line.contains("not contained: plain, inside, far, graded ("), "{line}");
     }
     assert!(!directory.path().join("ran").exists(), "nothing is run");
-    let eval_file = "tests: [{id: a, input: hi, criteria: none}]\n";
-    directory.file("e.eval.yaml", eval_file);
-    directory.run(&["--contain", "e.eval.yaml"]).exits(2).says("--contain belongs to trace files");
 }
 
 #[test]
