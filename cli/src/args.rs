@@ -559,6 +559,10 @@ pub(crate) struct ServeArgs {
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them
     #[arg(long)]
     pub(crate) locked: bool,
+    /// Refuse to serve (exit code 2) unless every program is contained by its executor (sandbox or docker), which entries of
+    /// the configuration name; a PATH is not contained
+    #[arg(long)]
+    pub(crate) contain: bool,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

@@ -37,7 +37,7 @@ pub(super) fn check(mut args: CheckArgs, verbose: u8, runner: Runner) -> Result<
     let config = load(&file, args.judge, &runner)?;
     let runnable = ensure_runnable(&config, verbose);
     let judged = runner.judges(&config).inspect_err(render::config_error);
-    let contained = if args.contain { ensure_contained(&config, &runner) } else { Ok(()) };
+    let contained = ensure_contained(args.contain, &config, &runner);
     let remotes = runner.uncontained_remotes(&config);
     if !remotes.is_empty() {
         render::note(&render::uncontained(&remotes));

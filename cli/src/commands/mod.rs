@@ -132,16 +132,22 @@ fn has_extension_of(extensions: &[&str], file: &Path) -> bool {
     extensions.iter().any(|extension| name.ends_with(extension))
 }
 
-/// Checks that every evaluator of a configuration that runs code of its own is contained.
-fn ensure_contained(config: &Config, runner: &Runner) -> Result<(), u8> {
+/// Checks that every evaluator of a configuration that runs code of its own is contained, if the option or the configuration
+/// demands it.
+fn ensure_contained(option: bool, config: &Config, runner: &Runner) -> Result<(), u8> {
+    let demand = match (option, config.contain) {
+        (true, _) => "--contain",
+        (false, true) => "`contain: true`",
+        (false, false) => return Ok(()),
+    };
     let uncontained = runner.uncontained(config);
     if uncontained.is_empty() {
         return Ok(());
     }
     Err(unusable(format!(
-        "not contained: {} (--contain requires `executor: sandbox` or `executor: docker` for every program; `defaults: \
-         {{executor: sandbox}}` sets it for all; linked evaluators, Python graders and models `command:NAME` cannot be \
-         contained)",
+        "not contained: {} ({demand} requires `executor: sandbox` or `executor: docker` for every program; `defaults: \
+         {{executor: sandbox}}` sets it for all entries, and `evaluator config PATH` prints an entry for a program; linked \
+         evaluators, Python graders and models `command:NAME` cannot be contained)",
         uncontained.join(", ")
     )))
 }

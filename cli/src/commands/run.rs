@@ -43,9 +43,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let mut config = load_config(config_file.as_deref(), &runner)?;
     let programs = programs(&args, &config, &runner).map_err(unusable)?;
     configure(&mut config, programs, &mut args, &runner);
-    if args.contain {
-        ensure_contained(&config, &runner)?;
-    }
+    ensure_contained(args.contain, &config, &runner)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
     if config.require_all_cases && config.eval_set.is_none() {
         return Err(unusable(

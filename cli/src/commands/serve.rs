@@ -5,11 +5,14 @@ use std::{env, fs, net::SocketAddr, path::Path, pin::pin, time::Duration};
 use evaluator_host::{
     config::Config,
     process::Cancellation,
-    run::{Offered, RunEvent, Runner, Service},
+    run::{Offered, RunEvent, Runner, Service, program_at},
     serve::{Access, Ended, ServeError, Server, Settings, Token},
 };
 
-use super::{broken, discovery, ensure_runnable, load_config, unusable, unusable_config, watched};
+use super::{
+    broken, discovery, ensure_contained, ensure_runnable, load_config, unusable, unusable_config,
+    watched,
+};
 use crate::{args::ServeArgs, exit, render, signals};
 
 /// Environment variable with the token. A command line is visible to all users of the machine.
@@ -25,6 +28,11 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8,
         config => config,
     };
     let config = load_config(config.as_deref(), &runner)?;
+    let mut all = config.clone();
+    for path in &args.paths {
+        all.evaluators.push(program_at(path).map_err(unusable)?);
+    }
+    ensure_contained(args.contain, &all, &runner)?;
     ensure_runnable(&config, verbose)?;
     let mut runner = runner;
     runner.locked = args.locked;

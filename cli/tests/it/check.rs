@@ -160,7 +160,7 @@ fn the_schema_is_published_where_configurations_refer_to() {
     let directory = Directory::new();
     let ran = directory.evaluator(&["schema"]).exits(0);
     let schema = ran.json();
-    assert_eq!(schema["required"][0], "evaluators");
+    assert_eq!(schema["anyOf"][0]["required"][0], "evaluators");
 
     let id = schema["$id"].as_str().unwrap();
     let line = format!("# yaml-language-server: $schema={id}\n");

@@ -74,6 +74,11 @@ fn what_is_wrong_is_reported_where_it_is_written() {
             "allow_unevaluated: true\nevaluators: [{name: own, type: code, path: own}]\n",
             "c.yaml:2:20: `allow_unevaluated` and `require_evaluated` contradict",
         ),
+        (
+            "contain: true\n",
+            "contain: false\nevaluators: [{name: own, type: code, path: own}]\n",
+            "c.yaml:2:10: `contain: false` contradicts the configuration that this one extends",
+        ),
         ("retries: 1\n", "", "c.yaml:1:1: the key `evaluators` is missing"),
         ("extends: none.yaml\n", OWN, "none.yaml, which is not a file"),
     ];
@@ -85,6 +90,32 @@ fn what_is_wrong_is_reported_where_it_is_written() {
         let (place, message) = expected.split_once(": ").unwrap_or(("", expected));
         assert!(plain.contains(place) && plain.contains(message), "{expected}\n{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_policy_demands_that_programs_are_contained() {
+    let trace = trace("a01_otlp_basic_parts");
+    let commands = [
+        &["run", &trace, "-c", "project/c.yaml"][..],
+        &["check", "project/c.yaml"],
+        &["serve", "--addr", "127.0.0.1:0", "-c", "project/c.yaml", "project/more"],
+    ];
+    for (policy, project) in [
+        ("contain: true\n", ""),
+        ("contain: true\n", "contain:\n"),
+        ("contain: false\n", "contain: true\n"),
+    ] {
+        let directory = directory(policy, &format!("{project}{OWN}"));
+        directory.script("project/own", &format!("echo >>ran; {PASS}"));
+        directory.script("project/more", PASS);
+        for command in commands {
+            let ran = directory.evaluator(command).exits(2).says("not contained: own");
+            ran.says("(`contain: true` requires `executor: sandbox`");
+        }
+        assert!(!directory.join("ran").exists(), "{policy}{project}: nothing is run");
+    }
+    let directory = directory("contain: false\n", OWN);
+    run(&directory, "project/c.yaml").exits(0);
 }
 
 #[test]

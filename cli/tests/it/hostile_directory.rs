@@ -241,7 +241,7 @@ fn no_command_runs_anything_of_the_working_directory() {
         let cache = format!("{place}/.cache");
         let variables = [("PATH", world.path.as_str()), ("EVALUATOR_CACHE_DIR", cache.as_str())];
         let here = Directory::new();
-        let serving = Serving::start_with(&here, &["-c", &config], &variables);
+        let serving = Serving::start_with(&here, &["--contain", "-c", &config], &variables);
         drop(serving);
         world.held("serve");
     }

@@ -1,6 +1,6 @@
 //! What evaluations may share changes nothing that is reported.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::fs;
 

@@ -49,6 +49,9 @@ pub struct Config {
     pub max_error_rate: f64,
     /// Whether the run stops after the first failure or error; default: `false`.
     pub fail_fast: bool,
+    /// Whether evaluators that run code and are not [contained](crate::run::Runner::uncontained) are errors instead of being
+    /// run; default: `false`.
+    pub contain: bool,
     /// Number of retries of an evaluation whose verdict may be transient, for evaluators without a number of their own;
     /// default: 0.
     pub retries: u32,

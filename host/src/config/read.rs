@@ -328,6 +328,14 @@ fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
     flag("strict_matching", &mut config.strict_matching);
     flag("fail_fast", &mut config.fail_fast);
     flag("allow_unevaluated", &mut config.allow_unevaluated);
+    if let Some(field) = fields.take("contain") {
+        let contain = field.flag();
+        if config.contain && contain == Some(false) {
+            let message = "`contain: false` contradicts the configuration that this one extends, which demands `contain: true`";
+            field.add(message).hint("leave it out");
+        }
+        config.contain |= contain.unwrap_or_default();
+    }
     let rate = fields.take("max_error_rate").and_then(|field| field.fraction());
     config.max_error_rate = rate.unwrap_or(config.max_error_rate);
     let last = fields.peek("allow_unevaluated").or_else(|| fields.peek("require_evaluated"));

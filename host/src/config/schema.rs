@@ -333,6 +333,8 @@ mod tests {
             ("evaluators: [{name: safety_v1, type: builtin}]\nmax_error_rate: 0.25\nfail_fast: true\nretries: 2".to_owned(), true),
             ("evaluators: [{name: safety_v1, type: builtin}]\nmax_error_rate: 1.5".to_owned(), false),
             ("evaluators: [{name: safety_v1, type: builtin}]\nfail_fast: soon".to_owned(), false),
+            ("evaluators: [{name: safety_v1, type: builtin}]\ncontain: true".to_owned(), true),
+            ("evaluators: [{name: safety_v1, type: builtin}]\ncontain: sandbox".to_owned(), false),
             ("evaluators: [{name: safety_v1, type: builtin}]\nretries: 101".to_owned(), false),
             ("evaluators: [{name: safety_v1, type: builtin}]\nretries: 1.5".to_owned(), false),
             ("evaluators: [{name: a, type: code, path: a.py, retries: 100}]".to_owned(), true),

@@ -17,6 +17,17 @@ impl Runner {
     /// is named, too.
     #[must_use]
     pub fn uncontained(&self, config: &Config) -> Vec<String> {
+        let names = config.evaluators.iter().filter_map(|it| self.uncontained_name(config, it));
+        names.collect()
+    }
+
+    /// Returns true if an evaluator is not contained although its configuration demands it.
+    pub(super) fn must_not_run(&self, config: &Config, evaluator: &EvaluatorConfig) -> bool {
+        config.contain && self.uncontained_name(config, evaluator).is_some()
+    }
+
+    /// Returns the name of an evaluator that runs code and is not contained, with the model that is a program; else `None`.
+    fn uncontained_name(&self, config: &Config, evaluator: &EvaluatorConfig) -> Option<String> {
         let is_uncontained = |kind: &EvaluatorKind| match kind {
             EvaluatorKind::Code(code) => !self.executors.contains(&code.executor),
             EvaluatorKind::Remote(remote) => !self.executors.contains(&remote.program.executor),
@@ -26,14 +37,11 @@ impl Runner {
             EvaluatorKind::Linked(_) => true,
             EvaluatorKind::Builtin(_) | EvaluatorKind::LlmJudge(_) => false,
         };
-        let describe = |evaluator: &EvaluatorConfig| {
-            let name = evaluator.name.clone();
-            match self.program_model(config, evaluator) {
-                Some(model) => Some(format!("{name} (its model is the program `{model}`)")),
-                None => is_uncontained(&evaluator.kind).then_some(name),
-            }
-        };
-        config.evaluators.iter().filter_map(describe).collect()
+        let name = evaluator.name.clone();
+        match self.program_model(config, evaluator) {
+            Some(model) => Some(format!("{name} (its model is the program `{model}`)")),
+            None => is_uncontained(&evaluator.kind).then_some(name),
+        }
     }
 
     /// Returns the first model of an evaluator that is a program of this machine; `None` if it starts none. Such a program

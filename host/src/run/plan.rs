@@ -35,6 +35,10 @@ use crate::{
     verdict::Verdict,
 };
 
+/// Error of an evaluator that the key `contain` refuses.
+const NOT_CONTAINED: &str = "it is not contained, and the configuration has `contain: true`; `executor: sandbox` or `executor: docker` \
+     contains a program";
+
 /// The evaluators of a run, each prepared or with the reason why it is not.
 #[derive(Debug)]
 pub struct Plan {
@@ -205,6 +209,7 @@ impl Plan {
         for (index, entry) in config.evaluators.iter().enumerate() {
             // Programs are broken until their runtime or source has answered.
             let work = match &entry.kind {
+                _ if runner.must_not_run(config, entry) => broken(NOT_CONTAINED.to_owned()),
                 EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner, &session),
                 EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
                 EvaluatorKind::Code(code) => {

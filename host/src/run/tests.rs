@@ -208,6 +208,25 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
 }
 
 #[tokio::test]
+async fn what_a_configuration_wants_contained_is_never_run_otherwise() {
+    let mut runner = runner();
+    runner.runtimes.register(Slow { deaf: true });
+    let text = format!("evaluators: [{{name: plain, type: code, path: '{TRACE}'}}]\ncontain: true");
+    let mut config = Config::parse(&text, Path::new("c.yaml")).unwrap();
+    config.evaluators.push(EvaluatorConfig::builtin("passes"));
+    let mut events = Vec::new();
+    let request = Request::new([TRACE], config);
+    let report = runner.run(&request, &mut |event| events.push(event)).await;
+    let reason = "it is not contained, and the configuration has `contain: true`; `executor: sandbox` or `executor: docker` \
+                  contains a program";
+    assert_outcomes(
+        &report,
+        &[("plain", Some("prepare_failed"), Some(reason)), ("passes", None, None)],
+    );
+    assert!(!events.iter().any(|event| matches!(event, RunEvent::Prepare(_))), "{events:?}");
+}
+
+#[tokio::test]
 async fn a_file_without_spans_is_an_error_and_the_others_are_evaluated() {
     let directory = Directory::new("no-spans");
     let empty =

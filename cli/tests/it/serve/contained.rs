@@ -130,9 +130,38 @@ impl Contained {
 }
 
 #[test]
+fn with_contain_only_contained_evaluators_are_served() {
+    let directory = Directory::new();
+    directory.script("plain", "echo >>ran; cat >/dev/null; echo '{\"score\": 1}'");
+    directory.script("model.sh", "echo >>ran; cat >/dev/null; echo '{\"text\": \"yes\"}'");
+    let entry = |keys: &str| format!("evaluators: [{{name: a, type: code, path: plain{keys}}}]\n");
+    let model = entry(", executor: sandbox, models: {m: {model: 'command:model.sh'}}");
+    let judge = "- {name: hallucinations_v1, type: builtin, judge_model: 'command:model.sh'}";
+    for (config, paths, names) in [
+        (entry(""), &[][..], "a"),
+        (entry(", executor: sandbox"), &["plain"], "plain"),
+        (entry(""), &["plain"], "a, plain"),
+        (model, &[], "a (its model is the program `command:model.sh`)"),
+        (
+            format!("evaluators:\n{judge}\n"),
+            &[],
+            "hallucinations_v1 (its model is the program `command:model.sh`)",
+        ),
+    ] {
+        directory.file("c.yaml", &config);
+        let args = ["serve", "--addr", "127.0.0.1:0", "--contain", "-c", "c.yaml"];
+        let ran = directory.evaluator(&[&args, paths].concat()).exits(2).reports_nothing();
+        let refused = format!("not contained: {names} (--contain requires `executor: sandbox`");
+        assert!(ran.stderr.contains(&refused), "{config}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("listening"), "{}", ran.stderr);
+    }
+    assert!(!directory.join("ran").exists(), "nothing is run");
+}
+
+#[test]
 fn requests_share_what_their_sandbox_shares_and_term_ends_all() {
     let Some(contained) = Contained::new() else { return };
-    let mut server = contained.serve(&[]);
+    let mut server = contained.serve(&["--contain"]);
     for number in 1..=3 {
         for name in &contained.names {
             let path = format!("/evaluators/{name}");
