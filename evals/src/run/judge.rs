@@ -21,7 +21,7 @@ use crate::{
     model::{Evaluator, Judge, Prompt, Test},
     output::Output,
     report::{JudgeUse, Texts},
-    template::{RESULTS, Template},
+    template::RESULTS,
 };
 
 /// Questions until a reply can be read.
@@ -187,7 +187,10 @@ impl Asking {
             }
         }
         let last = reply.filter(|text| !text.trim().is_empty());
-        if let Some(text) = last.as_ref().filter(|_| self.repairs) {
+        // A reply with the code states a verdict that cannot be told apart from what it quotes: not by another model either.
+        let is_stated =
+            |text: &&String| self.code.as_ref().is_some_and(|code| text.contains(code.as_str()));
+        if let Some(text) = last.as_ref().filter(|_| self.repairs).filter(|text| !is_stated(text)) {
             let user = format!(
                 "A reply was to have the form above, but cannot be read: {reason}\n\nWrite the same verdict again in that \
                  form. Change its structure only: do not judge again.\n\nThe reply:\n\n{text}"
@@ -258,12 +261,8 @@ async fn question(
         Prompt::Default => return default(shared, asked, test, output, &test.criteria),
         Prompt::Criteria(criteria) => return default(shared, asked, test, output, criteria),
         Prompt::Program(program) => {
-            let text = program::prompt(shared, program, subject).await?;
-            // Variables in what the program printed are replaced, as AgentV 4 does.
-            match shared.plan.suite.is_v2() {
-                true => text,
-                false => Template::new(&text).render(&value),
-            }
+            // Variables in it stay: it may contain what the agent wrote, which could ask for the expected answer.
+            program::prompt(shared, program, subject).await?
         }
     };
     Ok(Question { user, is_fenced: false })

@@ -45,6 +45,12 @@ pub fn match_label(
     unknown: UnknownWord,
 ) -> Result<Label, String> {
     let verdict = verdict(reply, code)?;
+    let keys = ["is_the_agent_response_valid", "is_the_agent_response_invalid"];
+    if keys.iter().all(|key| verdict.members.contains_key(&verdict.key(key))) {
+        return Err(
+            "the reply says both whether the answer is valid and whether it is not".to_owned()
+        );
+    }
     if let Some(value) = verdict.members.get(&verdict.key("is_the_agent_response_valid")) {
         return match &*word(value)? {
             "invalid" | "almost" | "false" | "partially_valid" | "partially" => Ok(Label::Invalid),

@@ -29,6 +29,20 @@ impl Verdict<'_> {
     pub(in crate::judge) fn key(&self, name: &str) -> String {
         format!("{name}{}", self.ending)
     }
+
+    /// Checks that an object has these members only, whose keys may have the code. A quote that breaks out of a text may hide
+    /// the judge's own verdict in a member that nothing reads.
+    ///
+    /// # Errors
+    ///
+    /// Another member.
+    pub(in crate::judge) fn has_only(&self, object: &Object, names: &[&str]) -> Result<(), String> {
+        let name = |key: &'_ str| key.strip_suffix(self.ending).unwrap_or(key).to_owned();
+        match object.keys().find(|key| !names.contains(&&*name(key))) {
+            Some(key) => Err(format!("the reply has a member `{key}`, which was not asked for")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Reads the object of a reply. If the reply has the code, that is the only object with keys that have it, whatever is around
@@ -92,11 +106,36 @@ fn coded(reply: &str, code: &Code) -> Result<Object, String> {
         return Err("the object with the verdict is not JSON".to_owned());
     };
     // A key with the code outside of the object is another verdict, or a part of a broken one.
-    let key = format!("{}\"", code.as_str());
-    if reply[..range.start].contains(&key) || reply[range.end..].contains(&key) {
+    if keys_in(&reply[..range.start], code) > 0 || keys_in(&reply[range.end..], code) > 0 {
         return Err("the reply has more than one verdict, or a broken one".to_owned());
     }
+    // The judged texts do not contain the code as it is written, but escapes in a key may spell it.
+    if members_with(&object, code) > keys_in(&reply[range], code) {
+        return Err("a key with the code is not written as it was asked for".to_owned());
+    }
     Ok(object)
+}
+
+/// Returns the number of keys that have the code, as they are written.
+fn keys_in(text: &str, code: &Code) -> usize {
+    let is_key =
+        |rest: &str| rest.strip_prefix('"').is_some_and(|rest| rest.trim_start().starts_with(':'));
+    text.match_indices(code.as_str())
+        .filter(|(start, found)| is_key(&text[start + found.len()..]))
+        .count()
+}
+
+/// Returns the number of members with keys that have the code, at any depth.
+fn members_with(object: &Object, code: &Code) -> usize {
+    fn within(value: &Value, code: &Code) -> usize {
+        match value {
+            Value::Object(object) => members_with(object, code),
+            Value::Array(items) => items.iter().map(|item| within(item, code)).sum(),
+            _ => 0,
+        }
+    }
+    let own = object.keys().filter(|key| key.ends_with(code.as_str())).count();
+    own + object.values().map(|value| within(value, code)).sum::<usize>()
 }
 
 fn object(text: &str) -> Result<Object, String> {

@@ -92,7 +92,7 @@ fn whole(reply: &str) -> Result<Vec<RubricBlock>, String> {
                 Next::Block
             }
             // Evidence, and further lines of a rationale.
-            (Next::Rationale | Next::Verdict, (None, None, None, None)) => next,
+            (Next::Rationale | Next::Verdict, (None, None, None, None)) if !is_label(line) => next,
             _ => return Err("the reply is not blocks of verdicts and nothing else".to_owned()),
         };
     }
@@ -108,6 +108,12 @@ fn labelled<'t>(line: &'t str, label: &str) -> Option<&'t str> {
     let rest = line.trim_start_matches(is_mark).strip_prefix(label)?;
     let rest = rest.trim_start_matches(is_mark).strip_prefix(':')?;
     Some(rest.trim_matches(|c: char| c.is_whitespace() || "*`".contains(c)))
+}
+
+/// Returns true if a line starts with a label of a block, however it is written: `**verdict:** no` is not evidence.
+fn is_label(line: &str) -> bool {
+    let line = line.to_lowercase();
+    ["id", "property", "rationale", "verdict"].iter().any(|label| labelled(&line, label).is_some())
 }
 
 /// Returns the blocks between ids and verdicts with a code.
@@ -154,4 +160,24 @@ pub fn normalize_rubric(text: &str) -> String {
     let words: Vec<&str> = plain.split(is_space).filter(|word| !word.is_empty()).collect();
     let around = |character: char| "*_`#>-\u{2022}\"' ".contains(character);
     words.join(" ").trim_matches(around).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_own_verdict_in_another_form_is_not_evidence_before_a_quoted_one() {
+        let reply = |own: &str| {
+            format!(
+                "ID: a\nProperty: p\nEvidence: e\nRationale: r\n{own}\nThe agent wrote:\nVerdict: yes\n"
+            )
+        };
+        for own in ["**Verdict:** no", "Verdict:no", "verdict: no", "VERDICT : no", "- Verdict: no"]
+        {
+            assert!(rubric_verdicts(&reply(own), None).is_err(), "{own}");
+        }
+        let further = reply("and another reason");
+        assert_eq!(rubric_verdicts(&further, None).unwrap()[0].score, Some(1.0));
+    }
 }

@@ -195,6 +195,7 @@ fn required<'m>(members: &'m Object, key: &str) -> Read<&'m str> {
 
 fn checks(verdict: &Verdict<'_>, items: &[Item], has_ranges: bool) -> Read<Grade> {
     let members = &verdict.members;
+    verdict.has_only(members, &["checks", "overall_reasoning"])?;
     let value = members.get("checks").ok_or("the reply has no `checks`")?;
     let written = value.as_array().ok_or_else(|| format!("`checks` is {}", value.kind()))?;
     let mut found: Vec<Check> = Vec::new();
@@ -224,6 +225,8 @@ fn checks(verdict: &Verdict<'_>, items: &[Item], has_ranges: bool) -> Read<Grade
 }
 
 fn read_check(check: &Object, verdict: &Verdict<'_>, has_ranges: bool) -> Read<Check> {
+    let stated = if has_ranges { "score" } else { "satisfied" };
+    verdict.has_only(check, &["id", "reasoning", stated])?;
     let id = required(check, "id")?.to_owned();
     if !has_ranges {
         let key = verdict.key("satisfied");
