@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use crate::support::{self, Directory, Ran, TWO_EVALUATORS, trace};
 
@@ -46,37 +46,6 @@ fn run(directory: &Directory, more: &[&str]) -> Ran {
     let mut command = directory.command(&args);
     command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
     support::finish(command.spawn().unwrap())
-}
-
-#[test]
-fn packages_compile_a_dependency_once() {
-    let directory = Directory::new();
-    let manifest = |name: &str, more: &str| {
-        format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n{more}"
-        )
-    };
-    directory.file("helper/Cargo.toml", manifest("helper", ""));
-    directory.file("helper/src/lib.rs", "pub const SCORE: f64 = 0.75;\n");
-    let mut entries = String::new();
-    for name in ["one", "two"] {
-        let helper = "[dependencies]\nhelper = {path = \"../helper\"}\n";
-        directory.file(&format!("{name}/Cargo.toml"), manifest(name, helper));
-        let program = "fn main() {\n    println!(\"{{\\\"score\\\": {}}}\", helper::SCORE);\n}\n";
-        directory.file(&format!("{name}/src/main.rs"), program);
-        entries += &format!("- {{name: {name}, type: code, path: {name}}}\n");
-    }
-    directory.file("c.yaml", format!("evaluators:\n{entries}"));
-    let trace = trace("a01_otlp_basic_parts");
-    let mut command = directory.command(&["run", &trace, "-c", "c.yaml", "-o", "json"]);
-    command.env("EVALUATOR_CACHE_DIR", directory.path().join("cache"));
-    let ran = support::finish(command.spawn().unwrap()).exits(0);
-    assert_eq!(ran.evaluations(0), ["one PASSED", "two PASSED"]);
-    let compiled = fs::read_dir(directory.path().join("cache/target/debug/deps")).unwrap();
-    let names = compiled.map(|file| file.unwrap().file_name().into_string().unwrap());
-    let libraries: Vec<_> = names.filter(|name| name.ends_with(".rlib")).collect();
-    assert_eq!(libraries.len(), 1, "{libraries:?}");
-    assert!(!directory.path().join("one/target/debug").exists());
 }
 
 #[test]
@@ -272,7 +241,7 @@ fn an_evaluator_that_needs_golden_turns_does_not_judge_without_them_as_metrics_d
         "evaluators:\n  - {name: compares, type: code, path: compares.rs}\n  \
          - {name: response_match_score, type: builtin, threshold: 0}\n",
     );
-    let library = fs::read_to_string(support::eval_set("library")).unwrap();
+    let library = std::fs::read_to_string(support::eval_set("library")).unwrap();
     let mut one: serde_json::Value = serde_json::from_str(&library).unwrap();
     let cases = one["eval_cases"].as_array_mut().unwrap();
     cases.retain(|case| case["eval_id"] == "weather");

@@ -180,11 +180,10 @@ impl Cargo {
         toolchain: &Toolchain,
         owners: &mut Owners<'_>,
     ) -> Result<(Unit, Option<Script>, String), PrepareError> {
-        let cache = self.environment.cache_directory("evaluator");
         let (unit, script, program) = match owners.find(source)? {
-            Owner::Target { unit, program } => (unit.sharing(cache.as_deref()), None, program),
+            Owner::Target { unit, program } => (unit, None, program),
             Owner::LoneFile { source } => {
-                let cache = cache.ok_or_else(|| {
+                let cache = self.environment.cache_directory("evaluator").ok_or_else(|| {
                     PrepareError::unusable(
                         "no home directory to keep builds in; set EVALUATOR_CACHE_DIR",
                     )
@@ -318,28 +317,13 @@ impl Runtime for Cargo {
     }
 }
 
-/// Directory in the cache with compiled dependencies, which all programs share: each would compile the SDK again.
-fn shared_builds(cache: &Path) -> PathBuf {
-    cache.join("target")
-}
-
 impl Unit {
-    /// Keeps the dependencies of a package in the cache if it keeps them where cargo does by default. Members of a workspace
-    /// share a directory already, and one that was chosen stays.
-    fn sharing(mut self, cache: Option<&Path>) -> Self {
-        if let Some(cache) = cache
-            && self.build_directory.as_deref() == Some(&*self.sources.join("target"))
-        {
-            self.build_directory = Some(shared_builds(cache));
-        }
-        self
-    }
-
     fn of_script(script: &Script, cache: &Path) -> Self {
         Self {
             manifest: script.manifest(),
             package: None,
-            target_directory: shared_builds(cache),
+            // Shared, so that dependencies are compiled once for all scripts.
+            target_directory: cache.join("target"),
             build_directory: None,
             features: Vec::new(),
             kind: ProgramKind::Bin,
