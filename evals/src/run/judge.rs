@@ -21,7 +21,7 @@ use crate::{
     model::{Evaluator, Judge, Prompt, Test},
     output::Output,
     report::{JudgeUse, Texts},
-    template::RESULTS,
+    template::{RESULTS, Template},
 };
 
 /// Questions until a reply can be read.
@@ -261,8 +261,15 @@ async fn question(
         Prompt::Default => return default(shared, asked, test, output, &test.criteria),
         Prompt::Criteria(criteria) => return default(shared, asked, test, output, criteria),
         Prompt::Program(program) => {
-            // Variables in it stay: it may contain what the agent wrote, which could ask for the expected answer.
-            program::prompt(shared, program, subject).await?
+            let text = program::prompt(shared, program, subject).await?;
+            // Variables in what the program printed are replaced, as AgentV 4 does, unless they may be the agent's: an answer
+            // could ask for the expected one.
+            let of_agent = ["output", "output_messages", "tool_calls"].map(|name| value(name));
+            let may_ask = of_agent.iter().flatten().any(|text| text.contains("{{"));
+            match shared.plan.suite.is_v2() || may_ask {
+                true => text,
+                false => Template::new(&text).render(&value),
+            }
         }
     };
     Ok(Question { user, is_fenced: false })

@@ -119,7 +119,12 @@ fn start(
     } else if program.as_os_str().as_encoded_bytes().contains(&b'=') {
         return Err(format!("{} has a `=` in its path; rename the directory", program.display()));
     } else {
-        policy.read.push(program.clone());
+        // Below a directory that can be changed it is there anyway, and its link names what else has to be.
+        let is_changeable = policy.write.iter().any(|directory| program.starts_with(directory));
+        policy.read.push(match program.canonicalize() {
+            Ok(real) if is_changeable => real,
+            _ => program.clone(),
+        });
         let set = of_loader.into_iter().map(|(name, value)| assignment(name, value));
         (PathBuf::from(SETTER), set.chain([program.into()]).chain(command.args).collect())
     };
