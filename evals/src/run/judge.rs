@@ -264,7 +264,7 @@ async fn question(
             let text = program::prompt(shared, program, subject).await?;
             // Variables in what the program printed are replaced, as AgentV 4 does, unless they may be the agent's: an answer
             // could ask for the expected one.
-            let of_agent = ["output", "output_messages", "tool_calls"].map(|name| value(name));
+            let of_agent = ["output", "output_messages", "tool_calls"].map(&value);
             let may_ask = of_agent.iter().flatten().any(|text| text.contains("{{"));
             match shared.plan.suite.is_v2() || may_ask {
                 true => text,
