@@ -17,7 +17,6 @@ const NOT_PERMITTED: u32 = 1;
 const NOT_IMPLEMENTED: u32 = 38;
 
 /// `EOPNOTSUPP` of Linux, on every system.
-#[cfg(target_os = "linux")]
 const NOT_SUPPORTED: u32 = 95;
 
 /// Address families of Linux.
