@@ -33,6 +33,12 @@ const MODULES: [&str; 17] = [
 
 const MANIFEST: &str = "name: NAME\ndescription: Answers.\nlanguage: python\nentrypoint: NAME.py\n";
 
+/// Returns the path of a tool of this machine.
+fn found(tool: &str) -> Option<PathBuf> {
+    let path = std::env::var("PATH").unwrap();
+    std::env::split_paths(&path).map(|it| it.join(tool)).find(|it| it.is_file())
+}
+
 /// A checkout with evaluators and files that leave a mark if they run, and tools that note where they start.
 struct World {
     directory: Directory,
@@ -120,9 +126,7 @@ impl World {
     fn tools(&self) -> String {
         let path = std::env::var("PATH").unwrap();
         for tool in TOOLS {
-            let found =
-                std::env::split_paths(&path).map(|it| it.join(tool)).find(|it| it.is_file());
-            if let Some(found) = found {
+            if let Some(found) = found(tool) {
                 let log = self.directory.join("starts");
                 let script = format!("echo \"{tool} in $PWD\" >>{log:?}\nexec {found:?} \"$@\"");
                 self.directory.script(&format!("tools/{tool}"), &script);
@@ -259,9 +263,10 @@ fn what_runs_contained_works_in_such_a_directory() {
     }
     let traces = trace("i11_five_traces_plain");
     for (tool, path) in [("cargo", "rust"), ("node", "js/check.js")] {
-        if has(tool) {
+        if let Some(found) = found(tool) {
+            // The script in front of the tool starts it, which the sandbox cannot know.
             let text = format!(
-                "evaluators:\n- {{name: a, type: code, path: {path}, executor: sandbox}}\n"
+                "evaluators:\n- {{name: a, type: code, path: {path}, executor: sandbox, sandbox: {{read: [{found:?}]}}}}\n"
             );
             world.directory.file("here/one.yaml", text);
             world.evaluator(&["run", &traces, "-c", "one.yaml", "--contain"]).exits(0);
