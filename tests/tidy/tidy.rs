@@ -1,6 +1,6 @@
 //! The invariants of ARCHITECTURE.md that a program can check.
 //!
-//! A binary of its own that uses no other crate: `cargo test -p evaluator-tests --test tidy`.
+//! A package of its own that uses no other crate, so that it is compiled in a second: `cargo test -p evaluator-tidy`.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -32,25 +32,26 @@ const CRATES: &[(&str, &[&str])] = &[
     ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
     (
-        "evals",
-        &[
-            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "hosts",
-        ],
-    ),
-    (
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
             "graders", "hosts",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "evals", "host"]),
+    (
+        "agentv",
+        &[
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
+            "hosts", "host",
+        ],
+    ),
+    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host", "agentv"]),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
     ("test-support", &[]),
     ("tests/compile-fail", &["sdk"]),
+    ("tests/tidy", &[]),
     // Tests may use everything.
     (
         "tests",
@@ -69,7 +70,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "fuzz",
-        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "evals", "host"],
+        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host", "agentv"],
     ),
 ];
 
@@ -88,8 +89,8 @@ const PUBLISHED: &[&str] = &[
     "judges",
     "graders",
     "hosts",
-    "evals",
     "host",
+    "agentv",
     "cli",
 ];
 
@@ -120,7 +121,7 @@ const DATES: [&str; 3] =
     ["host/src/source/github.rs", "host/src/events/export.rs", "host/src/events/settings.rs"];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Every file below a directory with that extension, as paths from the root with forward slashes.
