@@ -11,8 +11,7 @@ use crate::{
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
     executor::{Contained, Containment},
-    judges::Session,
-    metric::judge::PROMPTS,
+    judging::{Session, judge::PROMPTS},
     report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
 };
