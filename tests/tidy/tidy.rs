@@ -32,20 +32,20 @@ const CRATES: &[(&str, &[&str])] = &[
     ("graders", &["json", "metrics", "models", "judges"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
     (
-        "evals",
-        &[
-            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "hosts",
-        ],
-    ),
-    (
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
             "graders", "hosts",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "evals", "host"]),
+    (
+        "agentv",
+        &[
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
+            "hosts", "host",
+        ],
+    ),
+    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host", "agentv"]),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
@@ -70,7 +70,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "fuzz",
-        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "evals", "host"],
+        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host", "agentv"],
     ),
 ];
 
@@ -89,8 +89,8 @@ const PUBLISHED: &[&str] = &[
     "judges",
     "graders",
     "hosts",
-    "evals",
     "host",
+    "agentv",
     "cli",
 ];
 

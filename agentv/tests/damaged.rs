@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use evaluator_evals::read::{Surroundings, is_eval_file, parse};
+use evaluator_agentv::read::{Surroundings, is_eval_file, parse};
 
 /// Numbers that look random and are the same in every run.
 struct Numbers(u64);

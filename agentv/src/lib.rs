@@ -16,7 +16,7 @@
 //! ```
 //! use std::num::NonZeroUsize;
 //!
-//! use evaluator_evals::{
+//! use evaluator_agentv::{
 //!     output::Recordings,
 //!     read::{Surroundings, read},
 //!     report::Status,
