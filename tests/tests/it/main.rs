@@ -19,7 +19,6 @@ mod forked_python;
 #[cfg(unix)]
 mod interop;
 mod linked;
-mod one_build;
 #[cfg(unix)]
 mod process_faults;
 #[cfg(target_os = "linux")]
