@@ -9,7 +9,8 @@ use super::{
     text,
 };
 use crate::judge::{
-    Case, Criterion, Judge, JudgedTurn, Judgement, Refusal, Rubric, Rules, judge, material::ordered,
+    Case, Criterion, Judge, JudgeMetric, JudgedTurn, Judgement, Refusal, Rubric, Rules, judge,
+    material::ordered,
 };
 
 /// Returns the rubrics of an entry.
@@ -40,9 +41,16 @@ fn with_rubrics(line: &Value, expected: Option<&[JudgedTurn]>) -> Vec<JudgedTurn
     ordered(actual)
 }
 
+/// Returns the metrics of this crate.
+fn metrics() -> Metrics {
+    let mut metrics = Metrics::default();
+    JudgeMetric::all().for_each(|metric| metrics.register(metric));
+    metrics
+}
+
 /// Checks that the entry is refused; returns false for an entry that is fine here.
 fn is_refused(evaluator: &Value) -> bool {
-    let metrics = Metrics::default();
+    let metrics = metrics();
     let name = text(evaluator, "name");
     let settings = evaluator.as_object().unwrap().iter();
     let settings = settings
@@ -97,8 +105,7 @@ fn check(line: &Value) -> Result<(), String> {
         return if refused != fine { Ok(()) } else { Err(format!("refused: {refused}")) };
     }
     let Some(judge) = judge(text(evaluator, "name")) else {
-        let metrics = Metrics::default();
-        let metric = metrics.get(text(evaluator, "name")).unwrap();
+        let metric = metrics().get(text(evaluator, "name")).unwrap();
         return metric.unavailable().map(|_| ()).ok_or_else(|| "available".to_owned());
     };
     let error = result.get("error").filter(|error| !error.is_null());
