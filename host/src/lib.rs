@@ -115,7 +115,6 @@ pub mod metric;
 pub mod own_tests;
 #[doc(hidden)]
 pub mod pool;
-pub mod report;
 pub mod run;
 #[cfg(feature = "serve")]
 pub mod serve;
@@ -130,4 +129,5 @@ pub use evaluator_judging as judging;
 use evaluator_launch::panic;
 pub use evaluator_launch::{executor, files, process, runtime};
 pub use evaluator_models as models;
+pub use evaluator_results as report;
 pub use evaluator_traces::{conversation, eval_set, trace};

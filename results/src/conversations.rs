@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use evaluator_json::{self as json, ParseOptions, Value};
+use evaluator_traces::conversation::RunPerformance;
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -15,15 +17,10 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    ConversationReport, ErrorType, EvaluationReport, EventContext, Partial, encoding,
+    Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial, Status,
+    Tally, encoding,
     run_file::{ConversationRecord, Reader, Span, Store, kind},
     totals::{EvaluatorScores, NotEvaluated, Totals},
-};
-use crate::{
-    conversation::RunPerformance,
-    executor::Contained,
-    json::{self, ParseOptions, Value},
-    verdict::{Status, Tally},
 };
 
 /// Bytes of results in memory before they go to a temporary file: those of about a thousand conversations.

@@ -15,12 +15,11 @@ use std::{
     thread,
 };
 
+use evaluator_json::{Value, to_pretty_inside};
 use serde::Serialize;
 
-use crate::{
-    executor::Contained,
-    json::{Value, to_pretty_inside},
-    report::{ConversationReport, EvaluationReport, Report, TargetProxyReport, TargetTokens},
+use super::{
+    Contained, ConversationReport, EvaluationReport, Report, TargetProxyReport, TargetTokens,
 };
 
 /// Number of conversations that a thread serializes together.
@@ -242,12 +241,10 @@ fn some(list: Vec<String>) -> Option<Value> {
 mod tests {
     use std::sync::Arc;
 
+    use evaluator_json::{Object, parse_python, to_pretty};
+
     use super::*;
-    use crate::{
-        json::{Object, parse_python, to_pretty},
-        report::Partial,
-        verdict::Status,
-    };
+    use crate::{Partial, Status};
 
     #[test]
     fn the_text_is_that_of_the_whole_value() {

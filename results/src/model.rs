@@ -2,21 +2,21 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
+use evaluator_json::Object;
+use evaluator_traces::{
+    conversation::{GroupedBy, PerformanceMetrics},
+    trace::UnusableParts,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{Conversations, EvaluatorScores, EventContext, TargetProxyReport, encoding};
-use crate::{
-    conversation::{GroupedBy, PerformanceMetrics},
-    executor::Contained,
-    json::Object,
-    trace::UnusableParts,
-    verdict::{Balance, NOT_RUN, Standing, Status, Tally},
+use super::{
+    Balance, Conversations, EvaluatorScores, EventContext, Standing, Status, Tally,
+    TargetProxyReport, encoding,
 };
 
 /// The report of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
@@ -67,7 +67,6 @@ pub struct Report {
 /// What a run asked models.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct JudgeUsage {
     /// Calls, each answered by a server or by a recording, or failed.
     pub calls: u64,
@@ -140,7 +139,6 @@ impl fmt::Display for Partial {
 
 /// Report of one conversation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct ConversationReport {
     /// Trace id of the conversation's first trace.
     pub trace_id: Arc<str>,
@@ -163,14 +161,13 @@ pub struct ConversationReport {
     /// Latencies, tokens and counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub performance: Option<PerformanceMetrics>,
-    /// Data of evaluation events, if [requested](crate::run::Request::events).
+    /// Data of evaluation events, if the run was asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventContext>,
 }
 
 /// Report of one evaluator on one conversation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct EvaluationReport {
     /// Name of the evaluator; `(all)` stands for all of them, if the conversation could not be evaluated at all.
     pub name: String,
@@ -224,10 +221,61 @@ pub struct EvaluationReport {
 }
 
 /// Name that stands for all evaluators of a conversation that cannot be evaluated.
-pub(crate) const ALL_EVALUATORS: &str = "(all)";
+pub const ALL_EVALUATORS: &str = "(all)";
 
 /// Stable name of a kind of error, e.g. `timed_out`. Not written as a reference, since serde would borrow it.
 pub type ErrorType = &'static str;
+
+/// Error type of evaluations that were not run.
+pub const NOT_RUN: ErrorType = "not_run";
+
+/// Error type of evaluations that were cancelled.
+pub const CANCELLED: ErrorType = "cancelled";
+
+/// All error types of reports: those of verdicts, and those of conversations that cannot be evaluated.
+pub const ERROR_TYPES: [ErrorType; 16] = [
+    "exited",
+    "signalled",
+    "timed_out",
+    "leaked_pipe",
+    "bad_answer",
+    CANCELLED,
+    NOT_RUN,
+    "lost",
+    "spawn_failed",
+    "prepare_failed",
+    "metric_failed",
+    "reported",
+    "unusable_recording",
+    "no_invocations",
+    "extraction_failed",
+    "_OTHER",
+];
+
+/// How a program is contained.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contained {
+    /// Name of the executor.
+    pub executor: String,
+    /// Level of a sandbox: `full` or `partial`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Version of Landlock that restricts the program; `None` if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landlock_abi: Option<u32>,
+    /// Namespaces of its own, e.g. `user`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Whether it may use IPv4 and IPv6.
+    pub network: bool,
+    /// Whether it reaches the proxy of its models without network.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub proxy: bool,
+    /// Id of the image of its container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}
 
 impl ConversationReport {
     /// Creates the report of a conversation without turns and evaluations.

@@ -1,10 +1,7 @@
 //! Contradictions within the records of a run file. A checksum shows that a line was damaged, not that somebody wrote it.
 
 use super::{EvaluatorEntry, Header};
-use crate::{
-    report::{ALL_EVALUATORS, ConversationReport, EvaluationReport},
-    verdict::{Answer, Status},
-};
+use crate::{ALL_EVALUATORS, ConversationReport, EvaluationReport, Status, contradiction};
 
 /// Returns what no run writes in a conversation of a run with this header.
 pub(super) fn of_conversation(
@@ -48,9 +45,8 @@ pub(super) fn of_evaluation(
         return None;
     }
     // A program may say so, and then there is a warning.
-    let answer = Answer { score: *score, status: Some(*status), ..Answer::default() };
-    let below = answer.contradictions(entry.threshold);
-    let is_below = below.iter().any(|warning| !warnings.contains(warning));
+    let below = contradiction(*status, *score, entry.threshold);
+    let is_below = below.is_some_and(|warning| !warnings.contains(&warning));
     is_below.then_some("an evaluation has passed with a score below its threshold")
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::models::{ProxyUsage, RecordId, Usage};
+/// Key and sample of a recorded reply in a cassette.
+pub type RecordId = (String, u32);
 
 /// What the program of an evaluation asked models through its proxy, over all attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct TargetProxyReport {
     /// Calls.
     pub call_count: u64,
@@ -32,7 +32,6 @@ pub struct TargetProxyReport {
 /// Tokens of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct TargetTokens {
     /// Tokens of the requests, those from a cache included.
     pub input: u64,
@@ -42,20 +41,4 @@ pub struct TargetTokens {
     pub cached: u64,
     /// Tokens of thinking.
     pub reasoning: u64,
-}
-
-impl From<ProxyUsage> for TargetProxyReport {
-    fn from(usage: ProxyUsage) -> Self {
-        let Usage { input, output, cached, reasoning } = usage.tokens;
-        Self {
-            call_count: usage.calls,
-            max_calls: usage.max_calls,
-            failed_calls: usage.failed.saturating_add(usage.unfinished),
-            refused_requests: usage.refused,
-            tokens: TargetTokens { input, output, cached, reasoning },
-            cost: usage.cost.map(|cost| cost.to_string()),
-            models: usage.models,
-            recordings: usage.recordings,
-        }
-    }
 }

@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeMap, mem};
 
-use super::{ConversationReport, EvaluationOutcome, EvaluationReport};
-use crate::{
-    conversation::{RunPerformance, RunSums},
-    verdict::{Tally, Verdict},
-};
+use evaluator_traces::conversation::{RunPerformance, RunSums};
+
+use super::{CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport, Tally};
 
 /// Reason of an evaluation whose evaluator gives none.
 const NO_REASON: &str = "the evaluator gives no reason";
@@ -95,7 +93,7 @@ impl Totals {
         for (column, evaluation) in conversation.evaluations.iter().enumerate() {
             evaluation.count_in(&mut self.tally);
             self.warnings += evaluation.warnings.len() as u64;
-            self.cancelled |= evaluation.error_type == Verdict::Cancelled.error_type();
+            self.cancelled |= evaluation.error_type == Some(CANCELLED);
             // Without a threshold no evaluator was asked.
             if evaluation.threshold.is_some() {
                 self.asked += 1;
@@ -208,11 +206,10 @@ impl Evaluator {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_json::{Object, Value};
+
     use super::*;
-    use crate::{
-        json::{Object, Value},
-        report::Conversations,
-    };
+    use crate::Conversations;
 
     fn conversations(number: usize) -> Vec<ConversationReport> {
         let evaluation = |name: &str, reason: String| {
@@ -247,7 +244,7 @@ mod tests {
     fn reasons_do_not_depend_on_the_order_in_which_conversations_finish() {
         for number in [3, REASONS, REASONS + 1, 40] {
             let reports = conversations(number);
-            let mut collector = crate::report::Collector::new(0, reports.len());
+            let mut collector = crate::Collector::new(0, reports.len());
             for (number, report) in reports.iter().enumerate().rev() {
                 collector.put(number, report).unwrap();
             }

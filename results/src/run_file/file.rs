@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use evaluator_traces::trace::FileStamp;
 use serde::Deserialize;
 
 use super::{
@@ -20,7 +21,7 @@ use super::{
     },
     store::{Lines, Span, Store},
 };
-use crate::{files::sync_directory, report::Partial, trace::FileStamp};
+use crate::Partial;
 
 /// Directory of run files without a name, in the working directory.
 const DIRECTORY: &str = ".evaluator";
@@ -219,7 +220,10 @@ impl Opened {
         // The lock is held until the new file is in place, where a file that is open can be replaced.
         let _old = (!cfg!(windows)).then_some(file);
         let file = new.persist(path).map_err(|error| error.error)?;
-        sync_directory(directory)?;
+        // The new name is on the disk, too, where directories can be opened.
+        if cfg!(unix) {
+            File::open(directory)?.sync_all()?;
+        }
         Ok((Store::named(file, end), kept))
     }
 }

@@ -20,14 +20,14 @@ const BEFORE: u64 = 16 << 10;
 
 /// Position of a line without its line end, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::report) struct Span {
-    pub(in crate::report) start: u64,
-    pub(in crate::report) length: u64,
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) length: u64,
 }
 
 /// Lines, each at the position that it was given.
 #[derive(Debug, Default)]
-pub(in crate::report) struct Store {
+pub(crate) struct Store {
     /// Bytes of the buffer from which on it goes to a temporary file.
     memory: usize,
     /// Without a name if it is temporary, so it is gone when this process ends, however it ends.
@@ -42,7 +42,7 @@ pub(in crate::report) struct Store {
 
 impl Store {
     /// A store that keeps at most this number of bytes in memory, and the line that is being added.
-    pub(in crate::report) fn new(memory: usize) -> Self {
+    pub(crate) fn new(memory: usize) -> Self {
         Self { memory, ..Self::default() }
     }
 
@@ -56,11 +56,7 @@ impl Store {
     /// # Errors
     ///
     /// The record cannot be serialized.
-    pub(in crate::report) fn add(
-        &mut self,
-        kind: &str,
-        record: &impl Serialize,
-    ) -> io::Result<Span> {
+    pub(crate) fn add(&mut self, kind: &str, record: &impl Serialize) -> io::Result<Span> {
         let start = self.buffer.len();
         format::write_line(&mut self.buffer, kind, record)?;
         let length = (self.buffer.len() - start - 1) as u64;
@@ -72,7 +68,7 @@ impl Store {
     /// # Errors
     ///
     /// Writing fails. Reported once; from then on everything stays in memory.
-    pub(in crate::report) fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         let is_due = self.is_named || self.buffer.len() >= self.memory.max(1);
         if self.stuck || self.buffer.is_empty() || !is_due {
             return Ok(());
@@ -121,7 +117,7 @@ impl Store {
     }
 
     /// Frees what only a store that grows needs.
-    pub(in crate::report) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.buffer.shrink_to_fit();
     }
 
@@ -140,7 +136,7 @@ impl Store {
 
 /// Reads lines of a store, fastest in the order in which they were added.
 #[derive(Debug)]
-pub(in crate::report) struct Reader<'s> {
+pub(crate) struct Reader<'s> {
     store: &'s Store,
     /// A part of the file, and its position.
     window: Vec<u8>,
@@ -148,7 +144,7 @@ pub(in crate::report) struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    pub(in crate::report) fn new(store: &'s Store) -> Self {
+    pub(crate) fn new(store: &'s Store) -> Self {
         Self { store, window: Vec::new(), start: 0 }
     }
 
@@ -157,7 +153,7 @@ impl<'s> Reader<'s> {
     /// # Errors
     ///
     /// The file cannot be read, or no longer contains what was written.
-    pub(in crate::report) fn line(&mut self, Span { start, length }: Span) -> io::Result<&[u8]> {
+    pub(crate) fn line(&mut self, Span { start, length }: Span) -> io::Result<&[u8]> {
         let line = self.bytes(start, length)?;
         format::open(line).map_err(io::Error::other)?;
         Ok(line)

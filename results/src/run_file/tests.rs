@@ -8,21 +8,20 @@ use std::{
     time::Duration,
 };
 
+use evaluator_json::{Object, Value};
+use evaluator_traces::conversation::{
+    Counts, JudgedSpan, Latency, PerformanceMetrics, Stats, Tokens,
+};
 use proptest::prelude::*;
+use tempfile::{TempDir, tempdir};
 
 use super::{
-    Digest, Digester, EvaluationRecord, EvaluatorEntry, Fingerprint, Header, RunFile, RunFileError,
-    RunWriter, read,
+    Digest, Digester, EvaluationRecord, EvaluatorEntry, Header, RunFile, RunFileError, RunWriter,
+    read,
 };
 use crate::{
-    conversation::{Counts, JudgedSpan, Latency, PerformanceMetrics, Stats, Tokens},
-    json::{Object, Value},
-    report::{
-        Collector, ConversationReport, Conversations, EvaluationReport, EventContext, EventTurn,
-        Partial, Report,
-    },
-    runtime::testing::Directory,
-    verdict::{ERROR_TYPES, Standing, Status},
+    Collector, ConversationReport, Conversations, ERROR_TYPES, EvaluationReport, EventContext,
+    EventTurn, Partial, Report, Standing, Status,
 };
 
 /// Every finite float, odd ones more often.
@@ -231,11 +230,11 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         at in any::<prop::sample::Index>(),
     ) {
-        let directory = Directory::new("run-any");
+        let directory = tempdir().unwrap();
         let (mut text, _) = saved(&directory, 2, true);
         let at = at.index(text.len());
         text.splice(at..at, bytes);
-        let file = directory.path("r.evalrun");
+        let file = directory.path().join("r.evalrun");
         fs::write(&file, &text).unwrap();
         let _ = read(std::slice::from_ref(&file), false).map(|report| report.to_json());
         let _ = RunFile::open(&file, true);
@@ -293,8 +292,8 @@ fn a_file_that_cannot_be_written_any_more_keeps_what_it_has() {
     let mut collector = Collector::new(200, 100);
     fill(&mut collector, 0..50);
     // One that may only be read, with a part of what was to be written: as a full disk leaves it.
-    let directory = Directory::new("run-torn");
-    let path = directory.path("torn");
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("torn");
     let file = collector.store().file().as_mut().unwrap().get_mut().unwrap();
     let mut copy = File::create(&path).unwrap();
     std::io::Seek::rewind(file).unwrap();
@@ -351,8 +350,7 @@ fn a_conversation_that_was_not_added_is_an_error() {
 }
 
 fn key(number: u8) -> Digest {
-    let input = Digester::new("input").bytes("number", &[number]).finish();
-    Fingerprint::of_settings(Digester::new("test")).key(&input).unwrap()
+    Digester::new("input").bytes("number", &[number]).finish()
 }
 
 fn scored(score: f64) -> EvaluationReport {
@@ -397,8 +395,8 @@ fn writer(file: &std::path::Path, resume: bool, conversations: usize) -> RunWrit
 }
 
 /// The text of the file `r.evalrun` with this number of evaluations and their conversations, and the positions of its lines.
-fn saved(directory: &Directory, evaluations: u8, finished: bool) -> (Vec<u8>, Vec<Range<usize>>) {
-    let file = directory.path("r.evalrun");
+fn saved(directory: &TempDir, evaluations: u8, finished: bool) -> (Vec<u8>, Vec<Range<usize>>) {
+    let file = directory.path().join("r.evalrun");
     let _ = fs::remove_file(&file);
     let mut writer = writer(&file, false, evaluations.into());
     for number in 0..evaluations {
@@ -444,9 +442,9 @@ fn found(file: &std::path::Path) -> (Vec<Option<f64>>, Option<super::Damage>) {
 
 #[test]
 fn every_beginning_of_a_file_is_used_up_to_its_last_whole_line() {
-    let directory = Directory::new("run-beginnings");
+    let directory = tempdir().unwrap();
     let (text, lines) = saved(&directory, 3, false);
-    let file = directory.path("cut.evalrun");
+    let file = directory.path().join("cut.evalrun");
     let odd = lines[0].clone().step_by(97).chain(lines[1].start..=text.len());
     for length in odd {
         fs::write(&file, &text[..length]).unwrap();
@@ -463,9 +461,9 @@ fn every_beginning_of_a_file_is_used_up_to_its_last_whole_line() {
 
 #[test]
 fn every_changed_byte_is_seen_and_all_other_lines_are_used() {
-    let directory = Directory::new("run-bits");
+    let directory = tempdir().unwrap();
     let (text, lines) = saved(&directory, 3, false);
-    let file = directory.path("changed.evalrun");
+    let file = directory.path().join("changed.evalrun");
     for at in lines[1].start..text.len() {
         for bits in [1, 0x80, text[at] ^ b'\n'].into_iter().filter(|bits| *bits > 0) {
             let mut changed = text.clone();
@@ -498,7 +496,7 @@ fn every_changed_byte_is_seen_and_all_other_lines_are_used() {
 
 #[test]
 fn what_a_machine_without_power_leaves_is_dropped() {
-    let directory = Directory::new("run-tails");
+    let directory = tempdir().unwrap();
     let (text, lines) = saved(&directory, 2, false);
     let partial = &text[lines[2].start..lines[2].end - 9];
     let tails: [Vec<u8>; 6] = [
@@ -509,7 +507,7 @@ fn what_a_machine_without_power_leaves_is_dropped() {
         b"garbage\n\xff\xfe more\n".to_vec(),
         b"{\"crc32\":\"00000000\",\"kind\":\"evaluation\"}\n".to_vec(),
     ];
-    let file = directory.path("tail.evalrun");
+    let file = directory.path().join("tail.evalrun");
     for tail in tails {
         fs::write(&file, [&text, &tail[..]].concat()).unwrap();
         let (scores, damage) = found(&file);
@@ -533,8 +531,8 @@ fn what_a_machine_without_power_leaves_is_dropped() {
 
 #[test]
 fn one_run_at_a_time_writes_a_file() {
-    let directory = Directory::new("run-lock");
-    let file = directory.path("r.evalrun");
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("r.evalrun");
     let busy = || matches!(RunFile::open(&file, true), Err(RunFileError::Busy { .. }));
     let first = RunFile::open(&file, false).unwrap();
     assert!(busy());
@@ -557,8 +555,8 @@ fn one_run_at_a_time_writes_a_file() {
 
 #[test]
 fn the_last_reusable_record_of_an_evaluation_counts() {
-    let directory = Directory::new("run-last");
-    let file = directory.path("r.evalrun");
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("r.evalrun");
     let mut first = writer(&file, false, 3);
     for (number, score, reusable) in
         [(0, 0.25, true), (1, 0.5, false), (0, 0.75, true), (2, 0.5, true), (2, 0.1, false)]
@@ -572,8 +570,8 @@ fn the_last_reusable_record_of_an_evaluation_counts() {
 
 #[test]
 fn what_was_withdrawn_is_not_used_and_what_came_later_is() {
-    let directory = Directory::new("run-withdrawn");
-    let file = directory.path("r.evalrun");
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("r.evalrun");
     let mut first = writer(&file, false, 3);
     add(&mut first, 0, &scored(0.5), true);
     add(&mut first, 1, &EvaluationReport { name: "other".to_owned(), ..scored(0.5) }, true);
@@ -585,9 +583,9 @@ fn what_was_withdrawn_is_not_used_and_what_came_later_is() {
 
 #[test]
 fn results_of_a_complete_run_are_kept_only_if_it_is_resumed() {
-    let directory = Directory::new("run-kept");
+    let directory = tempdir().unwrap();
     let (text, _) = saved(&directory, 2, true);
-    let file = directory.path("r.evalrun");
+    let file = directory.path().join("r.evalrun");
     drop(writer(&file, true, 0));
     assert_eq!(found(&file).0, [Some(0.5), Some(0.5), None]);
     fs::write(&file, &text).unwrap();
@@ -601,8 +599,8 @@ fn results_of_a_complete_run_are_kept_only_if_it_is_resumed() {
 
 #[test]
 fn a_saved_run_is_reported_as_it_was_and_a_killed_one_as_partial() {
-    let directory = Directory::new("run-report");
-    let file = directory.path("r.evalrun");
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("r.evalrun");
     let files = std::slice::from_ref(&file);
     let (text, lines) = saved(&directory, 3, true);
     let whole = read(files, false).unwrap();
@@ -639,8 +637,8 @@ fn sealed(rest: &str) -> String {
 
 #[test]
 fn numbers_of_any_size_are_read() {
-    let directory = Directory::new("run-numbers");
-    let file = directory.path("r.evalrun");
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("r.evalrun");
     let part = |ids: [&str; 2]| {
         let mut writer = writer(&file, false, 2);
         for (number, id) in ids.into_iter().enumerate() {
@@ -661,7 +659,7 @@ fn numbers_of_any_size_are_read() {
     fs::remove_file(&file).unwrap();
     // Every line again, with the number that is replaced.
     let write = |name: &str, text: &str| {
-        let path = directory.path(name);
+        let path = directory.path().join(name);
         let rest = |line: &str| sealed(line.split_once(',').unwrap().1);
         fs::write(&path, text.lines().map(rest).collect::<String>()).unwrap();
         path
@@ -700,8 +698,8 @@ fn numbers_of_any_size_are_read() {
 
 #[test]
 fn what_contradicts_itself_is_damage_with_its_line() {
-    let directory = Directory::new("run-forged");
-    let file = directory.path("r.evalrun");
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("r.evalrun");
     let (text, _) = saved(&directory, 2, true);
     let text = String::from_utf8(text).unwrap();
     let forged = |line: usize, from: &str, to: &str| {
@@ -756,9 +754,9 @@ fn what_contradicts_itself_is_damage_with_its_line() {
 
 #[test]
 fn parts_of_one_run_are_one_report_and_others_are_refused() {
-    let directory = Directory::new("run-parts");
+    let directory = tempdir().unwrap();
     let part = |name: &str, ids: &[&str], change: &dyn Fn(&mut Header)| {
-        let file = directory.path(name);
+        let file = directory.path().join(name);
         let open = RunFile::open(&file, false).unwrap();
         let mut writer = RunWriter::new(Some(&open), 0);
         let mut header = header(ids.len());

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeSet, io};
 
-use super::Report;
-use crate::{json::Value, models::RecordId};
+use evaluator_json::Value;
+
+use super::{RecordId, Report};
 
 impl Report {
     /// Returns the key and the sample of every recorded reply that the details of evaluations name.

@@ -201,53 +201,49 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::verdict::{Answer, BadAnswer, Verdict};
+    use crate::{ERROR_TYPES, EvaluationReport, NOT_RUN};
 
-    fn errors() -> impl Strategy<Value = Verdict> {
-        prop_oneof![
-            (1..=255i32).prop_map(|code| Verdict::Exited { code }),
-            (1..=31i32).prop_map(|signal| Verdict::Signalled { signal }),
-            Just(Verdict::TimedOut { limit: Duration::from_secs(1) }),
-            Just(Verdict::LeakedPipe),
-            Just(Verdict::BadAnswer(BadAnswer::Empty)),
-            Just(Verdict::Cancelled),
-            Just(Verdict::Lost { reason: String::new() }),
-            any::<bool>()
-                .prop_map(|transient| Verdict::SpawnFailed { reason: String::new(), transient }),
-            Just(Verdict::PrepareFailed { reason: String::new() }),
-            Just(Verdict::MetricFailed { reason: String::new() }),
-            Just(Verdict::Reported { kind: String::new(), message: String::new() }),
-        ]
-    }
-
-    fn answers() -> impl Strategy<Value = Verdict> {
-        let status = prop::option::of(prop::sample::select(Status::ALL.to_vec()));
-        (prop::option::of(0.0..=1.0f64), status).prop_map(|(score, status)| {
-            Verdict::Answer(Answer { score, status, ..Answer::default() })
+    /// An evaluation with an error and any status, which does not count.
+    fn errors() -> impl Strategy<Value = EvaluationReport> {
+        let kinds = ERROR_TYPES.into_iter().filter(|kind| *kind != NOT_RUN).collect::<Vec<_>>();
+        (prop::sample::select(kinds), answers()).prop_map(|(kind, answer)| EvaluationReport {
+            error: Some(String::new()),
+            error_type: Some(kind),
+            ..answer
         })
     }
 
-    fn verdict() -> impl Strategy<Value = Verdict> {
-        prop_oneof![6 => answers(), 2 => errors(), 1 => Just(Verdict::NotRun)]
+    fn answers() -> impl Strategy<Value = EvaluationReport> {
+        let status = prop::sample::select(Status::ALL.to_vec());
+        (prop::option::of(0.0..=1.0f64), status).prop_map(|(score, status)| EvaluationReport {
+            score,
+            status,
+            ..EvaluationReport::new("check")
+        })
     }
 
-    fn verdicts() -> impl Strategy<Value = Vec<Verdict>> {
-        prop::collection::vec(verdict(), 0..20)
-    }
-
-    fn tally<'v>(verdicts: impl IntoIterator<Item = &'v Verdict>) -> Tally {
-        let mut tally = Tally::default();
-        for verdict in verdicts {
-            match verdict {
-                Verdict::NotRun => tally.count_not_run(),
-                verdict => tally.count(verdict.status(0.5)),
-            }
+    fn not_run() -> EvaluationReport {
+        EvaluationReport {
+            error: Some(String::new()),
+            error_type: Some(NOT_RUN),
+            ..EvaluationReport::new("check")
         }
+    }
+
+    fn evaluation() -> impl Strategy<Value = EvaluationReport> {
+        prop_oneof![6 => answers(), 2 => errors(), 1 => Just(not_run())]
+    }
+
+    fn evaluations() -> impl Strategy<Value = Vec<EvaluationReport>> {
+        prop::collection::vec(evaluation(), 0..20)
+    }
+
+    fn tally<'e>(evaluations: impl IntoIterator<Item = &'e EvaluationReport>) -> Tally {
+        let mut tally = Tally::default();
+        evaluations.into_iter().for_each(|evaluation| evaluation.count_in(&mut tally));
         tally
     }
 
@@ -258,9 +254,9 @@ mod tests {
         let files = prop_oneof![3 => Just(0u64), 1 => 1..3u64];
         let doubts = (rarely(), rarely(), rarely());
         let missing = (0..2u64, 0..2u64, 0..2u64, any::<bool>());
-        (verdicts(), files, doubts, missing, rarely(), rarely(), rate).prop_map(
+        (evaluations(), files, doubts, missing, rarely(), rarely(), rate).prop_map(
             |(
-                verdicts,
+                evaluations,
                 unusable_files,
                 (unusable_eval_set, unsaved, unreliable),
                 (never_worked, missing_scores, missing_cases, allow_unevaluated),
@@ -268,7 +264,7 @@ mod tests {
                 unreadable,
                 max_error_rate,
             )| {
-                let tally = tally(&verdicts);
+                let tally = tally(&evaluations);
                 Balance {
                     tally,
                     unusable_files,
@@ -287,8 +283,8 @@ mod tests {
         )
     }
 
-    fn with(balance: Balance, verdict: &Verdict) -> Balance {
-        let (tally, added) = (balance.tally, tally([verdict]));
+    fn with(balance: Balance, evaluation: &EvaluationReport) -> Balance {
+        let (tally, added) = (balance.tally, tally([evaluation]));
         let tally = Tally {
             passed: tally.passed + added.passed,
             failed: tally.failed + added.failed,
@@ -301,36 +297,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_error_is_never_green_and_never_a_failure(verdicts in verdicts(), error in errors()) {
-            let before = tally(&verdicts);
-            let after = tally(verdicts.iter().chain([&error]));
+        fn an_error_is_never_green_and_never_a_failure(evaluations in evaluations(), error in errors()) {
+            let before = tally(&evaluations);
+            let after = tally(evaluations.iter().chain([&error]));
             prop_assert_eq!(after.standing(), Standing::Errored);
             prop_assert_eq!(after, Tally { errored: before.errored + 1, ..before });
         }
 
         #[test]
-        fn another_verdict_never_makes_a_run_better(verdicts in verdicts(), more in verdicts()) {
-            let standing = |verdicts: &[Verdict]| tally(verdicts).standing();
-            let (before, all) = (standing(&verdicts), standing(&[&verdicts[..], &more].concat()));
+        fn another_evaluation_never_makes_a_run_better(evaluations in evaluations(), more in evaluations()) {
+            let standing = |evaluations: &[EvaluationReport]| tally(evaluations).standing();
+            let (before, all) = (standing(&evaluations), standing(&[&evaluations[..], &more].concat()));
             prop_assert_eq!(all, before.max(standing(&more)));
         }
 
         #[test]
         fn the_order_does_not_matter(
-            (verdicts, shuffled) in verdicts().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
+            (evaluations, shuffled) in evaluations().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         ) {
-            prop_assert_eq!(tally(&verdicts), tally(&shuffled));
+            prop_assert_eq!(tally(&evaluations), tally(&shuffled));
         }
 
         #[test]
-        fn denominators_add_up(verdicts in verdicts()) {
-            let tally = tally(&verdicts);
-            prop_assert_eq!(tally.total(), verdicts.len() as u64);
-            let kinds: Vec<_> = verdicts.iter().filter_map(Verdict::error_type).collect();
+        fn denominators_add_up(evaluations in evaluations()) {
+            let tally = tally(&evaluations);
+            prop_assert_eq!(tally.total(), evaluations.len() as u64);
+            let kinds: Vec<_> = evaluations.iter().filter_map(|it| it.error_type).collect();
             let not_run = kinds.iter().filter(|kind| **kind == "not_run").count();
             prop_assert_eq!(tally.not_run, not_run as u64);
             prop_assert_eq!(tally.errored, (kinds.len() - not_run) as u64);
-            prop_assert_eq!(tally.scored() + tally.not_evaluated, (verdicts.len() - kinds.len()) as u64);
+            prop_assert_eq!(tally.scored() + tally.not_evaluated, (evaluations.len() - kinds.len()) as u64);
         }
 
         #[test]
@@ -354,7 +350,7 @@ mod tests {
                 Balance { tally: failed, ..balance },
                 Balance { missing_scores: failures, ..balance },
                 Balance { missing_cases: failures, ..balance },
-                with(balance, &Verdict::NotRun),
+                with(balance, &not_run()),
                 Balance { partial: true, ..balance },
             ] {
                 prop_assert!(worse.standing() >= Standing::Failed, "{worse:?}");

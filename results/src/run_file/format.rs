@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::Digest;
-use crate::{report::Report, verdict::Tally};
+use crate::{Report, Tally};
 
 /// Version of the format. Readers refuse later versions, and ignore keys and kinds of records that they do not know.
 pub(super) const VERSION: u64 = 1;
@@ -29,88 +29,97 @@ const KIND: &[u8] = b"\"kind\":\"";
 pub(super) const FOREIGN: &str = "this is not a line of a run file";
 
 /// Kinds of records, as in the key `kind`.
-pub(in crate::report) mod kind {
+pub(crate) mod kind {
     /// The first line.
-    pub(in crate::report) const HEADER: &str = "header";
+    pub(crate) const HEADER: &str = "header";
     /// A finished evaluation of a conversation that may not be finished.
-    pub(in crate::report) const EVALUATION: &str = "evaluation";
+    pub(crate) const EVALUATION: &str = "evaluation";
     /// The results of an evaluator are not to be used again.
-    pub(in crate::report) const WITHDRAWN: &str = "withdrawn";
+    pub(crate) const WITHDRAWN: &str = "withdrawn";
     /// A conversation with all its evaluations.
-    pub(in crate::report) const CONVERSATION: &str = "conversation";
+    pub(crate) const CONVERSATION: &str = "conversation";
     /// The last line of a complete run.
-    pub(in crate::report) const END: &str = "end";
+    pub(crate) const END: &str = "end";
 }
 
 /// The first record: what is measured, by what.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Header {
-    pub(crate) format: String,
-    pub(crate) version: u64,
+pub struct Header {
+    /// Name of the format.
+    pub format: String,
+    /// Version of the format.
+    pub version: u64,
     /// Program that wrote the file, e.g. `evaluator 0.1.0`.
-    pub(crate) tool: String,
+    pub tool: String,
     /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
-    pub(crate) plan: Option<Digest>,
+    pub plan: Option<Digest>,
     /// Settings of the run, by their keys in a configuration.
-    pub(crate) settings: BTreeMap<String, serde_json::Value>,
+    pub settings: BTreeMap<String, serde_json::Value>,
     /// Digest of `settings` and of the evaluators' names, thresholds and handling of missing turns.
-    pub(crate) config: Option<Digest>,
-    pub(crate) golden: Option<Golden>,
-    pub(crate) evaluators: Vec<EvaluatorEntry>,
+    pub config: Option<Digest>,
+    /// The golden cases, if there are any.
+    pub golden: Option<Golden>,
+    /// The evaluators of the run.
+    pub evaluators: Vec<EvaluatorEntry>,
     /// Conversations in the traces.
-    pub(crate) conversations: usize,
+    pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
-    pub(crate) inputs: Option<Digest>,
+    pub inputs: Option<Digest>,
     /// Number of lines after this one with evaluations of earlier runs.
-    pub(crate) earlier: usize,
+    pub earlier: usize,
     /// The report so far: what is known when the first evaluation starts.
-    pub(crate) report: Report,
+    pub report: Report,
 }
 
 /// Golden cases that conversations are compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Golden {
+pub struct Golden {
     /// Id of the eval set.
-    pub(crate) id: String,
+    pub id: String,
     /// Digest of each case, by its id.
-    pub(crate) cases: BTreeMap<String, Digest>,
+    pub cases: BTreeMap<String, Digest>,
 }
 
 /// An evaluator of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct EvaluatorEntry {
-    pub(crate) name: String,
+pub struct EvaluatorEntry {
+    /// Name of the evaluator.
+    pub name: String,
     /// `builtin`, `judge`, `grader`, `code` or `linked`; `broken` for one that cannot run.
-    pub(crate) kind: String,
-    pub(crate) threshold: f64,
+    pub kind: String,
+    /// Score from which on an evaluation passes.
+    pub threshold: f64,
     /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
-    pub(crate) fingerprint: Option<Digest>,
+    pub fingerprint: Option<Digest>,
 }
 
-/// A finished evaluation. `E` is an [`EvaluationReport`](crate::report::EvaluationReport), a reference to one, or less.
+/// A finished evaluation. `E` is an [`EvaluationReport`](crate::EvaluationReport), a reference to one, or less.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct EvaluationRecord<E> {
+pub struct EvaluationRecord<E> {
     /// Digest of the evaluator's fingerprint and of its input; `None` if the evaluator has no fingerprint.
-    pub(crate) key: Option<Digest>,
+    pub key: Option<Digest>,
     /// Whether the same evaluation would most likely end in the same way.
-    pub(crate) reusable: bool,
+    pub reusable: bool,
     /// Position of the conversation among those of the run, from 0.
-    pub(crate) number: usize,
-    pub(crate) trace_id: Arc<str>,
-    pub(crate) turns: usize,
+    pub number: usize,
+    /// Trace id of the conversation.
+    pub trace_id: Arc<str>,
+    /// Number of its turns.
+    pub turns: usize,
     /// End of the evaluator's standard error, whether it broke or not.
-    pub(crate) stderr: String,
-    pub(crate) evaluation: E,
+    pub stderr: String,
+    /// The evaluation.
+    pub evaluation: E,
 }
 
-/// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::report::ConversationReport) or a
+/// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::ConversationReport) or a
 /// reference to one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::report) struct ConversationRecord<C> {
+pub(crate) struct ConversationRecord<C> {
     /// Position among the conversations of the run, from 0.
-    pub(in crate::report) number: usize,
-    pub(in crate::report) conversation: C,
+    pub(crate) number: usize,
+    pub(crate) conversation: C,
 }
 
 /// An evaluator whose results cannot be relied on.

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use evaluator_json::Value;
 use evaluator_protocol::{MISS_KEYS, REASON_KEYS};
 
-use super::EvaluationReport;
-use crate::{json::Value, verdict::Status};
+use super::{EvaluationReport, Status};
 
 /// Outcome of one evaluation. Unlike [`Status`], which is part of the contract, it distinguishes an error from an evaluation
 /// that does not apply.

@@ -1,26 +1,27 @@
 //! The part of a conversation that evaluation events need.
 
-use serde::{Deserialize, Serialize};
-
-use crate::{
+use evaluator_traces::{
     conversation::{Conversation, JudgedSpan, Turn},
     eval_set::EvalCase,
 };
+use serde::{Deserialize, Serialize};
 
 /// The part of a conversation that evaluation events need.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EventContext {
     /// Id of the golden case, if the conversation has one.
-    pub(crate) case_id: Option<String>,
-    pub(crate) turns: Vec<EventTurn>,
+    pub case_id: Option<String>,
+    /// The turns.
+    pub turns: Vec<EventTurn>,
 }
 
 /// The part of a turn that evaluation events need.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct EventTurn {
-    pub(crate) span: JudgedSpan,
+pub struct EventTurn {
+    /// The span that is judged.
+    pub span: JudgedSpan,
     /// Id of the last model response in the turn that has an id.
-    pub(crate) response_id: Option<String>,
+    pub response_id: Option<String>,
 }
 
 impl EventContext {

@@ -17,10 +17,7 @@ use super::{
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, Header, kind},
     store::{Lines, Span, Store},
 };
-use crate::{
-    report::{Collector, ConversationReport, EvaluationReport, Partial, Report},
-    verdict::{NOT_RUN, Tally},
-};
+use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};
 
 /// Reads the report of a saved run. Several files are parts of one run: runs of one plan on different conversations. Nothing in
 /// two files shows whether their traces were divided or belong to two versions of an agent, so `are_parts` says that runs over

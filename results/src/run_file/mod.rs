@@ -6,7 +6,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `format` | lines, checksums and records |
-//! | `digest` | digests, keys, and the fingerprints of evaluators |
+//! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `store` | bytes in memory and in a file, and reading lines of them |
 //! | `file` | a file with a name: opened, locked, replaced |
 //! | `writer` | what a run adds to its file |
@@ -30,13 +30,13 @@ mod tests;
 
 use std::{io, path::PathBuf};
 
-pub use digest::{Digest, Digester, Fingerprint, portable};
+pub use digest::{Digest, Digester};
 pub use file::{Damage, RunFile, default_file};
-pub(super) use format::{ConversationRecord, kind};
-pub(crate) use format::{EvaluationRecord, EvaluatorEntry, Golden, Header};
+pub(crate) use format::{ConversationRecord, kind};
+pub use format::{EvaluationRecord, EvaluatorEntry, Golden, Header};
 pub use saved::read;
-pub(super) use store::{Reader, Span, Store};
-pub(crate) use writer::{Event, RunWriter, TOOL};
+pub(crate) use store::{Reader, Span, Store};
+pub use writer::{Event, RunWriter, TOOL};
 
 /// Reason why a file is not used.
 #[derive(Debug, thiserror::Error)]

@@ -22,17 +22,17 @@ use super::{
     format::{EndRecord, EvaluationRecord, FORMAT, Header, VERSION, WithdrawnRecord, kind},
     store::Span,
 };
-use crate::report::{Collector, ConversationReport, EvaluationReport, Partial, Report};
+use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report};
 
 /// Interval in which what was written is forced to the disk: what a power failure may cost.
 const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Program that writes the file.
-pub(crate) const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
+pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
 
 /// The file of a run that is going on.
 #[derive(Debug)]
-pub(crate) struct RunWriter {
+pub struct RunWriter {
     collector: Collector,
     is_started: bool,
     named: Option<Named>,
@@ -58,7 +58,7 @@ struct Named {
 
 /// A problem with the file. The run continues.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub enum Event {
     /// The named file cannot be written. Returned once.
     Failed(String),
     /// No temporary file can be written, so the run needs memory. Returned once.
@@ -67,7 +67,8 @@ pub(crate) enum Event {
 
 impl RunWriter {
     /// The file of a run that keeps at most `memory` bytes of its results in memory.
-    pub(crate) fn new(file: Option<&RunFile>, memory: usize) -> Self {
+    #[must_use]
+    pub fn new(file: Option<&RunFile>, memory: usize) -> Self {
         let named = file.map(|file| {
             let (opened, failure) = match file.take() {
                 Ok(opened) => (Some(opened), None),
@@ -90,22 +91,25 @@ impl RunWriter {
     }
 
     /// Damaged lines of the file that is resumed.
-    pub(crate) fn damage(&self) -> Option<Damage> {
+    #[must_use]
+    pub fn damage(&self) -> Option<Damage> {
         self.named.as_ref()?.opened.as_ref()?.damage.clone()
     }
 
     /// Path of the named file.
-    pub(crate) fn path(&self) -> Option<&PathBuf> {
+    #[must_use]
+    pub fn path(&self) -> Option<&PathBuf> {
         Some(&self.named.as_ref()?.path)
     }
 
     /// Returns true if evaluations are saved one by one, in a file with a name.
-    pub(crate) fn saves(&self) -> bool {
+    #[must_use]
+    pub fn saves(&self) -> bool {
         self.named.as_ref().is_some_and(|named| named.failure.is_none())
     }
 
     /// Writes the header. To be called once, before anything else is added.
-    pub(crate) fn start(&mut self, header: Header) {
+    pub fn start(&mut self, header: Header) {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
         let header = Header { format, version: VERSION, tool, ..header };
         self.collector.expect(header.conversations);
@@ -128,7 +132,7 @@ impl RunWriter {
     }
 
     /// Returns an evaluation of an earlier run.
-    pub(crate) fn find(&mut self, key: &Digest) -> Option<EvaluationRecord<EvaluationReport>> {
+    pub fn find(&mut self, key: &Digest) -> Option<EvaluationRecord<EvaluationReport>> {
         let named = self.named.as_mut()?;
         let span = *named.known.get(key)?;
         // Another program may have changed the file since.
@@ -145,25 +149,25 @@ impl RunWriter {
     }
 
     /// Adds an evaluation of a conversation that is not finished. It is in the file after the next [`flush`](Self::flush).
-    pub(crate) fn evaluation(&mut self, record: &EvaluationRecord<&EvaluationReport>) {
+    pub fn evaluation(&mut self, record: &EvaluationRecord<&EvaluationReport>) {
         self.add(kind::EVALUATION, record);
     }
 
     /// Adds a conversation, and forgets the evaluations that were added one by one.
-    pub(crate) fn conversation(&mut self, number: usize, report: &ConversationReport) {
+    pub fn conversation(&mut self, number: usize, report: &ConversationReport) {
         let added = self.collector.put(number, report);
         self.note(added);
     }
 
     /// Marks the evaluations of an evaluator so far as not usable by later runs.
-    pub(crate) fn withdraw(&mut self, evaluator: &str, reason: &str) {
+    pub fn withdraw(&mut self, evaluator: &str, reason: &str) {
         let (evaluator, reason) = (evaluator.to_owned(), reason.to_owned());
         self.add(kind::WITHDRAWN, &WithdrawnRecord { evaluator, reason });
     }
 
     /// Hands everything that was added to the system, so that it outlives this process. Without a named file, does so when
     /// there is more of it than memory may hold.
-    pub(crate) fn flush(&mut self) -> Option<Event> {
+    pub fn flush(&mut self) -> Option<Event> {
         let written = self.collector.flush();
         let Some(named) = &mut self.named else {
             return written.err().map(|error| Event::InMemory(error.to_string()));
@@ -183,7 +187,7 @@ impl RunWriter {
     }
 
     /// Ends the file of a run, and adds its results to the report.
-    pub(crate) fn finish(mut self, report: &mut Report) -> Option<Event> {
+    pub fn finish(mut self, report: &mut Report) -> Option<Event> {
         if !self.is_started {
             self.start(Header { report: report.clone(), ..Header::default() });
         }
@@ -212,12 +216,14 @@ impl RunWriter {
     }
 
     /// Reason why not everything was evaluated so far; `None` if everything was.
-    pub(crate) fn partial(&self) -> Option<Partial> {
+    #[must_use]
+    pub fn partial(&self) -> Option<Partial> {
         self.collector.partial()
     }
 
     /// Evaluations that were taken from an earlier run.
-    pub(crate) fn reused(&self) -> usize {
+    #[must_use]
+    pub fn reused(&self) -> usize {
         self.named.as_ref().map_or(0, |named| named.reused)
     }
 

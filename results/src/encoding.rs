@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::verdict::ERROR_TYPES;
+use super::ERROR_TYPES;
 
 /// Durations as nanoseconds.
 pub(super) mod nanoseconds {
@@ -10,7 +10,7 @@ pub(super) mod nanoseconds {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(in crate::report) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         duration: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -19,7 +19,7 @@ pub(super) mod nanoseconds {
         duration.map(nanoseconds).serialize(serializer)
     }
 
-    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
         Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_nanos))
@@ -37,19 +37,18 @@ pub(super) fn error_type<'de, D: Deserializer<'de>>(
 /// Details of an evaluator as an object with all digits of its integers. Numbers that JSON does not have are strings, as in
 /// reports: `NaN`, infinities, and integers beyond the largest double.
 pub(super) mod details {
+    use evaluator_json::{self as json, AsText, Object, ParseOptions, Value};
     use serde::{Deserialize, Deserializer, Serializer, de};
     use serde_json::value::RawValue;
 
-    use crate::json::{self, AsText, Object, ParseOptions, Value};
-
-    pub(in crate::report) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         details: &Option<Object>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_map(details.iter().flatten().map(|(key, value)| (key, AsText(value))))
     }
 
-    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Object>, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?;
