@@ -6,11 +6,7 @@ mod metrics;
 use std::{path::Path, time::Duration};
 
 use super::{Config, EvaluatorConfig, EvaluatorKind, Isolation, OutputFormat, Overrides};
-use crate::{
-    json::Value,
-    metric::{MatchType, Metrics},
-    runtime::testing::Directory,
-};
+use crate::{json::Value, metric::MatchType, runtime::testing::Directory};
 
 fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("eval_config.yaml")).unwrap()

@@ -9,7 +9,7 @@ use evaluator_host::{
     conversation::{Conversation, GroupBy, RunPerformance, extract},
     eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
     json::{self, Value},
-    metric::{MatchType, MetricInput, Metrics},
+    metric::{MatchType, MetricInput},
     trace::{self, TraceFormats},
     verdict::Verdict,
 };
