@@ -7,14 +7,14 @@ use evaluator_metrics::Outcome;
 use evaluator_models::{
     self as models, ErrorKind, Finish, JsonSchema, Message, Messages, ModelError, Request,
 };
-use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::{
     asked::{AskedQuestion, Chain, Sample},
+    calls::{calls, lost},
     connection::Connection,
     details,
     judge::{
-        self, Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply,
+        Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply,
     },
     usage::Usage,
 };
@@ -175,8 +175,8 @@ impl Connection {
         }
         let numbers = vec![HashMap::new(); self.endpoints.len()];
         let mut asking = Asking { connection: self, judge, case, subject, chains, numbers };
-        if self.is_ordered() {
-            let _turn = self.door.turn.lock().await;
+        let turn = self.turn().await;
+        if turn.is_some() {
             for question in questions {
                 asking.rounds(vec![question]).await;
             }
@@ -204,11 +204,6 @@ impl Connection {
     fn messages(&self, question: &Question) -> Result<Vec<Message>, String> {
         let messages = question.messages().map_err(|error| error.to_string())?;
         let before = self.settings.system_instruction.clone().map(Message::system);
-        let messages = messages.into_iter().map(|message| match message.role {
-            judge::Role::System => Message::system(message.text),
-            judge::Role::User => Message::user(message.text),
-            judge::Role::Assistant => Message::new(models::Role::Assistant, message.text),
-        });
         Ok(before.into_iter().chain(messages).collect())
     }
 }
@@ -270,11 +265,10 @@ impl Asking<'_> {
         asked: &mut [AskedQuestion],
         planned: Vec<Planned>,
     ) {
-        let mut results: Vec<Option<(u32, Result<models::Answer, ModelError>)>> = Vec::new();
-        let mut waiting = JoinSet::new();
+        let (mut wanted, mut numbers) = (Vec::new(), Vec::new());
         // The samples of a question follow each other.
         let mut prepared: Option<(usize, Result<Request, ModelError>)> = None;
-        for (at, Planned { position, .. }) in planned.iter().enumerate() {
+        for Planned { position, .. } in &planned {
             let chain = &self.chains[chains[*position]];
             let (model, spent) = (chain.model, chain.spent);
             let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
@@ -282,37 +276,21 @@ impl Asking<'_> {
                 Some((_, request)) => request,
                 None => self.request(&asked[*position].question),
             };
-            let request = match prepared.insert((*position, request)) {
-                (_, Ok(request)) => request.clone(),
-                (_, Err(error)) => {
-                    results.push(Some((0, Err(error.clone()))));
-                    continue;
+            numbers.push(match prepared.insert((*position, request)) {
+                (_, Ok(request)) => {
+                    let number = self.number(model, request);
+                    wanted.push((model, Request { sample: number, ..request.clone() }, limit));
+                    Ok(number)
                 }
+                (_, Err(error)) => Err(error.clone()),
+            });
+        }
+        let mut results = calls(self.connection, wanted).await.into_iter();
+        for (Planned { position, sample: index }, number) in planned.into_iter().zip(numbers) {
+            let (number, result) = match number {
+                Ok(number) => (number, results.next().unwrap_or_else(|| Err(lost("no result")))),
+                Err(error) => (0, Err(error)),
             };
-            let number = self.number(model, &request);
-            let request = Request { sample: number, ..request };
-            if let Some(result) = self.connection.recorded(model, &request) {
-                results.push(Some((number, result)));
-                continue;
-            }
-            results.push(None);
-            let connection = Arc::clone(self.connection);
-            let call = async move { (at, number, call(connection, model, request, limit).await) };
-            if self.connection.is_ordered() {
-                let (at, number, result) = call.await;
-                results[at] = Some((number, result));
-            } else {
-                waiting.spawn(call);
-            }
-        }
-        while let Some(joined) = waiting.join_next().await {
-            if let Ok((at, number, result)) = joined {
-                results[at] = Some((number, result));
-            }
-        }
-        for (Planned { position, sample: index }, result) in planned.into_iter().zip(results) {
-            let lost = || (0, Err(lost("the task of the call panicked")));
-            let (number, result) = result.unwrap_or_else(lost);
             let samples = &mut asked[position].samples;
             for earlier in samples.iter_mut().filter(|earlier| earlier.index == index) {
                 earlier.is_replaced = true;
@@ -362,34 +340,6 @@ fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: 
     let reply = sample.result.as_ref().ok().map(|answer| &answer.reply);
     let text = reply.and_then(|reply| reply.readable().ok());
     text.is_some_and(|text| judge.reads(case, question, text))
-}
-
-/// Waits for a place in the queue of the server, then asks on a thread.
-///
-/// # Errors
-///
-/// Those of [`Connection::ask`].
-pub async fn call(
-    connection: Arc<Connection>,
-    model: usize,
-    request: Request,
-    limit: Option<Duration>,
-) -> Result<models::Answer, ModelError> {
-    let Some((_, gate)) = connection.endpoints.get(model) else {
-        return Err(lost(&format!("there is no model number {model}")));
-    };
-    let places = Arc::clone(&gate.places);
-    // The semaphore is never closed.
-    let place = places.acquire_owned().await;
-    let asked = spawn_blocking(move || {
-        let _place = place;
-        connection.ask(model, &request, limit)
-    });
-    asked.await.unwrap_or_else(|error| Err(lost(&format!("the call {error}"))))
-}
-
-pub(crate) fn lost(text: &str) -> ModelError {
-    ModelError::new(ErrorKind::Config, text)
 }
 
 fn refused(refusal: Refusal) -> Judged {

@@ -57,6 +57,7 @@ mod door;
 mod drive;
 pub mod grader;
 pub mod judge;
+mod pieces;
 mod prices;
 mod programs;
 mod read;
@@ -64,9 +65,10 @@ mod session;
 mod settings;
 mod usage;
 
-pub use calls::{Asked, ask_all, details};
+pub use calls::call;
 pub use connection::{Connection, Identity};
-pub use drive::{Judged, Subject, call};
+pub use drive::{Judged, Subject};
+pub use pieces::{Piece, Pieces};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
 pub use read::{

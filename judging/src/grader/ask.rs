@@ -2,17 +2,18 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use evaluator_json::{NonFinite, Object, to_string};
+use evaluator_json::{NonFinite, Object, Value, count, to_string};
 use evaluator_models::{
-    ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request, Role,
+    Answer, ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request,
 };
-use serde_json::Value as Json;
 
-use super::{Content, Grader, Needs, Question, Reply, SamplingParams, Supplies, Texts};
+use super::{Grader, Needs, Question, Reply, Supplies, Texts};
 use crate::{
-    calls::{Asked, ask_all, details},
+    calls::calls,
     connection::Connection,
+    details::{add_usage, name, result},
     settings::JudgeSettings,
+    usage::Usage,
 };
 
 /// Requests of one call.
@@ -130,8 +131,8 @@ pub async fn ask(
             wanted.push((model_of(model), None, request));
         }
     }
-    let limit = Some(subject.time_limit);
-    let mut asked = ask_all(connection, wanted, limit).await;
+    let _turn = connection.turn().await;
+    let mut asked = call_all(connection, wanted, subject.time_limit).await;
     let mut warnings = Vec::new();
     let repeated = |index: usize| &needs.questions[index / samples.max(1) as usize];
     ask_again(connection, &mut asked[..questions], repeated, subject, &mut warnings).await;
@@ -145,6 +146,30 @@ pub async fn ask(
     }
     let details = if asked.is_empty() { Object::default() } else { details(connection, &asked) };
     Answers { supplies, details, warnings }
+}
+
+/// A call with its result.
+struct Asked {
+    model: usize,
+    /// Index of the turn, if the call is about one.
+    turn: Option<usize>,
+    /// Number of the request among equal ones.
+    sample: u32,
+    result: Result<Answer, ModelError>,
+}
+
+/// Makes calls, each to the model of an index, about the turn of an index.
+async fn call_all(
+    connection: &Arc<Connection>,
+    wanted: Vec<(usize, Option<usize>, Request)>,
+    limit: Duration,
+) -> Vec<Asked> {
+    let subjects: Vec<_> =
+        wanted.iter().map(|(model, turn, request)| (*model, *turn, request.sample)).collect();
+    let wanted = wanted.into_iter().map(|(model, _, request)| (model, request, Some(limit)));
+    let results = calls(connection, wanted.collect()).await;
+    let asked = subjects.into_iter().zip(results);
+    asked.map(|((model, turn, sample), result)| Asked { model, turn, sample, result }).collect()
 }
 
 /// How the form of a reply is asked for.
@@ -177,7 +202,7 @@ async fn ask_again<'q>(
         let call = &asked[*index];
         (call.model, call.turn, Request { sample: call.sample, ..request })
     });
-    let again = ask_all(connection, wanted.collect(), Some(subject.time_limit)).await;
+    let again = call_all(connection, wanted.collect(), subject.time_limit).await;
     for (index, call) in refused.into_iter().zip(again) {
         let is_recorded = |error: &ModelError| error.kind != ErrorKind::NotInCassette;
         if call.result.as_ref().is_err_and(|error| !is_recorded(error)) {
@@ -212,37 +237,15 @@ fn request_of(
             "Reply with one JSON object that matches this JSON Schema, and with nothing else:\n{schema}"
         )));
     }
-    messages.extend(question.messages.iter().map(|prompt| {
-        let role = match prompt.role {
-            "system" => Role::System,
-            "developer" => Role::Developer,
-            "assistant" => Role::Assistant,
-            _ => Role::User,
-        };
-        match &prompt.content {
-            Content::Text(text) => Message::new(role, text.as_str()),
-            Content::Parts(parts) => {
-                let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-                let text = texts.collect::<Vec<_>>().join("\n");
-                let parts = parts.iter().map(Json::from).collect();
-                Message { parts, ..Message::new(role, text) }
-            }
-        }
-    }));
-    let SamplingParams { seed, temperature, top_p, max_tokens, reasoning_effort } =
-        question.params.clone();
-    let schema = Json::from(&question.schema);
+    messages.extend(question.messages.iter().cloned());
+    let max_tokens_key = question.params.max_output_tokens.map(|_| MAX_TOKENS.to_owned());
+    let schema =
+        || JsonSchema { name: question.schema_name.to_owned(), schema: (&question.schema).into() };
     let params = Params {
-        seed,
-        temperature,
-        top_p,
-        max_output_tokens: max_tokens,
-        max_tokens_key: max_tokens.map(|_| MAX_TOKENS.to_owned()),
-        reasoning_effort: reasoning_effort.map(str::to_owned),
-        json_schema: (form == Form::Schema)
-            .then(|| JsonSchema { name: question.schema_name.to_owned(), schema }),
+        max_tokens_key,
+        json_schema: (form == Form::Schema).then(schema),
         is_json_object: form == Form::Object,
-        ..Params::default()
+        ..question.params.clone()
     };
     Request {
         params,
@@ -283,4 +286,25 @@ fn reply_of(call: &Asked) -> Reply {
         },
         Err(error) => Reply::Failed(error.to_string()),
     }
+}
+
+/// Returns what the report says about calls: models, tokens, costs and replies. Replies that are vectors are left out.
+fn details(connection: &Connection, asked: &[Asked]) -> Object {
+    let names: Vec<String> = connection.models().map(name).collect();
+    let mut details = Object::default();
+    details.insert("model".to_owned(), names.join(", ").into());
+    add_usage(&mut details, &Usage::of(asked.iter().map(|call| &call.result)));
+    let replies = asked.iter().filter_map(|call| reply(call, &names));
+    details.insert("replies".to_owned(), Value::Array(replies.collect()));
+    details
+}
+
+fn reply(call: &Asked, names: &[String]) -> Option<Value> {
+    let mut reply = Object::default();
+    reply.insert("turn".to_owned(), count(call.turn?));
+    if let Some(model) = names.get(call.model).filter(|_| names.len() > 1) {
+        reply.insert("model".to_owned(), model.as_str().into());
+    }
+    reply.extend(result(&call.result, call.sample));
+    Some(Value::Object(reply))
 }
