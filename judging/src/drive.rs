@@ -13,9 +13,7 @@ use crate::{
     calls::{calls, lost},
     connection::Connection,
     details,
-    judge::{
-        Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply,
-    },
+    judge::{Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply},
     usage::Usage,
 };
 

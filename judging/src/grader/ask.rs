@@ -60,10 +60,14 @@ pub struct Subject<'a> {
 /// Returns the settings of the connection of a grader. A name that no provider takes is one of OpenAI's API, or of the server
 /// at the base URL.
 #[must_use]
-pub fn settings(grader: &Grader, endpoint: &Endpoint<'_>, own: &JudgeSettings) -> JudgeSettings {
+pub fn settings(
+    grader: &Grader,
+    endpoint: &Endpoint<'_>,
+    own: &JudgeSettings,
+    providers: &Providers,
+) -> JudgeSettings {
     let needs_key = endpoint.api_key_env != Some("");
-    let providers = Providers::default();
-    // Another registered provider may take a name with a prefix.
+    // A prefix that no provider has is a mistake.
     let is_foreign = |name: &str| endpoint.base_url.is_none() && name.contains(['/', ':']);
     let mut settings = own.clone();
     settings.models = names(grader)

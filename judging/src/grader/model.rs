@@ -219,7 +219,7 @@ impl Grader {
             | Self::Cosine { input, reference, .. } => vec![input, reference],
             Self::LabelModel(LabelModel { input, .. })
             | Self::ScoreModel(ScoreModel { input, .. }) => {
-                input.iter().flat_map(Message::templates).collect()
+                input.iter().flat_map(MessageTemplate::templates).collect()
             }
             Self::Python { .. } | Self::Multi { .. } => Vec::new(),
         }

@@ -137,12 +137,7 @@ impl Grader {
     }
 
     /// Returns what is needed for the grade of a turn.
-    fn ask(
-        &self,
-        turn: usize,
-        item: &Item<'_>,
-        threshold: f64,
-    ) -> Result<Asking<'_>, Gap> {
+    fn ask(&self, turn: usize, item: &Item<'_>, threshold: f64) -> Result<Asking<'_>, Gap> {
         let question = |model: &str, input: &[MessageTemplate], schema_name, schema, params| {
             let messages = input.iter().map(|template| message(template, item));
             let (messages, model) = (messages.collect::<Result<_, Gap>>()?, model.to_owned());

@@ -69,8 +69,7 @@ impl Template {
     ///
     /// The first text in double braces that does not refer to a value of a turn.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        let unclosed =
-            |_| TemplateError::new("has a `{{` without its `}}`".to_owned(), EXAMPLE);
+        let unclosed = |_| TemplateError::new("has a `{{` without its `}}`".to_owned(), EXAMPLE);
         let read = |inside: &str, _| Reference::parse(inside).map(Piece::Value);
         Pieces::parse(text, read, unclosed).map(Self)
     }

@@ -53,11 +53,16 @@ pub(super) fn read_label_model(fields: &mut Fields<'_>) -> Option<LabelModel> {
 
 fn read_input(field: Field<'_>) -> Option<Vec<MessageTemplate>> {
     let before = field.problems.count();
-    let messages: Vec<MessageTemplate> = non_empty(field)?.into_iter().filter_map(read_message).collect();
+    let messages: Vec<MessageTemplate> =
+        non_empty(field)?.into_iter().filter_map(read_message).collect();
     if field.problems.count() > before {
         return None;
     }
-    if !messages.iter().flat_map(MessageTemplate::templates).any(|template| template.has_references()) {
+    if !messages
+        .iter()
+        .flat_map(MessageTemplate::templates)
+        .any(|template| template.has_references())
+    {
         return field.add("no message of `input` refers to the item").hint(EXAMPLE).none();
     }
     Some(messages)

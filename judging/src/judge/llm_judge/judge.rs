@@ -7,8 +7,8 @@ use evaluator_traces::conversation::TurnPart;
 
 use super::variables::{Scene, Variable};
 use crate::judge::{
-    Asked, Case, Code, Judge, JudgedTurn, Order, Question, Refusal, RubricScore, Scores,
-    Tally, Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
+    Asked, Case, Code, Judge, JudgedTurn, Order, Question, Refusal, RubricScore, Scores, Tally,
+    Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
     answer::{Readings, check_all},
     final_response_match::orders,
     judgement::mean,
