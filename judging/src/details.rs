@@ -25,11 +25,8 @@ fn samples(chains: &[Chain]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sa
 }
 
 /// Returns the number of replies that can be read.
-pub(crate) fn readable(
-    chains: &[Chain],
-    is_readable: impl Fn(&AskedQuestion, &Sample) -> bool,
-) -> usize {
-    samples(chains).filter(|(_, asked, sample)| is_readable(asked, sample)).count()
+pub(crate) fn readable(chains: &[Chain]) -> usize {
+    samples(chains).filter(|(_, _, sample)| sample.is_readable).count()
 }
 
 /// Returns the warnings of answers, each once.

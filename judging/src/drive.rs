@@ -14,27 +14,9 @@ use crate::{
     connection::Connection,
     details,
     judge::{Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply},
+    subject::Subject,
     usage::Usage,
 };
-
-/// What is judged.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Subject {
-    /// Name of the metric, which recordings contain.
-    pub metric: String,
-    /// Location for errors, e.g. `conversation c1`.
-    pub location: String,
-    /// Limit of the time in calls. The time of calls that run at the same time counts once.
-    pub time_limit: Option<Duration>,
-}
-
-impl Subject {
-    /// Creates a subject without a limit of time.
-    pub fn new(metric: impl Into<String>, location: impl Into<String>) -> Self {
-        Self { metric: metric.into(), location: location.into(), time_limit: None }
-    }
-}
 
 /// Outcome of a judged evaluation.
 #[derive(Clone, Debug)]
@@ -85,11 +67,7 @@ impl Connection {
         let usage = details::usage(&chains);
         match self.aggregate(judge, case, &planned, &chains) {
             Ok(judgement) => {
-                let is_readable = |asked: &AskedQuestion, sample: &Sample| {
-                    is_readable(judge, case, &asked.question, sample)
-                };
-                let readable = details::readable(&chains, is_readable);
-                self.judged(&judgement, case, &chains, (&usage, readable))
+                self.judged(&judgement, case, &chains, (&usage, details::readable(&chains)))
             }
             Err(refusal) => {
                 let judge = details::judge(self, None, &chains, (&usage, None));
@@ -247,8 +225,7 @@ impl Asking<'_> {
         let mut planned = Vec::new();
         for (position, asked) in asked.iter().enumerate() {
             let unreadable = asked.samples.iter().filter(|sample| {
-                let is_reply = sample.result.is_ok() && !sample.is_replaced;
-                is_reply && !is_readable(self.judge, self.case, &asked.question, sample)
+                sample.result.is_ok() && !sample.is_replaced && !sample.is_readable
             });
             let samples = unreadable.map(|it| Planned { position, sample: it.index });
             planned.extend(samples);
@@ -289,11 +266,13 @@ impl Asking<'_> {
                 Ok(number) => (number, results.next().unwrap_or_else(|| Err(lost("no result")))),
                 Err(error) => (0, Err(error)),
             };
-            let samples = &mut asked[position].samples;
+            let AskedQuestion { question, samples } = &mut asked[position];
+            let text = result.as_ref().ok().and_then(|answer| answer.reply.readable().ok());
+            let is_readable = text.is_some_and(|text| self.judge.reads(self.case, question, text));
             for earlier in samples.iter_mut().filter(|earlier| earlier.index == index) {
                 earlier.is_replaced = true;
             }
-            samples.push(Sample { index, number, result, is_replaced: false });
+            samples.push(Sample { index, number, result, is_readable, is_replaced: false });
         }
     }
 
@@ -313,7 +292,7 @@ impl Asking<'_> {
     /// Returns the request that asks a question.
     fn request(&self, question: &Question) -> Result<Request, ModelError> {
         let messages = self.connection.messages(question).map_err(|error| lost(&error))?;
-        let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
+        let location = self.subject.at(question.turn);
         let mut request = self.connection.request(messages, &self.subject.metric, &location);
         if self.connection.settings.json_schema == Some(true) {
             let own = question.schema.as_ref().map(schema);
@@ -332,12 +311,6 @@ fn schema(schema: &Value) -> JsonSchema {
 fn longest(asked: &AskedQuestion) -> Duration {
     let took = |sample: &Sample| sample.result.as_ref().ok().map(|answer| answer.duration);
     asked.samples.iter().filter_map(took).max().unwrap_or_default()
-}
-
-fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: &Sample) -> bool {
-    let reply = sample.result.as_ref().ok().map(|answer| &answer.reply);
-    let text = reply.and_then(|reply| reply.readable().ok());
-    text.is_some_and(|text| judge.reads(case, question, text))
 }
 
 fn refused(refusal: Refusal) -> Judged {

@@ -63,11 +63,12 @@ mod programs;
 mod read;
 mod session;
 mod settings;
+mod subject;
 mod usage;
 
 pub use calls::call;
 pub use connection::{Connection, Identity};
-pub use drive::{Judged, Subject};
+pub use drive::Judged;
 pub use pieces::{Piece, Pieces};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
@@ -76,6 +77,7 @@ pub use read::{
 };
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
+pub use subject::Subject;
 pub use usage::Usage;
 
 /// Revision of the judges and graders of this crate.

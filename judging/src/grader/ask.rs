@@ -13,6 +13,7 @@ use crate::{
     connection::Connection,
     details::{add_usage, name, result},
     settings::JudgeSettings,
+    subject::Subject,
     usage::Usage,
 };
 
@@ -44,17 +45,6 @@ pub struct Answers {
     pub details: Object,
     /// What a user should know.
     pub warnings: Vec<String>,
-}
-
-/// What is asked about.
-#[derive(Clone, Debug)]
-pub struct Subject<'a> {
-    /// Type of the grader, which recordings contain.
-    pub grader: &'a str,
-    /// Location for errors, e.g. `conversation c1`.
-    pub location: &'a str,
-    /// Limit of the time in each call.
-    pub time_limit: Duration,
 }
 
 /// Returns the settings of the connection of a grader. A name that no provider takes is one of OpenAI's API, or of the server
@@ -104,7 +94,7 @@ pub async fn ask(
     connection: &Arc<Connection>,
     grader: &Grader,
     needs: &Needs,
-    subject: &Subject<'_>,
+    subject: &Subject,
     samples: u32,
 ) -> Answers {
     let names = names(grader);
@@ -117,20 +107,19 @@ pub async fn ask(
         next.saturating_sub(1)
     };
     for question in &needs.questions {
+        let request = request_of(connection, question, subject, Form::Schema);
         for _ in 0..samples {
-            let request = request_of(connection, question, subject, Form::Schema);
-            let request = Request { sample: number(&request), ..request };
+            let request = Request { sample: number(&request), ..request.clone() };
             wanted.push((model_of(&question.model), Some(question.turn), request));
         }
     }
     let questions = wanted.len();
     for Texts { model, texts } in &needs.embeddings {
         for texts in texts.chunks(MOST_TEXTS) {
-            let request = Request {
-                metric: Some(subject.grader.to_owned()),
-                location: location(connection, subject, None),
-                ..Request::embeddings(texts.iter().map(String::as_str))
-            };
+            let Request { messages, params, .. } =
+                Request::embeddings(texts.iter().map(String::as_str));
+            let request = connection.request(Vec::new(), &subject.metric, &subject.location);
+            let request = Request { messages, params, ..request };
             let request = Request { sample: number(&request), ..request };
             wanted.push((model_of(model), None, request));
         }
@@ -166,11 +155,11 @@ struct Asked {
 async fn call_all(
     connection: &Arc<Connection>,
     wanted: Vec<(usize, Option<usize>, Request)>,
-    limit: Duration,
+    limit: Option<Duration>,
 ) -> Vec<Asked> {
     let subjects: Vec<_> =
         wanted.iter().map(|(model, turn, request)| (*model, *turn, request.sample)).collect();
-    let wanted = wanted.into_iter().map(|(model, _, request)| (model, request, Some(limit)));
+    let wanted = wanted.into_iter().map(|(model, _, request)| (model, request, limit));
     let results = calls(connection, wanted.collect()).await;
     let asked = subjects.into_iter().zip(results);
     asked.map(|((model, turn, sample), result)| Asked { model, turn, sample, result }).collect()
@@ -189,7 +178,7 @@ async fn ask_again<'q>(
     connection: &Arc<Connection>,
     asked: &mut [Asked],
     question_of: impl Fn(usize) -> &'q Question,
-    subject: &Subject<'_>,
+    subject: &Subject,
     warnings: &mut Vec<String>,
 ) {
     let refuses = |error: &ModelError| match error.kind {
@@ -220,18 +209,10 @@ async fn ask_again<'q>(
     }
 }
 
-fn location(connection: &Connection, subject: &Subject<'_>, turn: Option<usize>) -> String {
-    let evaluator = connection.evaluator();
-    match turn {
-        Some(turn) => format!("{evaluator}, {}, turn {}", subject.location, turn + 1),
-        None => format!("{evaluator}, {}", subject.location),
-    }
-}
-
 fn request_of(
     connection: &Connection,
     question: &Question,
-    subject: &Subject<'_>,
+    subject: &Subject,
     form: Form,
 ) -> Request {
     let mut messages = Vec::new();
@@ -251,12 +232,8 @@ fn request_of(
         is_json_object: form == Form::Object,
         ..question.params.clone()
     };
-    Request {
-        params,
-        metric: Some(subject.grader.to_owned()),
-        location: location(connection, subject, Some(question.turn)),
-        ..Request::new(messages)
-    }
+    let location = subject.at(question.turn);
+    Request { params, ..connection.request(messages, &subject.metric, &location) }
 }
 
 /// Sorts the results of calls: first those of the questions, then those of the embeddings.

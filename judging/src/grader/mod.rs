@@ -14,7 +14,7 @@ mod plan;
 mod question;
 mod template;
 
-pub use ask::{Answers, Endpoint, Subject, ask, settings};
+pub use ask::{Answers, Endpoint, ask, settings};
 pub use evaluate::LocalGrader;
 pub use formula::{Formula, FormulaError};
 pub use model::{Grader, LabelModel, MessageTemplate, Operation, Part, ScoreModel};
