@@ -39,6 +39,8 @@ const CRATES: &[(&str, &[&str])] = &[
             "graders", "hosts", "results",
         ],
     ),
+    ("publish", &["protocol", "document", "launch", "hosts", "host"]),
+    ("serve", &["protocol", "json", "launch", "hosts", "host", "publish"]),
     (
         "agentv",
         &[
@@ -46,7 +48,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "hosts", "host",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host", "agentv"]),
+    (
+        "cli",
+        &["protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv"],
+    ),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
@@ -65,13 +70,18 @@ const CRATES: &[(&str, &[&str])] = &[
             "launch",
             "hosts",
             "host",
+            "publish",
+            "serve",
             "cli",
             "test-support",
         ],
     ),
     (
         "fuzz",
-        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host", "agentv"],
+        &[
+            "protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host",
+            "publish", "agentv",
+        ],
     ),
 ];
 
@@ -92,6 +102,8 @@ const PUBLISHED: &[&str] = &[
     "graders",
     "hosts",
     "host",
+    "publish",
+    "serve",
     "agentv",
     "cli",
 ];
@@ -396,9 +408,11 @@ fn crates_leave_alone_what_is_not_theirs() {
         &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"];
     const PURE: &[&str] =
         &["std::fs", "std::io", "std::net", "std::process", "std::thread", "std::env", "async "];
-    let banned: [(&str, &[&str]); 7] = [
+    let banned: [(&str, &[&str]); 9] = [
         ("protocol", PURE),
         ("host", QUIET),
+        ("publish", QUIET),
+        ("serve", QUIET),
         ("traces", QUIET),
         ("results", QUIET),
         ("launch", QUIET),
