@@ -17,8 +17,7 @@ use crate::{
     config::{BuiltinConfig, EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
     json::{Object, Value},
     judging::{
-        Connection, Session,
-        Subject,
+        Connection, Session, Subject,
         grader::{self, Answers, LocalGrader, Supplies},
     },
     metric::{MetricInput, Outcome},
