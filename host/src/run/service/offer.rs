@@ -17,7 +17,7 @@ use super::super::{
     prepared::PreparedEvaluator,
 };
 use crate::{
-    config::{Config, EvaluatorConfig, EvaluatorKind, MissingTurns},
+    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, MissingTurns},
     hosts::Defaults,
     json::{Object, Value},
     manifest::{self, LoadedManifest},
@@ -81,8 +81,8 @@ impl Service {
     /// Kind of the error of documents whose evaluator has changed since the service was created.
     pub const OUTDATED: &str = "outdated";
 
-    /// Prepares the evaluators of a configuration, and those at `paths`, which have the time limit `timeout` for a document. All
-    /// evaluators of a program at a path are offered.
+    /// Prepares the evaluators of a configuration, and the programs at `paths`, which have these `settings`. All evaluators of
+    /// a program at a path are offered.
     ///
     /// Must be called inside a tokio runtime with time and I/O enabled, and the service be used there.
     ///
@@ -92,7 +92,7 @@ impl Service {
     pub async fn new(
         config: &Config,
         paths: &[PathBuf],
-        timeout: Duration,
+        settings: &CodeConfig,
         runner: &Runner,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Result<Self, Vec<Unservable>> {
@@ -100,7 +100,7 @@ impl Service {
         let mut entries: Vec<Entry> = config.evaluators.iter().map(Entry::configured).collect();
         let mut problems = Vec::new();
         for path in paths {
-            match placed(path, timeout) {
+            match placed(path, settings) {
                 Ok((evaluator, entry)) => {
                     all.evaluators.push(evaluator);
                     entries.push(entry);
@@ -378,32 +378,33 @@ fn choosing(program: &Program, name: &str) -> Program {
     program
 }
 
-/// Returns an entry with default settings for the program at `path`: a file, the directory of a package, or a directory with a
+/// Returns an entry with these settings for the program at `path`: a file, the directory of a package, or a directory with a
 /// manifest, which decides the name.
 ///
 /// # Errors
 ///
 /// Returns a message if the manifest cannot be used.
-pub fn program_at(path: &Path) -> Result<EvaluatorConfig, String> {
+pub fn program_at(path: &Path, settings: &CodeConfig) -> Result<EvaluatorConfig, String> {
+    let entry = |name, path| {
+        let code = CodeConfig { path, ..settings.clone() };
+        Ok(EvaluatorConfig::new(name, EvaluatorKind::Code(code)))
+    };
     if !manifest::has_manifest(path) {
         // A name without a directory would also be searched on `PATH`.
         let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-        return Ok(EvaluatorConfig::code(name_of(&file), file));
+        return entry(name_of(&file), file);
     }
     let loaded = LoadedManifest::load(path).map_err(|error| {
         let problems: Vec<&str> =
             error.problems.iter().map(|problem| problem.message.as_str()).collect();
         format!("{}: {}", error.file.display(), problems.join("; "))
     })?;
-    Ok(EvaluatorConfig::code(loaded.manifest.name.clone(), loaded.entrypoint()))
+    entry(loaded.manifest.name.clone(), loaded.entrypoint())
 }
 
 /// Returns the evaluator at `path`, without a threshold.
-fn placed(path: &Path, timeout: Duration) -> Result<(EvaluatorConfig, Entry), String> {
-    let mut evaluator = program_at(path)?;
-    if let EvaluatorKind::Code(code) = &mut evaluator.kind {
-        code.timeout = timeout;
-    }
+fn placed(path: &Path, settings: &CodeConfig) -> Result<(EvaluatorConfig, Entry), String> {
+    let evaluator = program_at(path, settings)?;
     let defaults = Defaults::new(Object::default(), None);
     let may_be_renamed = !manifest::has_manifest(path);
     Ok((evaluator, Entry { defaults, may_be_renamed, holds_all: true }))
