@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use evaluator_evals::{
+use evaluator_agentv::{
     model::Suite,
     output::Recordings,
     read::{self, Surroundings},
@@ -20,7 +20,7 @@ use evaluator_host::{
     config::{ConfigError, OutputFormat},
     files::{WriteOptions, atomic_write},
     json::{ParseOptions, parse, to_pretty},
-    judges::JudgeSettings,
+    judging::JudgeSettings,
     run::Runner,
     trace::trace_files,
 };

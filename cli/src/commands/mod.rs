@@ -33,7 +33,7 @@ use std::{
 use evaluator_host::{
     config::{CodeConfig, Config, ConfigError},
     executor::{Containment, Executor},
-    judges::Session,
+    judging::Session,
     models::Waits,
     run::Runner,
     trace::TraceFormat,

@@ -18,14 +18,14 @@ mod schema;
 mod shared;
 
 pub use evaluator_document::{ConfigError, Place, Problem};
-pub use evaluator_judges::JudgeSettings;
+pub use evaluator_judging::JudgeSettings;
 
 pub use llm_judge::LlmJudgeConfig;
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
     MissingTurns, RemoteConfig, SourcePaths,
 };
-pub use openai_eval::{Execution, OpenAiEvalConfig, ServerConfig};
+pub use openai_eval::{OpenAiEvalConfig, ServerConfig};
 pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};

@@ -9,6 +9,7 @@ use super::{
     context::ExecutionContext,
     fingerprint,
     grading::{self, GradedEvaluator},
+    identity::Fingerprint,
     judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
@@ -19,17 +20,17 @@ use crate::{
         BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
         LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
-    executor::{Contained, Containment, Executor, Listener, Scope, Visible, wrap_server},
+    executor::{Containment, Executor, Listener, Scope, Visible, wrap_server},
     hosts::{Driver, Mismatch},
     json::Object,
-    judges::Session,
-    linked::LinkedEvaluator,
-    metric::{
-        Metric,
-        judge::{Criterion, Judge, llm_judge::LlmJudge},
+    judging::{
+        Session,
+        judge::{Criterion, Judge, JudgeMetric, llm_judge::LlmJudge},
     },
+    linked::LinkedEvaluator,
+    metric::Metric,
     process::{CommandSpec, forks::ServerCommand},
-    report::run_file::Fingerprint,
+    report::Contained,
     runtime::Reuse,
     source::Pins,
     verdict::Verdict,
@@ -335,7 +336,7 @@ fn metric(
         Ok(metric) => metric,
         Err(reason) => return Work::Broken(Verdict::MetricFailed { reason }),
     };
-    let Some((judge, criterion)) = metric.judge() else {
+    let Some((judge, criterion)) = JudgeMetric::judge_of(&*metric) else {
         return Work::Metric { metric, settings: builtin.clone() };
     };
     let criterion = Criterion { threshold: builtin.threshold, ..criterion };

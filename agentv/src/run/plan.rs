@@ -1,0 +1,362 @@
+//! What each test needs, checked before anything runs.
+
+use std::{
+    collections::{BTreeSet, HashMap, hash_map::Entry},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use evaluator_judging::Connection;
+use globset::Glob;
+use tokio::sync::Semaphore;
+
+use crate::{
+    files::has_extension,
+    model::{Aggregator, Check, Evaluator, Judge, Program, Prompt, Suite, Test},
+    output::{Fixture, Output, Recordings, find, fixtures, joined},
+    targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
+};
+
+/// Score from which on a test passes if nothing says otherwise.
+const THRESHOLD: f64 = 0.8;
+
+/// Name of the tested target of a suite that names none.
+const DEFAULT_TARGET: &str = "default";
+
+/// Options of a run.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Threshold of tests without one of their own.
+    pub threshold: Option<f64>,
+    /// Patterns of the ids of the tests to run; all if there are none.
+    pub test_ids: Vec<String>,
+    /// Name of the tested target.
+    pub target: Option<String>,
+    /// Name of the target that judges.
+    pub grader_target: Option<String>,
+    /// Repetitions of commands that took too long.
+    pub max_retries: u32,
+    /// Whether results hold the prompts of judges.
+    pub prompts: bool,
+    /// Whether a run that starts a program is refused: eval files name no sandbox.
+    pub contained: bool,
+}
+
+/// What to do about programs in a contained run.
+const UNCONTAINED: &str = "\
+    the programs of eval files cannot be contained: leave --contain out, grade recorded outputs with --outputs and evaluators that \
+    are not programs, or run a grader over traces by an entry with `contract: agentv` and `executor: sandbox`";
+
+/// Number of characters of a command in messages.
+const COMMAND: usize = 60;
+
+/// Reasons why a run cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct PlanError(pub Vec<String>);
+
+/// Tests with what they need.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Eval file.
+    pub(super) suite: Suite,
+    /// Tests to run.
+    pub(super) tests: Vec<Planned>,
+    /// Number of tests to run.
+    pub count: usize,
+    /// Targets.
+    pub(super) targets: TargetSession,
+    /// Options.
+    pub(super) options: Options,
+    /// Warnings about the run.
+    pub(super) notes: Vec<String>,
+}
+
+/// A test to run.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) test: Test,
+    /// Score from which on it passes.
+    pub(super) threshold: f64,
+    /// Where its output comes from.
+    pub(super) source: Source,
+    /// Name of the judge of entries that name none.
+    pub(super) judge: Option<String>,
+    /// The tested target; `None` if the output was recorded.
+    pub(super) tested: Option<Tested>,
+}
+
+/// The target that is tested.
+#[derive(Debug)]
+pub(super) struct Tested {
+    pub(super) name: String,
+    pub(super) provider: String,
+    /// Whether it reads files itself.
+    pub(super) reads_files: bool,
+}
+
+/// Where the output of a test comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A recording, or the reason why there is none.
+    Recorded(Result<Box<Output>, String>),
+    /// A command; at most so many at the same time.
+    Command(CliTarget, Option<Arc<Semaphore>>),
+    /// A model.
+    Model(Arc<Connection>),
+}
+
+/// State of planning.
+struct Planner<'p> {
+    suite: &'p Suite,
+    targets: &'p TargetSession,
+    options: &'p Options,
+    recordings: Option<&'p Recordings>,
+    /// Reasons why the run cannot start.
+    problems: Vec<String>,
+    notes: Vec<String>,
+    /// Limits of the commands of targets, by their names.
+    workers: HashMap<String, Arc<Semaphore>>,
+    fixtures: HashMap<PathBuf, Vec<Fixture>>,
+}
+
+/// Plans a run: which tests run, where their outputs come from, and which models judge them.
+///
+/// # Errors
+///
+/// A target is missing or cannot be used, no model judges, or no test has such an id.
+pub fn plan(
+    mut suite: Suite,
+    targets: TargetSession,
+    options: Options,
+    recordings: Option<&Recordings>,
+) -> Result<Plan, PlanError> {
+    let ids: BTreeSet<String> = suite.tests.iter().map(|test| test.id.clone()).collect();
+    let chosen = chosen(&mut suite, &options.test_ids)?;
+    let mut planner = Planner {
+        suite: &suite,
+        targets: &targets,
+        options: &options,
+        recordings,
+        problems: Vec::new(),
+        notes: Vec::new(),
+        workers: HashMap::new(),
+        fixtures: HashMap::new(),
+    };
+    let planned = chosen.into_iter().map(|test| planner.test(test));
+    let tests: Vec<Planned> = planned.collect::<Vec<_>>().into_iter().flatten().collect();
+    let Planner { mut problems, mut notes, .. } = planner;
+    if !problems.is_empty() {
+        if problems.iter().any(|problem| problem.contains(" starts the program `")) {
+            problems.push(UNCONTAINED.to_owned());
+        }
+        return Err(PlanError(problems));
+    }
+    let recorded = recordings.into_iter().flat_map(Recordings::ids);
+    let unused = recorded.filter(|id| !ids.contains(*id));
+    notes.extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
+    Ok(Plan { count: tests.len(), tests, notes, suite, targets, options })
+}
+
+/// Takes the tests whose ids match one of the patterns.
+fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError> {
+    let tests = std::mem::take(&mut suite.tests);
+    if patterns.is_empty() {
+        return Ok(tests);
+    }
+    let glob = |pattern: &String| match Glob::new(pattern) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(PlanError(vec![format!("--test-id {pattern}: {}", error.kind())])),
+    };
+    let globs = patterns.iter().map(glob).collect::<Result<Vec<_>, _>>()?;
+    let (chosen, others): (Vec<_>, Vec<_>) =
+        tests.into_iter().partition(|test| globs.iter().any(|glob| glob.is_match(&test.id)));
+    if chosen.is_empty() {
+        let ids: Vec<&str> = others.iter().map(|test| &*test.id).take(10).collect();
+        let more = if others.len() > ids.len() { ", .." } else { "" };
+        let message = format!(
+            "no test has an id like {}; ids: {}{more}",
+            patterns.join(", "),
+            ids.join(", ")
+        );
+        return Err(PlanError(vec![message]));
+    }
+    Ok(chosen)
+}
+
+impl Planner<'_> {
+    /// Adds a reason why the run cannot start, once.
+    fn refuse(&mut self, message: String) {
+        if !self.problems.contains(&message) {
+            self.problems.push(message);
+        }
+    }
+
+    fn test(&mut self, test: Test) -> Option<Planned> {
+        let threshold = test.threshold.or(self.options.threshold).or(self.suite.threshold);
+        let tested = self.tested_name(&test);
+        let source = match self.recordings {
+            Some(recordings) => Ok(Source::Recorded(match recordings.get(&test.id) {
+                Some(recorded) => recorded.clone().map(Box::new),
+                None => Err(format!("there is no recording of the test `{}`", test.id)),
+            })),
+            None => self.source(&test, &tested),
+        };
+        let source = source.map_err(|reason| self.refuse(reason)).ok();
+        let judge = self.judge_name(&tested);
+        self.check(&test.evaluators, judge.as_deref());
+        let threshold = threshold.unwrap_or(THRESHOLD);
+        let target = self.targets.get(&tested).ok().filter(|_| self.recordings.is_none());
+        let tested = target.map(|target| Tested {
+            name: target.name.clone(),
+            provider: target.provider.name().to_owned(),
+            reads_files: matches!(target.provider, Provider::Cli(_)),
+        });
+        Some(Planned { test, threshold, source: source?, judge, tested })
+    }
+
+    /// Refuses a program in a contained run. `what` starts it.
+    fn contain(&mut self, position: &str, what: &str, command: &str) {
+        if self.options.contained {
+            let command = command.trim();
+            let line = command.lines().next().unwrap_or_default();
+            let mut shown: String = line.chars().take(COMMAND).collect();
+            if shown.len() < command.len() {
+                shown.push_str(" ..");
+            }
+            self.refuse(format!("{position}: {what} starts the program `{shown}`"));
+        }
+    }
+
+    fn contain_program(&mut self, evaluator: &Evaluator, program: &Program) {
+        let command = match &program.command[..] {
+            [shell, option, line] if shell == "sh" && option == "-lc" => line.clone(),
+            words => words.join(" "),
+        };
+        self.contain(&evaluator.position, &format!("`{}`", evaluator.name), &command);
+    }
+
+    fn tested_name(&mut self, test: &Test) -> String {
+        let named =
+            self.options.target.as_ref().or(test.target.as_ref()).or(self.suite.target.as_ref());
+        let named = named.map_or(DEFAULT_TARGET, String::as_str);
+        let is_known =
+            |name: &str| self.targets.targets.targets.iter().any(|target| target.name == name);
+        // AgentV does not look at the target of the file next to a JSONL file.
+        let is_lines = has_extension(&self.suite.file, "jsonl");
+        if is_lines && self.options.target.is_none() && !is_known(named) && is_known(DEFAULT_TARGET)
+        {
+            let note = format!("there is no target `{named}`; `{DEFAULT_TARGET}` is tested");
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            return DEFAULT_TARGET.to_owned();
+        }
+        named.to_owned()
+    }
+
+    /// Returns the name of the judge: that of the command line, or that of the tested target.
+    fn judge_name(&self, tested: &str) -> Option<String> {
+        if let Some(name) = &self.options.grader_target {
+            return Some(name.clone());
+        }
+        let target = self.targets.get(tested).ok()?;
+        // An alias may have a judge of its own.
+        let alias = self.targets.targets.targets.iter().find(|target| target.name == tested);
+        let judge = alias.and_then(|alias| alias.judge.as_ref()).or(target.judge.as_ref())?;
+        judge.resolve(self.targets.variables()).ok()
+    }
+
+    fn source(&mut self, test: &Test, tested: &str) -> Result<Source, String> {
+        let targets = self.targets;
+        let target = targets.get(tested)?;
+        match &target.provider {
+            Provider::Mock(response) => {
+                Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
+            }
+            Provider::Cli(command) => {
+                command.command_line(targets.variables())?;
+                let what = format!("the target `{}`", target.name);
+                self.contain(&target.position, &what, command.command.written());
+                Ok(Source::Command(command.clone(), self.workers(target)))
+            }
+            Provider::Replay(replay) => self.replay(test, replay),
+            Provider::Model(_) => targets.connect(tested, None).map(Source::Model),
+            Provider::Unsupported(provider) => Err(format!(
+                "{}: the provider `{provider}` of the target `{}` is not supported: run the tests with AgentV, and grade their outputs with --outputs",
+                target.position, target.name
+            )),
+            Provider::Alias(_) => {
+                Err(format!("{}: the target `{}` is an alias", target.position, target.name))
+            }
+        }
+    }
+
+    /// Returns the limit of the commands of a target.
+    fn workers(&mut self, target: &Target) -> Option<Arc<Semaphore>> {
+        let most = usize::try_from(target.workers?).unwrap_or(Semaphore::MAX_PERMITS);
+        let known = self.workers.entry(target.name.clone());
+        Some(Arc::clone(known.or_insert_with(|| Arc::new(Semaphore::new(most)))))
+    }
+
+    fn replay(&mut self, test: &Test, replay: &ReplayTarget) -> Result<Source, String> {
+        let fixtures = match self.fixtures.entry(replay.fixtures.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                new.insert(fixtures(&replay.fixtures).map_err(|errors| joined(&errors))?)
+            }
+        };
+        let suite = replay.suite.as_deref().unwrap_or(&self.suite.name);
+        let source = (&*replay.source_target, replay.variant.as_deref());
+        Ok(Source::Recorded(find(fixtures, (suite, &test.id), source).map(Box::new)))
+    }
+
+    /// Checks that every entry that asks a model has one.
+    fn check(&mut self, evaluators: &[Evaluator], judge: Option<&str>) {
+        for evaluator in evaluators {
+            match &evaluator.check {
+                Check::Judge(asked) => self.connect(evaluator, asked, judge),
+                Check::Program(program) => {
+                    self.contain_program(evaluator, program);
+                    if program.max_calls.is_some() {
+                        self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
+                    }
+                }
+                Check::Composite(composite) => {
+                    self.check(&composite.members, judge);
+                    match &composite.aggregator {
+                        Aggregator::Judge(asked) => self.connect(evaluator, asked, judge),
+                        Aggregator::Program(program) => self.contain_program(evaluator, program),
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn connect(&mut self, evaluator: &Evaluator, asked: &Judge, judge: Option<&str>) {
+        if let Prompt::Program(program) = &asked.prompt {
+            self.contain_program(evaluator, program);
+        }
+        let Some(name) = asked.target.as_deref().or(judge) else {
+            self.refuse(format!(
+                "{}: `{}` needs a model that judges: name one with `grader_target` of the tested target, or with --grader-target",
+                evaluator.position, evaluator.name
+            ));
+            return;
+        };
+        let targets = self.targets;
+        if let Ok(Target { name, position, provider: Provider::Cli(judge), .. }) = targets.get(name)
+        {
+            let what = format!("the target `{name}`, which judges,");
+            self.contain(position, &what, judge.command.written());
+        }
+        if let Err(reason) = self.targets.connect(name, asked.model.as_deref()) {
+            let place = asked.target.as_ref().map(|_| format!("{}: ", evaluator.position));
+            self.refuse(format!("{}{reason}", place.unwrap_or_default()));
+        }
+    }
+}
