@@ -2,10 +2,11 @@
 
 use evaluator_json::{Object, Value, count};
 use evaluator_metrics::{Outcome, TurnScore, TurnScores, cosine};
+use evaluator_models::{ModelError, Reply};
 
 use super::{
     Formula, Grader, LabelModel, Plan, ScoreModel, Supplies,
-    plan::{Planned, PlannedTurn, Reply},
+    plan::{Planned, PlannedTurn},
     question::Reading,
 };
 
@@ -48,7 +49,7 @@ impl Grader {
     }
 
     /// Reads the replies of a model.
-    fn read(&self, replies: &[Reply], threshold: f64) -> Result<Grade, String> {
+    fn read(&self, replies: &[Result<Reply, ModelError>], threshold: f64) -> Result<Grade, String> {
         match self {
             Self::LabelModel(model) => model.grade(&readings(replies, |text| model.read(text))?),
             Self::ScoreModel(model) => {
@@ -61,16 +62,14 @@ impl Grader {
 
 /// Reads replies. A call that failed is an error, and so are too few replies that can be read.
 fn readings<T>(
-    replies: &[Reply],
+    replies: &[Result<Reply, ModelError>],
     read: impl Fn(&str) -> Result<Reading<T>, String>,
 ) -> Result<Vec<Reading<T>>, String> {
     let (mut read_replies, mut unreadable) = (Vec::new(), None);
     for reply in replies {
-        let reading = match reply {
-            Reply::Text(text) => read(text),
-            Reply::Unreadable(reason) => Err(format!("unreadable reply: {reason}")),
-            Reply::Failed(reason) => return Err(reason.clone()),
-        };
+        let text = reply.as_ref().map_err(ToString::to_string)?.readable();
+        let text = text.map_err(|reason| format!("unreadable reply: {reason}"));
+        let reading = text.and_then(&read);
         match reading {
             Ok(reading) => read_replies.push(reading),
             Err(reason) => {

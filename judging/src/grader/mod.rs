@@ -18,6 +18,6 @@ pub use ask::{Answers, Endpoint, ask, settings};
 pub use evaluate::LocalGrader;
 pub use formula::{Formula, FormulaError};
 pub use model::{Grader, LabelModel, MessageTemplate, Operation, Part, ScoreModel};
-pub use plan::{Calls, Needs, Plan, Reply, Supplies, Texts};
+pub use plan::{Calls, Needs, Plan, Supplies, Texts};
 pub use question::Question;
 pub use template::{Template, TemplateError};

@@ -2,7 +2,7 @@
 
 use evaluator_json::Value;
 use evaluator_metrics::{MetricInput, Outcome, TurnScore};
-use evaluator_models::Params;
+use evaluator_models::{ModelError, Params, Reply};
 
 use super::{
     Grader, MessageTemplate, Question, ScoreModel,
@@ -45,22 +45,11 @@ pub struct Calls {
 #[derive(Clone, Debug, Default)]
 pub struct Supplies {
     /// Replies to each question, one per sample.
-    pub replies: Vec<Vec<Reply>>,
+    pub replies: Vec<Vec<Result<Reply, ModelError>>>,
     /// One vector per text.
     pub embeddings: Vec<Result<Vec<Vec<f64>>, String>>,
     /// Result of each call.
     pub numbers: Vec<Result<Vec<Result<f64, String>>, String>>,
-}
-
-/// Reply to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// Text.
-    Text(String),
-    /// The model replied, and the reply cannot be read, for this reason.
-    Unreadable(String),
-    /// There is no reply, for this reason.
-    Failed(String),
 }
 
 /// A conversation that is being graded.
