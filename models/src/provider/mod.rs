@@ -15,7 +15,6 @@ mod resolve;
 
 pub use command::is_program;
 pub use fake::{Fake, FakeReply};
-pub use http::Server;
 pub use model::{CommandError, CommandRunner, Endpoint, Provider, Settings, Variables};
 pub use registry::Providers;
 
