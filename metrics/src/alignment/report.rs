@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use evaluator_json::{Object, Value, to_python};
+use evaluator_json::{Object, Value, count, object, to_python};
 
 use super::{
     compare::Comparator,
@@ -10,7 +10,7 @@ use super::{
     settings::Order,
     turn::{Alignment, Presence, Step},
 };
-use crate::turns::{Call, count, object};
+use crate::turns::Call;
 
 /// Characters of a value in the text. The details have the whole value.
 const SHOWN: usize = 200;

@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use evaluator_json::{Value, parse_python, to_python};
+use evaluator_json::{Value, object, parse_python, to_python};
 use proptest::prelude::*;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     testing::{self, not_evaluated, scored},
-    turns::{Call, object},
+    turns::Call,
 };
 use evaluator_traces::{
     conversation::{ToolCall, Turn},
