@@ -32,7 +32,7 @@ use evaluator_host::{models::Waits, run::Runner};
 use self::{
     configuration::{
         ensure_contained, ensure_runnable, has_extension_of, load_config, open_session, sandbox,
-        trace_format,
+        settings_of_paths, trace_format,
     },
     output::{
         broken, clean_line, print, print_document, print_with, show, show_table, unusable,
