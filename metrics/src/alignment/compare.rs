@@ -221,7 +221,7 @@ fn number(value: &Value) -> Option<f64> {
 mod tests {
     use evaluator_json::parse_python;
 
-    use super::*;
+    use super::{super::ToolTrajectoryAlignment, *};
 
     fn accepts(comparator: &Comparator, expected: &str, actual: &str) -> bool {
         comparator.accepts(&parse_python(expected).unwrap(), &parse_python(actual).unwrap())
