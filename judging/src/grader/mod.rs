@@ -7,11 +7,13 @@
 mod ask;
 mod evaluate;
 mod formula;
+mod gap;
 mod grade;
 mod item;
 mod model;
 mod plan;
 mod question;
+mod reference;
 mod template;
 
 pub use ask::{Answers, Endpoint, ask, settings};
@@ -20,4 +22,5 @@ pub use formula::{Formula, FormulaError};
 pub use model::{Grader, LabelModel, MessageTemplate, Operation, Part, ScoreModel};
 pub use plan::{Calls, Needs, Plan, Supplies, Texts};
 pub use question::Question;
-pub use template::{Template, TemplateError};
+pub use reference::TemplateError;
+pub use template::Template;

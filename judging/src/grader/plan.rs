@@ -6,8 +6,8 @@ use evaluator_models::{ModelError, Params, Reply};
 
 use super::{
     Grader, MessageTemplate, Question, ScoreModel,
-    grade::Grade,
-    item::{Gap, Item},
+    gap::Gap,
+    item::Item,
     question::message,
 };
 
@@ -84,6 +84,35 @@ pub(super) enum Planned {
     Embeddings(usize, [usize; 2]),
     /// Positions of the calls of the source, and of one call among them.
     Call(usize, usize),
+}
+
+/// Grade of a turn by one grader.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grade {
+    /// Value in formulas: the score, or the number as the model gave it.
+    pub(super) value: f64,
+    /// Score from 0 to 1.
+    pub(super) score: f64,
+    pub(super) passed: bool,
+    pub(super) notes: Vec<String>,
+    /// What the report shows apart from the score.
+    pub(super) details: Vec<(&'static str, Value)>,
+}
+
+impl Grade {
+    /// Creates the grade of a score from 0 to 1.
+    pub(super) fn new(score: f64, threshold: f64) -> Self {
+        Self { value: score, score, passed: score >= threshold, ..Self::default() }
+    }
+
+    /// Creates the grade of a value that may be outside of 0..=1; the nearest score counts. The value decides whether the
+    /// turn passes, which is the same.
+    pub(super) fn clamped(value: f64, threshold: f64) -> Self {
+        let score = value.clamp(0.0, 1.0);
+        let outside = (score - value).abs() > 0.0;
+        let notes = outside.then(|| format!("{value} is not in 0..=1; {score} counts"));
+        Self { value, notes: notes.into_iter().collect(), ..Self::new(score, threshold) }
+    }
 }
 
 /// What one part needs for one turn.

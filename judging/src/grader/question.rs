@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 
 use super::{
     LabelModel, MessageTemplate, Part, ScoreModel,
-    item::{Gap, Item},
+    gap::Gap,
+    item::Item,
 };
 use crate::judge::reply::object::whole;
 
