@@ -5,10 +5,7 @@ use evaluator_metrics::{MetricInput, Outcome, TurnScore};
 use evaluator_models::{ModelError, Params, Reply};
 
 use super::{
-    Grader, MessageTemplate, Question, ScoreModel,
-    gap::Gap,
-    item::Item,
-    question::message,
+    Grader, MessageTemplate, Question, ScoreModel, gap::Gap, item::Item, question::message,
 };
 
 /// What graders need from outside for a conversation.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{
     Judge, final_response_match::FinalResponseMatch, hallucinations::Hallucinations,
-    rubric_final_response::FINAL_RESPONSE, rubric_multi_turn::MultiTurn,
-    rubric_tool_use::TOOL_USE, user_simulator::UserSimulator,
+    rubric_final_response::FINAL_RESPONSE, rubric_multi_turn::MultiTurn, rubric_tool_use::TOOL_USE,
+    user_simulator::UserSimulator,
 };
 
 /// Returns all judges that any model can serve.

@@ -4,9 +4,7 @@ use std::fmt;
 
 use evaluator_traces::conversation::TurnPart;
 
-use super::{
-    Asked, Case, Judgement, Member, Question, Refusal, Scores, Tally, panel,
-};
+use super::{Asked, Case, Judgement, Member, Question, Refusal, Scores, Tally, panel};
 
 /// A metric that a model judges.
 pub trait Judge: Send + Sync + fmt::Debug {

@@ -13,6 +13,4 @@ pub(super) use inputs::{
 };
 #[cfg(test)]
 pub(super) use recorded::ordered;
-pub use turn::{
-    Agent, Call, Content, Event, JudgedTurn, Part, Response, Rubric, Scenario, Steps,
-};
+pub use turn::{Agent, Call, Content, Event, JudgedTurn, Part, Response, Rubric, Scenario, Steps};

@@ -141,7 +141,7 @@ impl Content {
     }
 
     /// Returns the texts that are not empty.
-    pub(super) fn texts(&self) -> Vec<&str> {
+    pub(in crate::judge) fn texts(&self) -> Vec<&str> {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) if !text.is_empty() => Some(text.as_str()),
             _ => None,
@@ -150,18 +150,18 @@ impl Content {
     }
 
     /// Returns the text on lines; `None` if the message has no parts.
-    pub(super) fn text(&self) -> Option<String> {
+    pub(in crate::judge) fn text(&self) -> Option<String> {
         (!self.parts.is_empty()).then(|| self.texts().join("\n"))
     }
 
-    fn calls(&self) -> impl Iterator<Item = &Call> {
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call(call) => Some(call),
             _ => None,
         })
     }
 
-    fn responses(&self) -> impl Iterator<Item = &Response> {
+    pub(super) fn responses(&self) -> impl Iterator<Item = &Response> {
         self.parts.iter().filter_map(|part| match part {
             Part::Response(response) => Some(response),
             _ => None,
@@ -171,7 +171,7 @@ impl Content {
 
 impl Steps {
     /// Returns the events, none if their order is not known.
-    pub(super) fn events(&self) -> &[Event] {
+    pub(in crate::judge) fn events(&self) -> &[Event] {
         match self {
             Self::Events(events) => events,
             Self::Unknown | Self::Unordered { .. } => &[],
@@ -181,12 +181,12 @@ impl Steps {
 
 impl JudgedTurn {
     /// Returns the text of the user; `None` if there is none.
-    pub(super) fn user_text(&self) -> Option<String> {
+    pub(in crate::judge) fn user_text(&self) -> Option<String> {
         self.user.as_ref().and_then(Content::text)
     }
 
     /// Returns the text of the answer; `None` if there is none.
-    pub(super) fn answer_text(&self) -> Option<String> {
+    pub(in crate::judge) fn answer_text(&self) -> Option<String> {
         self.answer.as_ref().and_then(Content::text)
     }
 }
