@@ -7,9 +7,10 @@ mod create;
 mod entry;
 mod name;
 mod request;
+mod share;
 mod template;
 
-pub(crate) use self::entry::scalar;
+pub(crate) use self::{entry::scalar, share::share_builds};
 use self::name::Name;
 pub use self::{
     create::{Created, render},
