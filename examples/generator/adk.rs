@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     scenario::{AGENT, Call, Conversation, INSTRUCTIONS, Turn},
     span::{self, Span, Tracer},
 };

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::span::Span;
+use super::span::Span;
 
 /// One indented document with a trace for each trace id, in the order of the spans.
 pub(crate) fn export(spans: &[Span]) -> String {

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::span::Span;
+use super::span::Span;
 
 const KIND_INTERNAL: u8 = 1;
 const STATUS_ERROR: u8 = 2;

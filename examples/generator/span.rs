@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scenario::{Conversation, Turn};
+use super::scenario::{Conversation, Turn};
 
 /// One recorded operation.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use evaluator_evals::read::{Surroundings, is_eval_file, parse};
+use evaluator_agentv::read::{Surroundings, is_eval_file, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

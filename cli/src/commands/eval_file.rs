@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use evaluator_evals::{
+use evaluator_agentv::{
     model::Suite,
     output::Recordings,
     read::{self, Surroundings},

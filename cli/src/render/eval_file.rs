@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use evaluator_evals::report::{EvaluatorResult, Report, Status, TestResult};
+use evaluator_agentv::report::{EvaluatorResult, Report, Status, TestResult};
 use quick_xml::{
     Writer,
     events::{BytesDecl, Event},

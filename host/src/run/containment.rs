@@ -6,9 +6,10 @@ use evaluator_document::size;
 
 use super::Runner;
 use crate::{
-    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Execution, JudgeSettings},
-    executor::{Containment, Executor, Visible},
+    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings},
+    executor::{Contained, Containment, Executor, Visible},
     models::{Mode, is_program},
+    report,
 };
 
 impl Runner {
@@ -31,9 +32,7 @@ impl Runner {
         let is_uncontained = |kind: &EvaluatorKind| match kind {
             EvaluatorKind::Code(code) => !self.executors.contains(&code.executor),
             EvaluatorKind::Remote(remote) => !self.executors.contains(&remote.program.executor),
-            EvaluatorKind::OpenAiEval(openai) => {
-                matches!(openai.execution, Execution::Local) && openai.grader.needs_python()
-            }
+            EvaluatorKind::OpenAiEval(openai) => openai.grader.needs_python(),
             EvaluatorKind::Linked(_) => true,
             EvaluatorKind::Builtin(_) | EvaluatorKind::LlmJudge(_) => false,
         };
@@ -122,4 +121,10 @@ fn list<'p>(word: &str, paths: impl Iterator<Item = &'p Path>) -> Option<String>
     };
     let paths: Vec<String> = paths.map(shown).collect();
     (!paths.is_empty()).then(|| format!("{word} {}", paths.join(", ")))
+}
+
+/// Returns how a program is contained, for its reports. `proxy`: it reaches the proxy of its models without network.
+pub(super) fn reported(contained: Contained, proxy: bool) -> report::Contained {
+    let Contained { executor, level, landlock_abi, namespaces, network, image } = contained;
+    report::Contained { executor, level, landlock_abi, namespaces, network, proxy, image }
 }

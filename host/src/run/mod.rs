@@ -13,7 +13,7 @@
 //! | `context` | working directory, variables and limits of a program |
 //! | `snapshot` | the files of a program at the start of the run |
 //! | `permits` | permits to start an evaluation |
-//! | `fingerprint` | identities of evaluators in the run file |
+//! | `identity`, `fingerprint` | fingerprints of evaluators, and the header of the run file |
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
 //! | `inspect` | conversations of trace files, without evaluation |
 //! | `diagnosis` | hints about unusable input files |
@@ -36,6 +36,7 @@ mod fingerprint;
 mod foreign;
 mod grading;
 mod hidden;
+mod identity;
 mod inspect;
 mod judging;
 mod loaders;
@@ -58,7 +59,6 @@ mod tests;
 
 pub use check::Finding;
 pub use describe::{Description, describe};
-pub use evaluator_graders::hosted::open_evals;
 pub use event::RunEvent;
 pub use examine::Examination;
 pub use inspect::{Inspection, invocations};

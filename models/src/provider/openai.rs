@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     http::{Server, count_at, number_at, text_at, unexpected},
-    registry::{Endpoint, Provider, Settings, parameters_set},
+    model::{Endpoint, Provider, Settings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
 
@@ -106,24 +106,6 @@ impl OpenAi {
             }
             _ => Ok(base),
         }
-    }
-}
-
-impl Server {
-    /// Prepares requests to a server with OpenAI's API, at the configured base URL, that of the variables, or OpenAI's own.
-    /// Sends nothing.
-    ///
-    /// # Errors
-    ///
-    /// There is no key, unless it is not needed, or the base URL cannot be used.
-    pub fn openai(settings: &Settings, needs_key: bool) -> Result<Self, ModelError> {
-        let [openai, ..] = SERVERS;
-        let base = openai.base("", settings)?;
-        let key = match needs_key {
-            true => settings.key_for("OpenAI's API", openai.keys)?,
-            false => None,
-        };
-        Self::new(&base, key, ("authorization", "Bearer "), settings)
     }
 }
 

@@ -47,7 +47,7 @@ fn vectors_of_eval_files_agree() {
 
 /// Returns the directories of the cases.
 fn cases() -> Vec<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../evals/tests");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agentv/tests");
     let given =
         env::var_os("EVALUATOR_VECTORS_DIR").map(|it| PathBuf::from(it).join("agentv-evals"));
     let directories = match given.filter(|given| given.is_dir()) {

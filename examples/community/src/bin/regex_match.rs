@@ -46,7 +46,7 @@ impl Settings {
 ///
 /// # Errors
 ///
-/// When the pattern is one of Python's that cannot be had here, or takes too many steps on an answer.
+/// The pattern has parts that are not supported, or takes too many steps on an answer.
 #[evaluator]
 fn regex_match(
     turns: Invocations<'_>,

@@ -1,0 +1,68 @@
+//! AgentV eval files: reading, running and grading.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`read`] | eval files of both generations, with the position of every problem |
+//! | [`model`] | what was read: suites, tests, evaluators |
+//! | [`targets`] | `targets.yaml`; targets as agents and as judges |
+//! | [`output`] | outputs of agents, and recordings of them |
+//! | [`grade`] | grading without a model or a program |
+//! | [`run`] | planning and running tests |
+//! | [`report`] | results |
+//!
+//! Nothing runs before the whole file is valid, and every test has an output and a judge if it needs one. An evaluator that
+//! breaks is an error, and so is its test: there is no score from what is left.
+//!
+//! ```
+//! use std::num::NonZeroUsize;
+//!
+//! use evaluator_agentv::{
+//!     output::Recordings,
+//!     read::{Surroundings, read},
+//!     report::Status,
+//!     run::{Options, plan, run},
+//!     targets::{TargetSession, Targets},
+//! };
+//! use evaluator_judges::{Environment, JudgeSettings};
+//! use evaluator_launch::process::Cancellation;
+//!
+//! let directory = tempfile::tempdir()?;
+//! let file = directory.path().join("capitals.yaml");
+//! let text = "tests: [{id: one, criteria: Names it, input: q, assertions: [{type: contains, value: Paris}]}]";
+//! std::fs::write(&file, text)?;
+//! std::fs::create_dir(directory.path().join("outputs"))?;
+//! std::fs::write(directory.path().join("outputs/one.txt"), "It is Paris.")?;
+//!
+//! let surroundings = Surroundings::new(directory.path(), |_| None);
+//! let suite = read(&file, &surroundings).expect("the file is valid");
+//! let recordings = Recordings::read(&directory.path().join("outputs"))?;
+//! let session = TargetSession::new(
+//!     Targets::default(),
+//!     suite.directory.clone(),
+//!     JudgeSettings::default(),
+//!     Environment::new(|_| None),
+//!     Cancellation::new(),
+//! )?;
+//! let plan = plan(suite, session, Options::default(), Some(&recordings))?;
+//!
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! let report = runtime.block_on(run(plan, NonZeroUsize::MIN, &mut |_| {}));
+//! assert_eq!((report.status(), report.results[0].score), (Status::Passed, Some(1.0)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod files;
+pub mod grade;
+mod json_text;
+pub mod model;
+pub mod output;
+mod pattern;
+pub mod read;
+mod references;
+pub mod report;
+pub mod run;
+pub mod targets;
+mod template;
+
+pub use pattern::Pattern;
+pub use template::Template;
