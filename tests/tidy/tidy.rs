@@ -29,24 +29,28 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sandbox", &[]),
     ("launch", &["protocol", "sandbox"]),
     ("models", &[]),
-    ("judges", &["json", "document", "metrics", "models"]),
-    ("graders", &["json", "metrics", "models", "judges"]),
+    ("judging", &["json", "document", "traces", "metrics", "models"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
     (
         "host",
         &[
-            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "graders", "hosts", "results",
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judging",
+            "hosts", "results",
         ],
     ),
+    ("publish", &["protocol", "document", "launch", "hosts", "host"]),
+    ("serve", &["protocol", "json", "launch", "hosts", "host", "publish"]),
     (
         "agentv",
         &[
-            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judging",
             "hosts", "host",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host", "agentv"]),
+    (
+        "cli",
+        &["protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv"],
+    ),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
@@ -65,13 +69,18 @@ const CRATES: &[(&str, &[&str])] = &[
             "launch",
             "hosts",
             "host",
+            "publish",
+            "serve",
             "cli",
             "test-support",
         ],
     ),
     (
         "fuzz",
-        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host", "agentv"],
+        &[
+            "protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host",
+            "publish", "agentv",
+        ],
     ),
 ];
 
@@ -88,10 +97,11 @@ const PUBLISHED: &[&str] = &[
     "launch",
     "sandbox",
     "models",
-    "judges",
-    "graders",
+    "judging",
     "hosts",
     "host",
+    "publish",
+    "serve",
     "agentv",
     "cli",
 ];
@@ -396,9 +406,11 @@ fn crates_leave_alone_what_is_not_theirs() {
         &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"];
     const PURE: &[&str] =
         &["std::fs", "std::io", "std::net", "std::process", "std::thread", "std::env", "async "];
-    let banned: [(&str, &[&str]); 7] = [
+    let banned: [(&str, &[&str]); 9] = [
         ("protocol", PURE),
         ("host", QUIET),
+        ("publish", QUIET),
+        ("serve", QUIET),
         ("traces", QUIET),
         ("results", QUIET),
         ("launch", QUIET),
