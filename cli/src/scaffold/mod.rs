@@ -10,7 +10,6 @@ mod request;
 mod share;
 mod template;
 
-pub(crate) use self::{entry::scalar, share::share_builds};
 use self::name::Name;
 pub use self::{
     create::{Created, render},
@@ -18,3 +17,4 @@ pub use self::{
     request::{Request, ScaffoldError, SdkSource},
     template::{Language, Template},
 };
+pub(crate) use self::{entry::scalar, share::share_builds};

@@ -28,7 +28,8 @@ pub(crate) fn share_builds(parent: &Path) -> io::Result<Option<PathBuf>> {
     let is_chosen = CHOSEN.iter().any(|name| env::var_os(name).is_some());
     let home = env::home_dir().map(|home| home.join(".cargo"));
     let home = env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
-    let absolute = std::path::absolute(if parent == Path::new("") { Path::new(".") } else { parent })?;
+    let absolute =
+        std::path::absolute(if parent == Path::new("") { Path::new(".") } else { parent })?;
     if is_chosen || is_settled(&absolute, home.as_deref()) {
         return Ok(None);
     }

@@ -47,8 +47,7 @@ fn packages_that_are_made_in_one_directory_compile_their_dependencies_once() {
     // A small dependency in place of the SDK, and its program.
     directory.file("slow/Cargo.toml", "[package]\nname = \"slow\"\nversion = \"0.1.0\"\n");
     directory.file("slow/src/lib.rs", "");
-    let dependency =
-        format!("[dependencies]\nslow = {{ path = {:?} }}\n", directory.join("slow"));
+    let dependency = format!("[dependencies]\nslow = {{ path = {:?} }}\n", directory.join("slow"));
     for name in ["one", "two"] {
         package(&directory, name, name, 1, &dependency);
     }
