@@ -23,7 +23,7 @@
 //!     run::{Options, plan, run},
 //!     targets::{TargetSession, Targets},
 //! };
-//! use evaluator_judges::{Environment, JudgeSettings};
+//! use evaluator_judging::{Environment, JudgeSettings};
 //! use evaluator_launch::process::Cancellation;
 //!
 //! let directory = tempfile::tempdir()?;

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf};
 
 use evaluator_document::Problem;
 use evaluator_json::{Object, Value};
-use evaluator_metrics::judge::scheme::Scheme;
+use evaluator_judging::judge::scheme::Scheme;
 
 use crate::{pattern::Pattern, template::Template};
 

@@ -25,27 +25,32 @@ const CRATES: &[(&str, &[&str])] = &[
     ("document", &["json"]),
     ("traces", &["json"]),
     ("metrics", &["json", "document", "traces"]),
+    ("results", &["protocol", "json", "traces"]),
     ("sandbox", &[]),
     ("launch", &["protocol", "sandbox"]),
     ("models", &[]),
-    ("judges", &["json", "document", "metrics", "models"]),
-    ("graders", &["json", "metrics", "models", "judges"]),
+    ("judging", &["json", "document", "traces", "metrics", "models"]),
     ("hosts", &["protocol", "json", "traces", "launch"]),
     (
         "host",
         &[
-            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "graders", "hosts",
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judging",
+            "hosts", "results",
         ],
     ),
+    ("publish", &["protocol", "document", "launch", "hosts", "host"]),
+    ("serve", &["protocol", "json", "launch", "hosts", "host", "publish"]),
     (
         "agentv",
         &[
-            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
+            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judging",
             "hosts", "host",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host", "agentv"]),
+    (
+        "cli",
+        &["protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv"],
+    ),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
@@ -64,13 +69,18 @@ const CRATES: &[(&str, &[&str])] = &[
             "launch",
             "hosts",
             "host",
+            "publish",
+            "serve",
             "cli",
             "test-support",
         ],
     ),
     (
         "fuzz",
-        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host", "agentv"],
+        &[
+            "protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host",
+            "publish", "agentv",
+        ],
     ),
 ];
 
@@ -83,13 +93,15 @@ const PUBLISHED: &[&str] = &[
     "document",
     "traces",
     "metrics",
+    "results",
     "launch",
     "sandbox",
     "models",
-    "judges",
-    "graders",
+    "judging",
     "hosts",
     "host",
+    "publish",
+    "serve",
     "agentv",
     "cli",
 ];
@@ -394,10 +406,13 @@ fn crates_leave_alone_what_is_not_theirs() {
         &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"];
     const PURE: &[&str] =
         &["std::fs", "std::io", "std::net", "std::process", "std::thread", "std::env", "async "];
-    let banned: [(&str, &[&str]); 6] = [
+    let banned: [(&str, &[&str]); 9] = [
         ("protocol", PURE),
         ("host", QUIET),
+        ("publish", QUIET),
+        ("serve", QUIET),
         ("traces", QUIET),
+        ("results", QUIET),
         ("launch", QUIET),
         ("models", QUIET),
         ("sdk", &["process::exit", "tokio::net", "TcpStream"]),

@@ -2,7 +2,7 @@
 
 use evaluator_document::{Field, Fields, Node, NodeKind};
 use evaluator_json::Value;
-use evaluator_metrics::judge::scheme::Scheme;
+use evaluator_judging::judge::scheme::Scheme;
 
 use super::{
     Reader, judge,

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use evaluator_judges::Connection;
+use evaluator_judging::Connection;
 use globset::Glob;
 use tokio::sync::Semaphore;
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evaluator_judges::call;
+use evaluator_judging::call;
 use evaluator_models::{Message, Request};
 use futures_util::future::join_all;
 

@@ -20,7 +20,7 @@ use evaluator_host::{
     config::{ConfigError, OutputFormat},
     files::{WriteOptions, atomic_write},
     json::{ParseOptions, parse, to_pretty},
-    judges::JudgeSettings,
+    judging::JudgeSettings,
     run::Runner,
     trace::trace_files,
 };

@@ -5,9 +5,10 @@ use std::{env, fs, net::SocketAddr, path::Path, pin::pin, time::Duration};
 use evaluator_host::{
     config::Config,
     process::Cancellation,
-    run::{Offered, RunEvent, Runner, Service, program_at},
-    serve::{Access, Ended, ServeError, Server, Settings, Token},
+    run::{RunEvent, Runner},
 };
+use evaluator_publish::program_at;
+use evaluator_serve::{Access, Ended, Offered, ServeError, Server, Service, Settings, Token};
 
 use super::{
     broken, discovery, ensure_contained, ensure_runnable, load_config, unusable, unusable_config,

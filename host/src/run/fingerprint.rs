@@ -5,15 +5,19 @@ use std::{collections::BTreeMap, env, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Plan, PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate};
+use super::{
+    Plan, PlannedEvaluator, RunEvent, Runner,
+    identity::{Fingerprint, portable},
+    plan::Work,
+    program::Candidate,
+};
 use crate::{
     config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
     executor::{Contained, Containment},
-    judges::Session,
-    metric::judge::PROMPTS,
-    report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
+    judging::{Session, judge::PROMPTS},
+    report::run_file::{Digester, EvaluatorEntry, Golden, Header, TOOL},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
 };
 
@@ -68,17 +72,9 @@ pub(super) fn header(
 }
 
 fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
-    let kind = match evaluator.work {
-        Work::Metric { .. } => "builtin",
-        Work::Judge(_) => "judge",
-        Work::Grader(_) => "grader",
-        Work::Program(_) => "code",
-        Work::Linked { .. } => "linked",
-        Work::Broken(_) => "broken",
-    };
     EvaluatorEntry {
         name: evaluator.name.clone(),
-        kind: kind.to_owned(),
+        kind: evaluator.kind().to_owned(),
         threshold: evaluator.threshold,
         fingerprint: evaluator.fingerprint.as_ref().map(Fingerprint::digest),
     }

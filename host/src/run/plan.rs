@@ -9,6 +9,7 @@ use super::{
     context::ExecutionContext,
     fingerprint,
     grading::{self, GradedEvaluator},
+    identity::Fingerprint,
     judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
@@ -19,17 +20,17 @@ use crate::{
         BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
         LlmJudgeConfig, MissingTurns, RemoteConfig,
     },
-    executor::{Contained, Containment, Executor, Listener, Scope, Visible, wrap_server},
+    executor::{Containment, Executor, Listener, Scope, Visible, wrap_server},
     hosts::{Driver, Mismatch},
     json::Object,
-    judges::Session,
-    linked::LinkedEvaluator,
-    metric::{
-        Metric,
-        judge::{Criterion, Judge, llm_judge::LlmJudge},
+    judging::{
+        Session,
+        judge::{Criterion, Judge, JudgeMetric, llm_judge::LlmJudge},
     },
+    linked::LinkedEvaluator,
+    metric::Metric,
     process::{CommandSpec, forks::ServerCommand},
-    report::run_file::Fingerprint,
+    report::Contained,
     runtime::Reuse,
     source::Pins,
     verdict::Verdict,
@@ -75,6 +76,19 @@ impl PlannedEvaluator {
             Work::Broken(_) => false,
         };
         compares && self.missing_turns == MissingTurns::Fail
+    }
+
+    /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, or `broken` if it cannot run.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.work {
+            Work::Metric { .. } => "builtin",
+            Work::Judge(_) => "judge",
+            Work::Grader(_) => "grader",
+            Work::Program(_) => "code",
+            Work::Linked { .. } => "linked",
+            Work::Broken(_) => "broken",
+        }
     }
 
     /// Returns the reason why the evaluator cannot run; `None` if it can.
@@ -335,7 +349,7 @@ fn metric(
         Ok(metric) => metric,
         Err(reason) => return Work::Broken(Verdict::MetricFailed { reason }),
     };
-    let Some((judge, criterion)) = metric.judge() else {
+    let Some((judge, criterion)) = JudgeMetric::judge_of(&*metric) else {
         return Work::Metric { metric, settings: builtin.clone() };
     };
     let criterion = Criterion { threshold: builtin.threshold, ..criterion };

@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Contained, Executor, Image, Listener, Scope},
+    executor::{Executor, Image, Listener, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
-    judges::Session,
+    judging::Session,
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
     source::ContentHash,
@@ -271,7 +271,7 @@ fn ready(
             target: None,
             contained: executor
                 .contained(&code.containment)
-                .map(|contained| Arc::new(Contained { proxy: listener.is_some(), ..contained })),
+                .map(|contained| Arc::new(containment::reported(contained, listener.is_some()))),
         })),
         (Err(reason), _) | (_, Err(reason)) => broken(not_contained(code, &reason)),
     }

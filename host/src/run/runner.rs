@@ -27,7 +27,7 @@ use crate::{
     conversation::{Conventions, GROUPING},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
-    judges::Session,
+    judging::Session,
     linked::LinkedEvaluators,
     metric::Metrics,
     models::{Providers, Waits},
@@ -92,7 +92,7 @@ impl Default for Runner {
         Self {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
-            metrics: Metrics::default(),
+            metrics: crate::metric::built_in(),
             models: Providers::default(),
             session: None,
             trace_formats: TraceFormats::default(),
@@ -291,12 +291,8 @@ impl Runner {
         sleep(SHUTDOWN_LIMIT).await;
     }
 
-    /// Creates the plan on another thread, so that events arrive and the run can be cancelled during builds.
-    pub(super) async fn prepare(
-        &self,
-        config: &Config,
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Plan {
+    /// Creates the plan of a configuration on another thread, so that events arrive and the run can be cancelled during builds.
+    pub async fn prepare(&self, config: &Config, on_event: &mut dyn FnMut(RunEvent)) -> Plan {
         let (sender, mut events) = mpsc::unbounded_channel();
         let (runner, own_config) = (self.clone(), config.clone());
         let planning = blocking(move || {

@@ -2,10 +2,8 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
-use evaluator_host::{
-    config::Config,
-    run::{Runner, Service, Unservable},
-};
+use evaluator_host::{config::Config, run::Runner};
+use evaluator_serve::{Service, Unservable};
 use serde_json::{Value, json};
 
 const WEBHOOK: &str =

@@ -1,0 +1,193 @@
+//! The server: address, connections and shutdown.
+
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+    time::sleep,
+};
+use tokio_io_timeout::TimeoutWriter;
+
+use evaluator_launch::process::Cancellation;
+
+use super::{
+    Access, Service, Settings,
+    metrics::Metrics,
+    routes::{App, router},
+};
+
+/// Pause after the system could not accept a connection.
+const NO_ROOM: Duration = Duration::from_millis(100);
+
+/// Time for sending the responses of cancelled evaluations.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Maximum size of the head of a request in bytes.
+const HEAD: usize = 64 << 10;
+
+/// A listening server.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    settings: Settings,
+}
+
+/// Error of starting a server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Other machines can reach the address, and no token is configured.
+    #[error("{address} can be reached from other machines, and no bearer token is configured")]
+    Open {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The server cannot listen on the address.
+    #[error("cannot listen on {address}: {error}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Error of the system.
+        error: io::Error,
+    },
+}
+
+/// Result of a shutdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every request was answered.
+    Finished,
+    /// Some requests were not answered: the grace period was over, or the run was cancelled.
+    CutShort,
+}
+
+impl Server {
+    /// Starts to listen. Connections are accepted by [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`] if the settings forbid the address or the system refuses it.
+    pub async fn bind(address: SocketAddr, settings: Settings) -> Result<Self, ServeError> {
+        settings.allow(address)?;
+        let bound = async {
+            let listener = TcpListener::bind(address).await?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let (listener, address) =
+            bound.await.map_err(|error| ServeError::Bind { address, error })?;
+        Ok(Self { listener, address, settings })
+    }
+
+    /// Returns the address, with the port that the system chose if none was given.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` is cancelled. Requests in progress may finish within the grace period; then `running` is
+    /// cancelled, which ends the evaluators of the service.
+    pub async fn run(
+        self,
+        service: Service,
+        stop: &Cancellation,
+        running: &Cancellation,
+        on_access: impl Fn(&Access) + Send + Sync + 'static,
+    ) -> Ended {
+        let Self { listener, settings, .. } = self;
+        let settings = Arc::new(settings);
+        let (grace, room) = (
+            settings.grace,
+            Arc::new(Semaphore::new(settings.connections.min(Semaphore::MAX_PERMITS))),
+        );
+        let places = Semaphore::new(settings.places.min(Semaphore::MAX_PERMITS));
+        let (metrics, on_access) = (Metrics::default(), Box::new(on_access));
+        let app = Arc::new(App { service, settings, places, metrics, on_access });
+        let router = router(Arc::clone(&app));
+        let graceful = GracefulShutdown::new();
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(_) = connections.join_next() => {}
+                accepted = accept(&listener, &room) => if let Some((stream, room)) = accepted {
+                    let connection = connection(&router, &app, stream);
+                    let connection = graceful.watch(connection);
+                    connections.spawn(async move {
+                        // An error of a connection is a matter of its client.
+                        let _ = connection.await;
+                        drop(room);
+                    });
+                }
+            }
+        }
+        drop(listener);
+        let mut all_ended = std::pin::pin!(graceful.shutdown());
+        let ended = tokio::select! {
+            () = &mut all_ended => Ended::Finished,
+            () = sleep(grace) => Ended::CutShort,
+            () = running.cancelled() => Ended::CutShort,
+        };
+        if ended == Ended::CutShort {
+            running.cancel();
+            tokio::select! {
+                () = &mut all_ended => {}
+                () = sleep(LAST_WORDS) => {}
+            }
+        }
+        connections.shutdown().await;
+        drop(router);
+        if let Some(app) = Arc::into_inner(app) {
+            app.service.close().await;
+        }
+        ended
+    }
+}
+
+/// Accepts the next connection as soon as the limit permits it.
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(room).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => {
+            // Responses are short; waiting for more data would only delay them.
+            let _ = stream.set_nodelay(true);
+            Some((stream, permit))
+        }
+        Err(_) => {
+            // The client disconnected, or the system has no descriptors left.
+            sleep(NO_ROOM).await;
+            None
+        }
+    }
+}
+
+/// A connection with a time limit for writing.
+type Io = TokioIo<Pin<Box<TimeoutWriter<TcpStream>>>>;
+
+/// Returns a connection that breaks if the client does not accept a response for too long.
+fn connection(
+    router: &Router,
+    app: &App,
+    stream: TcpStream,
+) -> http1::Connection<Io, TowerToHyperService<Router>> {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(app.settings.read_timeout));
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.settings.read_timeout)
+        .max_buf_size(HEAD)
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router.clone()))
+}
