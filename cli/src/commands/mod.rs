@@ -51,7 +51,7 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     runner.waits = Waits::new(render::note);
     if cli.no_install {
-        runner.runtimes = runner.runtimes.without_installing();
+        runner.registries.runtimes = runner.registries.runtimes.without_installing();
     }
     let verbose = cli.verbose;
     let ended = match cli.command {
@@ -114,7 +114,7 @@ fn load_config(file: Option<&Path>, runner: &Runner) -> Result<Config, u8> {
         let path = file.display();
         // Whether it is a program is seen in it, and a pipe would wait for its writer.
         let may_be_program = file.is_file() || file.is_dir();
-        match may_be_program.then(|| runner.runtimes.for_path(file)) {
+        match may_be_program.then(|| runner.registries.runtimes.for_path(file)) {
             // The name of a configuration does not matter if it can be read.
             Some(Ok(runtime)) if has_extension_of(runtime.extensions(), file) => unusable(format!(
                 "{path} is a program in {}, and a configuration is expected: `evaluator config {path} > eval_config.yaml` writes \
@@ -154,7 +154,7 @@ fn ensure_contained(option: bool, config: &Config, runner: &Runner) -> Result<()
 
 /// Returns the sandbox, for programs without a configuration.
 fn sandbox(runner: &Runner) -> Result<Arc<dyn Executor>, u8> {
-    runner.executors.get("sandbox", &Containment::default()).map_err(broken)
+    runner.registries.executors.get("sandbox", &Containment::default()).map_err(broken)
 }
 
 /// Shows warnings about a configuration, and fails if it cannot be run.
@@ -178,7 +178,7 @@ fn clean_line(text: &str) -> String {
 
 /// Returns the registered trace format of an argument, which the parser has checked.
 fn trace_format(name: Option<String>, runner: &Runner) -> Option<Arc<dyn TraceFormat>> {
-    runner.trace_formats.find(&name?.to_ascii_lowercase()).ok()
+    runner.registries.trace_formats.find(&name?.to_ascii_lowercase()).ok()
 }
 
 /// Writes an answer for people to stdout, in colours if that is a terminal.

@@ -8,12 +8,7 @@ use std::path::Path;
 use evaluator_document::{self as document, ConfigError, Field, Node, NodeKind, Problem, Problems};
 use semver::{Version, VersionReq};
 
-use super::{
-    Config,
-    containment::Defaults,
-    paths::Paths,
-    read::{self, Reader},
-};
+use super::{Config, containment::Defaults, paths::Paths, read, reader::Reader};
 
 /// A configuration, with its defaults for the programs of configurations that extend it.
 #[derive(Debug, Default)]

@@ -65,15 +65,15 @@ impl Metric for Brevity {
 
 fn runner() -> Runner {
     let mut runner = Runner::default();
-    runner.metrics.register(Brevity::default());
+    runner.registries.metrics.register(Brevity::default());
     runner
 }
 
 fn parse(runner: &Runner, entry: &str) -> Result<Config, String> {
     let known = Known {
-        runtimes: &runner.runtimes,
-        metrics: &runner.metrics,
-        trace_formats: &runner.trace_formats,
+        runtimes: &runner.registries.runtimes,
+        metrics: &runner.registries.metrics,
+        trace_formats: &runner.registries.trace_formats,
     };
     let text = format!("evaluators:\n  - {entry}\n");
     Config::parse_for(&text, Path::new("c.yaml"), known).map_err(|error| error.to_string())

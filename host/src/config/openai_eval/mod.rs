@@ -8,7 +8,7 @@ use std::time::Duration;
 use evaluator_document::{Field, Fields};
 use evaluator_judging::JudgeSettings;
 
-use super::read::Reader;
+use super::reader::Reader;
 use crate::{
     json::Object,
     judging::grader::{self, Endpoint, Grader, Template},
