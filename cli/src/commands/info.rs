@@ -10,13 +10,7 @@ use crate::{args, exit, render::Columns, streams};
 
 /// Prints the JSON Schema of configuration files, with the registered metrics and trace formats.
 pub(super) fn schema(runner: &Runner) -> u8 {
-    print(
-        &format!(
-            "{:#}\n",
-            config::schema(&runner.registries.metrics, &runner.registries.trace_formats)
-        ),
-        exit::OK,
-    )
+    print(&format!("{:#}\n", config::schema(&runner.registries)), exit::OK)
 }
 
 /// Lists the registered runtimes and executors.

@@ -111,7 +111,7 @@ impl Config {
 }
 
 /// Reads a configuration and those that it extends.
-pub(super) fn read(
+fn read(
     text: &str,
     origin: Origin<'_>,
     paths: Paths,
@@ -190,7 +190,7 @@ fn read_root<'n>(
     if !shared::check_version(node, problems) {
         return Ok(None);
     }
-    let base = shared::read_base(node, reader, origin)?.unwrap_or_default();
+    let base = shared::read_base(node, reader, origin, read)?.unwrap_or_default();
     Ok(read_keys(node, base, reader, origin))
 }
 

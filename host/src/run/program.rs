@@ -58,10 +58,9 @@ pub(super) fn prepare(
         })
         .collect();
     report_named_secrets(evaluators, &located, &entrypoints, on_event);
-    let launches =
-        runner.registries.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
-            on_event(RunEvent::Prepare(event));
-        });
+    let mut report = |event| on_event(RunEvent::Prepare(event));
+    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
+    let launches = runtimes.prepare_all(&entrypoints, cancellation, &mut report);
     let mut servers = 0;
     let located = located.into_iter().map(|(program, context, _)| (program, context));
     for ((program, entrypoint), launch) in located.zip(&entrypoints).zip(launches) {

@@ -109,17 +109,12 @@ impl Runner {
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
         }
+        let (evaluators, is_saved) = (&plan.evaluators, writer.saves());
         writer.start(Header {
             conversations: conversations.len(),
-            inputs: writer.saves().then(|| conversations.digest()),
+            inputs: is_saved.then(|| conversations.digest()),
             report: report.clone(),
-            ..fingerprint::header(
-                config,
-                &plan.evaluators,
-                eval_set.as_ref(),
-                report.grouping,
-                writer.saves(),
-            )
+            ..fingerprint::header(config, evaluators, eval_set.as_ref(), report.grouping, is_saved)
         });
         let work = (Arc::new(conversations), &cases);
         let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
