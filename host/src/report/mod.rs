@@ -15,7 +15,9 @@ pub use context::EventContext;
 pub(crate) use context::EventTurn;
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub(crate) use model::ALL_EVALUATORS;
-pub use model::{ConversationReport, ErrorType, EvaluationReport, JudgeUsage, Partial, Report};
+pub use model::{
+    ConversationReport, ErrorType, EvaluationReport, JudgeUsage, Partial, Report, SuiteReport,
+};
 pub use outcome::EvaluationOutcome;
 pub use target_proxy::{TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

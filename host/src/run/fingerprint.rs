@@ -74,6 +74,7 @@ fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
         Work::Grader(_) => "grader",
         Work::Program(_) => "code",
         Work::Linked { .. } => "linked",
+        Work::Suite(_) => "suite",
         Work::Broken(_) => "broken",
     };
     EvaluatorEntry {
@@ -141,7 +142,7 @@ pub(super) fn of_this_program(
             let inputs = Inputs { files, ..Inputs::default() };
             of_program(&evaluator.name, &inputs, digester, on_event)
         }
-        Work::Program(_) | Work::Broken(_) => None,
+        Work::Program(_) | Work::Suite(_) | Work::Broken(_) => None,
     }
 }
 

@@ -17,6 +17,7 @@
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
 //! | `inspect` | conversations of trace files, without evaluation |
 //! | `diagnosis` | hints about unusable input files |
+//! | `suite` | [`Suite`]: cases that are graded as wholes |
 //! | `service` | evaluators that are kept running for documents of clients |
 //! | `event` | [`RunEvent`]: progress of a run |
 
@@ -51,6 +52,7 @@ mod reuse;
 mod runner;
 mod service;
 mod snapshot;
+mod suite;
 mod target;
 
 #[cfg(test)]
@@ -63,5 +65,6 @@ pub use event::RunEvent;
 pub use examine::Examination;
 pub use inspect::{Inspection, invocations};
 pub use plan::{Plan, PlannedEvaluator};
-pub use runner::{Request, Runner};
+pub use runner::{Request, Runner, SuiteRequest};
 pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of, program_at};
+pub use suite::{CaseResult, Grading, ProgramOutput, Programs, Suite};

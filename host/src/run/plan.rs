@@ -12,6 +12,7 @@ use super::{
     judging::JudgedEvaluator,
     program::{Candidate, prepare},
     snapshot::ProgramSnapshot,
+    suite::SuiteWork,
     target::{self, Access, Target},
 };
 use crate::{
@@ -72,7 +73,7 @@ impl PlannedEvaluator {
             Work::Judge(judged) => judged.needs_golden,
             Work::Grader(graded) => graded.compares(),
             Work::Program(_) | Work::Linked { .. } => true,
-            Work::Broken(_) => false,
+            Work::Broken(_) | Work::Suite(_) => false,
         };
         compares && self.missing_turns == MissingTurns::Fail
     }
@@ -90,7 +91,7 @@ impl PlannedEvaluator {
 impl Work {
     /// Returns true if it is computed in this process from a recording.
     pub(super) fn is_metric(&self) -> bool {
-        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_))
+        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_) | Self::Suite(_))
     }
 }
 
@@ -110,6 +111,8 @@ pub(super) enum Work {
         config: Object,
         contract: Option<Contract>,
     },
+    /// Cases that are graded as wholes.
+    Suite(Box<SuiteWork>),
     /// Cannot run; every evaluation has this verdict.
     Broken(Verdict),
 }

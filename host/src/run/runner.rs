@@ -21,6 +21,7 @@ use super::{
     execute::{self, Executed},
     fingerprint, judging,
     permits::Permits,
+    suite::{Suite, SuiteWork},
 };
 use crate::{
     config::{Config, ConfigError, Known},
@@ -33,7 +34,7 @@ use crate::{
     models::{Providers, Waits},
     process::Cancellation,
     report::{
-        Partial, REPORT_MEMORY, Report,
+        Partial, REPORT_MEMORY, Report, SuiteReport,
         run_file::{Header, RunFile, RunWriter},
     },
     runtime::Runtimes,
@@ -130,6 +131,31 @@ impl Request {
     }
 }
 
+/// Input of a run of a suite.
+#[derive(Clone, Debug)]
+pub struct SuiteRequest {
+    /// Cases.
+    pub suite: Arc<dyn Suite>,
+    /// Programs of the suite, in the order of their indexes, and settings.
+    pub config: Config,
+    /// What reports say about the suite.
+    pub about: SuiteReport,
+    /// Warnings about the run.
+    pub notes: Vec<String>,
+    /// Whether the report contains the data of [`events`](crate::events).
+    pub events: bool,
+}
+
+/// Everything that is executed.
+struct Work<'w> {
+    config: &'w Config,
+    plan: Plan,
+    conversations: Conversations,
+    permits: Permits,
+    eval_set: Option<EvalSet>,
+    events: bool,
+}
+
 impl Runner {
     /// Reads a configuration file, which may name everything that is registered here.
     ///
@@ -162,11 +188,25 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. If the run is cancelled while evaluators are
     /// prepared, the thread that prepares them may outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
+        let report = with_policy(&request.config);
+        self.with_writer(report, on_event, async |report, writer, on_event| {
+            self.evaluate(request, report, writer, on_event).await
+        })
+        .await
+    }
+
+    /// Does a run that adds to the run file, and ends the file.
+    async fn with_writer(
+        &self,
+        report: Report,
+        on_event: &mut dyn FnMut(RunEvent),
+        run: impl AsyncFnOnce(Report, &mut RunWriter, &mut dyn FnMut(RunEvent)) -> Report,
+    ) -> Report {
         let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
         if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
             on_event(RunEvent::DamagedRunFile { file, damage });
         }
-        let mut report = self.evaluate(request, &mut writer, on_event).await;
+        let mut report = run(report, &mut writer, on_event).await;
         let (file, reused) = (writer.path().cloned(), writer.reused());
         writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
         if let Some(file) = file {
@@ -180,11 +220,11 @@ impl Runner {
     async fn evaluate(
         &self,
         request: &Request,
+        mut report: Report,
         writer: &mut RunWriter,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Report {
         let config = &request.config;
-        let mut report = with_policy(config);
         let Some(index) = self.load_traces(request, &mut report, on_event).await else {
             return report;
         };
@@ -195,10 +235,9 @@ impl Runner {
         let conventions = self.conventions.clone();
         let grouping =
             blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
-        let Some(conversations) = grouping else { return report };
-        report.grouping = Some(conversations.grouped_by());
+        let Some((conversations, grouped_by)) = grouping else { return report };
+        report.grouping = Some(grouped_by);
         on_event(RunEvent::Loaded { conversations: conversations.len() });
-        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
             permits.record_failure();
@@ -207,6 +246,43 @@ impl Runner {
             true => Plan::all(config, &Verdict::NotRun),
             false => self.prepare(config, on_event).await,
         };
+        let events = request.events;
+        let work = Work { config, plan, conversations, permits, eval_set, events };
+        self.execute(work, report, writer, on_event).await
+    }
+
+    /// Runs a suite on the engine of all runs. Its session with models has to be [that of the runner](Self::session).
+    pub async fn run_suite(
+        &self,
+        request: &SuiteRequest,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Report {
+        let SuiteRequest { suite, config, about, notes, events } = request;
+        let mut report = with_policy(config);
+        (report.suite, report.warnings) = (Some(about.clone()), notes.clone());
+        self.with_writer(report, on_event, async |report, writer, on_event| {
+            let permits = Permits::new(self.jobs, config.fail_fast);
+            let programs = self.prepare(config, on_event).await;
+            let plan = SuiteWork::plan(Arc::clone(suite), programs, self);
+            let conversations = Conversations::of_suite(Arc::clone(suite));
+            let eval_set = None;
+            let events = *events;
+            let work = Work { config, plan, conversations, permits, eval_set, events };
+            self.execute(work, report, writer, on_event).await
+        })
+        .await
+    }
+
+    /// Executes a plan.
+    async fn execute(
+        &self,
+        work: Work<'_>,
+        mut report: Report,
+        writer: &mut RunWriter,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Report {
+        let Work { config, plan, conversations, permits, eval_set, events } = work;
+        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let session = plan.session.clone();
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
@@ -218,7 +294,7 @@ impl Runner {
             ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
         });
         let work = (Arc::new(conversations), &cases);
-        let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
+        let executing = execute::all(self, plan, work, permits, events, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,
             // It never ends.

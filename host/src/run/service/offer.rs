@@ -186,7 +186,7 @@ impl Service {
                 let one = one.stated(contract);
                 return self.serve(planned, &one, None, &entry.defaults, runner);
             }
-            Work::Broken(_) => return unservable("it is not ready".to_owned()),
+            Work::Suite(_) | Work::Broken(_) => return unservable("it is not ready".to_owned()),
         };
         let description = match program.may_describe {
             true => describe(&program.one_shot, DESCRIBE_LIMIT, &runner.cancellation).await,
