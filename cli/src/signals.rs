@@ -9,10 +9,7 @@
 
 use std::{io, sync::mpsc, thread};
 
-use evaluator_host::{
-    process::{self, Cancellation},
-    run::open_evals,
-};
+use evaluator_host::process::{self, Cancellation};
 
 use crate::{exit, render};
 
@@ -70,11 +67,8 @@ async fn listen(
     render::warning(&format!("stopping; {consequence} (press Ctrl-C again to stop immediately)"));
     cancellation.cancel();
     signals.wait_to_stop().await?;
-    // After the exit, nothing would stop or delete them.
+    // After the exit, nothing would stop them.
     process::kill_all();
-    for id in open_evals() {
-        render::warning(&format!("the eval {id} was not deleted from its server"));
-    }
     render::no_verdict(exit::INTERRUPTED);
     std::process::exit(i32::from(exit::INTERRUPTED))
 }

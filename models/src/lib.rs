@@ -98,7 +98,7 @@ pub use certificates::{parse_certificates, read_certificates};
 pub use clock::{Cancel, Clock, SystemClock, VirtualClock};
 pub use error::{ErrorKind, ModelError};
 pub use provider::{
-    CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Server, Settings,
+    CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Settings,
     Variables, is_program, read_reply,
 };
 pub use proxy::{
@@ -110,4 +110,3 @@ pub use reply::{Finish, Reply, Usage};
 pub use request::{JsonSchema, Message, Messages, Params, Request, Role};
 pub use rust_decimal::Decimal;
 pub use secret::{Redactor, Secret};
-pub use ureq::http::Method;

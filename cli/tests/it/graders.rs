@@ -200,13 +200,17 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
             &["model `openai/m` needs a key: set OPENAI_API_KEY"],
         ),
         (
-            "grader: {type: text_similarity, evaluation_metric: cosine, reference: Rome}".to_owned(),
+            "grader: {type: text_similarity, evaluation_metric: cosine, reference: Rome}"
+                .to_owned(),
             &["model `openai/text-embedding-3-large` needs a key", "cosine:tf"],
         ),
         (
-            "execution: api, grader: {type: string_check, operation: eq, reference: '{{ sample.output_tools }}'}"
-                .to_owned(),
-            &["an eval of a server has no sample", "write `execution: local`"],
+            "execution: api, grader: {type: string_check, operation: eq}".to_owned(),
+            &[
+                "--> c.yaml:2:46",
+                "OpenAI's Evals API ends on 2026-11-30",
+                "string_check, text_similarity, multi, label_model, score_model and python",
+            ],
         ),
     ] {
         let ran = run(&[&entry], None).exits(2).reports_nothing();

@@ -10,15 +10,74 @@ use evaluator_test_support::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    graders_hosted::{conversation, golden},
-    support::{Directory, Ran},
-};
+use crate::support::{Directory, Ran};
 
 /// A key that must not occur in any output.
 const DECOY: &str = "sk-decoy-0123456789";
 
 const PARIS: &str = "The capital of France is Paris.";
+
+/// Texts of a turn: `null`, one text, or several parts.
+fn parts(value: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    match value {
+        Value::Null => Vec::new(),
+        Value::Array(parts) => parts.iter().map(text).collect(),
+        value => vec![text(value)],
+    }
+}
+
+/// Texts of a recorded answer. Recordings concatenate the parts of a message, so that an answer has one at most.
+fn answered(value: &Value) -> Vec<String> {
+    let parts = parts(value);
+    if parts.is_empty() { parts } else { vec![parts.join(" ")] }
+}
+
+/// A conversation with these answers: one trace per turn.
+fn conversation(answers: &[Value]) -> String {
+    let spans = answers.iter().zip(1_u64..).map(|(answer, number)| {
+        let message = |role: &str, parts: Vec<String>| {
+            let parts: Vec<Value> =
+                parts.iter().map(|text| json!({"type": "text", "content": text})).collect();
+            json!([{"role": role, "parts": parts}]).to_string()
+        };
+        let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        json!({
+            "traceId": format!("{number:032x}"),
+            "spanId": format!("{number:016x}"),
+            "name": "invoke_agent a",
+            "startTimeUnixNano": (number * 1000).to_string(),
+            "endTimeUnixNano": (number * 1000 + 500).to_string(),
+            "attributes": [
+                attribute("gen_ai.operation.name", "invoke_agent"),
+                attribute("gen_ai.conversation.id", "c1"),
+                attribute("gen_ai.input.messages", &message("user", vec![format!("question {number}")])),
+                attribute("gen_ai.output.messages", &message("assistant", answered(answer))),
+            ],
+        })
+    });
+    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans.collect::<Vec<_>>()}]}]}).to_string()
+}
+
+/// The eval set of a conversation with these expected answers.
+fn golden(answers: &[Value]) -> String {
+    let content = |parts: Vec<String>| {
+        let parts: Vec<Value> = parts.iter().map(|text| json!({"text": text})).collect();
+        json!({"parts": parts})
+    };
+    let turns = answers.iter().zip(1..).map(|(answer, number)| {
+        let mut turn = json!({
+            "invocation_id": format!("g{number}"),
+            "user_content": content(vec![format!("question {number}")]),
+        });
+        if !answer.is_null() {
+            turn["final_response"] = content(parts(answer));
+        }
+        turn
+    });
+    let turns: Vec<Value> = turns.collect();
+    json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": turns}]}).to_string()
+}
 
 /// Prompt of the grader of a recorded request.
 fn grader_of(body: &Value) -> Value {
@@ -129,7 +188,7 @@ fn vectors_local_graders_ask_as_recorded() {
             (Some(wanted), Some(score)) => assert!((wanted - score).abs() < 1e-9, "{name}"),
             (wanted, score) => assert_eq!(wanted, score, "{name}"),
         }
-        assert_sent(&server.requests(), exchanges, |_| false);
+        assert_sent(&server.requests(), exchanges);
     }
     assert!(seen >= 9, "{seen}");
 }

@@ -29,7 +29,6 @@ mod faults;
 mod first_use;
 mod golden;
 mod graders;
-mod graders_hosted;
 mod graders_models;
 mod hostile_directory;
 mod index;

@@ -125,9 +125,7 @@ pub(super) fn read<'n>(
         Type::Remote => read_remote(&mut fields, defaults, reader).map(EvaluatorKind::Remote),
         Type::LlmJudge => llm_judge::read(name, &mut fields, reader)
             .map(|it| EvaluatorKind::LlmJudge(Box::new(it))),
-        Type::OpenaiEval => {
-            openai_eval::read(name, &mut fields, reader).map(EvaluatorKind::OpenAiEval)
-        }
+        Type::OpenaiEval => openai_eval::read(&mut fields, reader).map(EvaluatorKind::OpenAiEval),
         Type::Linked => {
             containment::refuse(&mut fields);
             let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);

@@ -25,7 +25,7 @@ pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
     MissingTurns, RemoteConfig, SourcePaths,
 };
-pub use openai_eval::{Execution, OpenAiEvalConfig, ServerConfig};
+pub use openai_eval::{OpenAiEvalConfig, ServerConfig};
 pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};

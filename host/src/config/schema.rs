@@ -292,7 +292,8 @@ mod tests {
             (openai(similarity), true),
             (openai(&format!("threshold: 0.8, timeout: 60, {similarity}")), true),
             (labels("labels: [good, bad], passing_labels: [good]"), true),
-            (openai("execution: api, grader: {type: string_check, operation: ilike, reference: Rome}"), true),
+            (openai("execution: local, grader: {type: string_check, operation: ilike, reference: Rome}"), true),
+            (openai("execution: api, grader: {type: string_check, operation: ilike, reference: Rome}"), false),
             (openai("grader: {type: string_check, operation: neq}"), false),
             (
                 openai("grader: {type: multi, graders: {x: {type: string_check, operation: eq}}, calculate_output: x}"),

@@ -10,9 +10,7 @@ use super::{
     program::{not_contained, not_ready, program_file},
 };
 use crate::{
-    config::{
-        BuiltinConfig, CodeConfig, Config, EvaluatorKind, Execution, OpenAiEvalConfig, RemoteConfig,
-    },
+    config::{BuiltinConfig, CodeConfig, Config, EvaluatorKind, OpenAiEvalConfig, RemoteConfig},
     eval_set::EvalSet,
     executor::{Containment, Docker, Executor, Image, Scope},
     hosts::{Call, Mismatch},
@@ -186,10 +184,9 @@ fn nothing_downloaded(containment: &Containment) -> Containment {
 fn check_grader(openai: &OpenAiEvalConfig) -> Result<String, String> {
     let (kind, models) = (openai.grader.kind(), openai.judge.iter().flat_map(|it| &it.models));
     let models = models.map(String::as_str).collect::<Vec<_>>().join(", ");
-    Ok(match openai.execution {
-        Execution::Api => format!("{kind} grader, computed by a server"),
-        Execution::Local if models.is_empty() => format!("{kind} grader, computed here"),
-        Execution::Local => format!("{kind} grader, asks {models}"),
+    Ok(match &*models {
+        "" => format!("{kind} grader, computed here"),
+        models => format!("{kind} grader, asks {models}"),
     })
 }
 

@@ -6,7 +6,7 @@ use evaluator_document::size;
 
 use super::Runner;
 use crate::{
-    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Execution, JudgeSettings},
+    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings},
     executor::{Containment, Executor, Visible},
     models::{Mode, is_program},
 };
@@ -31,9 +31,7 @@ impl Runner {
         let is_uncontained = |kind: &EvaluatorKind| match kind {
             EvaluatorKind::Code(code) => !self.executors.contains(&code.executor),
             EvaluatorKind::Remote(remote) => !self.executors.contains(&remote.program.executor),
-            EvaluatorKind::OpenAiEval(openai) => {
-                matches!(openai.execution, Execution::Local) && openai.grader.needs_python()
-            }
+            EvaluatorKind::OpenAiEval(openai) => openai.grader.needs_python(),
             EvaluatorKind::Linked(_) => true,
             EvaluatorKind::Builtin(_) | EvaluatorKind::LlmJudge(_) => false,
         };

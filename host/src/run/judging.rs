@@ -84,9 +84,6 @@ impl Runner {
                 let hint = "name the eval set with its `conversation_scenario`";
                 problems.push(Problem::new(message, evaluator.place, Some(hint.to_owned())));
             }
-            if let Some(Err(error)) = grading::server(evaluator, self) {
-                problems.push(problem(error, Some(evaluator)));
-            }
             let contained =
                 evaluator.program().is_some_and(|code| self.executors.contains(&code.executor));
             if contained && let Some(model) = self.program_model(config, evaluator) {

@@ -60,7 +60,6 @@ mod tests;
 
 pub use check::Finding;
 pub use describe::{Description, describe};
-pub use evaluator_graders::hosted::open_evals;
 pub use event::RunEvent;
 pub use examine::Examination;
 pub use inspect::{Inspection, invocations};

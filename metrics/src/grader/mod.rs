@@ -7,7 +7,6 @@
 mod evaluate;
 mod formula;
 mod grade;
-mod hosted;
 mod item;
 mod model;
 mod plan;
@@ -16,7 +15,6 @@ mod template;
 
 pub use evaluate::LocalGrader;
 pub use formula::{Formula, FormulaError};
-pub use hosted::{Hosted, HostedGrade, HostedPlan};
 pub use model::{Grader, LabelModel, Message, Operation, Part, SamplingParams, ScoreModel};
 pub use plan::{Calls, Needs, Plan, Reply, Supplies, Texts};
 pub use question::{Content, Prompt, Question};

@@ -119,23 +119,6 @@ impl Template {
         )
     }
 
-    /// Returns the references.
-    pub(super) fn references(&self) -> impl Iterator<Item = &Reference> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Text(_) => None,
-            Part::Reference(reference) => Some(reference),
-        })
-    }
-
-    /// Returns the text with every reference written as `write` writes it.
-    pub(super) fn written(&self, write: impl Fn(&Reference) -> String) -> String {
-        let parts = self.parts.iter().map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Reference(reference) => write(reference),
-        });
-        parts.collect()
-    }
-
     /// Replaces the references once: text that is put in is not looked at again.
     pub(super) fn render(&self, item: &Item<'_>) -> Result<String, Gap> {
         let mut text = String::new();
@@ -153,11 +136,6 @@ impl Template {
 }
 
 impl Reference {
-    /// Returns true if the path goes on inside of the value.
-    pub(super) fn has_steps(&self) -> bool {
-        !self.steps.is_empty()
-    }
-
     fn parse(inside: &str) -> Result<Self, TemplateError> {
         let written = format!("{{{{{inside}}}}}");
         let path = inside.trim();

@@ -4,8 +4,8 @@ use std::{io, net::IpAddr, time::Duration};
 
 use serde_json::{Map, Value};
 use ureq::{
-    Agent, AsSendBody, Body,
-    http::{Method, Uri},
+    Agent, Body,
+    http::Uri,
     tls::{RootCerts, TlsConfig},
     unversioned::transport::DefaultConnector,
 };
@@ -31,7 +31,7 @@ const EXCERPT: usize = 500;
 
 /// One server with its key. The key is sent to the base URL and nowhere else.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub(super) struct Server {
     agent: Agent,
     base: String,
     key: Option<Secret>,
@@ -84,16 +84,16 @@ impl Server {
     }
 
     /// Returns the base URL.
-    #[must_use]
-    pub fn base(&self) -> &str {
+    pub(super) fn base(&self) -> &str {
         &self.base
     }
 
-    /// Posts JSON and returns the JSON of an answer, which must not have an error in it.
+    /// Posts JSON, once, and returns the JSON of the answer. The path is added to the base URL.
     ///
     /// # Errors
     ///
-    /// As [`request`](Self::request), or the answer has an `error`.
+    /// The request was not answered, or with a status outside of 200 to 299, or not with a JSON object, or the answer has an
+    /// `error`.
     pub(super) fn post(
         &self,
         path: &str,
@@ -101,28 +101,9 @@ impl Server {
         body: &Map<String, Value>,
         limit: Duration,
     ) -> Result<Value, ModelError> {
-        let answer = self.request((Method::POST, path), headers, Some(body), limit)?;
-        without_error(answer, &self.redactor)
-    }
-
-    /// Sends a request without or with JSON, once, and returns the JSON of an answer with a status from 200 to 299. The path
-    /// is added to the base URL.
-    ///
-    /// # Errors
-    ///
-    /// The request was not answered, or with another status, or not with a JSON object.
-    pub fn request(
-        &self,
-        (method, path): (Method, &str),
-        headers: &[(&str, &str)],
-        body: Option<&Map<String, Value>>,
-        limit: Duration,
-    ) -> Result<Value, ModelError> {
         let url = format!("{}{path}", self.base);
-        let mut request = ureq::http::Request::builder().method(method).uri(&url);
-        if body.is_some() {
-            request = request.header("content-type", "application/json");
-        }
+        let mut request =
+            ureq::http::Request::post(&url).header("content-type", "application/json");
         let key = self.key.as_ref().map(|key| {
             let (name, scheme) = self.header;
             (name, format!("{scheme}{}", key.expose()))
@@ -132,12 +113,8 @@ impl Server {
             request = request.header(name, value);
         }
         let invalid = |text: String| ModelError::new(ErrorKind::InvalidRequest, text);
-        let text = body.map(serde_json::to_vec).transpose();
-        let text = text.map_err(|error| invalid(error.to_string()))?;
-        let sent = match text {
-            Some(text) => request.body(text).map(|request| self.run(request, limit)),
-            None => request.body(()).map(|request| self.run(request, limit)),
-        };
+        let text = serde_json::to_vec(body).map_err(|error| invalid(error.to_string()))?;
+        let sent = request.body(text).map(|request| self.run(request, limit));
         // A header may be impossible; the message does not show it.
         let sent = sent.map_err(|_| invalid(format!("no request can be sent to {url}")))?;
         let mut response = sent.map_err(|error| self.explain(&error, limit))?;
@@ -145,7 +122,7 @@ impl Server {
         let body = response.body_mut().with_config().limit(MOST).read_to_vec();
         let body = body.map_err(|error| self.explain(&error, limit))?;
         if (200..300).contains(&status) {
-            return object(status, &body, &self.redactor);
+            return json(status, &body, &self.redactor);
         }
         let headers = response.headers().iter();
         let headers = headers.map(|(name, value)| {
@@ -157,7 +134,7 @@ impl Server {
 
     fn run(
         &self,
-        request: ureq::http::Request<impl AsSendBody>,
+        request: ureq::http::Request<Vec<u8>>,
         limit: Duration,
     ) -> Result<ureq::http::Response<Body>, ureq::Error> {
         let configured = self.agent.configure_request(request);
@@ -224,13 +201,9 @@ fn check(base: &str, allow_http: bool) -> Result<bool, ModelError> {
     }
 }
 
-/// Reads an answer as a JSON object without an error in it.
+/// Reads an answer as a JSON object without an `error` in it. The status of an answer with one may be 200.
 pub(super) fn json(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelError> {
-    without_error(object(status, body, redactor)?, redactor)
-}
-
-/// Returns an answer of status 200 that has no `error`.
-fn without_error(answer: Value, redactor: &Redactor) -> Result<Value, ModelError> {
+    let answer = object(status, body, redactor)?;
     if answer.get("error").is_none_or(Value::is_null) {
         return Ok(answer);
     }

@@ -14,7 +14,6 @@ mod resolve;
 
 pub use command::{CommandError, CommandRunner, is_program};
 pub use fake::{Fake, FakeReply};
-pub use http::Server;
 pub use registry::{Endpoint, Provider, Providers, Settings, Variables};
 
 /// Reads the reply of a provider from JSON, for fuzzing. `shape` is `openai`, `anthropic` or `gemini`.

@@ -109,24 +109,6 @@ impl OpenAi {
     }
 }
 
-impl Server {
-    /// Prepares requests to a server with OpenAI's API, at the configured base URL, that of the variables, or OpenAI's own.
-    /// Sends nothing.
-    ///
-    /// # Errors
-    ///
-    /// There is no key, unless it is not needed, or the base URL cannot be used.
-    pub fn openai(settings: &Settings, needs_key: bool) -> Result<Self, ModelError> {
-        let [openai, ..] = SERVERS;
-        let base = openai.base("", settings)?;
-        let key = match needs_key {
-            true => settings.key_for("OpenAI's API", openai.keys)?,
-            false => None,
-        };
-        Self::new(&base, key, ("authorization", "Bearer "), settings)
-    }
-}
-
 /// Returns true for names that OpenAI has itself: `gpt-*`, `o<digits>*`.
 fn is_bare(model: &str) -> bool {
     model.starts_with("gpt-")

@@ -60,21 +60,12 @@ impl Settings {
     ///
     /// There is none, and the connection is used, or it cannot be in a header.
     pub(super) fn key(&self, model: &str, names: &[&str]) -> Result<Option<Secret>, ModelError> {
-        self.key_for(&format!("model `{model}`"), names)
-    }
-
-    /// As [`key`](Self::key), for a subject that is not a model.
-    pub(super) fn key_for(
-        &self,
-        subject: &str,
-        names: &[&str],
-    ) -> Result<Option<Secret>, ModelError> {
         let variable = || self.variable(names).map(|(name, value)| Secret::new(name, &value));
         let key = self.key.clone().or_else(variable);
         let bad = |text: String| Err(ModelError::new(ErrorKind::Config, text));
         match &key {
             _ if self.is_offline => Ok(None),
-            None => bad(format!("{subject} needs a key: set {}", names.join(" or "))),
+            None => bad(format!("model `{model}` needs a key: set {}", names.join(" or "))),
             Some(key) if !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) => {
                 bad(format!("{} contains white space or non-ASCII characters", key.name()))
             }

@@ -12,7 +12,7 @@ use evaluator_judges::JudgeSettings;
 use super::read::Reader;
 use crate::{
     json::Object,
-    metric::grader::{Grader, Hosted, Template},
+    metric::grader::{Grader, Template},
 };
 
 /// Default time limit.
@@ -52,9 +52,7 @@ pub struct OpenAiEvalConfig {
     pub threshold: f64,
     /// Time limit for all turns of a conversation; 120 s by default.
     pub timeout: Duration,
-    /// Where answers are graded.
-    pub execution: Execution,
-    /// Server of models, or of the Evals API.
+    /// Server of models.
     pub server: ServerConfig,
     /// Models that are asked, and how; `None` if the grader is computed without models here.
     pub judge: Option<Box<JudgeSettings>>,
@@ -62,16 +60,6 @@ pub struct OpenAiEvalConfig {
     pub grader: Grader,
     /// The entry as JSON, which identifies its results.
     pub(crate) settings: Object,
-}
-
-/// Where answers are graded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Execution {
-    /// By this program.
-    Local,
-    /// By a server with OpenAI's Evals API.
-    Api,
 }
 
 /// A server that graders ask.
@@ -83,24 +71,12 @@ pub struct ServerConfig {
     pub api_key_env: Option<String>,
 }
 
-impl OpenAiEvalConfig {
-    /// Returns the settings of the grader.
-    pub(crate) fn grader_settings(&self) -> Object {
-        let grader = self.settings.get("grader").and_then(|grader| grader.as_object());
-        grader.cloned().unwrap_or_default()
-    }
-}
-
 /// Takes the settings from an entry; `None` after a problem.
-pub(super) fn read(
-    name: Option<&str>,
-    fields: &mut Fields<'_>,
-    reader: &Reader<'_>,
-) -> Option<OpenAiEvalConfig> {
+pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenAiEvalConfig> {
     let start = fields.position();
-    let executions = [("local", Execution::Local), ("api", Execution::Api)];
-    let execution_field = fields.take("execution");
-    let execution = execution_field.and_then(|field| field.choice(&executions));
+    if let Some(field) = fields.take("execution") {
+        check_execution(field);
+    }
     let threshold = fields.take("threshold");
     let timeout = fields.take("timeout").and_then(|field| field.seconds()).unwrap_or(TIMEOUT);
     let server = read_server(fields);
@@ -122,8 +98,7 @@ pub(super) fn read(
     }
     let pass_threshold = pass_threshold.and_then(|field| field.fraction());
     let server = server?;
-    let execution = execution.unwrap_or(Execution::Local);
-    let asks = execution == Execution::Local && !grader.models().is_empty();
+    let asks = !grader.models().is_empty();
     if let Some(field) = judge_field {
         check_judge(field, judge.as_ref(), asks);
     }
@@ -134,30 +109,25 @@ pub(super) fn read(
     let judge = asks.then(|| {
         Box::new(evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()))
     });
-    let config = OpenAiEvalConfig {
+    Some(OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,
-        execution,
         server,
         judge,
         grader,
         settings,
-    };
-    if let (Execution::Api, Some(field)) = (config.execution, execution_field) {
-        check_hosted(field, name.unwrap_or_default(), &config)?;
-    }
-    Some(config)
+    })
 }
 
-/// Checks that a server can be given the grader.
-fn check_hosted(field: Field<'_>, name: &str, config: &OpenAiEvalConfig) -> Option<()> {
-    let settings = config.grader_settings();
-    match Hosted::new(name, &config.grader, &settings, config.threshold) {
-        Ok(_) => Some(()),
-        Err(reason) => {
-            let hint = "write `execution: local`";
-            field.add(format!("`execution: api`: {reason}")).hint(hint).none()
-        }
+/// Checks where answers are graded. Entries of agentevals may name OpenAI's Evals API.
+fn check_execution(field: Field<'_>) {
+    if field.node.as_str() == Some("api") {
+        let message = "`execution: api` cannot be used: OpenAI's Evals API ends on 2026-11-30";
+        let hint = "leave it out; string_check, text_similarity, multi, label_model, score_model and python graders \
+                    are all graded here";
+        field.add(message).hint(hint);
+    } else {
+        field.choice(&[("local", ())]);
     }
 }
 

@@ -1,10 +1,7 @@
 //! Graders of OpenAI, which are read and checked.
 
 use super::*;
-use crate::{
-    config::Execution,
-    metric::grader::{Grader, Part},
-};
+use crate::metric::grader::{Grader, Part};
 
 #[test]
 fn graders_of_openai_read() {
@@ -17,7 +14,7 @@ fn graders_of_openai_read() {
     let config = parse(text);
     let EvaluatorKind::OpenAiEval(similar) = &config.evaluators[0].kind else { panic!() };
     assert_eq!((similar.threshold, similar.timeout), (0.8, Duration::from_secs(120)));
-    assert_eq!((similar.grader.kind(), similar.execution), ("text_similarity", Execution::Local));
+    assert_eq!(similar.grader.kind(), "text_similarity");
     let EvaluatorKind::OpenAiEval(labels) = &config.evaluators[1].kind else { panic!() };
     assert_eq!((labels.threshold, labels.timeout), (0.5, Duration::from_secs(60)));
     let Grader::LabelModel(model) = &labels.grader else { panic!() };
@@ -228,37 +225,16 @@ fn graders_that_ask_models_are_checked() {
 }
 
 #[test]
-fn servers_cannot_be_given_every_grader() {
-    let api = |grader: &str| entry(grader).replace("grader:", "execution: api, grader:");
-    for (grader, problem) in [
-        (
-            "{type: text_similarity, evaluation_metric: 'rouge_1:char'}",
-            "is a variant of this program",
-        ),
-        (
-            "{type: string_check, operation: eq, input: '{{ sample.output_tools }}'}",
-            "has no sample",
-        ),
-        (
-            "{type: string_check, operation: eq, input: '{{ item.tool_calls[0].name }}'}",
-            "refers to a part of",
-        ),
-        (
-            "{type: multi, graders: {x: {type: string_check, operation: eq}}, calculate_output: x}",
-            "a multi grader cannot",
-        ),
-        (
-            "{type: python, source: 'def grade(sample, item): return sample[\"output_text\"]'}",
-            "names `output_text`",
-        ),
-    ] {
-        let found = problems(&api(grader));
-        assert!(
-            found.contains(problem) && found.contains("`execution: local`"),
-            "{grader}\n{found}"
-        );
-    }
-    parse(&api("{type: text_similarity, evaluation_metric: cosine}"));
+fn answers_are_graded_here() {
+    let execution = |word: &str| {
+        entry("{type: string_check, operation: eq}")
+            .replace("grader:", &format!("execution: {word}, grader:"))
+    };
+    assert_eq!(parse(&execution("local")).warnings, []);
+    let found = problems(&execution("api"));
+    assert!(found.contains("OpenAI's Evals API ends on 2026-11-30"), "{found}");
+    let found = problems(&execution("locl"));
+    assert!(found.contains("`execution` must be one of local, not `locl`"), "{found}");
     let key = entry("{type: string_check, operation: eq}")
         .replace("grader:", "api_key_env: 'sk-123456', grader:");
     let found = problems(&key);
