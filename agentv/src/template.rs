@@ -1,9 +1,11 @@
 //! Prompts with `{{ name }}`, as AgentV renders them.
 
+use serde::Serialize;
+
 use crate::references::replaced;
 
 /// Text with variables. Unknown names are text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Template(String);
 
 /// Variables with their meaning: the names of both generations.

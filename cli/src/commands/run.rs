@@ -12,7 +12,10 @@ use evaluator_host::{
     hosts::Mismatch,
     manifest,
     metric::{Metrics, UnknownMetric},
-    report::run_file::{RunFile, RunFileError, default_file},
+    report::{
+        Report,
+        run_file::{RunFile, RunFileError, default_file},
+    },
     run::{Request, Runner, program_at},
 };
 
@@ -23,7 +26,7 @@ use super::{
     trace_format, unusable, watched,
 };
 use crate::{
-    args::{RunArgs, outputs},
+    args::{ReportOutput, RunArgs, outputs},
     render, signals,
 };
 
@@ -34,12 +37,12 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let inputs = args.traces.iter().chain(&args.evaluators);
     begin(&reports, inputs.chain(named.into_iter().flatten()))?;
     if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
-        return eval_file::run(&file, args, verbose, &runner);
+        return eval_file::run(&file, args, verbose, runner);
     }
     args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
     ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
-    let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
+    let events = event_exporter(args.emit_otel)?;
     let mut config = load_config(config_file.as_deref(), &runner)?;
     let programs = programs(&args, &config, &runner).map_err(unusable)?;
     configure(&mut config, programs, &mut args, &runner);
@@ -55,21 +58,41 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
-    runner.run_file = run_file(args.save_run, args.resume, &config).map_err(unusable)?;
-    // An invalid destination of events is reported before the run, which may take long.
-    let events = switches.and_then(|switches| {
-        let exporter = Exporter::new(&variable).map_err(|error| {
-            render::warning(&format!("evaluation events will not be sent: {error}"));
-        });
-        Some((switches, exporter.ok()?))
-    });
+    let default = || {
+        let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
+        default_file(config.file.as_deref(), names)
+    };
+    runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
     request.events = events.is_some();
     signals::watch(runner.cancellation.clone());
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
-    let code = show(&report, &outputs);
+    Ok(finish(&report, &outputs, events, (&request.config, &runner), verbose))
+}
+
+/// Returns the switches of evaluation events and their destination, if they are to be sent. An invalid destination is reported
+/// before the run, which may take long.
+pub(super) fn event_exporter(is_wanted: bool) -> Result<Option<(EventSwitches, Exporter)>, u8> {
+    let switches = EventSwitches::read(is_wanted, &variable).map_err(unusable)?;
+    Ok(switches.and_then(|switches| {
+        let exporter = Exporter::new(&variable).map_err(|error| {
+            render::warning(&format!("evaluation events will not be sent: {error}"));
+        });
+        Some((switches, exporter.ok()?))
+    }))
+}
+
+/// Writes the report of a run and sends its events. Returns the exit code.
+pub(super) fn finish(
+    report: &Report,
+    outputs: &[ReportOutput],
+    events: Option<(EventSwitches, Exporter)>,
+    (config, runner): (&Config, &Runner),
+    verbose: u8,
+) -> u8 {
+    let code = show(report, outputs);
     if let Some((switches, exporter)) = events {
-        let records = events::records(&report, &request.config, &runner.metrics, switches);
+        let records = events::records(report, config, &runner.metrics, switches);
         // The report is written by now, and no error here changes it.
         if let Err(error) = exporter.export(records) {
             render::warning(&format!("{error}; this changes nothing about the results"));
@@ -77,8 +100,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     }
     // Writing the report may have found results that cannot be read back.
     let code = code.max(report.standing().exit_code());
-    render::verdict(&report, code, verbose > 0);
-    Ok(code)
+    render::verdict(report, code, verbose > 0);
+    code
 }
 
 /// Refuses a program in the place of a trace file.
@@ -218,15 +241,11 @@ fn configure(
 }
 
 /// Opens the file that the run is saved in, if one is requested.
-fn run_file(
+pub(super) fn run_file(
     file: Option<PathBuf>,
     resume: bool,
-    config: &Config,
+    default: impl FnOnce() -> PathBuf,
 ) -> Result<Option<Arc<RunFile>>, RunFileError> {
-    let default = || {
-        let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
-        default_file(config.file.as_deref(), names)
-    };
     let file = file.or_else(|| resume.then(default));
     file.map(|file| RunFile::open(&file, resume).map(Arc::new)).transpose()
 }

@@ -10,6 +10,8 @@ use super::plain::one_line;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Contradictions {
     pub(super) evaluator: String,
+    /// What the id is of.
+    pub(super) noun: &'static str,
     pub(super) trace_id: Arc<str>,
     pub(super) trace_file: Option<Arc<str>>,
     pub(super) eval_case_id: Option<Arc<str>>,
@@ -20,7 +22,8 @@ pub(super) struct Contradictions {
 impl Contradictions {
     /// The message with the evaluator and the trace.
     pub(super) fn sentence(&self) -> String {
-        let text = format!("{}, trace {}: {}", self.evaluator, self.trace_id, self.message());
+        let (noun, id) = (self.noun, &self.trace_id);
+        let text = format!("{}, {noun} {id}: {}", self.evaluator, self.message());
         one_line(&text).into_owned()
     }
 
@@ -48,6 +51,7 @@ pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>>
                 Some(known) => known.more += more,
                 None => found.push(Contradictions {
                     evaluator: evaluation.name,
+                    noun: if report.suite.is_some() { "test" } else { "trace" },
                     trace_id: Arc::clone(&conversation.trace_id),
                     trace_file: conversation.trace_file.clone(),
                     eval_case_id: conversation.eval_case_id.clone(),

@@ -295,7 +295,8 @@ impl Execution<'_, '_> {
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
         let case = self.golden_case(&conversation);
         let scenario = self.cases.scenario(&conversation, self.conversations.len()).cloned();
-        let recording = Arc::new(Recording::new(number, conversation, case).with_scenario(scenario));
+        let recording =
+            Arc::new(Recording::new(number, conversation, case).with_scenario(scenario));
         let missing = self.evaluators.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         for (column, evaluator) in self.evaluators.iter().enumerate() {
