@@ -114,7 +114,6 @@ pub mod manifest;
 pub mod own_tests;
 #[doc(hidden)]
 pub mod pool;
-pub mod report;
 pub mod run;
 #[cfg(feature = "serve")]
 pub mod serve;
@@ -130,4 +129,5 @@ use evaluator_launch::panic;
 pub use evaluator_launch::{executor, files, process, runtime};
 pub use evaluator_metrics as metric;
 pub use evaluator_models as models;
+pub use evaluator_results as report;
 pub use evaluator_traces::{conversation, eval_set, trace};

@@ -243,7 +243,8 @@ impl Broker {
         let mut params = Parameters::new(call.endpoint.parameters(&call.request.params)?);
         if call.drop_params {
             let known = self.refusals.of(call.endpoint, params.asked());
-            let recorded = || self.cassette_of(call)?.dropped_params(call, &params);
+            let recorded =
+                || self.cassette_of(call)?.dropped_params(call.endpoint, call.request, &params);
             let names = known.or_else(recorded).unwrap_or_default();
             names.iter().for_each(|name| params.drop(name));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::parameters::Refusal;
+use crate::refusal::Refusal;
 
 /// Kind of a [`ModelError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -85,6 +85,7 @@ mod parameters;
 mod provider;
 mod proxy;
 mod queue;
+mod refusal;
 mod reply;
 mod request;
 mod secret;

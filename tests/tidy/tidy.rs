@@ -25,6 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("document", &["json"]),
     ("traces", &["json"]),
     ("metrics", &["json", "document", "traces"]),
+    ("results", &["protocol", "json", "traces"]),
     ("sandbox", &[]),
     ("launch", &["protocol", "sandbox"]),
     ("models", &[]),
@@ -35,7 +36,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "host",
         &[
             "protocol", "json", "document", "traces", "metrics", "launch", "models", "judges",
-            "graders", "hosts",
+            "graders", "hosts", "results",
         ],
     ),
     (
@@ -83,6 +84,7 @@ const PUBLISHED: &[&str] = &[
     "document",
     "traces",
     "metrics",
+    "results",
     "launch",
     "sandbox",
     "models",
@@ -394,10 +396,11 @@ fn crates_leave_alone_what_is_not_theirs() {
         &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"];
     const PURE: &[&str] =
         &["std::fs", "std::io", "std::net", "std::process", "std::thread", "std::env", "async "];
-    let banned: [(&str, &[&str]); 6] = [
+    let banned: [(&str, &[&str]); 7] = [
         ("protocol", PURE),
         ("host", QUIET),
         ("traces", QUIET),
+        ("results", QUIET),
         ("launch", QUIET),
         ("models", QUIET),
         ("sdk", &["process::exit", "tokio::net", "TcpStream"]),

@@ -10,9 +10,7 @@ use evaluator_host::{
 use super::{
     errors::{Errors, Showing, below, headline},
     plain::{line_of, one_line},
-    words::{
-        NO_RECORDING, contradictions, counted, failure, golden_case, kind, unrecorded, with_cause,
-    },
+    words::{NO_RECORDING, counted, failure, golden_case, kind, unrecorded, with_cause},
 };
 
 /// Writes the report as annotations. GitHub shows few of them, so broken evaluators come before failures, and equal errors and
@@ -85,7 +83,7 @@ fn remarks(report: &Report) -> io::Result<String> {
     for case in unrecorded(report) {
         command(&mut text, severity, ("eval set", None), &format!("{NO_RECORDING}: {case}"));
     }
-    for contradiction in contradictions(report)? {
+    for contradiction in report.contradictions()? {
         let case = golden_case(contradiction.eval_case_id.as_deref());
         let title = format!("{} on {}{case}", contradiction.evaluator, contradiction.trace_id);
         let place = (&*title, contradiction.trace_file.as_deref());

@@ -9,7 +9,7 @@ use super::{
     plain::{one_line, printable},
     verdict,
     words::{
-        NO_RECORDING, contradictions, cut, failure, kind, reason, score_text, time, unrecorded,
+        NO_RECORDING, contradiction, cut, failure, kind, reason, score_text, time, unrecorded,
         with_cause,
     },
 };
@@ -63,8 +63,9 @@ fn remarks(report: &Report) -> io::Result<Vec<String>> {
     remarks.extend(missing.map(|missing| format!("{}: {missing}", missing.scores.name)));
     remarks.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));
     remarks.extend(unrecorded(report).iter().map(|case| format!("{NO_RECORDING}: {case}")));
-    let contradictions = contradictions(report)?;
-    remarks.extend(contradictions.iter().map(|it| format!("warning: {}", it.sentence())));
+    let contradictions = report.contradictions()?;
+    remarks
+        .extend(contradictions.iter().map(|it| format!("warning: {}", contradiction(report, it))));
     Ok(remarks)
 }
 
@@ -255,8 +256,7 @@ mod tests {
             conversation.evaluations = vec![evaluation];
             conversation
         });
-        let mut report = Report::default();
-        report.conversations = conversations.collect();
+        let report = Report { conversations: conversations.collect(), ..Report::default() };
         let of = |wanted: fn(usize) -> bool| {
             (0..2000).filter(move |number| wanted(*number)).map(|number| format!("t{number}"))
         };

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{
     plain::one_line,
     stderr::{Level, line, line_with},
-    words::{contradictions, counted, unrecorded},
+    words::{self, counted, unrecorded},
 };
 use crate::exit;
 
@@ -86,8 +86,8 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
     if let Some(judges) = &report.judges {
         let _ = writeln!(text, "judges: {}", asked(judges));
     }
-    for contradiction in contradictions(report)?.iter().filter(|_| !verbose) {
-        let _ = writeln!(text, "warning: {}", contradiction.sentence());
+    for contradiction in report.contradictions()?.iter().filter(|_| !verbose) {
+        let _ = writeln!(text, "warning: {}", words::contradiction(report, contradiction));
     }
     text += &not_evaluated(report)?;
     for missing in report.missing_scores() {

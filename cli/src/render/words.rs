@@ -1,67 +1,16 @@
 //! Texts about an evaluation that several forms of the report contain.
 
-use std::{borrow::Cow, io, sync::Arc};
+use std::borrow::Cow;
 
-use evaluator_host::report::{EvaluationReport, Report};
+use evaluator_host::report::{Contradictions, EvaluationReport, Report};
 
 use super::plain::one_line;
 
-/// Contradictions in the results of an evaluator: the first one, and the number of further ones.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Contradictions {
-    pub(super) evaluator: String,
-    /// What the id is of.
-    pub(super) noun: &'static str,
-    pub(super) trace_id: Arc<str>,
-    pub(super) trace_file: Option<Arc<str>>,
-    pub(super) eval_case_id: Option<Arc<str>>,
-    pub(super) first: String,
-    pub(super) more: usize,
-}
-
-impl Contradictions {
-    /// The message with the evaluator and the trace.
-    pub(super) fn sentence(&self) -> String {
-        let (noun, id) = (self.noun, &self.trace_id);
-        let text = format!("{}, {noun} {id}: {}", self.evaluator, self.message());
-        one_line(&text).into_owned()
-    }
-
-    /// The first contradiction, and the number of further ones.
-    pub(super) fn message(&self) -> String {
-        match self.more {
-            0 => self.first.clone(),
-            more => format!("{} (and {more} more of its kind)", self.first),
-        }
-    }
-}
-
-/// Returns the contradictions of each evaluator, in the order of the report.
-pub(super) fn contradictions(report: &Report) -> io::Result<Vec<Contradictions>> {
-    let mut found: Vec<Contradictions> = Vec::new();
-    if report.conversations.warnings() == 0 {
-        return Ok(found);
-    }
-    for conversation in report.conversations.iter().outlines() {
-        let conversation = conversation?;
-        for evaluation in conversation.evaluations {
-            let more = evaluation.warnings.len();
-            let Some(first) = evaluation.warnings.into_iter().next() else { continue };
-            match found.iter_mut().find(|known| known.evaluator == evaluation.name) {
-                Some(known) => known.more += more,
-                None => found.push(Contradictions {
-                    evaluator: evaluation.name,
-                    noun: if report.suite.is_some() { "test" } else { "trace" },
-                    trace_id: Arc::clone(&conversation.trace_id),
-                    trace_file: conversation.trace_file.clone(),
-                    eval_case_id: conversation.eval_case_id.clone(),
-                    first,
-                    more: more - 1,
-                }),
-            }
-        }
-    }
-    Ok(found)
+/// Returns the first contradiction of an evaluator with its name and the trace or test, and the number of further ones.
+pub(super) fn contradiction(report: &Report, found: &Contradictions) -> String {
+    let noun = if report.suite.is_some() { "test" } else { "trace" };
+    let text = format!("{}, {noun} {}: {}", found.evaluator, found.trace_id, found.message());
+    one_line(&text).into_owned()
 }
 
 /// Returns the name of a golden case in parentheses, with a separator before it; empty without one.

@@ -7,8 +7,9 @@ use evaluator_document::size;
 use super::Runner;
 use crate::{
     config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings},
-    executor::{Containment, Executor, Visible},
+    executor::{Contained, Containment, Executor, Visible},
     models::{Mode, is_program},
+    report,
 };
 
 impl Runner {
@@ -120,4 +121,10 @@ fn list<'p>(word: &str, paths: impl Iterator<Item = &'p Path>) -> Option<String>
     };
     let paths: Vec<String> = paths.map(shown).collect();
     (!paths.is_empty()).then(|| format!("{word} {}", paths.join(", ")))
+}
+
+/// Returns how a program is contained, for its reports. `proxy`: it reaches the proxy of its models without network.
+pub(super) fn reported(contained: Contained, proxy: bool) -> report::Contained {
+    let Contained { executor, level, landlock_abi, namespaces, network, image } = contained;
+    report::Contained { executor, level, landlock_abi, namespaces, network, proxy, image }
 }

@@ -6,9 +6,9 @@ use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry
 use crate::{
     hosts::{ANSWER_KEYS, missing_key_hint},
     json::{self, NonFinite, Value},
-    models::{self, ProxyUsage},
-    report::{EvaluationReport, TargetProxyReport},
-    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, from_text},
+    models::{self, ProxyUsage, Usage},
+    report::{EvaluationReport, TargetProxyReport, TargetTokens},
+    verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, contradictions, from_text},
 };
 
 impl PreparedEvaluator {
@@ -17,7 +17,7 @@ impl PreparedEvaluator {
     fn contradictions(&self, answer: &Answer) -> Vec<String> {
         match self.evaluator.work.is_metric() {
             true => Vec::new(),
-            false => answer.contradictions(self.evaluator.threshold),
+            false => contradictions(answer, self.evaluator.threshold),
         }
     }
 
@@ -75,7 +75,7 @@ impl PreparedEvaluator {
         let attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
         let failed_calls = failed_calls(&evaluation, error.is_some());
-        let target_proxy = evaluation.asked.map(TargetProxyReport::from);
+        let target_proxy = evaluation.asked.map(target_proxy);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
             _ => Answer { details: evaluation.details, ..Answer::default() },
@@ -296,4 +296,19 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
         "name the package of {module} in requirements.txt next to the file or in a `# /// script` block, or point \
          EVALUATOR_PYTHON at an interpreter that has it"
     ))
+}
+
+/// Returns what the program of an evaluation asked models, for its report.
+fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
+    let Usage { input, output, cached, reasoning } = usage.tokens;
+    TargetProxyReport {
+        call_count: usage.calls,
+        max_calls: usage.max_calls,
+        failed_calls: usage.failed.saturating_add(usage.unfinished),
+        refused_requests: usage.refused,
+        tokens: TargetTokens { input, output, cached, reasoning },
+        cost: usage.cost.map(|cost| cost.to_string()),
+        models: usage.models,
+        recordings: usage.recordings,
+    }
 }

@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, env, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Plan, PlannedEvaluator, RunEvent, Runner, plan::Work, program::Candidate};
+use super::{
+    Plan, PlannedEvaluator, RunEvent, Runner,
+    identity::{Fingerprint, portable},
+    plan::Work,
+    program::Candidate,
+};
 use crate::{
     config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
     conversation::GroupedBy,
@@ -13,7 +18,7 @@ use crate::{
     executor::{Contained, Containment},
     judges::Session,
     metric::judge::PROMPTS,
-    report::run_file::{Digester, EvaluatorEntry, Fingerprint, Golden, Header, TOOL, portable},
+    report::run_file::{Digester, EvaluatorEntry, Golden, Header, TOOL},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
 };
 

@@ -13,7 +13,7 @@
 //! | `context` | working directory, variables and limits of a program |
 //! | `snapshot` | the files of a program at the start of the run |
 //! | `permits` | permits to start an evaluation |
-//! | `fingerprint` | identities of evaluators in the run file |
+//! | `identity`, `fingerprint` | fingerprints of evaluators, and the header of the run file |
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
 //! | `inspect` | conversations of trace files, without evaluation |
 //! | `diagnosis` | hints about unusable input files |
@@ -37,6 +37,7 @@ mod fingerprint;
 mod foreign;
 mod grading;
 mod hidden;
+mod identity;
 mod inspect;
 mod judging;
 mod loaders;

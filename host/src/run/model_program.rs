@@ -9,11 +9,11 @@ use std::{
 
 use tokio::runtime::Handle;
 
-use super::{Runner, fingerprint, snapshot::ProgramSnapshot};
+use super::{Runner, fingerprint, identity::Fingerprint, snapshot::ProgramSnapshot};
 use crate::{
     models::{CommandError, CommandRunner},
     process::{self, Cancellation, CommandSpec, Ending, Limits},
-    report::run_file::{Digester, Fingerprint},
+    report::run_file::Digester,
     runtime::{Entrypoint, Environment, EnvironmentFilter, Inherit, Inputs, Launch, Runtimes},
 };
 

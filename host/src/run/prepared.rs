@@ -16,6 +16,7 @@ use super::{
     describe::{Description, describe},
     document::Settings,
     foreign::ForeignAdapter,
+    identity::Fingerprint,
     permits::Permits,
     plan::{Program, Work},
     recording::Recording,
@@ -30,7 +31,7 @@ use crate::{
     metric::{Metric, MetricInput},
     pool::{Document, Pool, WorkerFault},
     process::{self, Cancellation, CommandSpec},
-    report::run_file::{Digest, Digester, Fingerprint},
+    report::run_file::{Digest, Digester},
     verdict::{Answer, Evaluation, Expected, Status, Verdict},
 };
 

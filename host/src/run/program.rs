@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
-    executor::{Contained, Executor, Image, Listener, Scope},
+    executor::{Executor, Image, Listener, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
     judges::Session,
     process::{CommandSpec, Resources},
@@ -271,7 +271,7 @@ fn ready(
             target: None,
             contained: executor
                 .contained(&code.containment)
-                .map(|contained| Arc::new(Contained { proxy: listener.is_some(), ..contained })),
+                .map(|contained| Arc::new(containment::reported(contained, listener.is_some()))),
         })),
         (Err(reason), _) | (_, Err(reason)) => broken(not_contained(code, &reason)),
     }

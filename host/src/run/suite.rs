@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     Plan, PlannedEvaluator, Runner,
+    identity::Fingerprint,
     permits::Permits,
     plan::Work,
     prepared::{Input, PreparedEvaluator},
@@ -26,7 +27,7 @@ use crate::{
     models::ProxyUsage,
     pool::Document,
     process::Cancellation,
-    report::run_file::{Digest, Digester, Fingerprint},
+    report::run_file::{Digest, Digester},
     verdict::{Answer, Evaluation, Status, Verdict},
 };
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     process::{self, Cancellation, Ending, Limits, Outcome},
     runtime::Launch,
-    verdict::{BadAnswer, Evaluation, Status, Verdict},
+    verdict::{BadAnswer, Evaluation, Status, Verdict, contradictions},
 };
 
 /// Results of the runs of an evaluator.
@@ -202,7 +202,7 @@ fn judge(name: &str, outcome: &Outcome, turns: usize) -> Judged {
     };
     match &evaluation.verdict {
         Verdict::Answer(answer) => {
-            let mut problems = answer.contradictions(THRESHOLD);
+            let mut problems = contradictions(answer, THRESHOLD);
             problems.extend(strict_problems(outcome.stdout.head()));
             let is_evaluated = answer.status != Some(Status::NotEvaluated);
             Judged::Answered { problems, is_evaluated }

@@ -1,29 +1,7 @@
-//! Error types, and error messages in the wording of agentevals.
+//! Error types of verdicts, and error messages in the wording of agentevals.
 
 use super::{BadAnswer, Verdict};
-
-/// Error type of evaluations that were not run.
-pub(crate) const NOT_RUN: &str = "not_run";
-
-/// All error types of reports: those of verdicts, and those of conversations that cannot be evaluated.
-pub(crate) const ERROR_TYPES: [&str; 16] = [
-    "exited",
-    "signalled",
-    "timed_out",
-    "leaked_pipe",
-    "bad_answer",
-    "cancelled",
-    NOT_RUN,
-    "lost",
-    "spawn_failed",
-    "prepare_failed",
-    "metric_failed",
-    "reported",
-    "unusable_recording",
-    "no_invocations",
-    "extraction_failed",
-    "_OTHER",
-];
+use crate::report::{CANCELLED, NOT_RUN};
 
 impl Verdict {
     /// Returns the stable name of the error, e.g. `timed_out`; `None` for an answer.
@@ -36,7 +14,7 @@ impl Verdict {
             Self::TimedOut { .. } => "timed_out",
             Self::LeakedPipe => "leaked_pipe",
             Self::BadAnswer(_) => "bad_answer",
-            Self::Cancelled => "cancelled",
+            Self::Cancelled => CANCELLED,
             Self::NotRun => NOT_RUN,
             Self::Lost { .. } => "lost",
             Self::SpawnFailed { .. } => "spawn_failed",

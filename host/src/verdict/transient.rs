@@ -59,7 +59,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::verdict::{Answer, BadAnswer};
+    use crate::{
+        report::ERROR_TYPES,
+        verdict::{Answer, BadAnswer},
+    };
 
     #[test]
     fn each_verdict_is_worth_another_try_or_not() {
@@ -91,6 +94,8 @@ mod tests {
             (Verdict::Reported { kind: "timeout".to_owned(), message: reason() }, false),
         ] {
             assert_eq!(verdict.may_be_transient(), expected, "{verdict:?}");
+            let is_error = verdict.error_type().is_some_and(|kind| ERROR_TYPES.contains(&kind));
+            assert_eq!(verdict.status(0.5).is_none(), is_error, "{verdict:?}");
         }
     }
 }

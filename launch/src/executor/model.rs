@@ -3,7 +3,6 @@
 use std::{collections::BTreeSet, fmt, path::PathBuf};
 
 use evaluator_sandbox::{Level, Listener};
-use serde::{Deserialize, Serialize};
 
 use super::docker::Image;
 use crate::process::CommandSpec;
@@ -77,28 +76,20 @@ pub const MAX_FILE_SIZE: u64 = 64 << 20;
 /// Memory of a process in a sandbox, or of a container, whose entry has no limit of its own, in bytes.
 pub const CONTAINED_MEMORY: u64 = 1 << 30;
 
-/// How a program is contained, in reports and saved runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+/// How a program is contained, for reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contained {
     /// Name of the executor.
     pub executor: String,
     /// Level of a sandbox: `full` or `partial`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
     /// Version of Landlock that restricts the program; `None` if none does.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub landlock_abi: Option<u32>,
     /// Namespaces of its own, e.g. `user`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
     /// Whether it may use IPv4 and IPv6.
     pub network: bool,
-    /// Whether it reaches the proxy of its models without network.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub proxy: bool,
     /// Id of the image of its container.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
 }
 

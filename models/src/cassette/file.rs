@@ -8,11 +8,10 @@ use std::{
 };
 
 use super::{
-    RecordId,
-    lock::{Waits, exclusive},
-    record::{Record, VERSION},
+    lock::{Waits, directory, exclusive, failed},
+    record::{Record, RecordId, VERSION},
 };
-use crate::{ErrorKind, ModelError, Redactor};
+use crate::{ModelError, Redactor};
 
 /// Records of a file.
 #[derive(Clone, Debug, Default)]
@@ -39,10 +38,6 @@ pub struct Tidied {
     pub repeated: usize,
     /// Records that were not used.
     pub unused: usize,
-}
-
-pub(super) fn failed(path: &Path, reason: impl std::fmt::Display) -> ModelError {
-    ModelError::new(ErrorKind::Cassette, format!("cassette {}: {reason}", path.display()))
 }
 
 /// Reads the records of a file. A last line that is cut off is left out with a warning: its run was killed while it wrote.
@@ -258,10 +253,6 @@ fn write<'a>(path: &Path, records: impl Iterator<Item = &'a Record>) -> Result<(
         Ok(())
     };
     write().map_err(|error| failed(path, error))
-}
-
-pub(super) fn directory(path: &Path) -> &Path {
-    path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes a cassette again: sorted, each record once, and only `used` ones if given. `waits` hears of other processes that write.

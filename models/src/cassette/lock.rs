@@ -13,8 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::file::{directory, failed};
-use crate::{ModelError, request::sha};
+use crate::{ErrorKind, ModelError, request::sha};
 
 /// Longest wait for another process, which holds a lock while it writes one file.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -60,6 +59,14 @@ pub(super) fn exclusive(path: &Path, waits: &Waits) -> Result<File, ModelError> 
     open(&file).and_then(|lock| wait(lock, (SILENCE, PATIENCE), report)).map_err(|error| {
         failed(path, format!("its lock {} cannot be used: {error}", file.display()))
     })
+}
+
+pub(super) fn failed(path: &Path, reason: impl fmt::Display) -> ModelError {
+    ModelError::new(ErrorKind::Cassette, format!("cassette {}: {reason}", path.display()))
+}
+
+pub(super) fn directory(path: &Path) -> &Path {
+    path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Waits for a lock, and reports a wait that is longer than `silence` once.

@@ -14,20 +14,17 @@ use std::{
 
 pub use file::{Found, Tidied, read, tidy};
 pub use lock::Waits;
-pub use record::{Record, StoredMessage, StoredReply};
+pub use record::{Record, RecordId, StoredMessage, StoredReply};
 
 pub(crate) use record::Identity;
 
 use crate::{
-    Call, Cancel, ErrorKind, ModelError, Redactor, Reply, clock::lock, parameters::Parameters,
-    request::canonical_sha,
+    Cancel, Endpoint, ErrorKind, ModelError, Redactor, Reply, Request, clock::lock,
+    parameters::Parameters, request::canonical_sha,
 };
 
 /// Interval in which a call that waits for the reply of an equal call looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// Key and sample of a record.
-pub type RecordId = (String, u32);
 
 /// What is asked, and what is taken from a cassette.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,7 +123,7 @@ impl Cassette {
         if mode != Mode::Off {
             if mode == Mode::Replay && !path.exists() {
                 let missing = "the file does not exist; record it first, with the mode `record`";
-                return Err(file::failed(path, missing));
+                return Err(lock::failed(path, missing));
             }
             let found = read(path, true)?;
             (state.records, state.warnings) = (found.records, found.warnings);
@@ -252,15 +249,16 @@ impl Cassette {
     /// refuses any.
     pub(crate) fn dropped_params(
         &self,
-        call: &Call<'_>,
+        endpoint: &dyn Endpoint,
+        request: &Request,
         params: &Parameters,
     ) -> Option<Vec<String>> {
         let state = lock(&self.state);
         if state.dropped.is_empty() {
             return None;
         }
-        let (provider, model) = (call.endpoint.provider(), call.endpoint.model());
-        let key = record::key(provider, model, params.asked(), &call.request.messages);
+        let (provider, model) = (endpoint.provider(), endpoint.model());
+        let key = record::key(provider, model, params.asked(), &request.messages);
         state.dropped.get(&key).cloned()
     }
 

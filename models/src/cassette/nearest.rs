@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{
-    RecordId,
-    record::{Identity, Record, StoredMessage},
-};
+use super::record::{Identity, Record, RecordId, StoredMessage};
 use crate::{ErrorKind, Message, ModelError, request::sha};
 
 /// Records that are compared: a run of a changed prompt has a miss for every request.

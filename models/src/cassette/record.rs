@@ -14,6 +14,9 @@ use crate::{
 /// Version of the key and of the lines.
 pub(super) const VERSION: u32 = 1;
 
+/// Key and sample of a record.
+pub type RecordId = (String, u32);
+
 /// Beginning of what replaces a secret.
 const REDACTED: &str = "<redacted:";
 

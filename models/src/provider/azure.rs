@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{
     http::Server,
+    model::{Endpoint, Provider, Settings},
     openai::Chat,
-    registry::{Endpoint, Provider, Settings},
 };
 use crate::{ErrorKind, ModelError};
 

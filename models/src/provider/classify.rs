@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::http::{excerpt, page};
-use crate::{ErrorKind, ModelError, Redactor, Secret, parameters::Refusal};
+use crate::{ErrorKind, ModelError, Redactor, Secret, refusal::Refusal};
 
 /// An answer that is not a reply.
 #[derive(Debug)]
@@ -178,6 +177,21 @@ fn retry_info(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let text = details.iter().find_map(|it| it.get("retryDelay")?.as_str())?;
     Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
+}
+
+/// Characters of a server's text in an error.
+const EXCERPT: usize = 500;
+
+/// Returns a body that is not JSON as messages show it. Pages of proxies and logins say nothing about the request.
+pub(super) fn page(body: &str) -> &str {
+    if body.trim_start().starts_with('<') { "an HTML page" } else { body }
+}
+
+/// Returns the beginning of a text in one line.
+pub(super) fn excerpt(text: &str) -> String {
+    let line: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(EXCERPT).collect();
+    line.trim().to_owned()
 }
 
 #[cfg(test)]

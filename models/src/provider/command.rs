@@ -1,52 +1,17 @@
 //! Programs that answer instead of a server.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    http::{count_at, excerpt, json as read_json, number_at, text_at},
-    registry::{Endpoint, Provider, Settings, no_embeddings, parameters_set},
+    classify::excerpt,
+    http::{count_at, json as read_json, number_at, text_at},
+    model::{
+        CommandError, CommandRunner, Endpoint, Provider, Settings, no_embeddings, parameters_set,
+    },
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Redactor, Reply, Request, Usage};
-
-/// Starts programs. This crate starts none, so the rules of the host's processes apply to them.
-pub trait CommandRunner: Send + Sync + fmt::Debug {
-    /// Checks that the program exists. Nothing is checked by default: a program that does not exist fails when it is run.
-    ///
-    /// # Errors
-    ///
-    /// It does not exist.
-    fn check(&self, _name: &str) -> Result<(), CommandError> {
-        Ok(())
-    }
-
-    /// Returns a text that changes whenever the program does, for keys of saved results.
-    ///
-    /// # Errors
-    ///
-    /// The reason why changes of the program would not be noticed. So it is by default.
-    fn identity(&self, name: &str) -> Result<String, String> {
-        Err(format!("changes of the program `{name}`"))
-    }
-
-    /// Runs the program of this name with one JSON document on standard input, and returns its standard output.
-    ///
-    /// # Errors
-    ///
-    /// The program does not exist, failed, or did not end in time.
-    fn run(&self, name: &str, input: &[u8], limit: Duration) -> Result<Vec<u8>, CommandError>;
-}
-
-/// A program did not answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CommandError {
-    /// It failed, for this reason.
-    Failed(String),
-    /// It did not end in time.
-    TimedOut,
-}
 
 /// Models `command:NAME`.
 #[derive(Clone, Copy, Debug)]

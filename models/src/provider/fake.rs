@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::registry::{Endpoint, Provider, Settings};
+use super::model::{Endpoint, Provider, Settings};
 use crate::{
     ErrorKind, Finish, ModelError, Params, Reply, Request, Usage, clock::lock, request::sha,
 };

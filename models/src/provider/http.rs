@@ -11,8 +11,8 @@ use ureq::{
 };
 
 use super::{
-    classify::{Answered, classify},
-    registry::Settings,
+    classify::{Answered, classify, excerpt, page},
+    model::Settings,
     resolve::CachingResolver,
 };
 use crate::{
@@ -26,8 +26,6 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const BUFFER: usize = 32 << 10;
 /// Largest answer.
 const MOST: u64 = 16 << 20;
-/// Characters of a server's text in an error.
-const EXCERPT: usize = 500;
 
 /// One server with its key. The key is sent to the base URL and nowhere else.
 #[derive(Clone, Debug)]
@@ -212,11 +210,6 @@ pub(super) fn json(status: u16, body: &[u8], redactor: &Redactor) -> Result<Valu
     Err(classify(&answered, None, redactor))
 }
 
-/// Returns a body that is not JSON as messages show it. Pages of proxies and logins say nothing about the request.
-pub(super) fn page(body: &str) -> &str {
-    if body.trim_start().starts_with('<') { "an HTML page" } else { body }
-}
-
 /// Reads an answer as a JSON object. Secrets that the server repeats are removed from all of its texts.
 fn object(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelError> {
     let shown = || excerpt(&redactor.redact(page(&String::from_utf8_lossy(body))));
@@ -232,13 +225,6 @@ fn object(status: u16, body: &[u8], redactor: &Redactor) -> Result<Value, ModelE
     }
     redactor.redact_json(&mut value);
     Ok(value)
-}
-
-/// Returns the beginning of a text in one line.
-pub(super) fn excerpt(text: &str) -> String {
-    let line: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(EXCERPT).collect();
-    line.trim().to_owned()
 }
 
 /// Returns an error about an answer of status 200 that has another form.

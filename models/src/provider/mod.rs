@@ -7,14 +7,16 @@ mod command;
 mod fake;
 mod gemini;
 mod http;
+mod model;
 mod openai;
 mod registry;
 mod replay;
 mod resolve;
 
-pub use command::{CommandError, CommandRunner, is_program};
+pub use command::is_program;
 pub use fake::{Fake, FakeReply};
-pub use registry::{Endpoint, Provider, Providers, Settings, Variables};
+pub use model::{CommandError, CommandRunner, Endpoint, Provider, Settings, Variables};
+pub use registry::Providers;
 
 /// Reads the reply of a provider from JSON, for fuzzing. `shape` is `openai`, `anthropic` or `gemini`.
 ///

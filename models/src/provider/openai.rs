@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     http::{Server, count_at, number_at, text_at, unexpected},
-    registry::{Endpoint, Provider, Settings, parameters_set},
+    model::{Endpoint, Provider, Settings, parameters_set},
 };
 use crate::{ErrorKind, Finish, ModelError, Params, Reply, Request, Usage};
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::registry::{Endpoint, Provider, Settings};
+use super::model::{Endpoint, Provider, Settings};
 use crate::{ErrorKind, ModelError, Params, Reply, Request};
 
 /// The model `replay`. Its requests are found by their messages alone, whichever model was recorded.

@@ -24,6 +24,7 @@
 //!
 //! Keys of both generations of AgentV are read and written. A reply that cannot be read as an answer is an error, too.
 
+mod accept;
 mod access;
 mod json;
 mod model;

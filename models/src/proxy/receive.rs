@@ -24,8 +24,8 @@ use tokio::{
 };
 
 use super::{
+    accept::{NO_ROOM, accept},
     routes::Doors,
-    server::{NO_ROOM, accept},
 };
 
 /// Binds an abstract Unix socket.

@@ -6,19 +6,12 @@ use super::{
     tool_calls::exception_message,
     tree::Tree,
 };
-use crate::trace::SpanStatus;
 
 /// Maximum number of characters of a message.
 const MESSAGE_CHARS: usize = 300;
 
 /// Instrumentations of LangChain append the traceback to the message.
 const TRACEBACK: &str = "Traceback (most recent call last)";
-
-/// Returns true if a span was recorded as failed.
-pub(super) fn has_failed(view: &SpanView<'_>) -> bool {
-    view.span.status == SpanStatus::Error
-        || view.attributes.nonempty_text(keys::ERROR_TYPE).is_some()
-}
 
 /// Returns the failure of the turn of `anchor`: that of the anchor, or of an agent or a model call after which no model call
 /// succeeded. The spans of a tool are not the turn's own.
@@ -31,13 +24,13 @@ pub(super) fn failure_of(tree: &Tree<'_>, anchor: usize, members: &[usize]) -> O
     let is_final = |failed: &&SpanView<'_>| {
         !steps().any(|later| {
             later.kind == Kind::Inference
-                && !has_failed(later)
+                && !later.has_failed()
                 && later.span.start_ns >= failed.span.end_ns
         })
     };
-    let anchor = Some(tree.view(anchor)).filter(|view| has_failed(view));
+    let anchor = Some(tree.view(anchor)).filter(|view| view.has_failed());
     let failed =
-        || anchor.into_iter().chain(steps().filter(|view| has_failed(view)).filter(is_final));
+        || anchor.into_iter().chain(steps().filter(|view| view.has_failed()).filter(is_final));
     // A span above may only repeat that something below it failed.
     let (view, message) = failed()
         .find_map(|view| message_of(view).map(|message| (view, message)))

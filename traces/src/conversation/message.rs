@@ -5,10 +5,10 @@
 
 use std::{borrow::Cow, rc::Rc};
 
-use super::Recorded;
+use super::recorded::{Recorded, parse_json};
 use crate::json::{
     Object, ParseError, ParseErrorKind, ParseOptions, Paths, Step, Value, parse, parse_leaving,
-    parse_python, strip, to_python,
+    strip, to_python,
 };
 
 /// The messages of one side of a model call.
@@ -259,11 +259,6 @@ const RESPONSES: Paths = &[
 /// Returns true for a text that a producer writes in place of content that it does not record.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     matches!(strip(text), "" | "<REDACTED>" | "<elided>")
-}
-
-/// Parses JSON text; `None` if it is not JSON or is `null`.
-pub(crate) fn parse_json(text: &str) -> Option<Value> {
-    parse_python(text).filter(|value| !value.is_null())
 }
 
 /// Returns the value itself or, if it is JSON text, its parsed content. Other text stays text.

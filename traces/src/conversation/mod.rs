@@ -20,6 +20,7 @@ mod group;
 mod message;
 mod model;
 mod performance;
+mod recorded;
 #[cfg(test)]
 mod testing;
 mod texts;
@@ -28,7 +29,7 @@ mod tree;
 mod turns;
 
 pub use convention::{Content, Convention, Conventions, Kind, Kinds, Setup, SpanDraft};
-pub use extract::{Recorded, extract, extract_group};
+pub use extract::{extract, extract_group};
 pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
 pub use message::Message;
@@ -41,3 +42,4 @@ pub use performance::RunSums;
 pub use performance::{
     Percentiles, RunCounts, RunLatency, RunPerformance, RunTokens, TokensPerTrace,
 };
+pub use recorded::Recorded;

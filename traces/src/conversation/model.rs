@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fmt, path::PathBuf, sync::Arc};
 
-use super::{Recorded, convention::OPERATIONS};
+use super::{convention::OPERATIONS, recorded::Recorded};
 use crate::{json::Value, trace::SpanStatus};
 
 /// A group of traces that is evaluated together: the turns of one trace, or of all traces of a session.

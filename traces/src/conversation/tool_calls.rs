@@ -17,11 +17,11 @@ use std::{
 use super::{
     CallSources, JudgedSpan, LlmCall, Recorded, Source, ToolCall, Usage,
     convention::{GENAI, Kind, Side, SpanView, TooLarge, keys},
-    extract::is_empty,
     message::{
         CallPart, Message, PartId, ResponsePart, have_content, is_said_by_user, json_or_text,
         tool_calls, tool_responses,
     },
+    recorded::is_empty,
     tree::Tree,
 };
 use crate::{

@@ -1,9 +1,6 @@
 //! The spans of a trace with facts about the spans above them, and the spans that anchor turns.
 
-use super::{
-    convention::{Conventions, Kind, SpanView, Wanted, keys},
-    failure::has_failed,
-};
+use super::convention::{Conventions, Kind, SpanView, Wanted, keys};
 use crate::trace::{LogRecord, SpanStatus, Trace};
 
 /// The classified spans of a trace.
@@ -140,7 +137,7 @@ fn is_relay(index: usize, nodes: &[Node<'_>], members: &[usize], anchors: &[usiz
     let does_nothing = |&member: &usize| {
         let view = view(member);
         let is_step = matches!(view.kind, Kind::Inference | Kind::Tool);
-        let has_failed = view.kind.is_agentic() && has_failed(view);
+        let has_failed = view.kind.is_agentic() && view.has_failed();
         !is_step && view.input.is_empty() && view.output.is_empty() && !has_failed
     };
     let time = |index: usize| (view(index).span.start_ns, view(index).span.end_ns);
@@ -181,7 +178,7 @@ fn views<'a>(trace: &'a Trace, conventions: &Conventions) -> Vec<SpanView<'a>> {
                 Kind::Tool | Kind::Plain if trace.parent[index].is_none() => Wanted::Sides,
                 Kind::Tool | Kind::Plain => Wanted::Nothing,
             };
-            SpanView::new(span, kinds[index], logs, wanted, conventions)
+            conventions.read(span, kinds[index], logs, wanted)
         })
         .collect()
 }

@@ -2,7 +2,11 @@
 
 use std::{borrow::Cow, ops::Deref, rc::Rc, sync::Arc};
 
-use super::{Conventions, Kind, attributes::Attributes, keys, registry::Classified};
+use super::{
+    attributes::Attributes,
+    keys,
+    kind::{Classified, Kind},
+};
 use crate::{
     conversation::{
         JudgedSpan, Source,
@@ -12,7 +16,7 @@ use crate::{
         },
     },
     json::Value,
-    trace::{LogRecord, Span},
+    trace::{LogRecord, Span, SpanStatus},
 };
 
 /// The problem of JSON that was cut off, which follows its name in messages.
@@ -65,50 +69,10 @@ impl Deref for Side {
 }
 
 impl<'a> SpanView<'a> {
-    /// Reads a span of this kind and the log records that belong to it.
-    ///
-    /// Parsing messages is most of the work, so only those that are `wanted` are read.
-    pub(in crate::conversation) fn new(
-        span: &'a Span,
-        Classified { kind, by }: Classified,
-        logs: Vec<&'a LogRecord>,
-        wanted: Wanted,
-        conventions: &Conventions,
-    ) -> Self {
-        let mut draft = SpanDraft {
-            span,
-            kind,
-            by,
-            logs,
-            attributes: Attributes::new(&span.attributes),
-            with_messages: wanted != Wanted::Nothing,
-            with_steps: wanted == Wanted::Steps,
-            input: (Vec::new(), ""),
-            output: (Vec::new(), ""),
-            steps: (Vec::new(), ""),
-            errors: Vec::new(),
-        };
-        for convention in conventions.iter() {
-            convention.read(&mut draft);
-        }
-        draft.remove_placeholders();
-        draft.find_cut_arguments();
-        draft.remove_empty_sides();
-        let side = |(messages, attribute): (Vec<Message>, _)| Side {
-            source: (!messages.is_empty()).then(|| source(span, attribute)),
-            messages: Rc::from(messages),
-        };
-        Self {
-            span,
-            kind,
-            by,
-            logs: draft.logs,
-            attributes: draft.attributes,
-            input: side(draft.input),
-            output: side(draft.output),
-            steps: side(draft.steps),
-            errors: draft.errors,
-        }
+    /// Returns true if the span was recorded as failed.
+    pub(in crate::conversation) fn has_failed(&self) -> bool {
+        self.span.status == SpanStatus::Error
+            || self.attributes.nonempty_text(keys::ERROR_TYPE).is_some()
     }
 
     /// Returns this span as the source of what an attribute or event holds.
@@ -156,6 +120,49 @@ pub struct SpanDraft<'a> {
 }
 
 impl<'a> SpanDraft<'a> {
+    pub(super) fn new(
+        span: &'a Span,
+        Classified { kind, by }: Classified,
+        logs: Vec<&'a LogRecord>,
+        wanted: Wanted,
+    ) -> Self {
+        Self {
+            span,
+            kind,
+            by,
+            logs,
+            attributes: Attributes::new(&span.attributes),
+            with_messages: wanted != Wanted::Nothing,
+            with_steps: wanted == Wanted::Steps,
+            input: (Vec::new(), ""),
+            output: (Vec::new(), ""),
+            steps: (Vec::new(), ""),
+            errors: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> SpanView<'a> {
+        self.remove_placeholders();
+        self.find_cut_arguments();
+        self.remove_empty_sides();
+        let span = self.span;
+        let side = |(messages, attribute): (Vec<Message>, _)| Side {
+            source: (!messages.is_empty()).then(|| source(span, attribute)),
+            messages: Rc::from(messages),
+        };
+        SpanView {
+            span,
+            kind: self.kind,
+            by: self.by,
+            logs: self.logs,
+            attributes: self.attributes,
+            input: side(self.input),
+            output: side(self.output),
+            steps: side(self.steps),
+            errors: self.errors,
+        }
+    }
+
     /// Returns the span as it was recorded.
     #[must_use]
     pub fn span(&self) -> &'a Span {
@@ -299,6 +306,7 @@ mod tests {
     use super::*;
     use crate::{
         conversation::{
+            Conventions,
             message::text_of,
             testing::{Recording, says},
         },
@@ -310,7 +318,7 @@ mod tests {
         let logs = trace.logs[0].iter().collect();
         let conventions = Conventions::built_in();
         let kind = conventions.kinds_of(trace)[0];
-        SpanView::new(&trace.spans[0], kind, logs, Wanted::Sides, conventions)
+        conventions.read(&trace.spans[0], kind, logs, Wanted::Sides)
     }
 
     fn attribute(view: &SpanView<'_>, key: &'static str) -> Option<String> {

@@ -10,8 +10,9 @@ use super::{
 use crate::{
     conversation::message::{
         Message, Part, block_parts, google_message, google_parts, is_cut_json, json_list,
-        json_or_text, openai_tool_calls, parse_json, parts_of_content, parts_of_text, plain_blocks,
+        json_or_text, openai_tool_calls, parts_of_content, parts_of_text, plain_blocks,
     },
+    conversation::recorded::parse_json,
     json::{Object, Value},
     trace::{LogRecord, Span},
 };

@@ -6,10 +6,11 @@ use super::{
     Content, Convention, Kind, SpanDraft,
     adk::{self, sums_up_tools},
     keys::{
-        ALIASES, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, FINISH_REASONS, INPUT_MESSAGES,
+        ALIASES, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, DETAILS, FINISH_REASONS, INPUT_MESSAGES,
         INPUT_TOKENS, OPERATION, OUTPUT_MESSAGES, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_ID,
         RESPONSE_MODEL, SYSTEM_INSTRUCTIONS, TOOL_DEFINITIONS,
     },
+    kind::OPERATIONS,
     langfuse, langsmith, openinference, pydantic_ai, semantic_kernel,
     setup::Setup,
     traceloop, vercel_ai,
@@ -18,9 +19,6 @@ use crate::{
     json::{Object, Value, scalar_text},
     trace::{LogRecord, Span},
 };
-
-/// Carries everything about one model call.
-pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
 /// Attributes of the details event that fill those of the span.
 const DETAIL_KEYS: [&str; 8] = [
@@ -67,16 +65,6 @@ const SWITCHES: [(&str, &str); 18] = [
     ("langsmith", langsmith::SWITCH),
     ("langfuse", langfuse::SWITCH),
     ("litellm", "leave litellm.turn_off_message_logging off"),
-];
-
-/// The operations that are read, as `gen_ai.operation.name` has them.
-pub(in crate::conversation) const OPERATIONS: [(&str, Kind); 6] = [
-    ("invoke_agent", Kind::Agent),
-    ("invoke_workflow", Kind::Workflow),
-    ("chat", Kind::Inference),
-    ("generate_content", Kind::Inference),
-    ("text_completion", Kind::Inference),
-    ("execute_tool", Kind::Tool),
 ];
 
 /// The name of the convention.

@@ -35,3 +35,6 @@ pub(super) const SYSTEM: &str = "gen_ai.system";
 
 /// Placeholder of some frameworks for an unknown name or result of a tool.
 pub(super) const NOT_SPECIFIED: &str = "<not specified>";
+
+/// Event that carries everything about one model call.
+pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";

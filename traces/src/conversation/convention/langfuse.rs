@@ -9,7 +9,8 @@ use super::{
     values::{CutOff, history_of, said_by_agent, said_by_user, unwrap_call},
 };
 use crate::{
-    conversation::message::{Message, json_or_text, parse_json},
+    conversation::message::{Message, json_or_text},
+    conversation::recorded::parse_json,
     json::Value,
     trace::{LogRecord, Span},
 };

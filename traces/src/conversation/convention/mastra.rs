@@ -8,7 +8,8 @@ use super::{
     values::{CutOff, said_by_agent, said_by_user},
 };
 use crate::{
-    conversation::message::{Message, have_text, parse_json},
+    conversation::message::{Message, have_text},
+    conversation::recorded::parse_json,
     json::Value,
     trace::Span,
 };

@@ -6,7 +6,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `registry` | the trait, the registry, classification of the spans of a trace |
+//! | `model`, `kind` | the trait, and the kinds of spans |
+//! | `registry` | the registry, classification of the spans of a trace |
 //! | `draft` | a span in canonical form, while it is filled and afterwards |
 //! | `setup` | instructions and declared tools of an agent |
 //! | `attributes`, `keys` | canonical attributes and their names |
@@ -22,19 +23,23 @@
 //! | `vercel_ai` | Vercel's AI SDK |
 //! | `traceloop` | indexed messages of `OpenLLMetry` |
 //! | `openinference`, `values` | `OpenInference`, and the messages in its `input.value` and `output.value` |
+//! | `contents` | whether a span records messages |
 //! | `indexed` | lists of objects that are flattened into attributes |
 
 mod adk;
 mod attributes;
+mod contents;
 mod crewai;
 mod draft;
 mod events;
 mod genai;
 mod indexed;
 pub(super) mod keys;
+mod kind;
 mod langfuse;
 mod langsmith;
 mod mastra;
+mod model;
 mod openinference;
 mod pydantic_ai;
 mod registry;
@@ -50,6 +55,8 @@ pub(super) use attributes::TooLarge;
 pub use draft::SpanDraft;
 pub(super) use draft::{Side, SpanView, Wanted};
 pub(super) use genai::NAME as GENAI;
-pub(super) use genai::OPERATIONS;
-pub use registry::{Content, Convention, Conventions, Kind, Kinds};
+pub(super) use kind::OPERATIONS;
+pub use kind::{Kind, Kinds};
+pub use model::{Content, Convention};
+pub use registry::Conventions;
 pub use setup::Setup;

@@ -12,20 +12,19 @@ use std::borrow::Cow;
 
 use super::{
     Content, Convention, Kind, Kinds, SpanDraft,
+    contents::records_messages,
     indexed::{Fields, inner_objects, objects},
     keys::{
         AGENT_NAME, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, CONVERSATION_ID, FINISH_REASONS,
         INPUT_TOKENS, OUTPUT_TOKENS, REQUEST_MODEL, RESPONSE_MODEL, TOOL_ARGUMENTS, TOOL_CALL_ID,
         TOOL_NAME, TOOL_RESULT,
     },
-    registry::records_messages,
     setup::Setup,
     values::{CutOff, holds_message, said_by_agent, said_by_user, steps_of_agent, unwrap_call},
 };
 use crate::{
-    conversation::message::{
-        Message, Part, have_blank, is_cut_json, parse_json, parts_of_content, text_of,
-    },
+    conversation::message::{Message, Part, have_blank, is_cut_json, parts_of_content, text_of},
+    conversation::recorded::parse_json,
     json::{Object, Value, parse_literal},
     trace::{LogRecord, Span, Trace},
 };

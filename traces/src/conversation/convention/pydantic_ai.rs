@@ -13,9 +13,8 @@ use super::{
     values::history_of,
 };
 use crate::{
-    conversation::message::{
-        Message, after_user, json_or_text, parse_json, read_messages, user_turn,
-    },
+    conversation::message::{Message, after_user, json_or_text, read_messages, user_turn},
+    conversation::recorded::parse_json,
     json::{Object, Value},
     trace::{LogRecord, Span, Trace},
 };

@@ -3,7 +3,8 @@
 use crate::{
     conversation::{
         ToolDeclaration,
-        message::{Message, is_placeholder, json_or_text, parse_json, parts_of_content, text_of},
+        message::{Message, is_placeholder, json_or_text, parts_of_content, text_of},
+        recorded::parse_json,
     },
     json::{Object, Value, parse_literal},
 };

@@ -8,8 +8,9 @@ use std::slice;
 use crate::{
     conversation::message::{
         Message, Part, after_user, answer_nothing, google_parts, have_text, is_cut_json,
-        is_placeholder, message_parts, parse_json, parts_of_content, user_turn,
+        is_placeholder, message_parts, parts_of_content, user_turn,
     },
+    conversation::recorded::parse_json,
     json::{Object, Value, is_repr, parse_literal, parse_repr, strip},
 };
 

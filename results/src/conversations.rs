@@ -1,0 +1,506 @@
+//! The conversations of a report, which are read from a run file one by one.
+
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    sync::{Arc, OnceLock, mpsc::sync_channel},
+    thread,
+    time::Duration,
+};
+
+use evaluator_json::{self as json, ParseOptions, Value};
+use evaluator_traces::conversation::RunPerformance;
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::value::RawValue;
+
+use super::{
+    Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial, Status,
+    Tally, encoding,
+    run_file::{ConversationRecord, Reader, Span, Store, kind},
+    totals::{EvaluatorScores, NotEvaluated, Totals},
+};
+
+/// Bytes of results in memory before they go to a temporary file: those of about a thousand conversations.
+pub const REPORT_MEMORY: usize = 1 << 20;
+
+/// Number of conversations that are read together by another thread.
+const BATCH: usize = 64;
+
+/// Reports of the conversations of a run, in the order of the traces.
+///
+/// A bounded part of them is in memory, and 16 bytes for each. The rest is in a file, so reading them may fail. A report
+/// with conversations that cannot be read [never passes](Self::unreadable).
+///
+/// Clones share their content.
+#[derive(Clone, Default)]
+pub struct Conversations(Arc<Inner>);
+
+/// Takes the reports of conversations in the order in which they are finished.
+#[derive(Debug)]
+pub struct Collector {
+    inner: Inner,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    stores: Vec<Store>,
+    entries: Vec<Entry>,
+    totals: Totals,
+    performance: Option<RunPerformance>,
+    /// The first error of reading a conversation.
+    unreadable: OnceLock<String>,
+}
+
+/// Position of a conversation.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    start: u64,
+    /// 0 if it was not handed in.
+    length: u32,
+    store: u32,
+}
+
+/// Entry of a conversation that was not handed in.
+const MISSING: Entry = Entry { start: 0, length: 0, store: 0 };
+
+impl Collector {
+    /// A collector that keeps this number of bytes in memory, see [`REPORT_MEMORY`], for this number of conversations.
+    #[must_use]
+    pub fn new(memory: usize, conversations: usize) -> Self {
+        let stores = vec![Store::new(memory)];
+        let entries = vec![MISSING; conversations];
+        Self { inner: Inner { stores, entries, ..Inner::default() } }
+    }
+
+    /// Adds the report of the conversation with this number. Each is to be added once.
+    ///
+    /// # Errors
+    ///
+    /// The report cannot be serialized.
+    pub fn put(&mut self, number: usize, report: &ConversationReport) -> io::Result<()> {
+        let record = ConversationRecord { number, conversation: report };
+        let line = self.store().add(kind::CONVERSATION, &record)?;
+        let entry = self.entry(line)?;
+        self.count(number, report);
+        let entries = &mut self.inner.entries;
+        if number >= entries.len() {
+            entries.resize(number + 1, MISSING);
+        }
+        entries[number] = entry;
+        Ok(())
+    }
+
+    /// Writes what was added to a temporary file, if there is more of it than memory may hold.
+    ///
+    /// # Errors
+    ///
+    /// The temporary file cannot be written. Nothing is lost: everything stays in memory from then on. Reported once.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.store().flush()
+    }
+
+    /// The conversations. Those that were not added cannot be read.
+    #[must_use]
+    pub fn finish(mut self) -> Conversations {
+        self.inner.stores.iter_mut().for_each(Store::close);
+        self.inner.performance = self.inner.totals.finish();
+        Conversations(Arc::new(self.inner))
+    }
+
+    /// Sets the number of conversations.
+    pub(super) fn expect(&mut self, conversations: usize) {
+        self.inner.entries.resize(conversations, MISSING);
+    }
+
+    /// Writes to another store instead. To be called before anything is added.
+    pub(super) fn replace_store(&mut self, store: Store) {
+        self.inner.stores = vec![store];
+    }
+
+    /// Continues in another store.
+    pub(super) fn push_store(&mut self, store: Store) {
+        self.inner.stores.push(store);
+    }
+
+    /// The store that is added to.
+    pub(super) fn store(&mut self) -> &mut Store {
+        let last = self.inner.stores.len() - 1;
+        &mut self.inner.stores[last]
+    }
+
+    /// Counts a conversation. The number decides the order of evaluators and reasons only.
+    pub(super) fn count(&mut self, number: usize, report: &ConversationReport) {
+        self.inner.totals.count(number, report);
+    }
+
+    /// Adds the conversation on this line of the last store, behind all others, without counting it.
+    pub(super) fn push(&mut self, line: Span) -> io::Result<()> {
+        let entry = self.entry(line)?;
+        self.inner.entries.push(entry);
+        Ok(())
+    }
+
+    fn entry(&self, line: Span) -> io::Result<Entry> {
+        let length = u32::try_from(line.length).map_err(io::Error::other)?;
+        let store = u32::try_from(self.inner.stores.len() - 1).map_err(io::Error::other)?;
+        Ok(Entry { start: line.start, length, store })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.inner.entries.len()
+    }
+
+    pub(super) fn partial(&self) -> Option<Partial> {
+        let totals = &self.inner.totals;
+        let stopped = (totals.tally.not_run > 0).then_some(Partial::FailFast);
+        if totals.cancelled { Some(Partial::Cancelled) } else { stopped }
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        self.inner.totals.tally
+    }
+}
+
+impl Conversations {
+    /// Number of conversations.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.entries.len()
+    }
+
+    /// Returns true if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.entries.is_empty()
+    }
+
+    /// The reports in order.
+    #[must_use]
+    pub fn iter(&self) -> ConversationReports<'_> {
+        self.iter_from(0)
+    }
+
+    /// The reports from this number on.
+    pub(super) fn iter_from(&self, next: usize) -> ConversationReports<'_> {
+        ConversationReports { inner: &self.0, reader: None, next, parts: Parts::All }
+    }
+
+    /// The report of the conversation with this number, from 0; `None` beyond the last one.
+    #[must_use]
+    pub fn get(&self, number: usize) -> Option<io::Result<ConversationReport>> {
+        self.iter_from(number).next()
+    }
+
+    /// Number of evaluations that passed, failed, broke, were not evaluated and were not run.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.0.totals.tally
+    }
+
+    /// Number of [warnings](super::EvaluationReport::warnings) of all evaluations.
+    #[must_use]
+    pub fn warnings(&self) -> u64 {
+        self.0.totals.warnings
+    }
+
+    /// Number of evaluations for which an evaluator was called: all but those of conversations that cannot be evaluated.
+    #[must_use]
+    pub fn asked(&self) -> usize {
+        self.0.totals.asked
+    }
+
+    /// Scores of the evaluators that were called, in the order of the configuration.
+    pub fn evaluator_scores(&self) -> impl Iterator<Item = EvaluatorScores<'_>> {
+        self.0.totals.scores()
+    }
+
+    /// Number of conversations that an evaluator did not evaluate. Errors do not count.
+    #[must_use]
+    pub fn dropped_out(&self) -> u64 {
+        self.0.totals.dropped_out
+    }
+
+    /// Evaluators that broke and scored no conversation, in the order of the configuration.
+    pub fn evaluators_that_never_worked(&self) -> impl Iterator<Item = &str> {
+        self.0.totals.never_worked()
+    }
+
+    /// Number of evaluators that were called, and of those that each executor contained, by its name.
+    pub fn contained(&self) -> (usize, BTreeMap<&str, usize>) {
+        self.0.totals.contained()
+    }
+
+    /// Reasons why evaluators did not evaluate conversations, in the order of the report. Reads the conversations only if an
+    /// evaluator has more than ten reasons.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read.
+    pub fn not_evaluated(&self) -> io::Result<Vec<NotEvaluated>> {
+        if self.0.totals.has_all_reasons() {
+            return Ok(self.0.totals.not_evaluated());
+        }
+        let mut totals = Totals::default();
+        for (number, conversation) in self.iter().enumerate() {
+            totals.count(number, &conversation?);
+        }
+        Ok(totals.not_evaluated())
+    }
+
+    /// Latencies, tokens and counts of all conversations; `None` if no conversation has them.
+    #[must_use]
+    pub fn performance(&self) -> Option<&RunPerformance> {
+        self.0.performance.as_ref()
+    }
+
+    /// The first error of reading a conversation so far.
+    #[must_use]
+    pub fn unreadable(&self) -> Option<&str> {
+        self.0.unreadable.get().map(String::as_str)
+    }
+}
+
+/// Reports of conversations in order.
+#[derive(Debug)]
+pub struct ConversationReports<'c> {
+    inner: &'c Inner,
+    /// Reads the store with this number.
+    reader: Option<(u32, Reader<'c>)>,
+    next: usize,
+    parts: Parts,
+}
+
+/// What is read of each conversation.
+#[derive(Clone, Copy, Debug)]
+enum Parts {
+    All,
+    /// All but its performance.
+    Evaluations,
+    /// Also without the details of its evaluations.
+    Outline,
+}
+
+/// A conversation on a line of a run file, of which evaluations and performance are read as these types.
+#[derive(Deserialize)]
+struct Line<E, P> {
+    trace_id: Arc<str>,
+    trace_file: Option<Arc<str>>,
+    eval_case_id: Option<Arc<str>>,
+    turns: usize,
+    #[serde(default)]
+    warnings: Vec<String>,
+    #[serde(default)]
+    failed_turns: Vec<String>,
+    evaluations: Vec<E>,
+    performance: Option<P>,
+    events: Option<EventContext>,
+}
+
+impl<E: Into<EvaluationReport>, P> Line<E, P> {
+    /// The report without its performance, and the performance.
+    fn parts(self) -> (ConversationReport, Option<P>) {
+        let report = ConversationReport {
+            trace_id: self.trace_id,
+            trace_file: self.trace_file,
+            eval_case_id: self.eval_case_id,
+            turns: self.turns,
+            warnings: self.warnings,
+            failed_turns: self.failed_turns,
+            evaluations: self.evaluations.into_iter().map(Into::into).collect(),
+            performance: None,
+            events: self.events,
+        };
+        (report, self.performance)
+    }
+}
+
+/// An evaluation without its details and its calls of models.
+#[derive(Deserialize)]
+struct Outline {
+    name: String,
+    score: Option<f64>,
+    threshold: Option<f64>,
+    status: Status,
+    failure_reason: Option<String>,
+    #[serde(default)]
+    per_invocation_scores: Vec<Option<f64>>,
+    #[serde(rename = "duration_ns", with = "encoding::nanoseconds")]
+    duration: Option<Duration>,
+    error: Option<String>,
+    headline: Option<String>,
+    #[serde(default, deserialize_with = "encoding::error_type")]
+    error_type: Option<ErrorType>,
+    stderr: Option<String>,
+    attempts: u32,
+    #[serde(default)]
+    warnings: Vec<String>,
+    containment: Option<Arc<Contained>>,
+}
+
+impl From<Outline> for EvaluationReport {
+    fn from(outline: Outline) -> Self {
+        Self {
+            name: outline.name,
+            score: outline.score,
+            threshold: outline.threshold,
+            status: outline.status,
+            failure_reason: outline.failure_reason,
+            per_invocation_scores: outline.per_invocation_scores,
+            duration: outline.duration,
+            error: outline.error,
+            headline: outline.headline,
+            error_type: outline.error_type,
+            stderr: outline.stderr,
+            attempts: outline.attempts,
+            warnings: outline.warnings,
+            details: None,
+            target_proxy: None,
+            containment: outline.containment,
+        }
+    }
+}
+
+impl<'c> ConversationReports<'c> {
+    /// The same reports without the performance of the conversations, which are read in two thirds of the time.
+    #[must_use]
+    pub fn without_performance(self) -> Self {
+        Self { parts: Parts::Evaluations, ..self }
+    }
+
+    /// The same reports without the performance of the conversations and the details of their evaluations, which are read
+    /// in a third of the time.
+    #[must_use]
+    pub fn outlines(self) -> Self {
+        Self { parts: Parts::Outline, ..self }
+    }
+
+    /// Passes each report to a function. Another thread reads ahead if there are many.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read, or the function returns an error. No further one is passed.
+    pub fn try_for_each_ahead(
+        mut self,
+        mut each: impl FnMut(ConversationReport) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let first = self.by_ref().take(BATCH).collect::<Vec<_>>();
+        first.into_iter().try_for_each(|report| each(report?))?;
+        thread::scope(|scope| {
+            let (give, take) = sync_channel(2);
+            let mut ahead = Self { reader: None, ..self };
+            let read = move || {
+                loop {
+                    let batch: Vec<_> = ahead.by_ref().take(BATCH).collect();
+                    // The receiver is gone if the function has failed.
+                    if batch.is_empty() || give.send(batch).is_err() {
+                        return;
+                    }
+                }
+            };
+            if self.next >= self.inner.entries.len() {
+                return Ok(());
+            }
+            if thread::Builder::new().spawn_scoped(scope, read).is_err() {
+                return self.try_for_each(|report| each(report?));
+            }
+            take.into_iter().flatten().try_for_each(|report| each(report?))
+        })
+    }
+
+    /// The next report without its performance, and the performance as it is in the run file.
+    pub(super) fn next_with_text(
+        &mut self,
+    ) -> Option<io::Result<(ConversationReport, Option<Value>)>> {
+        self.next_as(|line| {
+            let record: ConversationRecord<Line<EvaluationReport, &RawValue>> =
+                serde_json::from_str(line)?;
+            let (report, text) = record.conversation.parts();
+            let parsed = text.map(|text| json::parse(text.get(), &ParseOptions::default()));
+            let performance = parsed.transpose().map_err(io::Error::other)?;
+            Ok((report, performance.map(|parsed| parsed.value)))
+        })
+    }
+
+    fn next_as<T>(&mut self, decode: impl FnOnce(&str) -> io::Result<T>) -> Option<io::Result<T>> {
+        let entry = *self.inner.entries.get(self.next)?;
+        self.next += 1;
+        Some(self.line(entry).and_then(decode).map_err(|error| {
+            let error = format!("conversation {} cannot be read back: {error}", self.next);
+            self.inner.unreadable.get_or_init(|| error.clone());
+            io::Error::other(error)
+        }))
+    }
+
+    fn line(&mut self, entry: Entry) -> io::Result<&str> {
+        if entry.length == 0 {
+            return Err(io::Error::other("it was never finished"));
+        }
+        let inner: &'c Inner = self.inner;
+        self.reader = self.reader.take().filter(|(store, _)| *store == entry.store);
+        let open = || (entry.store, Reader::new(&inner.stores[entry.store as usize]));
+        let (_, reader) = self.reader.get_or_insert_with(open);
+        let line = reader.line(Span { start: entry.start, length: entry.length.into() })?;
+        // At once, which is faster than string by string.
+        str::from_utf8(line).map_err(io::Error::other)
+    }
+}
+
+impl Iterator for ConversationReports<'_> {
+    type Item = io::Result<ConversationReport>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.parts {
+            Parts::All => self.next_as(|line| {
+                let record: ConversationRecord<ConversationReport> = serde_json::from_str(line)?;
+                Ok(record.conversation)
+            }),
+            Parts::Evaluations => self.next_as(without_performance::<EvaluationReport>),
+            Parts::Outline => self.next_as(without_performance::<Outline>),
+        }
+    }
+}
+
+fn without_performance<E: DeserializeOwned + Into<EvaluationReport>>(
+    line: &str,
+) -> io::Result<ConversationReport> {
+    let record: ConversationRecord<Line<E, IgnoredAny>> = serde_json::from_str(line)?;
+    Ok(record.conversation.parts().0)
+}
+
+impl<'c> IntoIterator for &'c Conversations {
+    type Item = io::Result<ConversationReport>;
+    type IntoIter = ConversationReports<'c>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// In this order. A report that cannot be serialized cannot be read.
+impl FromIterator<ConversationReport> for Conversations {
+    fn from_iter<I: IntoIterator<Item = ConversationReport>>(reports: I) -> Self {
+        let mut collector = Collector::new(REPORT_MEMORY, 0);
+        for (number, report) in reports.into_iter().enumerate() {
+            let _ = collector.put(number, &report);
+            // It fails only by using memory.
+            let _ = collector.flush();
+        }
+        collector.finish()
+    }
+}
+
+impl From<Vec<ConversationReport>> for Conversations {
+    fn from(reports: Vec<ConversationReport>) -> Self {
+        reports.into_iter().collect()
+    }
+}
+
+/// All of them, as a list.
+impl fmt::Debug for Conversations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}

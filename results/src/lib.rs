@@ -1,0 +1,40 @@
+//! Results of evaluators: the report of a run as data, its JSON form, what is summed up from it, and the run file that it is
+//! read from. Text forms are in the command.
+//!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `model` | the report of a run, of a conversation, of an evaluation |
+//! | `outcome` | the outcome of an evaluation, and its reason |
+//! | `contradictions` | warnings about answers, by evaluator |
+//! | `tally` | counts of evaluations, and whether the run passes |
+//! | `totals` | other sums over conversations |
+//! | `conversations` | conversations that are read from a run file one by one |
+//! | [`run_file`] | everything that a run measured, on lines of JSON |
+
+mod context;
+mod contradictions;
+mod conversations;
+mod encoding;
+mod json;
+mod model;
+mod outcome;
+mod recordings;
+pub mod run_file;
+mod tally;
+mod target_proxy;
+mod totals;
+
+pub use context::{EventContext, EventTurn};
+pub use contradictions::{Contradictions, contradiction};
+pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
+pub use evaluator_protocol::EvalStatus as Status;
+pub use model::{
+    ALL_EVALUATORS, CANCELLED, Contained, ConversationReport, ERROR_TYPES, ErrorType,
+    EvaluationReport, JudgeUsage, MissingScores, NOT_RUN, Partial, Report, SuiteReport,
+};
+pub use outcome::EvaluationOutcome;
+pub use tally::{Balance, Standing, Tally};
+pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
+pub use totals::{EvaluatorScores, NotEvaluated};

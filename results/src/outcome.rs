@@ -1,0 +1,111 @@
+//! The outcome of one evaluation, as every form of the report shows it.
+
+use std::borrow::Cow;
+
+use evaluator_json::Value;
+use evaluator_protocol::{MISS_KEYS, REASON_KEYS};
+
+use super::{EvaluationReport, Status};
+
+/// Outcome of one evaluation. Unlike [`Status`], which is part of the contract, it distinguishes an error from an evaluation
+/// that does not apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EvaluationOutcome {
+    /// The score passes.
+    Passed,
+    /// The score fails.
+    Failed,
+    /// The evaluator does not apply to the conversation.
+    NotEvaluated,
+    /// Error of the evaluator.
+    Error,
+    /// The run stopped before the evaluation was started.
+    NotRun,
+}
+
+impl EvaluationOutcome {
+    /// Name in the JSON report, e.g. `not_evaluated`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotEvaluated => "not_evaluated",
+            Self::Error => "error",
+            Self::NotRun => "not_run",
+        }
+    }
+
+    /// Word in the status column of reports for people, e.g. `NOT_EVALUATED`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Passed => Status::Passed.as_str(),
+            Self::Failed => Status::Failed.as_str(),
+            Self::NotEvaluated => Status::NotEvaluated.as_str(),
+            Self::Error => "ERROR",
+            Self::NotRun => "NOT_RUN",
+        }
+    }
+
+    /// Mark at the beginning of a line of reports for people, e.g. `[PASS]`; all marks have the same width.
+    #[must_use]
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Passed => "[PASS]",
+            Self::Failed => "[FAIL]",
+            Self::NotEvaluated | Self::NotRun => "[----]",
+            Self::Error => "[ERR ]",
+        }
+    }
+}
+
+impl EvaluationReport {
+    /// Outcome of the evaluation.
+    #[must_use]
+    pub fn outcome(&self) -> EvaluationOutcome {
+        match (&self.error, self.status) {
+            _ if !self.was_run() => EvaluationOutcome::NotRun,
+            (Some(_), _) => EvaluationOutcome::Error,
+            (None, Status::Passed) => EvaluationOutcome::Passed,
+            (None, Status::Failed) => EvaluationOutcome::Failed,
+            (None, Status::NotEvaluated) => EvaluationOutcome::NotEvaluated,
+        }
+    }
+
+    /// Text with which the evaluator explains its result: the first one that is not empty under a key of [`REASON_KEYS`] in
+    /// its details, or else the texts under one of [`MISS_KEYS`].
+    #[must_use]
+    pub fn reason(&self) -> Option<Cow<'_, str>> {
+        let details = self.details.as_ref()?;
+        let text = |key: &&str| {
+            let text = details.get(*key)?.as_str()?.trim();
+            (!text.is_empty()).then_some(Cow::Borrowed(text))
+        };
+        let list = |key: &&str| {
+            let texts: Option<Vec<&str>> =
+                details.get(*key)?.as_array()?.iter().map(Value::as_str).collect();
+            texts.filter(|texts| !texts.is_empty()).map(|texts| Cow::Owned(texts.join("; ")))
+        };
+        let misses = || MISS_KEYS.iter().find_map(|key| text(key).or_else(|| list(key)));
+        REASON_KEYS.iter().find_map(text).or_else(misses)
+    }
+
+    /// Score to show to people. An evaluation that was not judged has none, whatever number the contract made the
+    /// evaluator write.
+    #[must_use]
+    pub fn shown_score(&self) -> Option<f64> {
+        self.score.filter(|_| self.is_judged())
+    }
+
+    /// Scores of the turns to show to people; empty where the evaluation was not judged.
+    #[must_use]
+    pub fn shown_turn_scores(&self) -> &[Option<f64>] {
+        if self.is_judged() { &self.per_invocation_scores } else { &[] }
+    }
+
+    fn is_judged(&self) -> bool {
+        matches!(self.outcome(), EvaluationOutcome::Passed | EvaluationOutcome::Failed)
+    }
+}

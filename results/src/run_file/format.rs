@@ -1,0 +1,245 @@
+//! Version 1 of the run file: its lines, their checksums, and the records on them. See `docs/reference/run-file.md`.
+
+use std::{collections::BTreeMap, io, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use super::Digest;
+use crate::{Report, Tally};
+
+/// Version of the format. Readers refuse later versions, and ignore keys and kinds of records that they do not know.
+pub(super) const VERSION: u64 = 1;
+
+/// Value of the key `format`.
+pub(super) const FORMAT: &str = "evaluator-run";
+
+/// Start of every line, up to the digits of its checksum.
+pub(super) const START: &[u8] = b"{\"crc32\":\"";
+
+/// Digits of a checksum.
+const DIGITS: usize = 8;
+
+/// Bytes before the part of a line that the checksum covers.
+const PREFIX: usize = START.len() + DIGITS + 2;
+
+/// The first key that is covered.
+const KIND: &[u8] = b"\"kind\":\"";
+
+/// Reason for text that no version of this format has.
+pub(super) const FOREIGN: &str = "this is not a line of a run file";
+
+/// Kinds of records, as in the key `kind`.
+pub(crate) mod kind {
+    /// The first line.
+    pub(crate) const HEADER: &str = "header";
+    /// A finished evaluation of a conversation that may not be finished.
+    pub(crate) const EVALUATION: &str = "evaluation";
+    /// The results of an evaluator are not to be used again.
+    pub(crate) const WITHDRAWN: &str = "withdrawn";
+    /// A conversation with all its evaluations.
+    pub(crate) const CONVERSATION: &str = "conversation";
+    /// The last line of a complete run.
+    pub(crate) const END: &str = "end";
+}
+
+/// The first record: what is measured, by what.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Header {
+    /// Name of the format.
+    pub format: String,
+    /// Version of the format.
+    pub version: u64,
+    /// Program that wrote the file, e.g. `evaluator 0.1.0`.
+    pub tool: String,
+    /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
+    pub plan: Option<Digest>,
+    /// Settings of the run, by their keys in a configuration.
+    pub settings: BTreeMap<String, serde_json::Value>,
+    /// Digest of `settings` and of the evaluators' names, thresholds and handling of missing turns.
+    pub config: Option<Digest>,
+    /// The golden cases, if there are any.
+    pub golden: Option<Golden>,
+    /// The evaluators of the run.
+    pub evaluators: Vec<EvaluatorEntry>,
+    /// Conversations in the traces.
+    pub conversations: usize,
+    /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
+    pub inputs: Option<Digest>,
+    /// Number of lines after this one with evaluations of earlier runs.
+    pub earlier: usize,
+    /// The report so far: what is known when the first evaluation starts.
+    pub report: Report,
+}
+
+/// Golden cases that conversations are compared with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Golden {
+    /// Id of the eval set.
+    pub id: String,
+    /// Digest of each case, by its id.
+    pub cases: BTreeMap<String, Digest>,
+}
+
+/// An evaluator of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvaluatorEntry {
+    /// Name of the evaluator.
+    pub name: String,
+    /// `builtin`, `judge`, `grader`, `code` or `linked`; `broken` for one that cannot run.
+    pub kind: String,
+    /// Score from which on an evaluation passes.
+    pub threshold: f64,
+    /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
+    pub fingerprint: Option<Digest>,
+}
+
+/// A finished evaluation. `E` is an [`EvaluationReport`](crate::EvaluationReport), a reference to one, or less.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EvaluationRecord<E> {
+    /// Digest of the evaluator's fingerprint and of its input; `None` if the evaluator has no fingerprint.
+    pub key: Option<Digest>,
+    /// Whether the same evaluation would most likely end in the same way.
+    pub reusable: bool,
+    /// Position of the conversation among those of the run, from 0.
+    pub number: usize,
+    /// Trace id of the conversation.
+    pub trace_id: Arc<str>,
+    /// Number of its turns.
+    pub turns: usize,
+    /// End of the evaluator's standard error, whether it broke or not.
+    pub stderr: String,
+    /// The evaluation.
+    pub evaluation: E,
+}
+
+/// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::ConversationReport) or a
+/// reference to one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ConversationRecord<C> {
+    /// Position among the conversations of the run, from 0.
+    pub(crate) number: usize,
+    pub(crate) conversation: C,
+}
+
+/// An evaluator whose results cannot be relied on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WithdrawnRecord {
+    pub(super) evaluator: String,
+    pub(super) reason: String,
+}
+
+/// The last record of a complete run. `R` is a [`Report`] or a reference to one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct EndRecord<R> {
+    pub(super) conversations: usize,
+    pub(super) tally: Tally,
+    /// The whole report, without its conversations.
+    pub(super) report: R,
+}
+
+/// Appends the line of a record.
+///
+/// # Errors
+///
+/// The record cannot be serialized. Then nothing is appended.
+pub(super) fn write_line(out: &mut Vec<u8>, kind: &str, record: &impl Serialize) -> io::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(START);
+    out.extend_from_slice(b"00000000\",");
+    out.extend_from_slice(KIND);
+    out.extend_from_slice(kind.as_bytes());
+    out.push(b'"');
+    let object = out.len();
+    if let Err(error) = serde_json::to_writer(&mut *out, record) {
+        out.truncate(start);
+        return Err(error.into());
+    }
+    // The record is an object with members, which follow those before it.
+    out[object] = b',';
+    let sum = format!("{:08x}", crc32fast::hash(&out[start + PREFIX..]));
+    out[start + START.len()..][..DIGITS].copy_from_slice(sum.as_bytes());
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Checks a line without its line end, and returns the kind of its record.
+///
+/// # Errors
+///
+/// The reason why it is not a line as it was written.
+pub(super) fn open(line: &[u8]) -> Result<&str, &'static str> {
+    if !may_start(line) {
+        return Err(FOREIGN);
+    }
+    let Some((prefix, rest)) = line.split_at_checked(PREFIX) else {
+        return Err("the line is cut off");
+    };
+    let sum = format!("{:08x}\",", crc32fast::hash(rest));
+    if prefix[START.len()..] != *sum.as_bytes() {
+        return Err("the checksum does not match");
+    }
+    let kind = rest.strip_prefix(KIND).and_then(|rest| rest.split(|byte| *byte == b'"').next());
+    kind.and_then(|kind| std::str::from_utf8(kind).ok()).ok_or(FOREIGN)
+}
+
+/// Reads the record of a line that was checked.
+///
+/// # Errors
+///
+/// It has other members than a record of its kind.
+pub(super) fn record<'l, R: Deserialize<'l>>(line: &'l [u8]) -> Result<R, &'static str> {
+    serde_json::from_slice(line).map_err(|_| "the record is malformed")
+}
+
+/// Returns true if these bytes may be the start of a line.
+pub(super) fn may_start(bytes: &[u8]) -> bool {
+    let known = bytes.len().min(START.len());
+    bytes[..known] == START[..known]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    fn line(record: &impl Serialize) -> Vec<u8> {
+        let mut line = Vec::new();
+        write_line(&mut line, kind::WITHDRAWN, record).unwrap();
+        assert_eq!(line.pop(), Some(b'\n'));
+        line
+    }
+
+    fn record(text: &str) -> WithdrawnRecord {
+        WithdrawnRecord { evaluator: text.to_owned(), reason: String::new() }
+    }
+
+    #[test]
+    fn a_line_is_json_and_its_checksum_is_the_common_one() {
+        let line = line(&record("a"));
+        // python3 -c 'import zlib; print("%08x" % zlib.crc32(b"..."))' of all behind the first comma.
+        let text = String::from_utf8(line.clone()).unwrap();
+        assert_eq!(
+            text,
+            "{\"crc32\":\"50c419b0\",\"kind\":\"withdrawn\",\"evaluator\":\"a\",\"reason\":\"\"}"
+        );
+        assert_eq!(open(&line), Ok(kind::WITHDRAWN));
+        assert_eq!(serde_json::from_slice::<WithdrawnRecord>(&line).unwrap().evaluator, "a");
+    }
+
+    proptest! {
+        #[test]
+        fn every_change_of_a_byte_is_seen(text in vec(any::<char>(), 0..40), at in any::<prop::sample::Index>(), bits in 1_u8..) {
+            let text: String = text.into_iter().collect();
+            let mut bytes = line(&record(&text));
+            prop_assert!(open(&bytes).is_ok());
+            let at = at.index(bytes.len());
+            bytes[at] ^= bits;
+            prop_assert!(open(&bytes).is_err());
+            bytes[at] ^= bits;
+            bytes.truncate(at);
+            prop_assert!(open(&bytes).is_err());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The run file: everything that a run measured, on lines of JSON, so that it can be resumed and reported.
+//!
+//! Every run writes one: to memory and a temporary file, or to a [`RunFile`]. Every report is rendered from it. The format
+//! is described in `docs/reference/run-file.md`.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `format` | lines, checksums and records |
+//! | `digest` | digests of several values, such as the keys of evaluations |
+//! | `store` | bytes in memory and in a file, and reading lines of them |
+//! | `file` | a file with a name: opened, locked, replaced |
+//! | `writer` | what a run adds to its file |
+//! | `saved` | the report of saved runs |
+//! | `contradiction` | records that no run writes |
+//!
+//! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
+//! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
+//! evaluator reads elsewhere (the network, the environment, other files) does not count.
+
+mod contradiction;
+mod digest;
+mod file;
+mod format;
+mod saved;
+mod store;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::{io, path::PathBuf};
+
+pub use digest::{Digest, Digester};
+pub use file::{Damage, RunFile, default_file};
+pub(crate) use format::{ConversationRecord, kind};
+pub use format::{EvaluationRecord, EvaluatorEntry, Golden, Header};
+pub use saved::read;
+pub(crate) use store::{Reader, Span, Store};
+pub use writer::{Event, RunWriter, TOOL};
+
+/// Reason why a file is not used.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum Unusable {
+    /// A run does not start.
+    Refused(#[from] RunFileError),
+    /// A run continues without the file.
+    Failed(#[from] io::Error),
+}
+
+/// Reason why a run file cannot be used. Nothing in the file was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunFileError {
+    /// Another run writes to it.
+    #[error("{} is in use by another run; wait for it, or name another file with --save-run", .file.display())]
+    Busy {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is a pipe, a device or a directory.
+    #[error("{} is not a regular file; name another file", .file.display())]
+    NotAFile {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is something else.
+    #[error("{} is not a run file and was not changed; name another file", .file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is empty: its run was killed before it had read the traces.
+    #[error("{} is empty: its run ended before the first evaluation; run it again", .file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A later version of this program wrote it.
+    #[error(
+        "{} is a run file of format version {version}, and this program reads version 1; use the program that wrote it, or \
+         name another file",
+        .file.display()
+    )]
+    Version {
+        /// The file.
+        file: PathBuf,
+        /// Version of the format.
+        version: u64,
+    },
+    /// The header is not what was written, so the meaning of the other lines is unknown.
+    #[error("{}, line 1: the header of this run file is damaged; delete the file, or name another one", .file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("cannot read {}: {source}", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// It is a run of other inputs than another one.
+    #[error(
+        "{} and {} are runs over different traces, which are not one run: report each by itself (comparing two runs does not \
+         exist yet). If the traces of one run were divided between them, add --parts",
+        .files[0].display(),
+        .files[1].display()
+    )]
+    OtherInputs {
+        /// Both files.
+        files: [PathBuf; 2],
+    },
+    /// It is not a part of the same run as another one.
+    #[error(
+        "{} and {} are not parts of one run: {difference}; report them one by one",
+        .files[0].display(),
+        .files[1].display()
+    )]
+    Different {
+        /// Both files.
+        files: [PathBuf; 2],
+        /// The first difference.
+        difference: String,
+    },
+}

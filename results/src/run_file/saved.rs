@@ -1,0 +1,293 @@
+//! The report of runs that were saved.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
+use super::{
+    Damage, RunFileError, Unusable, contradiction,
+    file::read_header,
+    format::{self, ConversationRecord, EndRecord, EvaluationRecord, Header, kind},
+    store::{Lines, Span, Store},
+};
+use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};
+
+/// Reads the report of a saved run. Several files are parts of one run: runs of one plan on different conversations. Nothing in
+/// two files shows whether their traces were divided or belong to two versions of an agent, so `are_parts` says that runs over
+/// different traces are parts.
+///
+/// A run that did not end is reported with an error, [`Partial::Unfinished`], and the evaluations that are in its file.
+///
+/// # Errors
+///
+/// A file cannot be read, or two files are not parts of one run.
+pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
+    let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
+    let mut trace_ids: HashSet<Arc<str>> = HashSet::new();
+    for file in files {
+        let first = whole.as_ref().map_or(file, |(first, ..)| *first);
+        let both = || [first.clone(), file.clone()];
+        let different = |difference| RunFileError::Different { files: both(), difference };
+        let admit = |header: &Header| {
+            let Some((_, first, _)) = &whole else { return Ok(()) };
+            if let Some(difference) = difference(first, header) {
+                return Err(different(difference));
+            }
+            let is_same = first.inputs.is_some() && first.inputs == header.inputs;
+            if is_same || are_parts {
+                return Ok(());
+            }
+            Err(RunFileError::OtherInputs { files: both() })
+        };
+        let is_new = |ConversationReport { trace_id, .. }: &ConversationReport| {
+            // A single file has each of them once.
+            if files.len() == 1 || trace_ids.insert(Arc::clone(trace_id)) {
+                return Ok(());
+            }
+            Err(different(format!("the conversation of trace {trace_id} is in both")))
+        };
+        let part = part(file, &mut collector, admit, is_new);
+        let (header, report) = part.map_err(|error| match error {
+            Unusable::Refused(error) => error,
+            Unusable::Failed(source) => RunFileError::Unreadable { file: file.clone(), source },
+        })?;
+        match &mut whole {
+            None => whole = Some((file, header, report)),
+            Some((_, _, whole)) => merge(whole, report),
+        }
+    }
+    let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
+    report.conversations = collector.finish();
+    Ok(report)
+}
+
+/// Reads a file and adds its conversations. Returns its header and its report without conversations.
+fn part(
+    path: &Path,
+    collector: &mut Collector,
+    admit: impl FnOnce(&Header) -> Result<(), RunFileError>,
+    mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
+) -> Result<(Header, Report), Unusable> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
+    }
+    let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
+    lines.next(&mut buffer)?;
+    let header = read_header(path, &buffer)?;
+    admit(&header)?;
+    let first = collector.len();
+    let length = file.metadata()?.len();
+    collector.push_store(Store::named(file, length));
+    let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
+    // Numbers may be any: only their order counts.
+    let mut conversations: Vec<(usize, Span)> = Vec::new();
+    // Evaluations of conversations that are not finished.
+    let mut pending: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
+    while let Some(span) = lines.next(&mut buffer)? {
+        let read = match format::open(&buffer) {
+            Ok(kind::EVALUATION) if lines.number - 1 <= header.earlier => Ok(()),
+            Ok(kind::EVALUATION) => {
+                format::record(&buffer).map(|record: EvaluationRecord<IgnoredAny>| {
+                    pending.entry(record.number).or_default().push(span);
+                })
+            }
+            Ok(kind::CONVERSATION) => match consistent(&buffer, &header) {
+                Ok(ConversationRecord { number, conversation }) => {
+                    is_new(&conversation)?;
+                    pending.remove(&number);
+                    conversation.evaluations.iter().for_each(|it| it.count_in(&mut tally));
+                    collector.count(first.saturating_add(number), &conversation);
+                    conversations.push((number, span));
+                    Ok(())
+                }
+                Err(reason) => Err(reason),
+            },
+            Ok(kind::END) => format::record(&buffer).map(|it| end = Some(it)),
+            other => other.map(drop),
+        };
+        if let Err(reason) = read {
+            Damage::add(&mut damage, lines.number, span.start, reason);
+        }
+    }
+    conversations.sort_by_key(|(number, _)| *number);
+    conversations.iter().try_for_each(|(_, span)| collector.push(*span))?;
+    let is_missing =
+        end.as_ref().is_some_and(|end| contradicts(end, &header, &conversations, tally));
+    if end.is_none() {
+        add_unfinished(&header, collector, &pending, is_new)?;
+    }
+    let report = without_conversations(path, &header, end, damage, is_missing);
+    Ok((header, report))
+}
+
+/// Returns true if a file does not have each conversation once that its first and its last line count.
+fn contradicts(
+    end: &EndRecord<Report>,
+    header: &Header,
+    conversations: &[(usize, Span)],
+    tally: Tally,
+) -> bool {
+    let is_partial = end.report.partial.is_some();
+    (end.conversations, end.tally) != (conversations.len(), tally)
+        || !is_partial && end.conversations != header.conversations
+        || conversations.windows(2).any(|pair| pair[0].0 == pair[1].0)
+}
+
+/// Reads the record of a conversation.
+///
+/// # Errors
+///
+/// It has other members, or no run with this header writes it.
+fn consistent(
+    line: &[u8],
+    header: &Header,
+) -> Result<ConversationRecord<ConversationReport>, &'static str> {
+    let record: ConversationRecord<ConversationReport> = format::record(line)?;
+    contradiction::of_conversation(&record.conversation, header).map_or(Ok(record), Err)
+}
+
+/// The report without conversations, with an error for everything that is missing in the file.
+fn without_conversations(
+    path: &Path,
+    header: &Header,
+    end: Option<EndRecord<Report>>,
+    damage: Option<Damage>,
+    is_missing: bool,
+) -> Report {
+    let file = path.display();
+    let mut errors = Vec::new();
+    if let Some(Damage { line, offset, reason, lines }) = damage {
+        let more = if lines > 1 { format!(" and {} more lines", lines - 1) } else { String::new() };
+        errors.push(format!(
+            "{file}, line {line} (byte {offset}){more}: {reason}; what it recorded is not in the report, resume the run to \
+             evaluate it again"
+        ));
+    }
+    let mut report = match end {
+        Some(end) => {
+            if errors.is_empty() && is_missing {
+                errors.push(format!(
+                    "{file}: its conversations are not as many as its first and last line say; run again"
+                ));
+            }
+            end.report
+        }
+        None => {
+            errors.push(format!(
+                "{file} has no end line: the run was killed or still goes on; resume it with --resume --save-run {file}"
+            ));
+            Report { partial: Some(Partial::Unfinished), ..header.report.clone() }
+        }
+    };
+    report.errors.extend(errors);
+    report
+}
+
+/// Adds conversations of which some evaluations are finished.
+fn add_unfinished(
+    header: &Header,
+    collector: &mut Collector,
+    pending: &BTreeMap<usize, Vec<Span>>,
+    mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
+) -> Result<(), Unusable> {
+    let mut unfinished = Vec::new();
+    for spans in pending.values() {
+        unfinished.push(unfinished_conversation(header, collector, spans)?);
+    }
+    collector.push_store(Store::new(usize::MAX));
+    for conversation in &unfinished {
+        is_new(conversation)?;
+        collector.put(collector.len(), conversation)?;
+    }
+    Ok(())
+}
+
+/// The report of a conversation of which some evaluations are finished.
+fn unfinished_conversation(
+    header: &Header,
+    collector: &mut Collector,
+    spans: &[Span],
+) -> io::Result<ConversationReport> {
+    let mut conversation = ConversationReport::new("".into());
+    let mut finished: BTreeMap<String, EvaluationReport> = BTreeMap::new();
+    for span in spans {
+        let line = collector.store().line(*span)?;
+        let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line)?;
+        (conversation.trace_id, conversation.turns) = (record.trace_id, record.turns);
+        let entry = header.evaluators.iter().find(|it| it.name == record.evaluation.name);
+        let is_consistent =
+            entry.is_some_and(|it| contradiction::of_evaluation(&record.evaluation, it).is_none());
+        if !is_consistent {
+            continue;
+        }
+        finished.insert(record.evaluation.name.clone(), record.evaluation);
+    }
+    let evaluations = header.evaluators.iter().map(|entry| {
+        finished.remove(&entry.name).unwrap_or_else(|| {
+            let mut missing = EvaluationReport::new(&entry.name);
+            missing.threshold = Some(entry.threshold);
+            missing.error = Some(format!("{} was not finished", entry.name));
+            missing.error_type = Some(NOT_RUN);
+            missing
+        })
+    });
+    conversation.evaluations = evaluations.collect();
+    Ok(conversation)
+}
+
+/// Adds the report of another part of the run.
+fn merge(report: &mut Report, part: Report) {
+    let errors = report.errors.len();
+    let behind = |(index, cause)| (errors.saturating_add(index), cause);
+    report.causes.extend(part.causes.into_iter().map(behind));
+    report.errors.extend(part.errors);
+    report.left_out.append(&part.left_out);
+    report.unusable_eval_set |= part.unusable_eval_set;
+    report.unsaved |= part.unsaved;
+    report.unreliable = report.unreliable.saturating_add(part.unreliable);
+    report.warnings.extend(part.warnings);
+    // A case is recorded if one of the parts has a recording.
+    let cases: HashSet<String> = part.unrecorded_cases.into_iter().collect();
+    report.unrecorded_cases.retain(|case| cases.contains(case));
+    report.reused =
+        report.reused.zip(part.reused).map(|(first, second)| first.saturating_add(second));
+    report.partial = report.partial.or(part.partial);
+}
+
+/// The first difference between what two runs measure; `None` if they are of the same plan.
+fn difference(first: &Header, second: &Header) -> Option<String> {
+    if first.plan.is_some() && first.plan == second.plan {
+        return None;
+    }
+    let measured = |header: &Header| {
+        let Header { tool, settings, golden, evaluators, .. } = header;
+        json!({"tool": tool, "settings": settings, "evaluators": evaluators, "golden": golden})
+    };
+    let (path, first, second) = differing("", &measured(first), &measured(second))
+        .unwrap_or_else(|| ("plan".to_owned(), json!(first.plan), json!(second.plan)));
+    Some(format!("`{path}` is {first} in the first and {second} in the second"))
+}
+
+/// Path and values of the first difference of two documents.
+fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
+    match (first, second) {
+        (Value::Object(ours), Value::Object(theirs)) if ours.keys().eq(theirs.keys()) => {
+            let mut members = ours.iter().zip(theirs.values());
+            members.find_map(|((key, one), two)| differing(&format!("{path}.{key}"), one, two))
+        }
+        (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
+            let mut items = ours.iter().zip(theirs).enumerate();
+            items.find_map(|(at, (one, two))| differing(&format!("{path}[{at}]"), one, two))
+        }
+        _ if first == second => None,
+        _ => Some((path.trim_start_matches('.').to_owned(), first.clone(), second.clone())),
+    }
+}

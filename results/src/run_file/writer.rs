@@ -1,0 +1,293 @@
+//! What a run adds to its file, and what it takes from the file of an earlier run.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    path::PathBuf,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use serde::Serialize;
+
+use super::{
+    Damage, Digest, EvaluatorEntry, RunFile, contradiction,
+    file::Opened,
+    format::{EndRecord, EvaluationRecord, FORMAT, Header, VERSION, WithdrawnRecord, kind},
+    store::Span,
+};
+use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report};
+
+/// Interval in which what was written is forced to the disk: what a power failure may cost.
+const SYNC_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Program that writes the file.
+pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
+
+/// The file of a run that is going on.
+#[derive(Debug)]
+pub struct RunWriter {
+    collector: Collector,
+    is_started: bool,
+    named: Option<Named>,
+}
+
+/// The file that is named in the request of a run, in contrast to a temporary one.
+#[derive(Debug)]
+struct Named {
+    path: PathBuf,
+    resume: bool,
+    /// Until the run starts.
+    opened: Option<Opened>,
+    syncer: Option<Syncer>,
+    /// Evaluations of earlier runs.
+    known: HashMap<Digest, Span>,
+    /// Evaluators of the run.
+    evaluators: Vec<EvaluatorEntry>,
+    reused: usize,
+    /// Reason why nothing more is written.
+    failure: Option<String>,
+    is_reported: bool,
+}
+
+/// A problem with the file. The run continues.
+#[derive(Debug)]
+pub enum Event {
+    /// The named file cannot be written. Returned once.
+    Failed(String),
+    /// No temporary file can be written, so the run needs memory. Returned once.
+    InMemory(String),
+}
+
+impl RunWriter {
+    /// The file of a run that keeps at most `memory` bytes of its results in memory.
+    #[must_use]
+    pub fn new(file: Option<&RunFile>, memory: usize) -> Self {
+        let named = file.map(|file| {
+            let (opened, failure) = match file.take() {
+                Ok(opened) => (Some(opened), None),
+                Err(error) => (None, Some(error)),
+            };
+            let (path, resume) = (file.path().to_owned(), file.resumes());
+            Named {
+                path,
+                resume,
+                opened,
+                syncer: None,
+                known: HashMap::new(),
+                evaluators: Vec::new(),
+                reused: 0,
+                failure,
+                is_reported: false,
+            }
+        });
+        Self { collector: Collector::new(memory, 0), is_started: false, named }
+    }
+
+    /// Damaged lines of the file that is resumed.
+    #[must_use]
+    pub fn damage(&self) -> Option<Damage> {
+        self.named.as_ref()?.opened.as_ref()?.damage.clone()
+    }
+
+    /// Path of the named file.
+    #[must_use]
+    pub fn path(&self) -> Option<&PathBuf> {
+        Some(&self.named.as_ref()?.path)
+    }
+
+    /// Returns true if evaluations are saved one by one, in a file with a name.
+    #[must_use]
+    pub fn saves(&self) -> bool {
+        self.named.as_ref().is_some_and(|named| named.failure.is_none())
+    }
+
+    /// Writes the header. To be called once, before anything else is added.
+    pub fn start(&mut self, header: Header) {
+        let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
+        let header = Header { format, version: VERSION, tool, ..header };
+        self.collector.expect(header.conversations);
+        let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
+        if let Some((opened, named)) = opened {
+            named.evaluators.clone_from(&header.evaluators);
+            match opened.start(&named.path, header).and_then(|(store, known)| {
+                let syncer = Syncer::start(store.handle()?)?;
+                Ok((store, known, syncer))
+            }) {
+                Ok((store, known, syncer)) => {
+                    self.collector.replace_store(store);
+                    named.known = if named.resume { known } else { HashMap::new() };
+                    named.syncer = Some(syncer);
+                }
+                Err(error) => named.failure = Some(error.to_string()),
+            }
+        }
+        self.is_started = true;
+    }
+
+    /// Returns an evaluation of an earlier run.
+    pub fn find(&mut self, key: &Digest) -> Option<EvaluationRecord<EvaluationReport>> {
+        let named = self.named.as_mut()?;
+        let span = *named.known.get(key)?;
+        // Another program may have changed the file since.
+        let line = self.collector.store().line(span).ok()?;
+        let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line).ok()?;
+        let record = Some(record).filter(|record| record.key == Some(*key))?;
+        let evaluation = &record.evaluation;
+        let entry = named.evaluators.iter().find(|entry| entry.name == evaluation.name);
+        if entry.is_some_and(|entry| contradiction::of_evaluation(evaluation, entry).is_some()) {
+            return None;
+        }
+        named.reused += 1;
+        Some(record)
+    }
+
+    /// Adds an evaluation of a conversation that is not finished. It is in the file after the next [`flush`](Self::flush).
+    pub fn evaluation(&mut self, record: &EvaluationRecord<&EvaluationReport>) {
+        self.add(kind::EVALUATION, record);
+    }
+
+    /// Adds a conversation, and forgets the evaluations that were added one by one.
+    pub fn conversation(&mut self, number: usize, report: &ConversationReport) {
+        let added = self.collector.put(number, report);
+        self.note(added);
+    }
+
+    /// Marks the evaluations of an evaluator so far as not usable by later runs.
+    pub fn withdraw(&mut self, evaluator: &str, reason: &str) {
+        let (evaluator, reason) = (evaluator.to_owned(), reason.to_owned());
+        self.add(kind::WITHDRAWN, &WithdrawnRecord { evaluator, reason });
+    }
+
+    /// Hands everything that was added to the system, so that it outlives this process. Without a named file, does so when
+    /// there is more of it than memory may hold.
+    pub fn flush(&mut self) -> Option<Event> {
+        let written = self.collector.flush();
+        let Some(named) = &mut self.named else {
+            return written.err().map(|error| Event::InMemory(error.to_string()));
+        };
+        let synced = named.syncer.as_ref().and_then(|syncer| syncer.failure.get());
+        let error = written.err().map(|error| error.to_string()).or_else(|| synced.cloned());
+        named.failure = named.failure.take().or(error);
+        if let Some(syncer) = &named.syncer {
+            syncer.is_dirty.store(true, Ordering::Release);
+        }
+        if named.is_reported {
+            return None;
+        }
+        let message = self.failure()?;
+        self.named.as_mut()?.is_reported = true;
+        Some(Event::Failed(message))
+    }
+
+    /// Ends the file of a run, and adds its results to the report.
+    pub fn finish(mut self, report: &mut Report) -> Option<Event> {
+        if !self.is_started {
+            self.start(Header { report: report.clone(), ..Header::default() });
+        }
+        let named = self.named.as_ref();
+        report.reused = named.filter(|named| named.resume).map(|named| named.reused);
+        let end = EndRecord {
+            conversations: self.collector.len(),
+            tally: self.collector.tally(),
+            report: &*report,
+        };
+        self.add(kind::END, &end);
+        let mut event = self.flush();
+        if let Some(named) = &mut self.named
+            && let Some(syncer) = named.syncer.take()
+            && let Err(error) = syncer.finish()
+            && named.failure.is_none()
+        {
+            named.failure = Some(error);
+            event = event.or_else(|| self.failure().map(Event::Failed));
+        }
+        let failure = self.failure();
+        report.unsaved = failure.is_some();
+        report.errors.extend(failure);
+        report.conversations = self.collector.finish();
+        event
+    }
+
+    /// Reason why not everything was evaluated so far; `None` if everything was.
+    #[must_use]
+    pub fn partial(&self) -> Option<Partial> {
+        self.collector.partial()
+    }
+
+    /// Evaluations that were taken from an earlier run.
+    #[must_use]
+    pub fn reused(&self) -> usize {
+        self.named.as_ref().map_or(0, |named| named.reused)
+    }
+
+    /// Adds a record that only a named file has.
+    fn add(&mut self, kind: &str, record: &impl Serialize) {
+        if self.saves() {
+            let added = self.collector.store().add(kind, record);
+            self.note(added.map(drop));
+        }
+    }
+
+    fn note(&mut self, added: io::Result<()>) {
+        if let (Err(error), Some(named)) = (added, &mut self.named) {
+            named.failure.get_or_insert(error.to_string());
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        let named = self.named.as_ref()?;
+        Some(format!(
+            "Failed to write the run file {}: {}. The results are complete, but not all of them are saved.",
+            named.path.display(),
+            named.failure.as_ref()?
+        ))
+    }
+}
+
+/// The thread that forces a file to the disk while it is written.
+#[derive(Debug)]
+struct Syncer {
+    is_dirty: Arc<AtomicBool>,
+    failure: Arc<OnceLock<String>>,
+    file: File,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Syncer {
+    fn start(file: File) -> io::Result<Self> {
+        let (is_dirty, failure) = (Arc::new(AtomicBool::new(false)), Arc::new(OnceLock::new()));
+        let (stop, stopped) = mpsc::channel::<()>();
+        let (dirty, failed, own) = (Arc::clone(&is_dirty), Arc::clone(&failure), file.try_clone()?);
+        let work = move || {
+            while stopped.recv_timeout(SYNC_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                if dirty.swap(false, Ordering::Acquire)
+                    && let Err(error) = own.sync_data()
+                {
+                    // What did not get to the disk then may never get there, whatever a later call returns.
+                    let _ = failed.set(error.to_string());
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("run-file".to_owned()).spawn(work)?;
+        Ok(Self { is_dirty, failure, file, stop, thread })
+    }
+
+    /// Returns when everything is on the disk.
+    fn finish(self) -> Result<(), String> {
+        drop(self.stop);
+        // If it has panicked, its work is done below.
+        let _ = self.thread.join();
+        match self.failure.get() {
+            Some(failure) => Err(failure.clone()),
+            None => self.file.sync_data().map_err(|error| error.to_string()),
+        }
+    }
+}

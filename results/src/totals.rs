@@ -1,0 +1,255 @@
+//! Counts of a report, collected while its conversations are written.
+
+use std::{collections::BTreeMap, mem};
+
+use evaluator_traces::conversation::{RunPerformance, RunSums};
+
+use super::{CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport, Tally};
+
+/// Reason of an evaluation whose evaluator gives none.
+const NO_REASON: &str = "the evaluator gives no reason";
+
+/// Number of reasons that are kept for each evaluator.
+const REASONS: usize = 10;
+
+/// Counts of all evaluations. Only [reasons](Totals::not_evaluated) may depend on the order in which conversations are
+/// counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) tally: Tally,
+    /// Number of warnings of evaluations.
+    pub(super) warnings: u64,
+    /// Evaluations for which an evaluator was called.
+    pub(super) asked: usize,
+    /// Conversations that an evaluator did not evaluate.
+    pub(super) dropped_out: u64,
+    /// True if an evaluation was cancelled.
+    pub(super) cancelled: bool,
+    evaluators: Vec<Evaluator>,
+    performance: RunSums,
+}
+
+/// An evaluator that was called.
+#[derive(Clone, Debug, Default)]
+struct Evaluator {
+    name: String,
+    /// First position: conversation and column.
+    first: (usize, usize),
+    /// Number of conversations that it scored.
+    scored: u64,
+    /// Number of conversations that it was called for.
+    asked: u64,
+    /// True if it has an error.
+    broke: bool,
+    /// Reasons why it did not evaluate conversations.
+    reasons: Vec<Reason>,
+    /// Number of conversations with other reasons.
+    others: u64,
+    /// Name of the executor that contained all of its evaluations; `None` if none did, or not in all.
+    contained: Option<String>,
+}
+
+/// Number of conversations that an evaluator scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EvaluatorScores<'a> {
+    /// Name of the evaluator.
+    pub name: &'a str,
+    /// Number of conversations that it scored.
+    pub scored: u64,
+    /// Number of conversations that it was called for.
+    pub asked: u64,
+    /// Whether it has errors.
+    pub broke: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Reason {
+    text: String,
+    count: u64,
+    /// First conversation and column with it.
+    first: (usize, usize),
+}
+
+/// Reasons why an evaluator did not evaluate conversations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotEvaluated {
+    /// Name of the evaluator.
+    pub evaluator: String,
+    /// The first ten reasons, each with the number of its conversations, in the order of the report.
+    pub reasons: Vec<(String, u64)>,
+    /// Number of conversations with other reasons.
+    pub others: u64,
+}
+
+impl Totals {
+    /// Counts the conversation with this number.
+    pub(super) fn count(&mut self, number: usize, conversation: &ConversationReport) {
+        self.performance.add(conversation.performance.as_ref());
+        let is_dropped =
+            |evaluation: &EvaluationReport| evaluation.outcome() == EvaluationOutcome::NotEvaluated;
+        self.dropped_out += u64::from(conversation.evaluations.iter().any(is_dropped));
+        for (column, evaluation) in conversation.evaluations.iter().enumerate() {
+            evaluation.count_in(&mut self.tally);
+            self.warnings += evaluation.warnings.len() as u64;
+            self.cancelled |= evaluation.error_type == Some(CANCELLED);
+            // Without a threshold no evaluator was asked.
+            if evaluation.threshold.is_some() {
+                self.asked += 1;
+                self.evaluator((number, column), evaluation).count((number, column), evaluation);
+            }
+        }
+    }
+
+    fn evaluator(
+        &mut self,
+        first: (usize, usize),
+        evaluation: &EvaluationReport,
+    ) -> &mut Evaluator {
+        let is_it = |evaluator: &Evaluator| evaluator.name == evaluation.name;
+        // Conversations have the same evaluators in the same order.
+        let likely = Some(first.1).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
+        let known = likely.or_else(|| self.evaluators.iter().position(is_it));
+        let index = known.unwrap_or_else(|| {
+            self.evaluators.push(Evaluator {
+                name: evaluation.name.clone(),
+                first,
+                contained: evaluation.containment.as_ref().map(|it| it.executor.clone()),
+                ..Evaluator::default()
+            });
+            self.evaluators.len() - 1
+        });
+        &mut self.evaluators[index]
+    }
+
+    /// Finishes counting. Returns latencies, tokens and counts of all conversations, if one has them.
+    pub(super) fn finish(&mut self) -> Option<RunPerformance> {
+        self.evaluators.sort_by_key(|evaluator| evaluator.first);
+        mem::take(&mut self.performance).finish()
+    }
+
+    /// Returns the scores of each evaluator that was called, in the order of the report.
+    pub(super) fn scores(&self) -> impl Iterator<Item = EvaluatorScores<'_>> {
+        self.evaluators.iter().map(|Evaluator { name, scored, asked, broke, .. }| EvaluatorScores {
+            name,
+            scored: *scored,
+            asked: *asked,
+            broke: *broke,
+        })
+    }
+
+    /// Returns the evaluators that have errors and no score, in the order of the report.
+    pub(super) fn never_worked(&self) -> impl Iterator<Item = &str> {
+        self.scores().filter(|it| it.broke && it.scored == 0).map(|it| it.name)
+    }
+
+    /// Returns the number of evaluators that were called, and of those that each executor contained.
+    pub(super) fn contained(&self) -> (usize, BTreeMap<&str, usize>) {
+        let mut executors = BTreeMap::new();
+        for executor in self.evaluators.iter().filter_map(|it| it.contained.as_deref()) {
+            *executors.entry(executor).or_default() += 1;
+        }
+        (self.evaluators.len(), executors)
+    }
+
+    /// Returns true if [`not_evaluated`](Self::not_evaluated) is the same in whatever order conversations are counted.
+    pub(super) fn has_all_reasons(&self) -> bool {
+        self.evaluators.iter().all(|evaluator| evaluator.others == 0)
+    }
+
+    /// Returns the reasons of each evaluator that did not evaluate a conversation, in the order of the report.
+    pub(super) fn not_evaluated(&self) -> Vec<NotEvaluated> {
+        let mut evaluators = self.evaluators.clone();
+        evaluators.retain(|evaluator| !evaluator.reasons.is_empty());
+        for evaluator in &mut evaluators {
+            evaluator.reasons.sort_by_key(|reason| reason.first);
+        }
+        evaluators.sort_by_key(|evaluator| evaluator.reasons[0].first);
+        let finished = |Evaluator { name, reasons, others, .. }| {
+            let reasons = reasons.into_iter().map(|Reason { text, count, .. }| (text, count));
+            NotEvaluated { evaluator: name, reasons: reasons.collect(), others }
+        };
+        evaluators.into_iter().map(finished).collect()
+    }
+}
+
+impl Evaluator {
+    fn count(&mut self, position: (usize, usize), evaluation: &EvaluationReport) {
+        let outcome = evaluation.outcome();
+        self.first = self.first.min(position);
+        let executor = evaluation.containment.as_ref().map(|it| &it.executor);
+        if self.contained.as_ref() != executor {
+            self.contained = None;
+        }
+        let is_scored = matches!(outcome, EvaluationOutcome::Passed | EvaluationOutcome::Failed);
+        self.scored += u64::from(is_scored);
+        self.asked += u64::from(outcome != EvaluationOutcome::NotRun);
+        self.broke |= outcome == EvaluationOutcome::Error;
+        if outcome != EvaluationOutcome::NotEvaluated {
+            return;
+        }
+        let text = evaluation.reason().unwrap_or(NO_REASON.into());
+        let has_room = self.reasons.len() < REASONS;
+        match self.reasons.iter_mut().find(|reason| reason.text == *text) {
+            Some(reason) => {
+                reason.count += 1;
+                reason.first = reason.first.min(position);
+            }
+            None if has_room => {
+                self.reasons.push(Reason { text: text.into_owned(), count: 1, first: position });
+            }
+            None => self.others += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_json::{Object, Value};
+
+    use super::*;
+    use crate::Conversations;
+
+    fn conversations(number: usize) -> Vec<ConversationReport> {
+        let evaluation = |name: &str, reason: String| {
+            let mut evaluation = EvaluationReport::new(name);
+            let reason = ("reason".to_owned(), Value::String(reason));
+            evaluation.details = Some(Object::from_iter([reason]));
+            evaluation.threshold = Some(0.5);
+            evaluation
+        };
+        let conversation = |number| {
+            let mut report = ConversationReport::new("t".into());
+            report.evaluations = vec![
+                evaluation("odd", format!("reason {number}")),
+                evaluation("even", "always the same".to_owned()),
+            ];
+            report
+        };
+        (0..number).chain([0]).map(conversation).collect()
+    }
+
+    #[test]
+    fn an_evaluator_with_a_reason_for_each_conversation_has_few_of_them() {
+        let found = Conversations::from(conversations(100)).not_evaluated().unwrap();
+        let [odd, even] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((odd.evaluator.as_str(), odd.reasons.len(), odd.others), ("odd", REASONS, 90));
+        assert_eq!(odd.reasons[0], ("reason 0".to_owned(), 2));
+        assert_eq!(even.reasons, [("always the same".to_owned(), 101)]);
+        assert_eq!(even.others, 0);
+    }
+
+    #[test]
+    fn reasons_do_not_depend_on_the_order_in_which_conversations_finish() {
+        for number in [3, REASONS, REASONS + 1, 40] {
+            let reports = conversations(number);
+            let mut collector = crate::Collector::new(0, reports.len());
+            for (number, report) in reports.iter().enumerate().rev() {
+                collector.put(number, report).unwrap();
+            }
+            let expected = Conversations::from(reports).not_evaluated().unwrap();
+            assert_eq!(collector.finish().not_evaluated().unwrap(), expected, "{number}");
+        }
+    }
+}
