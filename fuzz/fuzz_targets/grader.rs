@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use evaluator_host::metric::grader::{Formula, Template};
+use evaluator_host::judging::grader::{Formula, Template};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use evaluator_host::metric::judge::{
+use evaluator_host::judging::judge::{
     Code, Template,
     llm_judge::LlmJudge,
     reply::{

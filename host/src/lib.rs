@@ -110,6 +110,7 @@ pub mod events;
 pub mod index;
 pub mod linked;
 pub mod manifest;
+pub mod metric;
 #[doc(hidden)]
 pub mod own_tests;
 #[doc(hidden)]
@@ -124,10 +125,9 @@ pub mod verdict;
 pub use evaluator_document as document;
 pub use evaluator_hosts as hosts;
 pub use evaluator_json as json;
-pub use evaluator_judges as judges;
+pub use evaluator_judging as judging;
 use evaluator_launch::panic;
 pub use evaluator_launch::{executor, files, process, runtime};
-pub use evaluator_metrics as metric;
 pub use evaluator_models as models;
 pub use evaluator_results as report;
 pub use evaluator_traces::{conversation, eval_set, trace};

@@ -51,7 +51,7 @@ pub use text::{
     camel_case, casefold, float_repr, is_printable, is_space, normalize, parse_float, parse_int,
     scalar_text, string_repr, strip,
 };
-pub use value::{MAX_DEPTH, Object, Value};
+pub use value::{MAX_DEPTH, Object, Value, count, object};
 pub use write::{
     AsText, NonFinite, output_text, to_indented, to_line, to_pretty, to_pretty_inside, to_python,
     to_python_in_order, to_string, write, write_string,

@@ -224,6 +224,17 @@ impl From<serde_json::Value> for Value {
     }
 }
 
+/// Creates an object.
+pub fn object<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// Converts a number of things.
+#[must_use]
+pub fn count(count: usize) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
 impl From<i128> for Value {
     fn from(int: i128) -> Self {
         i64::try_from(int)

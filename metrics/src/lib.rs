@@ -15,11 +15,8 @@
 //! # Ok::<(), String>(())
 //! ```
 
-pub mod grader;
-
 mod alignment;
 mod efficiency;
-pub mod judge;
 mod registry;
 mod response_match;
 mod similarity;
@@ -28,7 +25,7 @@ mod trajectory;
 mod turn_scores;
 mod turns;
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use evaluator_document::Fields;
 use evaluator_json::{Object, Value};
@@ -47,12 +44,14 @@ pub use similarity::{
     find_wordnet, read_wordnet, tokens_13a,
 };
 pub use trajectory::{MatchType, ToolTrajectory};
+pub use turn_scores::{TurnScore, TurnScores};
+pub use turns::arguments;
 
 /// Revision of the metrics of this crate.
 const REVISION: &str = env!("CARGO_PKG_VERSION");
 
 /// A metric with its settings. The registered one has the default settings.
-pub trait Metric: Send + Sync + fmt::Debug {
+pub trait Metric: Any + Send + Sync + fmt::Debug {
     /// Returns the name by which configurations refer to the metric, e.g. `tool_trajectory_avg_score`.
     fn name(&self) -> &str;
 
@@ -84,12 +83,6 @@ pub trait Metric: Send + Sync + fmt::Debug {
     /// Returns true if a model judges. Only these metrics use the settings of a judge. `false` by default.
     fn asks_judge(&self) -> bool {
         false
-    }
-
-    /// Returns what judges the metric, and the criterion of its settings. Its samples, rules and prompts are replaced by those
-    /// of the judge's settings. `None` by default: the metric asks no model.
-    fn judge(&self) -> Option<(Arc<dyn judge::Judge>, judge::Criterion)> {
-        None
     }
 
     /// Returns true if the score compares turns with golden turns. Then golden turns without a recording fail the

@@ -6,10 +6,10 @@ use evaluator_document::{Fields, Node, Problems, Syntax};
 use evaluator_json::{Object, Value};
 
 use super::{
-    Efficiency, Metric, ResponseMatch, Similarity, ToolTrajectory, ToolTrajectoryAlignment, judge,
+    Efficiency, Metric, ResponseMatch, Similarity, ToolTrajectory, ToolTrajectoryAlignment,
 };
 
-/// Metrics by name. The default has all built-in metrics, including those that need a judge model.
+/// Metrics by name. The default has the built-in metrics of this crate, which ask no model.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     by_name: BTreeMap<String, Arc<dyn Metric>>,
@@ -23,7 +23,6 @@ impl Default for Metrics {
         metrics.register(ResponseMatch);
         Similarity::all().for_each(|metric| metrics.register(metric));
         Efficiency::all().for_each(|metric| metrics.register(metric));
-        judge::all_metrics().for_each(|metric| metrics.register(metric));
         metrics
     }
 }
@@ -144,10 +143,10 @@ mod tests {
         struct Mine;
         impl Metric for Mine {
             fn name(&self) -> &str {
-                "safety_v1"
+                "response_match_score"
             }
             fn description(&self) -> &str {
-                "all is safe"
+                "all match"
             }
             fn evaluate(&self, _: &MetricInput<'_>) -> Outcome {
                 Outcome::Scored(Scored::new(1.0))
@@ -155,9 +154,8 @@ mod tests {
         }
         let mut metrics = Metrics::default();
         let before = metrics.iter().count();
-        assert!(metrics.get("safety_v1").unwrap().unavailable().is_some());
         metrics.register(Mine);
         assert_eq!(metrics.iter().count(), before);
-        assert!(metrics.get("safety_v1").unwrap().unavailable().is_none());
+        assert_eq!(metrics.get("response_match_score").unwrap().description(), "all match");
     }
 }

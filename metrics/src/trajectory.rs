@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use evaluator_document::Fields;
-use evaluator_json::Value;
+use evaluator_json::{Value, object};
 
 use super::{
     Metric, MetricInput, Outcome, Scored, Setting,
-    turns::{Call, mean_over_turns, object},
+    turns::{Call, mean_over_turns},
 };
 use evaluator_traces::conversation::TurnPart;
 

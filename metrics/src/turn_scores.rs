@@ -1,19 +1,18 @@
 //! Scores of turns, some of which may not be evaluated.
 
-use evaluator_json::{Object, Value};
+use evaluator_json::{Object, Value, count};
 use indexmap::IndexMap;
 
-use super::{
-    Outcome, Scored,
-    turns::{count, mean},
-};
+use super::{Outcome, Scored, turns::mean};
 
 /// Score of a turn.
 #[derive(Clone, Debug)]
-pub(crate) enum TurnScore {
+pub enum TurnScore {
     /// A score, and whether the turn passes.
     Scored {
+        /// Score, from 0 to 1.
         score: f64,
+        /// Whether the turn passes.
         passed: bool,
         /// Something that the user should know about this turn.
         note: Option<String>,
@@ -24,15 +23,17 @@ pub(crate) enum TurnScore {
 
 /// Scores of the turns of a conversation.
 #[derive(Debug, Default)]
-pub(crate) struct TurnScores(Vec<TurnScore>);
+pub struct TurnScores(Vec<TurnScore>);
 
 impl TurnScores {
-    pub(crate) fn add(&mut self, score: TurnScore) {
+    /// Adds the score of the next turn.
+    pub fn add(&mut self, score: TurnScore) {
         self.0.push(score);
     }
 
     /// Combines the scores: the mean of the evaluated turns, which passes if each of them does.
-    pub(crate) fn outcome(self, turns: usize, golden: usize, details: Object) -> Outcome {
+    #[must_use]
+    pub fn outcome(self, turns: usize, golden: usize, details: Object) -> Outcome {
         let mut details = details;
         let (mut per_turn, mut all_passed, mut notes) = (Vec::new(), true, Vec::new());
         for (index, score) in self.0.into_iter().enumerate() {

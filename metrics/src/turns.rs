@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use evaluator_json::{Object, Value, python_eq};
+use evaluator_json::{Object, Value, count, object, python_eq};
 
 use super::{MetricInput, Outcome, Scored};
 use evaluator_traces::{
@@ -19,14 +19,9 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Converts a recorded call. Its arguments become an object: none an empty one, any other value its member `value`.
+    /// Converts a recorded call.
     pub(super) fn actual(call: &'a ToolCall) -> Self {
-        let args = match &call.arguments {
-            arguments @ Value::Object(_) => Cow::Borrowed(arguments),
-            Value::Null => Cow::Owned(object([])),
-            other => Cow::Owned(object([("value", other.clone())])),
-        };
-        Self { name: Some(&call.name), args }
+        Self { name: Some(&call.name), args: arguments(call) }
     }
 
     /// Converts an expected call. Its arguments are an object, or `Null` if the eval set has none.
@@ -49,14 +44,14 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Creates an object.
-pub(super) fn object<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
-    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
-}
-
-/// Converts a number of things.
-pub(super) fn count(count: usize) -> Value {
-    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+/// Returns the arguments of a recorded call as an object: none as an empty one, any other value as its member `value`.
+#[must_use]
+pub fn arguments(call: &ToolCall) -> Cow<'_, Value> {
+    match &call.arguments {
+        arguments @ Value::Object(_) => Cow::Borrowed(arguments),
+        Value::Null => Cow::Owned(object([])),
+        other => Cow::Owned(object([("value", other.clone())])),
+    }
 }
 
 /// Scores each turn that has a golden turn of the same number; the score is their mean.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use evaluator_document::{Field, Fields, NodeKind};
 use evaluator_json::{Object, Value};
-use evaluator_metrics::judge::scheme::{Item, Operator, Scheme, ScoreRange};
+use evaluator_judging::judge::scheme::{Item, Operator, Scheme, ScoreRange};
 
 use super::{
     Reader, program,

@@ -1,7 +1,7 @@
 //! Lists of evaluators: entries, texts, includes.
 
 use evaluator_document::{Field, NodeKind};
-use evaluator_metrics::judge::scheme::{Item, Scheme};
+use evaluator_judging::judge::scheme::{Item, Scheme};
 
 use super::{Reader, entry, judge};
 use crate::{files::Opened, model::Evaluator};

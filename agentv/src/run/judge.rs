@@ -3,11 +3,11 @@
 use std::{num::NonZeroU64, sync::Arc};
 
 use evaluator_json::Value;
-use evaluator_judges::{Connection, Usage, call};
-use evaluator_metrics::judge::{
+use evaluator_judging::judge::{
     Code,
     scheme::{self, Grade, Material, Scheme},
 };
+use evaluator_judging::{Connection, Usage, call};
 use evaluator_models::{ErrorKind, JsonSchema, Message, RecordId, Request};
 
 use super::{
@@ -304,7 +304,7 @@ fn default(
     let messages =
         asked.scheme.messages(&material, generation).map_err(|error| error.to_string())?;
     // The instructions get a code that follows from the question.
-    let is_question = |role| !matches!(role, evaluator_metrics::judge::Role::System);
+    let is_question = |role| !matches!(role, evaluator_judging::judge::Role::System);
     let user = messages.into_iter().filter(|message| is_question(message.role));
     let user: Vec<String> = user.map(|message| message.text).collect();
     Ok(Question { user: user.join("\n\n"), is_fenced: true })

@@ -7,7 +7,7 @@ use std::{
 };
 
 use evaluator_host::{config::Config, report::SuiteReport, run::SuiteRequest};
-use evaluator_judges::{Connection, Session};
+use evaluator_judging::{Connection, Session};
 use globset::Glob;
 use tokio::sync::Semaphore;
 
@@ -269,7 +269,8 @@ impl Planner<'_> {
         let source = source.map_err(|reason| self.refuse(reason)).ok();
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
-        let contained = self.options.contained.then_some(&*self.suite.directory);
+        let is_contained = self.options.contained || self.suite.is_contained;
+        let contained = is_contained.then_some(&*self.suite.directory);
         let where_from = (self.targets, contained);
         let programs = self.programs.add(&test.evaluators, judge.as_deref(), where_from);
         let threshold = threshold.unwrap_or(THRESHOLD);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use evaluator_host::config::{CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation};
-use evaluator_judges::{JudgeSettings, ProgramModels};
+use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_launch::{executor::Containment, runtime::Environment};
 use evaluator_protocol::Contract;
 

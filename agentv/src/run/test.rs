@@ -10,7 +10,7 @@ use evaluator_host::{
     run::{CaseResult, Grading, Programs, Suite},
 };
 use evaluator_json::{Object, Value, parse_python};
-use evaluator_judges::call;
+use evaluator_judging::call;
 use evaluator_models::{Message, RecordId, Request};
 use futures_util::future::join_all;
 

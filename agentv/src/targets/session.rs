@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use evaluator_judges::{Connection, Environment, JudgeSettings, Session};
+use evaluator_judging::{Connection, Environment, JudgeSettings, Session};
 use evaluator_launch::process::Cancellation;
 use evaluator_models::{
     Endpoint, ErrorKind, Mode, ModelError, Params, Provider as ModelProvider, Providers, Reply,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use evaluator_host::{
     config::JudgeSettings,
-    judges::parse_budget,
+    judging::parse_budget,
     models::{BudgetLimits, Mode},
 };
 

@@ -376,7 +376,7 @@ mod tests {
             };
             assert_eq!(code.path, path);
         }
-        let metrics = Metrics::default();
+        let metrics = evaluator_host::metric::built_in();
         let available = metrics.iter().filter(|metric| metric.unavailable().is_none());
         let built_in = available.map(|metric| builtin_entry(metric.as_ref(), &metrics));
         let types = TYPES.iter().flat_map(|described| {

@@ -16,7 +16,7 @@ use evaluator_agentv::{
 use evaluator_host::{
     config::{Config, ConfigError, EvaluatorConfig},
     json::{ParseOptions, parse},
-    judges::JudgeSettings,
+    judging::JudgeSettings,
     report::run_file::default_file,
     run::Runner,
     trace::trace_files,

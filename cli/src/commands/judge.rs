@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use evaluator_host::{
-    metric::judge::{PROMPTS, Prompt},
+    judging::judge::{PROMPTS, Prompt},
     models,
     report::run_file,
 };

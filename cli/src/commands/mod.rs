@@ -33,7 +33,7 @@ use std::{
 use evaluator_host::{
     config::{Config, ConfigError},
     executor::{Containment, Executor},
-    judges::Session,
+    judging::Session,
     models::Waits,
     run::Runner,
     trace::TraceFormat,

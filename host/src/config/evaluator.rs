@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
-use evaluator_judges::{JudgeSettings, ProgramModels};
+use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 
 use super::{
@@ -223,7 +223,7 @@ fn find_metric(name: Field<'_>, metrics: &Metrics) -> Option<Arc<dyn Metric>> {
 
 /// Takes `judge`, and the keys of agentevals that win over it.
 fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeSettings {
-    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
+    let judge = fields.take("judge").map(|field| evaluator_judging::read(field, &reader.paths));
     let mut judge = judge.unwrap_or_default();
     // An empty name is the default model, as in agentevals.
     let model = fields.take_either("judge_model", "judgeModel");
@@ -270,8 +270,8 @@ fn read_models(fields: &mut Fields<'_>) -> Option<ProgramModels> {
         return target.add("`target` and `models` exclude each other").hint(hint).none();
     }
     models
-        .and_then(evaluator_judges::read_models)
-        .or_else(|| target.and_then(evaluator_judges::read_target))
+        .and_then(evaluator_judging::read_models)
+        .or_else(|| target.and_then(evaluator_judging::read_target))
 }
 
 /// Takes the keys of all evaluators that receive a document.

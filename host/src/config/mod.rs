@@ -18,7 +18,7 @@ mod schema;
 mod shared;
 
 pub use evaluator_document::{ConfigError, Place, Problem};
-pub use evaluator_judges::JudgeSettings;
+pub use evaluator_judging::JudgeSettings;
 
 pub use llm_judge::LlmJudgeConfig;
 pub use model::{

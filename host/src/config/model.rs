@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use evaluator_document::{Place, Problem};
-use evaluator_judges::{JudgeSettings, ProgramModels};
+use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 

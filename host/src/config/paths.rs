@@ -122,7 +122,7 @@ impl Paths {
     }
 }
 
-impl evaluator_judges::Paths for Paths {
+impl evaluator_judging::Paths for Paths {
     fn existing(&self, field: Field<'_>) -> Option<PathBuf> {
         self.read(field, PathKind::File)
     }

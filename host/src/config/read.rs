@@ -16,7 +16,8 @@ use super::{
 };
 use crate::{
     conversation::GroupBy,
-    metric::{Metrics, judge::Judge as _},
+    judging::judge::{Judge as _, JudgeMetric},
+    metric::Metrics,
     runtime::Runtimes,
     trace::TraceFormats,
 };
@@ -63,7 +64,7 @@ impl Config {
     ///
     /// [`ConfigError`] with the position of every problem.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
+        let (runtimes, metrics) = (Runtimes::default(), crate::metric::built_in());
         let trace_formats = &TraceFormats::default();
         Self::load_for(file, Known { runtimes: &runtimes, metrics: &metrics, trace_formats })
     }
@@ -85,7 +86,7 @@ impl Config {
     ///
     /// [`ConfigError`] with the position of every problem.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        let (runtimes, metrics) = (Runtimes::default(), Metrics::default());
+        let (runtimes, metrics) = (Runtimes::default(), crate::metric::built_in());
         let trace_formats = &TraceFormats::default();
         Self::parse_for(text, file, Known { runtimes: &runtimes, metrics: &metrics, trace_formats })
     }
@@ -173,7 +174,10 @@ fn useless_swaps(config: &Config, metrics: &Metrics) -> Vec<Problem> {
     let warning = |evaluator: &EvaluatorConfig| {
         let own = evaluator.judge()?.swap;
         let can_swap = match &evaluator.kind {
-            EvaluatorKind::Builtin(_) => metrics.get(&evaluator.name).ok()?.judge()?.0.can_swap(),
+            EvaluatorKind::Builtin(_) => {
+                let metric = metrics.get(&evaluator.name).ok()?;
+                JudgeMetric::judge_of(&*metric)?.0.can_swap()
+            }
             EvaluatorKind::LlmJudge(llm_judge) => llm_judge.judged_by.can_swap(),
             _ => false,
         };
@@ -256,7 +260,7 @@ fn read_keys<'n>(
     config.output = output.and_then(|field| field.choice(&outputs)).or(config.output);
     if let Some(field) = fields.take("judge") {
         config.judge_place = Some(problems.place(field.node.span));
-        config.judge = evaluator_judges::read(field, &reader.paths).over_same_layer(&config.judge);
+        config.judge = evaluator_judging::read(field, &reader.paths).over_same_layer(&config.judge);
     }
     let sources = fields.take("sources").and_then(|field| read_sources(field, &reader.paths));
     let sources = sources.unwrap_or_default();

@@ -48,7 +48,7 @@ pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
     top["trace_format"]["enum"] = json!(formats.names());
     top["group_by"]["enum"] = names(&GROUPINGS);
     top["output_format"]["enum"] = OutputFormat::ALL.iter().map(|format| format.name()).collect();
-    let judge: Value = serde_json::from_str(evaluator_judges::SCHEMA).unwrap_or_default();
+    let judge: Value = serde_json::from_str(evaluator_judging::SCHEMA).unwrap_or_default();
     top["judge"] = judge.clone();
     let entries = &mut top["evaluators"]["items"]["oneOf"];
     for setting in metrics.iter().flat_map(|metric| metric.settings()) {
@@ -90,7 +90,7 @@ fn programs(judge: &Value) -> Value {
     const SETTINGS: &str = "model base_url api_key_env credential_ref credentials allow_http params drop_params timeout retries \
         concurrency rate";
     let mut schema: Value =
-        serde_json::from_str(evaluator_judges::PROGRAM_SCHEMA).unwrap_or_default();
+        serde_json::from_str(evaluator_judging::PROGRAM_SCHEMA).unwrap_or_default();
     let settings: Vec<&str> = SETTINGS.split(' ').collect();
     let mut model = judge.clone();
     if let Some(keys) = model["properties"].as_object_mut() {
@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn the_schema_has_the_keys_that_the_reader_knows() {
-        let schema = schema(&Metrics::default(), &TraceFormats::default());
+        let schema = schema(&crate::metric::built_in(), &TraceFormats::default());
         let entries = &schema["properties"]["evaluators"]["items"]["oneOf"];
         let entry = |more: &str| format!("evaluators: [{{{more}, qqqqqqqqqqqq: 1}}]");
         // Some settings belong to single metrics.
-        let builtin: BTreeSet<String> = Metrics::default()
+        let builtin: BTreeSet<String> = crate::metric::built_in()
             .iter()
             .flat_map(|it| known_keys(&entry(&format!("type: builtin, name: {}", it.name()))))
             .collect();
@@ -268,7 +268,10 @@ mod tests {
         let mut compiler = boon::Compiler::new();
         let mut schemas = boon::Schemas::new();
         compiler
-            .add_resource("schema.json", schema(&Metrics::default(), &TraceFormats::default()))
+            .add_resource(
+                "schema.json",
+                schema(&crate::metric::built_in(), &TraceFormats::default()),
+            )
             .unwrap();
         let index = compiler.compile("schema.json", &mut schemas).unwrap();
         let value = evaluator_document::read_yaml(text).unwrap().unwrap().to_json().unwrap();

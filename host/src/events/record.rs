@@ -225,7 +225,7 @@ mod tests {
         config.evaluators.push(EvaluatorConfig::code("own", "x.py"));
         config.evaluators.push(EvaluatorConfig::builtin("response_match_score"));
         config.evaluators.push(EvaluatorConfig::builtin("hallucinations_v1"));
-        records(&report, &config, &Metrics::default(), EventSwitches { explanation })
+        records(&report, &config, &crate::metric::built_in(), EventSwitches { explanation })
             .map(|record| {
                 let record = record.unwrap();
                 assert_eq!(record.attributes[0].1, AttributeValue::Text(name.clone()));

@@ -14,6 +14,7 @@ use crate::{
     eval_set::EvalSet,
     executor::{Containment, Docker, Executor, Image, Scope},
     hosts::{Call, Mismatch},
+    judging::judge::JudgeMetric,
     process::CommandSpec,
     runtime::{Built, Entrypoint, Launch},
 };
@@ -63,7 +64,9 @@ impl Runner {
         let metric = self.metrics.configured(name, &builtin.settings)?;
         match metric.unavailable() {
             Some(reason) => Err(reason.to_owned()),
-            None if metric.judge().is_some() => Ok("built-in metric, judged by a model".to_owned()),
+            None if JudgeMetric::judge_of(&*metric).is_some() => {
+                Ok("built-in metric, judged by a model".to_owned())
+            }
             None => Ok("built-in metric".to_owned()),
         }
     }

@@ -16,8 +16,7 @@ use crate::{
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
     executor::{Contained, Containment},
-    judges::Session,
-    metric::judge::PROMPTS,
+    judging::{Session, judge::PROMPTS},
     report::run_file::{Digester, EvaluatorEntry, Golden, Header, TOOL},
     runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
 };

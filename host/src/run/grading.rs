@@ -5,9 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evaluator_graders::{self as graders, Answers, Subject};
-use evaluator_judges::{Connection, Session};
-
 use super::{
     RunEvent, Runner,
     judging::given_up,
@@ -19,10 +16,11 @@ use super::{
 use crate::{
     config::{BuiltinConfig, EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
     json::{Object, Value},
-    metric::{
-        MetricInput, Outcome,
-        grader::{LocalGrader, Supplies},
+    judging::{
+        Connection, Session,
+        grader::{self, Answers, LocalGrader, Subject, Supplies},
     },
+    metric::{MetricInput, Outcome},
     process::Cancellation,
     verdict::{Evaluation, Verdict},
 };
@@ -163,7 +161,7 @@ impl GradedEvaluator {
             let started = Instant::now();
             let samples = connection.settings().samples.unwrap_or(1);
             let subject = Subject { grader: grader.kind(), location, time_limit: timeout };
-            let answers = graders::ask(connection, grader, needs, &subject, samples).await;
+            let answers = grader::ask(connection, grader, needs, &subject, samples).await;
             Some((answers, started.elapsed()))
         };
         let calling = async {

@@ -13,11 +13,11 @@ use super::{RunEvent, Runner, grading, model_program::ModelPrograms, recording::
 use crate::{
     config::{Config, ConfigError, EvaluatorConfig, EvaluatorKind, JudgeSettings, Problem},
     json::Object,
-    judges::{Connection, DEFAULT_MODEL, Environment, Judged, Session, Subject},
-    metric::{
-        Outcome,
-        judge::{Case, Criterion, Judge, JudgedTurn, Scenario},
+    judging::{
+        Connection, DEFAULT_MODEL, Environment, Judged, Session, Subject,
+        judge::{Case, Criterion, Judge, JudgeMetric, JudgedTurn, Scenario},
     },
+    metric::Outcome,
     models::{ModelError, Secret},
     process::Cancellation,
     report::{JudgeUsage, Report},
@@ -116,7 +116,7 @@ impl Runner {
         match &evaluator.kind {
             EvaluatorKind::Builtin(builtin) => {
                 let metric = self.metrics.get(&evaluator.name).ok()?;
-                metric.judge().map(|_| &*builtin.judge)
+                JudgeMetric::judge_of(&*metric).map(|_| &*builtin.judge)
             }
             _ => evaluator.judge(),
         }

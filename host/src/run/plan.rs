@@ -24,12 +24,12 @@ use crate::{
     executor::{Containment, Executor, Listener, Scope, Visible, wrap_server},
     hosts::{Driver, Mismatch},
     json::Object,
-    judges::Session,
-    linked::LinkedEvaluator,
-    metric::{
-        Metric,
-        judge::{Criterion, Judge, llm_judge::LlmJudge},
+    judging::{
+        Session,
+        judge::{Criterion, Judge, JudgeMetric, llm_judge::LlmJudge},
     },
+    linked::LinkedEvaluator,
+    metric::Metric,
     process::{CommandSpec, forks::ServerCommand},
     report::Contained,
     runtime::Reuse,
@@ -339,7 +339,7 @@ fn metric(
         Ok(metric) => metric,
         Err(reason) => return Work::Broken(Verdict::MetricFailed { reason }),
     };
-    let Some((judge, criterion)) = metric.judge() else {
+    let Some((judge, criterion)) = JudgeMetric::judge_of(&*metric) else {
         return Work::Metric { metric, settings: builtin.clone() };
     };
     let criterion = Criterion { threshold: builtin.threshold, ..criterion };

@@ -20,7 +20,7 @@ use crate::{
     config::{CodeConfig, Config, Isolation},
     executor::{Executor, Image, Listener, Scope},
     hosts::{Call, Driver, Mismatch, foreign_contract},
-    judges::Session,
+    judging::Session,
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
     source::ContentHash,

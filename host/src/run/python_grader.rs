@@ -6,7 +6,7 @@ use super::{RunEvent, Runner, context::ExecutionContext, program::not_ready};
 use crate::{
     config::CodeConfig,
     json::{NonFinite, ParseOptions, Value, parse, to_string},
-    metric::grader::Calls,
+    judging::grader::Calls,
     process::{self, Cancellation, CommandSpec},
     runtime::{Entrypoint, Environment, PrivateDirectory},
     verdict::from_ending,

@@ -28,7 +28,7 @@ use crate::{
     conversation::{Conventions, GROUPING},
     eval_set::{CaseIndex, EvalSet},
     executor::Executors,
-    judges::Session,
+    judging::Session,
     linked::LinkedEvaluators,
     metric::Metrics,
     models::{Providers, Waits},
@@ -93,7 +93,7 @@ impl Default for Runner {
         Self {
             runtimes: Runtimes::default(),
             executors: Executors::default(),
-            metrics: Metrics::default(),
+            metrics: crate::metric::built_in(),
             models: Providers::default(),
             session: None,
             trace_formats: TraceFormats::default(),

@@ -222,6 +222,7 @@ impl SuiteWork {
         Evaluation {
             details: lost,
             warnings,
+            attempts: 1,
             calls_failed: state.calls_failed.into_inner(),
             ..Evaluation::without_process(verdict, started.elapsed())
         }

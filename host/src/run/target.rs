@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::Config,
     executor::Listener,
-    judges::{ProgramModels, Session},
+    judging::{ProgramModels, Session},
     models::{self, ListenerReceiver, Offer, Proxy, ProxyServer, ProxyUsage},
     runtime::Reuse,
     verdict::Verdict,

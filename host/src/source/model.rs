@@ -320,7 +320,7 @@ impl Sources {
     #[must_use]
     pub fn in_environment(environment: &Environment) -> Self {
         let mut sources = Self { by_name: BTreeMap::new() };
-        sources.register_source(Builtin::new(Metrics::default()));
+        sources.register_source(Builtin::new(crate::metric::built_in()));
         sources.register_source(GitHub::new(environment.clone()));
         sources.register_source(File::in_environment(environment));
         sources.register_source(Local::in_environment(environment));

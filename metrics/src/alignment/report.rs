@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use evaluator_json::{Object, Value, to_python};
+use evaluator_json::{Object, Value, count, object, to_python};
 
 use super::{Alignment, Comparator, Difference, Order, Presence, Step};
-use crate::turns::{Call, count, object};
+use crate::turns::Call;
 
 /// Characters of a value in the text. The details have the whole value.
 const SHOWN: usize = 200;

@@ -2,17 +2,14 @@
 
 use std::slice::from_ref;
 
-use evaluator_json::{Value, parse_python, to_python};
+use evaluator_json::{Value, object, parse_python, to_python};
 use proptest::prelude::*;
 
 use super::{
     compare::{Pattern, Tolerance},
     *,
 };
-use crate::{
-    testing::{self, not_evaluated, scored},
-    turns::object,
-};
+use crate::testing::{self, not_evaluated, scored};
 use evaluator_traces::{
     conversation::ToolCall,
     eval_set::{EvalCase, ExpectedCall, Unmatched},

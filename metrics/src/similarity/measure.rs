@@ -178,7 +178,7 @@ impl Measure {
     }
 
     /// Scores a turn, unless the measure is blind to its expected text.
-    pub(crate) fn turn_score(
+    pub fn turn_score(
         &self,
         answer: &str,
         reference: &str,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evaluator_document::{Field, Fields, NodeKind, did_you_mean};
-use evaluator_judges::{JudgeSettings, read_model_options};
+use evaluator_judging::{JudgeSettings, read_model_options};
 
 use super::{super::BuiltinConfig, MISSING_TURNS_KEYS};
 use crate::{

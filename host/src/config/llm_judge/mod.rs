@@ -9,7 +9,7 @@ use self::{prompt::Prompt, scheme::Verdict};
 use super::{JudgeSettings, read::Reader};
 use crate::{
     json::Object,
-    metric::judge::{
+    judging::judge::{
         Judge as _,
         llm_judge::{LlmJudge, Scope},
     },
@@ -40,7 +40,7 @@ pub(super) fn read(
     reader: &Reader<'_>,
 ) -> Option<LlmJudgeConfig> {
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let judge = fields.take("judge").map(|field| evaluator_judges::read(field, &reader.paths));
+    let judge = fields.take("judge").map(|field| evaluator_judging::read(field, &reader.paths));
     let judge = judge.unwrap_or_default();
     refuse_keys_of_metrics(fields);
     let start = fields.position();

@@ -10,7 +10,7 @@ use evaluator_document::{Field, Span};
 use super::super::{paths::PathKind, read::Reader};
 use crate::{
     json::{NonFinite, Value, to_string},
-    metric::judge::{Template, TemplateError, llm_judge::LlmJudge},
+    judging::judge::{Template, TemplateError, llm_judge::LlmJudge},
 };
 
 /// Text with which the path of a prompt starts.

@@ -4,7 +4,7 @@ use evaluator_document::{Field, Fields, NodeKind};
 
 use crate::{
     json::Value,
-    metric::judge::scheme::{Choice, Item, Operator, Scheme, ScoreRange},
+    judging::judge::scheme::{Choice, Item, Operator, Scheme, ScoreRange},
 };
 
 /// Keys that belong to one form of verdict each.

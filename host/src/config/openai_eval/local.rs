@@ -3,10 +3,9 @@
 use evaluator_document::{Field, Fields};
 
 use super::{read_grader, template};
-use crate::metric::{
-    Measure, NO_WORDNET, SIMILARITIES, find_wordnet,
-    grader::{Formula, Grader, Operation, Template},
-    read_wordnet,
+use crate::{
+    judging::grader::{Formula, Grader, Operation, Template},
+    metric::{Measure, NO_WORDNET, SIMILARITIES, find_wordnet, read_wordnet},
 };
 
 /// Model of embeddings unless the grader names another one.

@@ -6,13 +6,12 @@ mod model;
 use std::time::Duration;
 
 use evaluator_document::{Field, Fields};
-use evaluator_graders::Endpoint;
-use evaluator_judges::JudgeSettings;
+use evaluator_judging::JudgeSettings;
 
 use super::read::Reader;
 use crate::{
     json::Object,
-    metric::grader::{Grader, Template},
+    judging::grader::{self, Endpoint, Grader, Template},
 };
 
 /// Default time limit.
@@ -81,7 +80,7 @@ pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenA
     let timeout = fields.take("timeout").and_then(|field| field.seconds()).unwrap_or(TIMEOUT);
     let server = read_server(fields);
     let judge_field = fields.take("judge");
-    let judge = judge_field.map(|field| evaluator_judges::read(field, &reader.paths));
+    let judge = judge_field.map(|field| evaluator_judging::read(field, &reader.paths));
     let score = threshold.and_then(|field| field.fraction());
     let Some(field) = fields.take("grader") else {
         return fields.missing("grader").hint(TYPES).none();
@@ -106,9 +105,8 @@ pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenA
         base_url: server.base_url.as_deref(),
         api_key_env: server.api_key_env.as_deref(),
     };
-    let judge = asks.then(|| {
-        Box::new(evaluator_graders::settings(&grader, &endpoint, &judge.unwrap_or_default()))
-    });
+    let judge =
+        asks.then(|| Box::new(grader::settings(&grader, &endpoint, &judge.unwrap_or_default())));
     Some(OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use evaluator_document::{Field, Fields, NodeKind};
 
 use crate::json::Value;
-use crate::metric::grader::{LabelModel, Message, Part, SamplingParams, ScoreModel};
+use crate::judging::grader::{LabelModel, Message, Part, SamplingParams, ScoreModel};
 
 const EXAMPLE: &str = "for example {{ item.actual_response }}";
 

@@ -1,7 +1,7 @@
 //! Graders of OpenAI, which are read and checked.
 
 use super::*;
-use crate::metric::grader::{Grader, Part};
+use crate::judging::grader::{Grader, Part};
 
 #[test]
 fn graders_of_openai_read() {
@@ -30,7 +30,7 @@ fn graders_of_openai_read() {
     );
     // What the command line puts in its place can be run.
     let metrics = vec!["sim".to_owned(), "kind".to_owned()];
-    Overrides { metrics, ..Overrides::default() }.apply(&mut config, &Metrics::default());
+    Overrides { metrics, ..Overrides::default() }.apply(&mut config, &crate::metric::built_in());
     assert!(config.ensure_runnable().is_ok());
 }
 

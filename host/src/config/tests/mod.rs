@@ -6,11 +6,7 @@ mod metrics;
 use std::{path::Path, time::Duration};
 
 use super::{Config, EvaluatorConfig, EvaluatorKind, Isolation, OutputFormat, Overrides};
-use crate::{
-    json::Value,
-    metric::{MatchType, Metrics},
-    runtime::testing::Directory,
-};
+use crate::{json::Value, metric::MatchType, runtime::testing::Directory};
 
 fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("eval_config.yaml")).unwrap()
@@ -63,7 +59,7 @@ fn what_a_run_does_about_errors_is_read() {
     assert_eq!(retries(&config), [Some(0), Some(5), None]);
     let mut overridden = config.clone();
     Overrides { retries: Some(1), ..Overrides::default() }
-        .apply(&mut overridden, &Metrics::default());
+        .apply(&mut overridden, &crate::metric::built_in());
     assert_eq!((overridden.retries, retries(&overridden)), (1, vec![None; 3]));
 
     let nothing = parse(
@@ -300,7 +296,7 @@ fn metrics_named_next_to_a_configuration_replace_or_join_it() {
         ..Overrides::default()
     };
     let mut config = parse(text);
-    overrides.apply(&mut config, &Metrics::default());
+    overrides.apply(&mut config, &crate::metric::built_in());
     let shown: Vec<(&str, bool, f64)> = config
         .evaluators
         .iter()
@@ -310,14 +306,14 @@ fn metrics_named_next_to_a_configuration_replace_or_join_it() {
 
     let mut config = parse(text);
     Overrides { threshold: Some(0.9), ..Overrides::default() }
-        .apply(&mut config, &Metrics::default());
+        .apply(&mut config, &crate::metric::built_in());
     assert_eq!(
         config.evaluators.iter().map(EvaluatorConfig::threshold).collect::<Vec<_>>(),
         [0.1, 0.9]
     );
 
     let mut config = Config::default();
-    Overrides::default().apply(&mut config, &Metrics::default());
+    Overrides::default().apply(&mut config, &crate::metric::built_in());
     assert_eq!(config.evaluators[0].name, "tool_trajectory_avg_score");
 }
 

@@ -9,7 +9,7 @@ use evaluator_host::{
     conversation::{Conversation, GroupBy, RunPerformance, extract},
     eval_set::{CaseIndex, EvalCase, EvalSet, Unmatched},
     json::{self, Value},
-    metric::{MatchType, MetricInput, Metrics},
+    metric::{MatchType, MetricInput},
     trace::{self, TraceFormats},
     verdict::Verdict,
 };
@@ -127,7 +127,7 @@ impl Case {
         }
         let match_type = self.option("--trajectory-match-type").unwrap_or("EXACT");
         let input = MetricInput::new(&conversation.turns, golden, 0.5);
-        let metrics = Metrics::default();
+        let metrics = evaluator_host::metric::built_in();
         for expected in expected.get("metrics").and_then(Value::as_array).unwrap_or_default() {
             let name = expected.get("metric_name").and_then(Value::as_str).unwrap();
             let has_match_type = metrics.with_setting(MatchType::KEY).any(|other| other == name);

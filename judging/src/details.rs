@@ -1,0 +1,166 @@
+//! `details.judge`: what was asked, what was answered, and what it cost.
+
+use evaluator_json::{Object, Value};
+use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
+
+use crate::judge::Order;
+use crate::{
+    asked::{AskedQuestion, Chain, Sample},
+    connection::Connection,
+    usage::Usage,
+};
+
+/// Returns what the calls used.
+pub(crate) fn usage(chains: &[Chain]) -> Usage {
+    Usage::of(samples(chains).map(|(_, _, sample)| &sample.result))
+}
+
+/// Returns all calls, each with its question and the index of its model.
+fn samples(chains: &[Chain]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
+    chains.iter().flat_map(|chain| {
+        chain.asked.iter().flat_map(move |asked| {
+            asked.samples.iter().map(move |sample| (chain.model, asked, sample))
+        })
+    })
+}
+
+/// Returns the number of replies that can be read.
+pub(crate) fn readable(
+    chains: &[Chain],
+    is_readable: impl Fn(&AskedQuestion, &Sample) -> bool,
+) -> usize {
+    samples(chains).filter(|(_, asked, sample)| is_readable(asked, sample)).count()
+}
+
+/// Returns the warnings of answers, each once.
+pub(crate) fn warnings(chains: &[Chain]) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    let answers = samples(chains).filter_map(|(_, _, sample)| sample.result.as_ref().ok());
+    for answer in answers {
+        for warning in &answer.warnings {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+    }
+    warnings
+}
+
+/// Returns `details.judge`: what the judgement says, and what its calls were.
+pub(crate) fn judge(
+    connection: &Connection,
+    judged: Option<&Value>,
+    chains: &[Chain],
+    (usage, readable): (&Usage, Option<usize>),
+) -> Object {
+    let mut judge = Object::default();
+    let mut set = |key: &str, value: Value| judge.insert(key.to_owned(), value);
+    let names: Vec<String> = connection.models().map(name).collect();
+    set("model", names.join(", ").into());
+    if let Some(Value::Object(judged)) = judged {
+        judged.iter().for_each(|(key, value)| drop(set(key, value.clone())));
+    }
+    if let Some(readable) = readable {
+        set("readable", count(readable as u64));
+    }
+    add_usage(&mut judge, usage);
+    let replies = samples(chains).map(|(model, asked, sample)| {
+        reply(names.get(model).filter(|_| names.len() > 1), asked, sample)
+    });
+    judge.insert("replies".to_owned(), Value::Array(replies.collect()));
+    judge
+}
+
+/// Adds what calls used.
+pub(crate) fn add_usage(details: &mut Object, usage: &Usage) {
+    let mut set = |key: &str, value: Value| details.insert(key.to_owned(), value);
+    set("calls", count(usage.calls));
+    set("replayed", count(usage.replayed));
+    set("tokens", tokens(&usage.tokens));
+    if usage.uncounted > 0 {
+        set("calls_without_usage", count(usage.uncounted));
+    }
+    if let Some(cost) = usage.cost {
+        set("cost", money(cost));
+    }
+    let millis = u64::try_from(usage.duration.as_millis()).unwrap_or(u64::MAX);
+    set("duration_ms", count(millis));
+}
+
+/// Returns the name of a model with that of its provider.
+pub(crate) fn name(endpoint: &dyn Endpoint) -> String {
+    format!("{}/{}", endpoint.provider(), endpoint.model())
+}
+
+/// Returns a call. `model` is set in a panel.
+fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Value {
+    let question = &asked.question;
+    let mut reply = Object::default();
+    let mut set = |key: &str, value: Value| reply.insert(key.to_owned(), value);
+    set("turn", count(question.turn as u64));
+    set("prompt", question.prompt.as_ref().into());
+    if let Some(model) = model {
+        set("model", model.as_str().into());
+    }
+    set("sample", count(sample.index as u64));
+    if question.order == Order::Swapped {
+        set("swapped", true.into());
+    }
+    if sample.is_replaced {
+        set("asked_again", true.into());
+    }
+    reply.extend(result(&sample.result, sample.number));
+    Value::Object(reply)
+}
+
+/// Returns what came of a call: the reply with its usage, or the error. `sample` is the number of its record in a cassette.
+pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object {
+    let mut members = Object::default();
+    let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
+    match result {
+        Ok(answer) => {
+            set("text", answer.reply.text.as_str().into());
+            set("finish", String::from(answer.reply.finish.clone()).into());
+            if let Some(usage) = &answer.reply.usage {
+                set("tokens", tokens(usage));
+            }
+            if let Some(reported) = &answer.reply.model_reported {
+                set("model_reported", reported.as_str().into());
+            }
+            if !answer.dropped_params.is_empty() {
+                let names = answer.dropped_params.iter().map(|name| name.as_str().into());
+                set("dropped_params", Value::Array(names.collect()));
+            }
+            if let Some(key) = &answer.key {
+                set("key", key.as_str().into());
+                set("recorded_sample", count(sample.into()));
+            }
+        }
+        Err(error) => {
+            set("error", error.to_string().into());
+            set("error_kind", error.kind.name().into());
+        }
+    }
+    members
+}
+
+pub(crate) fn tokens(usage: &evaluator_models::Usage) -> Value {
+    let members = [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("cached", usage.cached),
+        ("reasoning", usage.reasoning),
+    ];
+    Value::Object(
+        members.map(|(key, tokens)| (key.to_owned(), count(tokens))).into_iter().collect(),
+    )
+}
+
+/// The digits of a cost are those of the decimal number.
+pub(crate) fn money(amount: Decimal) -> Value {
+    amount.to_string().parse().map_or_else(|_| amount.to_string().into(), Value::Float)
+}
+
+pub(crate) fn count(number: u64) -> Value {
+    i64::try_from(number).unwrap_or(i64::MAX).into()
+}

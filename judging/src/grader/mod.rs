@@ -1,0 +1,23 @@
+//! Graders of OpenAI's API: checks of strings, measures of similarity, models, Python functions, and formulas over them.
+//!
+//! A [`Grader`] that needs nothing from outside is a [`LocalGrader`], a [`Metric`](evaluator_metrics::Metric). The others are graded in
+//! two steps: [`Grader::plan`] computes what can be computed and lists its [`Needs`], the caller asks models and runs Python, and
+//! [`Plan::finish`] combines the answers. [`ask`] asks models what a grader needs.
+
+mod ask;
+mod evaluate;
+mod formula;
+mod grade;
+mod item;
+mod model;
+mod plan;
+mod question;
+mod template;
+
+pub use ask::{Answers, Endpoint, Subject, ask, settings};
+pub use evaluate::LocalGrader;
+pub use formula::{Formula, FormulaError};
+pub use model::{Grader, LabelModel, Message, Operation, Part, SamplingParams, ScoreModel};
+pub use plan::{Calls, Needs, Plan, Reply, Supplies, Texts};
+pub use question::{Content, Prompt, Question};
+pub use template::{Template, TemplateError};

@@ -1,0 +1,263 @@
+//! Grading in two steps: what is needed from outside, and what the answers amount to.
+
+use evaluator_json::Value;
+use evaluator_metrics::{MetricInput, Outcome, TurnScore};
+
+use super::{
+    Grader, Question, SamplingParams, ScoreModel,
+    grade::Grade,
+    item::{Gap, Item},
+    question::prompts,
+};
+
+/// What graders need from outside for a conversation.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Needs {
+    /// Questions to models.
+    pub questions: Vec<Question>,
+    /// Texts whose embeddings are needed, one entry per model.
+    pub embeddings: Vec<Texts>,
+    /// Calls of Python functions, one entry per source.
+    pub calls: Vec<Calls>,
+}
+
+/// Texts whose embeddings are needed.
+#[derive(Clone, Debug)]
+pub struct Texts {
+    /// Name of the model.
+    pub model: String,
+    /// Texts, unique and not empty.
+    pub texts: Vec<String>,
+}
+
+/// Calls of a Python function.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// Source of a module with the function `grade(sample, item)`.
+    pub source: String,
+    /// An object with the arguments `sample` and `item` for each call.
+    pub arguments: Vec<Value>,
+}
+
+/// Answers to [`Needs`], in the same order, or the reasons why there are none.
+#[derive(Clone, Debug, Default)]
+pub struct Supplies {
+    /// Replies to each question, one per sample.
+    pub replies: Vec<Vec<Reply>>,
+    /// One vector per text.
+    pub embeddings: Vec<Result<Vec<Vec<f64>>, String>>,
+    /// Result of each call.
+    pub numbers: Vec<Result<Vec<Result<f64, String>>, String>>,
+}
+
+/// Reply to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Text.
+    Text(String),
+    /// The model replied, and the reply cannot be read, for this reason.
+    Unreadable(String),
+    /// There is no reply, for this reason.
+    Failed(String),
+}
+
+/// A conversation that is being graded.
+#[derive(Debug)]
+pub struct Plan<'g> {
+    pub(super) grader: &'g Grader,
+    pub(super) threshold: f64,
+    pub(super) turns: Vec<PlannedTurn>,
+    /// Number of turns.
+    pub(super) recorded: usize,
+    /// Number of golden turns, or of turns if the grader does not compare.
+    pub(super) golden: usize,
+    needs: Needs,
+}
+
+/// A turn of a [`Plan`].
+#[derive(Debug)]
+pub(super) enum PlannedTurn {
+    /// Grades of the parts of the grader, in their order. An error is that of a part whose score does not matter.
+    Parts(Vec<Result<Planned, String>>),
+    /// Reason why the turn is not evaluated.
+    NotEvaluated(String),
+}
+
+#[derive(Debug)]
+pub(super) enum Planned {
+    /// It needs nothing.
+    Graded(Grade),
+    /// Position of the question.
+    Reply(usize),
+    /// Positions of the texts of the model, and of two texts among them.
+    Embeddings(usize, [usize; 2]),
+    /// Positions of the calls of the source, and of one call among them.
+    Call(usize, usize),
+}
+
+/// What one part needs for one turn.
+enum Asking<'g> {
+    Nothing(Grade),
+    Reply(Box<Question>),
+    Embeddings(&'g str, [String; 2]),
+    Call(&'g str, Value),
+}
+
+impl Grader {
+    /// Computes what can be computed about a conversation, and lists what is needed from outside.
+    ///
+    /// # Errors
+    ///
+    /// The outcome, if it is known already: there is nothing to grade, or a turn cannot be graded.
+    pub fn plan(&self, input: &MetricInput<'_>) -> Result<Plan<'_>, Outcome> {
+        let (expected, compared) = match self.compares() {
+            // Turns beyond the golden ones have nothing that they could be compared with.
+            true => input.golden_turns().map(|golden| (golden, golden.len()))?,
+            false => (input.golden.map_or(&[][..], |case| &case.turns), usize::MAX),
+        };
+        let mut plan = Plan {
+            grader: self,
+            threshold: input.threshold,
+            turns: Vec::new(),
+            recorded: input.turns.len(),
+            golden: if self.compares() { expected.len() } else { input.turns.len() },
+            needs: Needs::default(),
+        };
+        for (index, turn) in input.turns.iter().enumerate().take(compared) {
+            let item = Item { turn, expected: expected.get(index) };
+            let planned = match plan.turn(index, &item) {
+                Ok(parts) => PlannedTurn::Parts(parts),
+                Err(gap) => PlannedTurn::NotEvaluated(gap.of_turn(index)?),
+            };
+            plan.turns.push(planned);
+        }
+        Ok(plan)
+    }
+
+    /// Returns what is needed for the grade of a turn.
+    fn ask(
+        &self,
+        (turn, part): (usize, Option<&str>),
+        item: &Item<'_>,
+        threshold: f64,
+    ) -> Result<Asking<'_>, Gap> {
+        let question = |model: &str, input, schema_name, schema, params: &SamplingParams| {
+            Ok(Asking::Reply(Box::new(Question {
+                turn,
+                part: part.map(str::to_owned),
+                model: model.to_owned(),
+                messages: prompts(input, item)?,
+                schema_name,
+                schema,
+                params: params.clone(),
+            })))
+        };
+        match self {
+            Self::StringCheck { input, reference, operation } => {
+                let passed = operation.holds(&input.render(item)?, &reference.render(item)?);
+                let score = f64::from(u8::from(passed));
+                Ok(Asking::Nothing(Grade { passed, ..Grade::new(score, threshold) }))
+            }
+            Self::TextSimilarity { input, reference, measure } => {
+                let (input, reference) = (input.render(item)?, reference.render(item)?);
+                let scored = measure.turn_score(&input, &reference, threshold);
+                match scored.map_err(Gap::Missing)? {
+                    TurnScore::Scored { score, note, .. } => {
+                        let notes = note.into_iter().collect();
+                        Ok(Asking::Nothing(Grade { notes, ..Grade::new(score, threshold) }))
+                    }
+                    TurnScore::NotEvaluated(reason) => Err(Gap::NotEvaluated(reason)),
+                }
+            }
+            Self::Cosine { input, reference, model } => {
+                let texts = [input.render(item)?, reference.render(item)?];
+                match texts.iter().position(String::is_empty) {
+                    None => Ok(Asking::Embeddings(model, texts)),
+                    Some(index) => {
+                        let which = ["input", "reference"][index];
+                        let text = format!("the text of `{which}` is empty and has no embedding");
+                        Err(Gap::Missing(text))
+                    }
+                }
+            }
+            Self::LabelModel(it) => {
+                let params = SamplingParams::default();
+                question(&it.model, &it.input, "label_model_result", it.schema(), &params)
+            }
+            Self::ScoreModel(it) => {
+                let schema = ScoreModel::schema();
+                question(&it.model, &it.input, "score_model_result", schema, &it.params)
+            }
+            Self::Python { source } => Ok(Asking::Call(source, item.python_call(source)?)),
+            Self::Multi { .. } => {
+                Err(Gap::Missing("a multi grader cannot contain another one".to_owned()))
+            }
+        }
+    }
+}
+
+impl<'g> Plan<'g> {
+    /// Returns what is needed.
+    #[must_use]
+    pub fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    /// Plans a turn. Nothing is asked about a turn that is not evaluated.
+    fn turn(&mut self, turn: usize, item: &Item<'_>) -> Result<Vec<Result<Planned, String>>, Gap> {
+        let grader = self.grader;
+        let mut asked = Vec::new();
+        for (index, (name, part)) in grader.parts().into_iter().enumerate() {
+            // The threshold applies to the result of a formula, not to its parts.
+            let threshold = if name.is_some() { 0.0 } else { self.threshold };
+            asked.push(match part.ask((turn, name), item, threshold) {
+                Ok(asking) => Ok(asking),
+                Err(Gap::Missing(reason) | Gap::NotEvaluated(reason))
+                    if !grader.uses_part(index) =>
+                {
+                    Err(reason)
+                }
+                Err(gap) => return Err(gap.of_part(name)),
+            });
+        }
+        Ok(asked.into_iter().map(|asking| Ok(self.register(asking?))).collect())
+    }
+
+    /// Adds what a part needs.
+    fn register(&mut self, asking: Asking<'g>) -> Planned {
+        let needs = &mut self.needs;
+        match asking {
+            Asking::Nothing(grade) => Planned::Graded(grade),
+            Asking::Reply(question) => {
+                needs.questions.push(*question);
+                Planned::Reply(needs.questions.len() - 1)
+            }
+            Asking::Embeddings(model, texts) => {
+                let known = needs.embeddings.iter().position(|batch| batch.model == model);
+                let index = known.unwrap_or_else(|| {
+                    needs.embeddings.push(Texts { model: model.to_owned(), texts: Vec::new() });
+                    needs.embeddings.len() - 1
+                });
+                let batch = &mut needs.embeddings[index].texts;
+                let places = texts.map(|text| {
+                    batch.iter().position(|known| *known == text).unwrap_or_else(|| {
+                        batch.push(text);
+                        batch.len() - 1
+                    })
+                });
+                Planned::Embeddings(index, places)
+            }
+            Asking::Call(source, arguments) => {
+                let known = needs.calls.iter().position(|batch| batch.source == source);
+                let index = known.unwrap_or_else(|| {
+                    needs.calls.push(Calls { source: source.to_owned(), arguments: Vec::new() });
+                    needs.calls.len() - 1
+                });
+                let batch = &mut needs.calls[index].arguments;
+                batch.push(arguments);
+                Planned::Call(index, batch.len() - 1)
+            }
+        }
+    }
+}
