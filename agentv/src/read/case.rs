@@ -207,7 +207,8 @@ impl<'n> Execution<'n> {
         let mut is_contained = false;
         if is_suite {
             let executor = fields.take("executor");
-            let executor = executor.and_then(|it| it.choice(&[("local", false), ("sandbox", true)]));
+            let executor =
+                executor.and_then(|it| it.choice(&[("local", false), ("sandbox", true)]));
             is_contained = executor.unwrap_or_default();
             fields.refuse("trials", "`trials` is not supported", "remove it");
             let budget = "budgets of targets are not supported";

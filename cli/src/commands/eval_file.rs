@@ -269,7 +269,7 @@ fn prepare(
     let directory = working_directory()?;
     let found = found.or_else(|| targets::find(&suite.directory, &directory));
     let targets = match found {
-        Some(file) => targets::read(&file).map_err(problems)?,
+        Some(file) => targets::read(&file, &runner.models).map_err(problems)?,
         None => Targets::default(),
     };
     targets.warnings.iter().for_each(|it| render::warning(&it.to_string()));

@@ -268,7 +268,15 @@ impl Runner {
             let eval_set = None;
             let events = *events;
             let work = Work { config, plan, conversations, permits, eval_set, events };
-            self.execute(work, report, writer, on_event).await
+            // Warnings about models belong to the report, like all others about the run.
+            let mut warnings = Vec::new();
+            let mut on_event = |event| match event {
+                RunEvent::JudgeWarning { message } => warnings.push(message),
+                event => on_event(event),
+            };
+            let mut report = self.execute(work, report, writer, &mut on_event).await;
+            report.warnings.extend(warnings);
+            report
         })
         .await
     }

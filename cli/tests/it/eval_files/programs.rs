@@ -132,10 +132,8 @@ fn contained_programs_read_the_directory_of_the_file_and_change_nothing() {
     let judge = "grep -q Paris note && ! touch ran && echo '{\"score\": 1}'";
     directory.file("judge.sh", judge);
     directory.file("prompt.sh", "! touch ran && cat note\n");
-    directory.file(
-        "targets.yaml",
-        "targets: [{name: t, provider: mock, response: '{\"score\": 1}'}]",
-    );
+    directory
+        .file("targets.yaml", "targets: [{name: t, provider: mock, response: '{\"score\": 1}'}]");
     directory.file("out/one.txt", "{}");
     for entry in [
         "{name: g, type: code-grader, command: sh judge.sh}",

@@ -93,7 +93,9 @@ fn what_may_change_unseen_is_graded_again() {
 fn fail_fast_starts_no_test_after_a_failure() {
     let directory = Directory::new();
     let test = |id: usize| {
-        format!("  - {{id: t{id}, criteria: x, input: q, assertions: [{{type: contains, value: Paris}}]}}\n")
+        format!(
+            "  - {{id: t{id}, criteria: x, input: q, assertions: [{{type: contains, value: Paris}}]}}\n"
+        )
     };
     let tests: String = (0..400).map(test).collect();
     directory.file("e.yaml", format!("tests:\n{tests}"));
@@ -112,7 +114,9 @@ fn fail_fast_starts_no_test_after_a_failure() {
 fn a_share_of_errors_is_tolerated() {
     let directory = Directory::new();
     let test = |id: &str| {
-        format!("  - {{id: {id}, criteria: x, input: q, assertions: [{{type: contains, value: Paris}}]}}\n")
+        format!(
+            "  - {{id: {id}, criteria: x, input: q, assertions: [{{type: contains, value: Paris}}]}}\n"
+        )
     };
     directory.file("e.yaml", format!("tests:\n{}{}", test("one"), test("two")));
     directory.file("out/one.txt", "Paris");
