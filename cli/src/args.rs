@@ -27,9 +27,9 @@ use evaluator_host::{
         export::{Contract, targets},
     },
     json::{self, Object, ParseOptions, Value},
-    serve::BasePath,
     trace::TraceFormats,
 };
+use evaluator_serve::BasePath;
 
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
@@ -559,8 +559,8 @@ pub(crate) struct ServeArgs {
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them
     #[arg(long)]
     pub(crate) locked: bool,
-    /// Refuse to serve (exit code 2) unless every program is contained by its executor (sandbox or docker), which entries of
-    /// the configuration name; a PATH is not contained
+    /// Refuse to serve (exit code 2) unless every program of the configuration is contained by its executor (sandbox or
+    /// docker), and run and build a PATH in a sandbox
     #[arg(long)]
     pub(crate) contain: bool,
 }

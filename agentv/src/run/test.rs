@@ -130,6 +130,7 @@ fn finished(threshold: f64, evaluators: &[EvaluatorResult], error: Option<String
     let proxies =
         evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
     warnings.extend(proxies.map(|(it, warning)| format!("`{}`: {warning}", it.name)));
+    warnings.extend(evaluators.iter().flat_map(asked_again));
     let results = serde_json::to_string(evaluators).ok().and_then(|text| parse_python(&text));
     let mut details = Object::default();
     if score.is_ok() && !missed.is_empty() {
@@ -151,6 +152,17 @@ fn weighted(evaluators: &[EvaluatorResult], warnings: &mut Vec<String>) -> f64 {
         warnings.push("all weights are 0, so the score is 0".to_owned());
     }
     if is_gated || total <= 0.0 { 0.0 } else { sum / total }
+}
+
+/// Returns a warning for each judge, also of members, whose first reply does not count.
+fn asked_again(evaluator: &EvaluatorResult) -> Vec<String> {
+    let asked = evaluator.judge.as_ref().map_or(0, |judge| judge.attempts);
+    let counts = asked > 1 && evaluator.status != Status::Error;
+    let own = counts.then(|| {
+        let name = &evaluator.name;
+        format!("`{name}`: its judge was asked {asked} times until a reply could be read")
+    });
+    own.into_iter().chain(evaluator.members.iter().flat_map(asked_again)).collect()
 }
 
 /// Returns the output that is graded.

@@ -31,7 +31,7 @@ use std::{
 };
 
 use evaluator_host::{
-    config::{Config, ConfigError},
+    config::{CodeConfig, Config, ConfigError},
     executor::{Containment, Executor},
     judging::Session,
     models::Waits,
@@ -152,9 +152,22 @@ fn ensure_contained(option: bool, config: &Config, runner: &Runner) -> Result<()
     )))
 }
 
+/// Executor of programs that are named by their paths, if they have to be contained.
+const SANDBOX: &str = "sandbox";
+
 /// Returns the sandbox, for programs without a configuration.
 fn sandbox(runner: &Runner) -> Result<Arc<dyn Executor>, u8> {
-    runner.executors.get("sandbox", &Containment::default()).map_err(broken)
+    runner.executors.get(SANDBOX, &Containment::default()).map_err(broken)
+}
+
+/// Returns the settings of programs that are named by their paths, next to a configuration. They run in a sandbox if the option
+/// or the configuration demands containment.
+fn settings_of_paths(option: bool, config: &Config) -> CodeConfig {
+    let mut settings = CodeConfig::default();
+    if option || config.contain {
+        SANDBOX.clone_into(&mut settings.executor);
+    }
+    settings
 }
 
 /// Shows warnings about a configuration, and fails if it cannot be run.

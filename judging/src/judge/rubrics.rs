@@ -100,7 +100,8 @@ impl<'r> Lookup<'r> {
         question: &Question,
         reply: &str,
     ) -> Result<Vec<(&'r str, RubricBlock)>, String> {
-        let blocks = rubric_verdicts(reply, question.code.as_ref())?;
+        let code = question.code.as_ref();
+        let blocks = rubric_verdicts(reply, code)?;
         let mut found: Vec<(&'r str, RubricBlock)> = Vec::new();
         for block in blocks {
             let Some(id) = self.find(&block) else {
@@ -112,7 +113,9 @@ impl<'r> Lookup<'r> {
             }
             found.push((id, block));
         }
-        let has_code = question.code.as_ref().is_some_and(|code| code.is_in(reply));
+        // What follows a draft has to repeat all of it.
+        let has_code =
+            code.is_some_and(|code| code.is_in(reply) && code.after_draft(reply) == reply);
         let missing = |id: &&&str| !found.iter().any(|(other, _)| other == *id);
         match self.ids.iter().find(missing) {
             Some(id) if !has_code => Err(format!("no verdict about the rubric `{id}`")),

@@ -81,7 +81,7 @@ impl Start {
         let abi = restrict(order, tmp)?;
         os::reset_signals().during(Step::Process, || "reset its signals".to_owned())?;
         let unix = match policy.level {
-            // Without network there is nobody at the other end.
+            // Without network there is no other end.
             Level::Full => !policy.network || abi.is_some_and(|abi| abi >= SCOPES_ABI),
             Level::Partial => false,
         };
