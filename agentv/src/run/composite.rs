@@ -40,7 +40,7 @@ pub(super) async fn evaluate(
         Aggregator::Weighted(weights) => Ok(weighted(weights, &members)).into(),
         Aggregator::Threshold(least) => Ok(share(*least, &members)).into(),
         Aggregator::Program(program) => {
-            program::combine(context, program, &evaluator.name, results()).await.into()
+            program::combine(context, program, results()).await.into()
         }
         Aggregator::Judge(asked) => {
             let question = question(asked, &pretty(&results()));

@@ -65,6 +65,6 @@ pub use event::RunEvent;
 pub use examine::Examination;
 pub use inspect::{Inspection, invocations};
 pub use plan::{Plan, PlannedEvaluator};
-pub use runner::{Request, Runner, SuiteRequest};
+pub use runner::{Request, Runner, SuiteInput};
 pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of, program_at};
 pub use suite::{CaseResult, Grading, ProgramOutput, Programs, Suite};
