@@ -45,8 +45,8 @@
 //! runner.session = Some(plan.session());
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-//! let request = plan.request(Config::default(), false);
-//! let report = runtime.block_on(runner.run_suite(&request, &mut |_| {}));
+//! let request = plan.request(Config::default());
+//! let report = runtime.block_on(runner.run(&request, &mut |_| {}));
 //! assert_eq!((report.standing(), report.tally().passed), (Standing::Passed, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

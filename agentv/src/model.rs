@@ -421,6 +421,9 @@ pub struct Program {
     /// Directory in which it runs.
     #[serde(skip)]
     pub directory: PathBuf,
+    /// Index among the programs of a plan.
+    #[serde(skip)]
+    pub index: usize,
     /// Settings that it gets.
     pub config: Option<Object>,
     /// Number of calls to models that it may make; `None` if it gets no access.

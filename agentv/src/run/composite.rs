@@ -39,9 +39,7 @@ pub(super) async fn evaluate(
     let evaluated = match &composite.aggregator {
         Aggregator::Weighted(weights) => Ok(weighted(weights, &members)).into(),
         Aggregator::Threshold(least) => Ok(share(*least, &members)).into(),
-        Aggregator::Program(program) => {
-            program::combine(context, program, &evaluator.name, results()).await.into()
-        }
+        Aggregator::Program(program) => program::combine(context, program, results()).await.into(),
         Aggregator::Judge(asked) => {
             let question = question(asked, &pretty(&results()));
             judge::ask(context, evaluator, asked, subject, question).await

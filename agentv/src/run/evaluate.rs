@@ -79,7 +79,7 @@ async fn check(context: Context<'_>, evaluator: &Evaluator, subject: Subject<'_>
         Check::Fields(fields) => grade::fields(fields, &answer(), &test.expected).into(),
         Check::Limits(limits) => grade::limits(limits, output).into(),
         Check::Judge(asked) => judge::judge(context, evaluator, asked, subject).await,
-        Check::Program(program) => program::judge(context, program, &evaluator.name, subject).await,
+        Check::Program(program) => program::judge(context, program, subject).await,
         Check::Composite(composite) => {
             composite::evaluate(context, evaluator, composite, subject).await
         }

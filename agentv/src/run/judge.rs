@@ -45,7 +45,7 @@ pub(super) async fn judge(
     asked: &Judge,
     subject: Subject<'_>,
 ) -> Evaluated {
-    match question(context, evaluator, asked, subject).await {
+    match question(context, asked, subject).await {
         Ok(question) => ask(context, evaluator, asked, subject, question).await,
         Err(reason) => Err(reason).into(),
     }
@@ -256,7 +256,6 @@ fn end_of(text: &str) -> String {
 /// Returns what a model is asked about an output.
 async fn question(
     context: Context<'_>,
-    evaluator: &Evaluator,
     asked: &Judge,
     subject: Subject<'_>,
 ) -> Result<Question, String> {
@@ -267,7 +266,7 @@ async fn question(
         Prompt::Default => return default(context, asked, test, output, &test.criteria),
         Prompt::Criteria(criteria) => return default(context, asked, test, output, criteria),
         Prompt::Program(program) => {
-            let text = program::prompt(context, program, &evaluator.name, subject).await?;
+            let text = program::prompt(context, program, subject).await?;
             // Variables in what the program printed are replaced, as AgentV 4 does, unless they may be the agent's: an answer
             // could ask for the expected one.
             let of_agent = ["output", "output_messages", "tool_calls"].map(&value);

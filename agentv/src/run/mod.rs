@@ -25,7 +25,6 @@ mod wording;
 use evaluator_host::run::{ProgramOutput, Programs};
 
 pub use plan::{Options, Plan, PlanError, plan};
-use programs::Role;
 
 use crate::model::Program;
 
@@ -37,16 +36,9 @@ struct Context<'r> {
 }
 
 impl Context<'_> {
-    /// Gives a document to a program of the entry `name`.
-    async fn run(
-        self,
-        name: &str,
-        program: &Program,
-        role: Role<'_>,
-        document: &str,
-    ) -> ProgramOutput {
-        let index = self.plan.programs.find(name, program, role).unwrap_or(usize::MAX);
-        let mut output = self.programs.run(index, document.as_bytes()).await;
+    /// Gives a document to a program.
+    async fn run(self, program: &Program, document: &str) -> ProgramOutput {
+        let mut output = self.programs.run(program.index, document.as_bytes()).await;
         output.printed = output.printed.map_err(|error| format!("the program {error}"));
         output
     }

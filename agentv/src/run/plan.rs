@@ -6,7 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use evaluator_host::{config::Config, report::SuiteReport, run::SuiteRequest};
+use evaluator_host::{
+    config::Config,
+    report::SuiteReport,
+    run::{Request, SuiteInput},
+};
 use evaluator_judging::{Connection, Session};
 use globset::Glob;
 use tokio::sync::Semaphore;
@@ -198,7 +202,7 @@ fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError
 impl Plan {
     /// Returns the request that runs the tests with these settings.
     #[must_use]
-    pub fn request(self, mut config: Config, events: bool) -> SuiteRequest {
+    pub fn request(self, mut config: Config) -> Request {
         config.evaluators.clone_from(&self.programs.entries);
         let form = if self.suite.is_v2() { "2" } else { "4" };
         let warnings = self.suite.warnings.iter().map(ToString::to_string).collect();
@@ -208,8 +212,16 @@ impl Plan {
             form: form.to_owned(),
             warnings,
         };
-        let notes = self.notes.clone();
-        SuiteRequest { suite: Arc::new(self), config, about, notes, events }
+        let warnings = self.notes.clone();
+        let mut request = Request::new([] as [PathBuf; 0], config);
+        request.suite = Some(SuiteInput { suite: Arc::new(self), about, warnings });
+        request
+    }
+
+    /// Returns the name of the suite.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.suite.name
     }
 
     /// Returns the session in which the targets are asked.
@@ -256,7 +268,7 @@ impl Planner<'_> {
         }
     }
 
-    fn test(&mut self, test: Test) -> Option<Planned> {
+    fn test(&mut self, mut test: Test) -> Option<Planned> {
         let threshold = test.threshold.or(self.options.threshold).or(self.suite.threshold);
         let tested = self.tested_name(&test);
         let source = match self.recordings {
@@ -272,7 +284,7 @@ impl Planner<'_> {
         let is_contained = self.options.contained || self.suite.is_contained;
         let contained = is_contained.then_some(&*self.suite.directory);
         let where_from = (self.targets, contained);
-        let programs = self.programs.add(&test.evaluators, judge.as_deref(), where_from);
+        let programs = self.programs.add(&mut test.evaluators, judge.as_deref(), where_from);
         let threshold = threshold.unwrap_or(THRESHOLD);
         let target = self.targets.get(&tested).ok().filter(|_| self.recordings.is_none());
         let tested = target.map(|target| Tested {

@@ -10,7 +10,6 @@ use super::{
     Context,
     evaluate::{Evaluated, Subject},
     payload::payload,
-    programs::Role,
 };
 use crate::{
     grade::{Row, Score},
@@ -19,16 +18,14 @@ use crate::{
     report::ProxyUse,
 };
 
-/// Runs a program that judges. `name` is that of its entry.
+/// Runs a program that judges.
 pub(super) async fn judge(
     context: Context<'_>,
     program: &Program,
-    name: &str,
     subject: Subject<'_>,
 ) -> Evaluated {
     let document = compact(&payload(subject, program));
-    let role = Role::Grader(subject.judge);
-    let ProgramOutput { printed, asked, .. } = context.run(name, program, role, &document).await;
+    let ProgramOutput { printed, asked, .. } = context.run(program, &document).await;
     let score = printed.and_then(|printed| read(&printed));
     // Only the verdict of a program that combines results counts.
     let score = score.map(|score| Score { passes: None, ..score });
@@ -39,22 +36,20 @@ pub(super) async fn judge(
 pub(super) async fn combine(
     context: Context<'_>,
     program: &Program,
-    name: &str,
     results: Value,
 ) -> Result<Score, String> {
     let document = compact(&members([("results", results)]));
-    read(&context.run(name, program, Role::Other, &document).await.printed?)
+    read(&context.run(program, &document).await.printed?)
 }
 
 /// Runs a program that writes a prompt.
 pub(super) async fn prompt(
     context: Context<'_>,
     program: &Program,
-    name: &str,
     subject: Subject<'_>,
 ) -> Result<String, String> {
     let document = compact(&payload(subject, program));
-    let printed = context.run(name, program, Role::Other, &document).await.printed;
+    let printed = context.run(program, &document).await.printed;
     let printed =
         printed.map_err(|reason| format!("the program that writes the prompt: {reason}"))?;
     let text = String::from_utf8_lossy(&printed).trim().to_owned();

@@ -25,37 +25,9 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// Time limit of a program that asks models.
 const ASKING_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What a program is asked for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Role<'j> {
-    /// A score. With the name of the judge of its test, which answers requests that name no model.
-    Grader(Option<&'j str>),
-    /// A prompt, or a combination of scores.
-    Other,
-}
-
-/// What distinguishes a program from others.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    name: String,
-    command: Vec<String>,
-    directory: PathBuf,
-    /// Maximum number of calls, and the model that answers requests that name none.
-    models: Option<(u32, Option<String>)>,
-}
-
-impl Key {
-    fn new(name: &str, program: &Program, role: Role<'_>) -> Self {
-        let Program { command, directory, max_calls, .. } = program;
-        let judge = match role {
-            Role::Grader(judge) => judge,
-            Role::Other => None,
-        };
-        let models = max_calls.map(|calls| (calls, judge.map(str::to_owned)));
-        let (name, command) = (name.to_owned(), command.clone());
-        Self { name, command, directory: directory.clone(), models }
-    }
-}
+/// What distinguishes a program from others: the name of its entry, its command and directory, and of one that asks models
+/// the number of calls and the model that answers requests that name none.
+type Key = (String, Vec<String>, PathBuf, Option<(u32, Option<String>)>);
 
 /// Programs in the order of their indexes.
 #[derive(Debug, Default)]
@@ -68,49 +40,50 @@ pub(super) struct ProgramTable {
 }
 
 impl ProgramTable {
-    /// Returns the index of a program.
-    pub(super) fn find(&self, name: &str, program: &Program, role: Role<'_>) -> Option<usize> {
-        self.indexes.get(&Key::new(name, program, role)).copied()
-    }
-
     /// Adds the programs of evaluators, and returns their indexes. `contained`: the directory that contained programs may read.
     pub(super) fn add(
         &mut self,
-        evaluators: &[Evaluator],
+        evaluators: &mut [Evaluator],
         judge: Option<&str>,
         (targets, contained): (&TargetSession, Option<&Path>),
     ) -> Vec<usize> {
         let mut found = Vec::new();
         for evaluator in evaluators {
-            let of_prompt = |prompt| match prompt {
-                &Prompt::Program(ref program) => Some((program, Role::Other)),
-                _ => None,
-            };
-            let program = match &evaluator.check {
-                Check::Program(program) => Some((program, Role::Grader(judge))),
-                Check::Judge(asked) => of_prompt(&asked.prompt),
-                Check::Composite(composite) => {
-                    found.extend(self.add(&composite.members, judge, (targets, contained)));
-                    match &composite.aggregator {
-                        Aggregator::Program(program) => Some((program, Role::Other)),
-                        Aggregator::Judge(asked) => of_prompt(&asked.prompt),
-                        _ => None,
-                    }
-                }
-                _ => None,
-            };
-            let Some((program, role)) = program else { continue };
-            let next = self.entries.len();
-            let index =
-                *self.indexes.entry(Key::new(&evaluator.name, program, role)).or_insert(next);
-            if index == next {
-                let (entry, is_known) = lowered(&evaluator.name, program, role, targets, contained);
+            if let Check::Composite(composite) = &mut evaluator.check {
+                found.extend(self.add(&mut composite.members, judge, (targets, contained)));
+            }
+            let Some(program) = program_of(&mut evaluator.check) else { continue };
+            let models = program.max_calls.map(|calls| (calls, judge.map(str::to_owned)));
+            let (command, directory) = (program.command.clone(), program.directory.clone());
+            let key = (evaluator.name.clone(), command, directory, models);
+            program.index = *self.indexes.entry(key).or_insert(self.entries.len());
+            if program.index == self.entries.len() {
+                let (entry, is_known) =
+                    lowered(&evaluator.name, program, judge, targets, contained);
                 self.entries.push(entry);
                 self.are_known.push(is_known);
             }
-            found.push(index);
+            found.push(program.index);
         }
         found
+    }
+}
+
+/// Returns the program that an evaluator starts itself.
+fn program_of(check: &mut Check) -> Option<&mut Program> {
+    let asked = match check {
+        Check::Program(program) => return Some(program),
+        Check::Judge(asked) => asked,
+        Check::Composite(composite) => match &mut composite.aggregator {
+            Aggregator::Program(program) => return Some(program),
+            Aggregator::Judge(asked) => asked,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match &mut asked.prompt {
+        Prompt::Program(program) => Some(program),
+        _ => None,
     }
 }
 
@@ -119,7 +92,7 @@ impl ProgramTable {
 fn lowered(
     name: &str,
     program: &Program,
-    role: Role<'_>,
+    judge: Option<&str>,
     targets: &TargetSession,
     contained: Option<&Path>,
 ) -> (EvaluatorConfig, bool) {
@@ -139,7 +112,7 @@ fn lowered(
         code.contract = Some(Contract::AgentV);
         code.process.cwd = Some(directory.clone());
         code.timeout = TIMEOUT;
-        if let (Some(calls), Role::Grader(judge)) = (max_calls, role) {
+        if let Some(calls) = max_calls {
             code.timeout = ASKING_TIMEOUT;
             code.models = Some(models(targets, judge, *calls));
         }
@@ -159,11 +132,9 @@ fn contain(code: &mut CodeConfig, readable: &Path) {
 
 /// Returns the path of the program of a command.
 fn executable(first: &str, directory: &Path) -> PathBuf {
-    match first.contains('/') {
-        true => directory.join(first),
-        // A name is looked up on `PATH` only. What is not found is an error of the entry.
-        false => Environment::inherited().find_program(first).unwrap_or_else(|| first.into()),
-    }
+    let known = Environment::inherited().find_program(first).filter(|_| !first.contains('/'));
+    // A name that is not on `PATH` is an error of the entry, unless the directory of the program has such a file.
+    known.unwrap_or_else(|| directory.join(first))
 }
 
 /// Returns the script of a command that is a Python file with arguments: interpreters of Python can be forked. `None` if the

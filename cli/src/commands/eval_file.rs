@@ -171,7 +171,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     let judge = args.judge.settings();
     let (targets, recorded) = (flags.targets.as_deref(), flags.outputs.as_deref());
     let plan = prepare(suite, targets, recorded, options, judge, &runner)?;
-    let mut runner = runner;
+    let (name, mut runner) = (plan.name().to_owned(), runner);
     runner.session = Some(plan.session());
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     let default = || default_file(Some(file), [].into_iter());
@@ -180,12 +180,13 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     config.fail_fast = args.fail_fast;
     config.retries = args.retries.unwrap_or_default();
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
-    let request = plan.request(config, events.is_some());
+    let mut request = plan.request(config);
+    request.events = events.is_some();
     signals::watch(runner.cancellation.clone());
-    let report = watched(verbose, async |on_event| runner.run_suite(&request, on_event).await)?;
+    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
     // Events name the suite, which has no entry of its own.
     let mut config = Config::default();
-    config.evaluators.push(EvaluatorConfig::linked(&*request.about.name));
+    config.evaluators.push(EvaluatorConfig::linked(name));
     Ok(finish(&report, &outputs, events, (&config, &runner), verbose))
 }
 

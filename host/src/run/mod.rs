@@ -66,5 +66,5 @@ pub use examine::{Examination, conforms};
 pub use inspect::{Inspection, invocations};
 pub use plan::{Plan, PlannedEvaluator};
 pub use resident::{Resident, Residents};
-pub use runner::{Request, Runner, SuiteRequest};
+pub use runner::{Request, Runner, SuiteInput};
 pub use suite::{CaseResult, Grading, ProgramOutput, Programs, Suite};

@@ -117,6 +117,8 @@ impl Default for Runner {
 pub struct Request {
     /// Trace files, and directories of trace files; `-` is the standard input.
     pub traces: Vec<PathBuf>,
+    /// Cases in place of trace files. Default: none.
+    pub suite: Option<SuiteInput>,
     /// Evaluators and settings.
     pub config: Config,
     /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
@@ -127,33 +129,20 @@ impl Request {
     /// Creates a request for these trace files and directories.
     #[must_use]
     pub fn new<P: Into<PathBuf>>(traces: impl IntoIterator<Item = P>, config: Config) -> Self {
-        Self { traces: traces.into_iter().map(Into::into).collect(), config, events: false }
+        let traces = traces.into_iter().map(Into::into).collect();
+        Self { traces, config, ..Self::default() }
     }
 }
 
-/// Input of a run of a suite.
+/// Cases to run in place of the conversations of trace files.
 #[derive(Clone, Debug)]
-pub struct SuiteRequest {
-    /// Cases.
+pub struct SuiteInput {
+    /// Cases. Their programs are the evaluators of the configuration, in the order of their indexes.
     pub suite: Arc<dyn Suite>,
-    /// Programs of the suite, in the order of their indexes, and settings.
-    pub config: Config,
     /// What reports say about the suite.
     pub about: SuiteReport,
     /// Warnings about the run.
-    pub notes: Vec<String>,
-    /// Whether the report contains the data of [`events`](crate::events).
-    pub events: bool,
-}
-
-/// Everything that is executed.
-struct Work<'w> {
-    config: &'w Config,
-    plan: Plan,
-    conversations: Conversations,
-    permits: Permits,
-    eval_set: Option<EvalSet>,
-    events: bool,
+    pub warnings: Vec<String>,
 }
 
 impl Runner {
@@ -188,25 +177,11 @@ impl Runner {
     /// Must be called inside a tokio runtime with time and I/O enabled. If the run is cancelled while evaluators are
     /// prepared, the thread that prepares them may outlive the call.
     pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
-        let report = with_policy(&request.config);
-        self.with_writer(report, on_event, async |report, writer, on_event| {
-            self.evaluate(request, report, writer, on_event).await
-        })
-        .await
-    }
-
-    /// Does a run that adds to the run file, and ends the file.
-    async fn with_writer(
-        &self,
-        report: Report,
-        on_event: &mut dyn FnMut(RunEvent),
-        run: impl AsyncFnOnce(Report, &mut RunWriter, &mut dyn FnMut(RunEvent)) -> Report,
-    ) -> Report {
         let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
         if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
             on_event(RunEvent::DamagedRunFile { file, damage });
         }
-        let mut report = run(report, &mut writer, on_event).await;
+        let mut report = self.evaluate(request, &mut writer, on_event).await;
         let (file, reused) = (writer.path().cloned(), writer.reused());
         writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
         if let Some(file) = file {
@@ -220,24 +195,21 @@ impl Runner {
     async fn evaluate(
         &self,
         request: &Request,
-        mut report: Report,
         writer: &mut RunWriter,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Report {
         let config = &request.config;
-        let Some(index) = self.load_traces(request, &mut report, on_event).await else {
-            return report;
+        let mut report = with_policy(config);
+        let opened = match &request.suite {
+            Some(input) => {
+                report.suite = Some(input.about.clone());
+                report.warnings.clone_from(&input.warnings);
+                Some((Conversations::of_suite(Arc::clone(&input.suite)), None))
+            }
+            None => self.load_conversations(request, &mut report, on_event).await,
         };
-        let eval_set = load_eval_set(config, &mut report, on_event);
-        let multi_turn =
-            eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
-        let group_by = config.group_by.unwrap_or_default();
-        let conventions = self.conventions.clone();
-        let grouping =
-            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
-        let Some((conversations, grouped_by)) = grouping else { return report };
-        report.grouping = Some(grouped_by);
-        on_event(RunEvent::Loaded { conversations: conversations.len() });
+        let Some((conversations, eval_set)) = opened else { return report };
+        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
             permits.record_failure();
@@ -246,51 +218,10 @@ impl Runner {
             true => Plan::all(config, &Verdict::NotRun),
             false => self.prepare(config, on_event).await,
         };
-        let events = request.events;
-        let work = Work { config, plan, conversations, permits, eval_set, events };
-        self.execute(work, report, writer, on_event).await
-    }
-
-    /// Runs a suite on the engine of all runs. Its session with models has to be [that of the runner](Self::session).
-    pub async fn run_suite(
-        &self,
-        request: &SuiteRequest,
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Report {
-        let SuiteRequest { suite, config, about, notes, events } = request;
-        let mut report = with_policy(config);
-        (report.suite, report.warnings) = (Some(about.clone()), notes.clone());
-        self.with_writer(report, on_event, async |report, writer, on_event| {
-            let permits = Permits::new(self.jobs, config.fail_fast);
-            let programs = self.prepare(config, on_event).await;
-            let plan = SuiteWork::plan(Arc::clone(suite), programs, self);
-            let conversations = Conversations::of_suite(Arc::clone(suite));
-            let eval_set = None;
-            let events = *events;
-            let work = Work { config, plan, conversations, permits, eval_set, events };
-            // Warnings about models belong to the report, like all others about the run.
-            let mut warnings = Vec::new();
-            let mut on_event = |event| match event {
-                RunEvent::JudgeWarning { message } => warnings.push(message),
-                event => on_event(event),
-            };
-            let mut report = self.execute(work, report, writer, &mut on_event).await;
-            report.warnings.extend(warnings);
-            report
-        })
-        .await
-    }
-
-    /// Executes a plan.
-    async fn execute(
-        &self,
-        work: Work<'_>,
-        mut report: Report,
-        writer: &mut RunWriter,
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Report {
-        let Work { config, plan, conversations, permits, eval_set, events } = work;
-        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
+        let plan = match &request.suite {
+            Some(input) => SuiteWork::plan(Arc::clone(&input.suite), plan, self),
+            None => plan,
+        };
         let session = plan.session.clone();
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
@@ -302,7 +233,7 @@ impl Runner {
             ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
         });
         let work = (Arc::new(conversations), &cases);
-        let executing = execute::all(self, plan, work, permits, events, writer, on_event);
+        let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,
             // It never ends.
@@ -318,6 +249,28 @@ impl Runner {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
         report
+    }
+
+    /// Loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
+    async fn load_conversations(
+        &self,
+        request: &Request,
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Option<(Conversations, Option<EvalSet>)> {
+        let config = &request.config;
+        let index = self.load_traces(request, report, on_event).await?;
+        let eval_set = load_eval_set(config, report, on_event);
+        let multi_turn =
+            eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
+        let group_by = config.group_by.unwrap_or_default();
+        let conventions = self.conventions.clone();
+        let grouping =
+            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
+        let (conversations, grouped_by) = grouping?;
+        report.grouping = Some(grouped_by);
+        on_event(RunEvent::Loaded { conversations: conversations.len() });
+        Some((conversations, eval_set))
     }
 
     /// Finds and indexes the trace files and reports their errors. Returns `None` if there is nothing to evaluate.
