@@ -1,18 +1,17 @@
 //! Results of evaluators, and the form of a report as JSON.
 
 use std::{
-    collections::BTreeSet,
     io::{self, Write},
     num::NonZeroU64,
 };
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationOutcome, Report},
+    report::{ConversationReport, EvaluationOutcome, Report, TargetProxyReport},
     verdict::Standing,
 };
 use evaluator_json::{Value, to_pretty_inside};
 use evaluator_models::{RecordId, Usage};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{
     grade::Row,
@@ -99,32 +98,23 @@ pub struct JudgeUse {
 }
 
 /// Calls of a program to models.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProxyUse {
     /// Calls.
-    pub call_count: u64,
-    /// Maximum number of calls.
-    pub max_calls: u64,
-    /// Calls without an answer.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub failed_calls: u64,
-    /// Requests that were not accepted, e.g. beyond the maximum.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub refused_requests: u64,
-    /// Tokens.
-    pub tokens: Tokens,
-    /// Cost, if the models have prices.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
-    /// Models that were asked.
-    pub models: Vec<String>,
-    /// What the program may have ignored.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: TargetProxyReport,
+    /// Failed calls that the program may have ignored.
     pub warning: Option<String>,
-    /// Answers in the cassette.
-    #[serde(skip)]
-    pub recordings: BTreeSet<RecordId>,
+}
+
+impl Serialize for ProxyUse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = self.asked.clone().into_json();
+        if let (Value::Object(members), Some(warning)) = (&mut value, &self.warning) {
+            members.insert("warning".to_owned(), text(warning));
+        }
+        value.serialize(serializer)
+    }
 }
 
 /// Result of an evaluator.
@@ -264,7 +254,7 @@ impl EvaluatorResult {
     /// Returns the answers in the cassette that it and its members refer to.
     pub(crate) fn recordings(&self) -> Vec<RecordId> {
         let own = self.judge.iter().flat_map(|judge| judge.recordings.clone());
-        let asked = self.proxy.iter().flat_map(|proxy| proxy.recordings.clone());
+        let asked = self.proxy.iter().flat_map(|proxy| proxy.asked.recordings.clone());
         let members = self.members.iter().flat_map(Self::recordings);
         own.chain(asked).chain(members).collect()
     }

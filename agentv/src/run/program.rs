@@ -3,7 +3,6 @@
 use evaluator_host::run::ProgramOutput;
 use evaluator_hosts::{foreign_contract, parse_strict_document};
 use evaluator_json::{Object, Value};
-use evaluator_models::ProxyUsage;
 use evaluator_protocol::Contract;
 
 use super::{
@@ -25,11 +24,11 @@ pub(super) async fn judge(
     subject: Subject<'_>,
 ) -> Evaluated {
     let document = compact(&payload(subject, program));
-    let ProgramOutput { printed, asked, .. } = context.run(program, &document).await;
+    let ProgramOutput { printed, asked, warning, .. } = context.run(program, &document).await;
     let score = printed.and_then(|printed| read(&printed));
     // Only the verdict of a program that combines results counts.
     let score = score.map(|score| Score { passes: None, ..score });
-    Evaluated { proxy: asked.as_ref().map(usage), ..score.into() }
+    Evaluated { proxy: asked.map(|asked| ProxyUse { asked, warning }), ..score.into() }
 }
 
 /// Runs a program that combines results. Its verdict counts if it is one; the score decides about the test.
@@ -102,19 +101,4 @@ fn rows(details: &Object) -> Vec<Row> {
         texts.filter(|text| !text.trim().is_empty()).map(move |text| Row::new(text, passed))
     };
     texts("hits", true).chain(texts("misses", false)).collect()
-}
-
-fn usage(usage: &ProxyUsage) -> ProxyUse {
-    ProxyUse {
-        call_count: usage.calls,
-        max_calls: usage.max_calls,
-        failed_calls: usage.failed.saturating_add(usage.unfinished),
-        refused_requests: usage.refused,
-        tokens: usage.tokens.into(),
-        // The digits are those of the decimal number.
-        cost: usage.cost.and_then(|cost| cost.to_string().parse().ok()),
-        models: usage.models.clone(),
-        warning: usage.warning(),
-        recordings: usage.recordings.clone(),
-    }
 }

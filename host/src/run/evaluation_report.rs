@@ -299,7 +299,7 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
 }
 
 /// Returns what the program of an evaluation asked models, for its report.
-fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
+pub(super) fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
     let Usage { input, output, cached, reasoning } = usage.tokens;
     TargetProxyReport {
         call_count: usage.calls,

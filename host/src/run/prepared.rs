@@ -21,7 +21,6 @@ use super::{
     plan::{Program, Work},
     recording::Recording,
     reuse::{Shared, with_variables},
-    suite::ProgramOutput,
     target::{Access, not_opened},
 };
 use crate::{
@@ -140,17 +139,6 @@ impl PreparedEvaluator {
     /// Accepts any output, whatever the contract of the entry.
     pub(super) fn expecting_any_output(self) -> Self {
         Self { expected: Expected::Output, ..self }
-    }
-
-    /// Returns what a program printed, or its error.
-    pub(super) fn output(&self, mut evaluation: Evaluation) -> ProgramOutput {
-        let printed = std::mem::take(&mut evaluation.answer);
-        let asked = evaluation.asked.take();
-        let printed = match evaluation.verdict.error_type() {
-            None => Ok(printed),
-            Some(_) => Err(self.whole_error(&evaluation)),
-        };
-        ProgramOutput { printed, asked }
     }
 
     /// Returns the evaluators whose processes have to end, each with the one whose results depend on it.

@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     Plan, PlannedEvaluator, Runner,
+    evaluation_report::target_proxy,
     identity::Fingerprint,
     permits::Permits,
     plan::Work,
@@ -27,7 +28,10 @@ use crate::{
     models::ProxyUsage,
     pool::Document,
     process::Cancellation,
-    report::run_file::{Digest, Digester},
+    report::{
+        TargetProxyReport,
+        run_file::{Digest, Digester},
+    },
     verdict::{Answer, Evaluation, Status, Verdict},
 };
 
@@ -94,7 +98,9 @@ pub struct ProgramOutput {
     /// What it printed, or the error as a clause that follows "the program".
     pub printed: Result<Vec<u8>, String>,
     /// Its calls to models; `None` if it was offered none.
-    pub asked: Option<ProxyUsage>,
+    pub asked: Option<TargetProxyReport>,
+    /// Failed calls to models.
+    pub warning: Option<String>,
 }
 
 impl fmt::Debug for Programs<'_> {
@@ -108,7 +114,7 @@ impl<'r> Programs<'r> {
     pub async fn run(self, program: usize, document: &[u8]) -> ProgramOutput {
         let Some(prepared) = self.prepared.get(program) else {
             let printed = Err("is not known".to_owned());
-            return ProgramOutput { printed, asked: None };
+            return ProgramOutput { printed, asked: None, warning: None };
         };
         let document = Document::from(document);
         let evaluation = retry::evaluate(prepared, Input::Document(&document), self.permits).await;
@@ -118,7 +124,7 @@ impl<'r> Programs<'r> {
         if matches!(evaluation.verdict, Verdict::NotRun) {
             self.state.was_stopped.store(true, Ordering::Relaxed);
         }
-        prepared.output(evaluation)
+        output(prepared, evaluation)
     }
 
     /// Waits for the permit to start a process; `None` if the run has stopped.
@@ -129,6 +135,16 @@ impl<'r> Programs<'r> {
         }
         permit
     }
+}
+
+/// Returns what a program printed, or its error.
+fn output(prepared: &PreparedEvaluator, mut evaluation: Evaluation) -> ProgramOutput {
+    let printed = match evaluation.verdict.error_type() {
+        None => Ok(std::mem::take(&mut evaluation.answer)),
+        Some(_) => Err(prepared.whole_error(&evaluation)),
+    };
+    let warning = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
+    ProgramOutput { printed, asked: evaluation.asked.map(target_proxy), warning }
 }
 
 /// A suite with its prepared programs.
