@@ -23,9 +23,9 @@ use evaluator_host::{
 };
 
 use super::{
-    broken, print,
-    run::{event_exporter, finish, run_file},
-    unusable, watched,
+    broken,
+    outcome::{event_exporter, finish, run_file},
+    print, unusable, watched,
 };
 use crate::{
     args::{

@@ -1,33 +1,29 @@
 //! `evaluator run`.
 
 use std::{
-    env, mem,
+    mem,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind, Overrides},
-    events::{self, EventSwitches, Exporter},
     hosts::Mismatch,
     metric::{Metrics, UnknownMetric},
-    report::{
-        Report,
-        run_file::{RunFile, RunFileError, default_file},
-    },
+    report::run_file::default_file,
     run::{Request, Runner},
 };
 use evaluator_publish::{manifest, program_at};
 
 use super::{
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
-    report::{begin, show},
+    outcome::{event_exporter, finish, run_file},
+    report::begin,
     settings_of_paths, trace_format,
     types::is_type,
     unusable, watched,
 };
 use crate::{
-    args::{ReportOutput, RunArgs, outputs},
+    args::{RunArgs, outputs},
     render, signals,
 };
 
@@ -69,40 +65,6 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     signals::watch(runner.cancellation.clone());
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
     Ok(finish(&report, &outputs, events, (&request.config, &runner), verbose))
-}
-
-/// Returns the switches of evaluation events and their destination, if they are to be sent. An invalid destination is reported
-/// before the run, which may take long.
-pub(super) fn event_exporter(is_wanted: bool) -> Result<Option<(EventSwitches, Exporter)>, u8> {
-    let switches = EventSwitches::read(is_wanted, &variable).map_err(unusable)?;
-    Ok(switches.and_then(|switches| {
-        let exporter = Exporter::new(&variable).map_err(|error| {
-            render::warning(&format!("evaluation events will not be sent: {error}"));
-        });
-        Some((switches, exporter.ok()?))
-    }))
-}
-
-/// Writes the report of a run and sends its events. Returns the exit code.
-pub(super) fn finish(
-    report: &Report,
-    outputs: &[ReportOutput],
-    events: Option<(EventSwitches, Exporter)>,
-    (config, runner): (&Config, &Runner),
-    verbose: u8,
-) -> u8 {
-    let code = show(report, outputs);
-    if let Some((switches, exporter)) = events {
-        let records = events::records(report, config, &runner.metrics, switches);
-        // The report is written by now, and no error here changes it.
-        if let Err(error) = exporter.export(records) {
-            render::warning(&format!("{error}; this changes nothing about the results"));
-        }
-    }
-    // Writing the report may have found results that cannot be read back.
-    let code = code.max(report.standing().exit_code());
-    render::verdict(report, code, verbose > 0);
-    code
 }
 
 /// Refuses a program in the place of a trace file.
@@ -240,19 +202,4 @@ fn configure(
     config.strict_matching |= args.strict_matching;
     config.fail_fast |= args.fail_fast;
     config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
-}
-
-/// Opens the file that the run is saved in, if one is requested.
-pub(super) fn run_file(
-    file: Option<PathBuf>,
-    resume: bool,
-    default: impl FnOnce() -> PathBuf,
-) -> Result<Option<Arc<RunFile>>, RunFileError> {
-    let file = file.or_else(|| resume.then(default));
-    file.map(|file| RunFile::open(&file, resume).map(Arc::new)).transpose()
-}
-
-/// Returns the value of an environment variable.
-fn variable(name: &str) -> Option<String> {
-    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
