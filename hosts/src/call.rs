@@ -41,7 +41,7 @@ fn functions(contract: Contract) -> Option<&'static Functions> {
 
 /// Returns the contracts whose hosts call Python functions.
 pub fn function_contracts() -> impl Iterator<Item = Contract> {
-    Contract::ALL.into_iter().filter(|contract| functions(*contract).is_some())
+    Contract::ALL.iter().copied().filter(|contract| functions(*contract).is_some())
 }
 
 impl Call {

@@ -380,7 +380,6 @@ mod log;
 #[cfg(feature = "target")]
 mod offered;
 mod os;
-mod outcome;
 
 pub mod contract;
 pub mod exit;
@@ -408,7 +407,7 @@ pub use extract::{
     Config, ConfigType, Expected, FromInput, Invocations, MetricName, Threshold, Trajectory,
 };
 pub use failure::{Failure, Rejection};
-pub use outcome::{IntoFailure, IntoOutcome};
+pub use contract::outcome::{IntoFailure, IntoOutcome};
 pub use program::run_any;
 #[cfg(feature = "schema")]
 pub use schemars;

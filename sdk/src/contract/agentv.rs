@@ -7,12 +7,14 @@ use evaluator_protocol::{
     agentv::{CodeJudgeInput, CodeJudgeResult},
 };
 
-use super::{Contract, HasConfig, foreign};
-use crate::failure::Rejection;
+use super::{Contract, HasConfig, foreign, outcome::IntoOutcome, sealed};
+use crate::failure::{Failure, Rejection};
 
 /// The contract of AgentV: [`CodeJudgeInput`] in, [`CodeJudgeResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentV {}
+
+impl sealed::Sealed for AgentV {}
 
 impl Contract for AgentV {
     const NAME: Name = Name::AgentV;
@@ -35,6 +37,13 @@ impl Contract for AgentV {
 
     fn answer(output: CodeJudgeResult) -> Answer {
         Answer::AgentV(Box::new(output))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<AgentV> for CodeJudgeResult {
+    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
+        Ok(self)
     }
 }
 

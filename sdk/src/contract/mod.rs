@@ -4,6 +4,7 @@ mod adk;
 mod agenta;
 mod agentevals;
 mod agentv;
+pub(crate) mod outcome;
 
 pub use adk::{Adk, AdkOutcome};
 pub use agenta::Agenta;
@@ -97,8 +98,4 @@ fn check_turns(result: &EvalResult, turns: usize) -> Result<(), Failure> {
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Agentevals {}
-    impl Sealed for super::AgentV {}
-    impl Sealed for super::Adk {}
-    impl Sealed for super::Agenta {}
 }
