@@ -17,10 +17,11 @@ use evaluator_host::{
 use evaluator_publish::{manifest, program_at};
 
 use super::{
-    config::is_type,
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
     report::{begin, show},
-    settings_of_paths, trace_format, unusable, watched,
+    settings_of_paths, trace_format,
+    types::is_type,
+    unusable, watched,
 };
 use crate::{
     args::{RunArgs, outputs},

@@ -14,7 +14,8 @@ use self::name::Name;
 pub use self::{
     create::{Created, render},
     entry::Entry,
-    request::{Request, ScaffoldError, SdkSource},
+    name::ScaffoldError,
+    request::{Request, SdkSource},
     template::{Language, Template},
 };
 pub(crate) use self::{entry::scalar, share::share_builds};

@@ -8,7 +8,9 @@ use evaluator_protocol::{
 };
 use serde_json::Value;
 
-use super::{Contract, HasConfig, HasParameters, check_turns, foreign, outcome::IntoOutcome, sealed};
+use super::{
+    Contract, HasConfig, HasParameters, check_turns, foreign, outcome::IntoOutcome, sealed,
+};
 use crate::failure::{CRITERION, Failure, Rejection};
 
 /// The contract of Google's Agent Development Kit: the parameters of its Python functions in, [`EvaluationResult`] out.

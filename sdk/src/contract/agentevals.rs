@@ -4,14 +4,10 @@ use evaluator_protocol::{
     Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
 };
 
-use super::{Contract, HasConfig, agentv::read_answer, check_turns, outcome::IntoOutcome, sealed};
+use super::{
+    Agentevals, Contract, HasConfig, agentv::read_answer, check_turns, outcome::IntoOutcome, sealed,
+};
 use crate::failure::{Failure, Rejection};
-
-/// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
-///
-/// Documents of the other contracts are converted to its own, and answered in the terms of the host that sent them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agentevals {}
 
 impl sealed::Sealed for Agentevals {}
 

@@ -13,10 +13,11 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    build::{self, ProgramKind, Toolchain, Unit},
-    contained::ContainedBuild,
+    build,
     owner::{self, Owner, Owners},
     script::Script,
+    toolchain::{ContainedBuild, Toolchain},
+    unit::{ProgramKind, Unit},
 };
 use crate::{
     executor::Containment,
