@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     process::CommandSpec,
-    runtime::{Launch, PrivateDirectory},
+    runtime::{Language, Launch, PrivateDirectory},
 };
 
 const CALL: &str = include_str!("call.py");
@@ -61,7 +61,7 @@ impl Call {
     /// The reason, and what to do.
     pub fn check(&self, path: &Path) -> Result<(), String> {
         let Self { function, .. } = self;
-        if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("py")) {
+        if Language::of(path) != Some(Language::Python) {
             return Err(format!(
                 "`function: {function}` needs a Python file, not {}",
                 path.display()
