@@ -30,7 +30,7 @@ pub(super) fn init(args: &InitArgs, default: Language, runner: &Runner) -> Resul
     let code = print(&format!("{created}\n{shared}{next}"), exit::OK);
     if created.is_program() {
         let entrypoint = Entrypoint::from(created.entrypoint().to_owned());
-        let runtime = runner.runtimes.for_path(&entrypoint.path);
+        let runtime = runner.registries.runtimes.for_path(&entrypoint.path);
         if let Err(error) = runtime.and_then(|runtime| runtime.inspect(&entrypoint)) {
             render::warning(&format!("this machine cannot run it yet: {error}"));
         }
