@@ -24,7 +24,8 @@ use crate::{
     files,
     process::{Cancellation, CommandSpec},
     runtime::{
-        Built, Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent, Runtime,
+        Built, Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent,
+        Runtime,
         own_tests::{OwnTests, TestCount},
         paths, tool,
     },

@@ -21,8 +21,8 @@ use crate::{
     files,
     process::{Cancellation, CommandSpec},
     runtime::{
-        CachedCommand, Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent,
-        PrivateDirectory, Reuse, Runtime, Syntax, imports,
+        CachedCommand, Entrypoint, Environment, Inputs, Language, Launch, PrepareError,
+        PrepareEvent, PrivateDirectory, Reuse, Runtime, Syntax, imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax, tool,
     },

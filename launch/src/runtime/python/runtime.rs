@@ -35,8 +35,8 @@ use crate::{
     executor::{Containment, contain_build},
     process::{Cancellation, CommandSpec},
     runtime::{
-        Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
-        Syntax, imports,
+        Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent, Reuse,
+        Runtime, Syntax, imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax,
     },
