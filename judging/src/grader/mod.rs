@@ -2,7 +2,7 @@
 //!
 //! A [`Grader`] that needs nothing from outside is a [`LocalGrader`], a [`Metric`](evaluator_metrics::Metric). The others are graded in
 //! two steps: [`Grader::plan`] computes what can be computed and lists its [`Needs`], the caller asks models and runs Python, and
-//! [`Plan::finish`] combines the answers. [`ask`] asks models what a grader needs.
+//! [`Plan::finish`] combines the answers. [`ask()`] asks models what a grader needs.
 
 mod ask;
 mod evaluate;

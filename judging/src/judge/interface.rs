@@ -17,8 +17,8 @@ pub trait Judge: Send + Sync + fmt::Debug {
         &[TurnPart::User, TurnPart::Answer]
     }
 
-    /// Returns true if the judge compares material that can be shown in two orders, so that [`Criterion::swap`] has an effect;
-    /// true by default.
+    /// Returns true if the judge compares material that can be shown in two orders, so that
+    /// [`Criterion::swap`](super::Criterion::swap) has an effect; true by default.
     fn can_swap(&self) -> bool {
         true
     }
@@ -52,7 +52,7 @@ pub trait Judge: Send + Sync + fmt::Debug {
     ) -> Result<Tally, Refusal>;
 
     /// Returns the scores that follow from the votes. `values` has the score of each of the votes of `tally`, in order;
-    /// [`Votes::score`] is one of the vote itself, others ask what would follow from another one.
+    /// [`Votes::score`](super::Votes::score) is one of the vote itself, others ask what would follow from another one.
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores;
 
     /// Returns what the answers of one model amount to.
@@ -70,11 +70,11 @@ pub trait Judge: Send + Sync + fmt::Debug {
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
 
-    /// Returns what the answers of several models amount to. The verdict of each model is one vote, see [`Panel`].
+    /// Returns what the answers of several models amount to. The verdict of each model is one vote, see [`Panel`](super::Panel).
     ///
     /// # Errors
     ///
-    /// As [`tally`](Self::tally), if more models fail than [`Criterion::quorum`] allows.
+    /// As [`tally`](Self::tally), if more models fail than [`Criterion::quorum`](super::Criterion::quorum) allows.
     fn aggregate_panel(
         &self,
         case: &Case<'_>,
