@@ -64,7 +64,7 @@ impl Connection {
             Err(refusal) => return refused(refusal),
         };
         let chains = self.ask_all(judge, case, subject, &planned).await;
-        let usage = details::usage(&chains);
+        let usage = Usage::of(details::results(&chains));
         match self.aggregate(judge, case, &planned, &chains) {
             Ok(judgement) => {
                 self.judged(&judgement, case, &chains, (&usage, details::readable(&chains)))
@@ -126,7 +126,7 @@ impl Connection {
             failed @ Outcome::Failed { .. } => failed,
         };
         let mut warnings = judgement.warnings.clone();
-        warnings.extend(details::warnings(chains));
+        warnings.extend(details::warnings(details::results(chains)));
         let failure_reason = judgement.failure_reason(case.criterion);
         let failure_reason = failure_reason.filter(|_| matches!(outcome, Outcome::Scored(_)));
         let is_evaluated = !matches!(outcome, Outcome::NotEvaluated { .. });

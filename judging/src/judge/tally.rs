@@ -1,6 +1,6 @@
 //! What is counted before scores are computed: votes, failures and warnings.
 
-use super::{Criterion, OnFailure, RubricScore, TurnJudgement, Votes, answer::Readings};
+use super::{Criterion, OnFailure, Votes, answer::Readings};
 
 /// Votes in the answers of a judge.
 #[derive(Clone, Debug, Default)]
@@ -12,19 +12,6 @@ pub struct Tally {
     pub troubles: Vec<Trouble>,
     /// Things that a user should know.
     pub warnings: Vec<String>,
-}
-
-/// Scores that follow from votes.
-#[derive(Clone, Debug, Default)]
-pub struct Scores {
-    /// Score of the conversation; `None` if it was not evaluated.
-    pub score: Option<f64>,
-    /// Judgement of each turn.
-    pub turns: Vec<TurnJudgement>,
-    /// Mean score of each rubric that was judged; `None` if the metric has no rubrics, or there are no turns.
-    pub rubrics: Option<Vec<RubricScore>>,
-    /// Reasons why the conversation fails whatever its score is, e.g. a required rubric that is not fulfilled.
-    pub missed: Vec<String>,
 }
 
 /// Something that went wrong in a turn.
