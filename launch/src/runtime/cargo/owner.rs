@@ -18,7 +18,7 @@ use crate::runtime::{PrepareError, paths};
 #[derive(Debug)]
 pub(super) enum Owner {
     /// A program of a package.
-    Target { unit: Unit, program: String },
+    Target { unit: Box<Unit>, program: String },
     /// A file without a package.
     LoneFile { source: PathBuf },
 }
@@ -76,7 +76,7 @@ impl Workspace {
             lone_file: None,
             renames: Vec::new(),
         };
-        Owner::Target { unit, program: target.name.clone() }
+        Owner::Target { unit: Box::new(unit), program: target.name.clone() }
     }
 }
 

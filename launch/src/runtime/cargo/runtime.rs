@@ -188,7 +188,7 @@ impl Cargo {
         owners: &mut Owners<'_>,
     ) -> Result<(Unit, Option<Script>, String), PrepareError> {
         let (unit, script, program) = match owners.find(source)? {
-            Owner::Target { unit, program } => (unit, None, program),
+            Owner::Target { unit, program } => (*unit, None, program),
             Owner::LoneFile { source } => {
                 let cache = self.environment.cache_directory("evaluator").ok_or_else(|| {
                     PrepareError::unusable(
