@@ -22,7 +22,7 @@ type Named = (String, Result<Output, String>);
 ///
 /// The file is not a trace file, or parts of it cannot be used.
 pub(super) fn read(file: &Path, runner: &Runner) -> Result<Vec<Named>, String> {
-    let (formats, conventions) = (&runner.trace_formats, &runner.conventions);
+    let (formats, conventions) = (&runner.registries.trace_formats, &runner.registries.conventions);
     let traces = Inspection::new(&[file.to_owned()], formats, conventions, GroupBy::Auto);
     let left_out = traces.left_out();
     if !left_out.is_empty() {

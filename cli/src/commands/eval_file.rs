@@ -140,7 +140,8 @@ fn is_configuration(file: &Path) -> bool {
 fn is_other_yaml(file: &Path, runner: &Runner) -> bool {
     beginning(file, &["yaml", "yml"]).is_some_and(|text| {
         let parsed = parse(&text, &ParseOptions::default());
-        let is_trace = runner.trace_formats.iter().any(|format| format.detect(&text, &parsed));
+        let is_trace =
+            runner.registries.trace_formats.iter().any(|format| format.detect(&text, &parsed));
         !is_trace && !is_configuration(file)
     })
 }
@@ -270,7 +271,7 @@ fn prepare(
     let directory = working_directory()?;
     let found = found.or_else(|| targets::find(&suite.directory, &directory));
     let targets = match found {
-        Some(file) => targets::read(&file, &runner.models).map_err(problems)?,
+        Some(file) => targets::read(&file, &runner.registries.models).map_err(problems)?,
         None => Targets::default(),
     };
     targets.warnings.iter().for_each(|it| render::warning(&it.to_string()));

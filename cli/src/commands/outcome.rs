@@ -37,7 +37,7 @@ pub(super) fn finish(
 ) -> u8 {
     let code = show(report, outputs);
     if let Some((switches, exporter)) = events {
-        let records = events::records(report, config, &runner.metrics, switches);
+        let records = events::records(report, config, &runner.registries.metrics, switches);
         // The report is written by now, and no error here changes it.
         if let Err(error) = exporter.export(records) {
             render::warning(&format!("{error}; this changes nothing about the results"));

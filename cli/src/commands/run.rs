@@ -37,7 +37,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
         return eval_file::run(&file, args, verbose, runner);
     }
     args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
-    ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
+    ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
     let events = event_exporter(args.emit_otel)?;
     let mut config = load_config(config_file.as_deref(), &runner)?;
@@ -70,7 +70,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
 /// Refuses a program in the place of a trace file.
 fn refuse_program(path: &Path, runner: &Runner) -> Result<(), String> {
     // The file is not opened: what was read from a pipe is gone.
-    let is_source = runner.runtimes.iter().any(|it| has_extension_of(it.extensions(), path));
+    let is_source =
+        runner.registries.runtimes.iter().any(|it| has_extension_of(it.extensions(), path));
     if !is_source && !manifest::has_manifest(path) {
         return Ok(());
     }
@@ -120,7 +121,7 @@ fn programs(
     for path in &args.evaluators {
         let mut program = program_at(path, &settings)?;
         if let EvaluatorKind::Code(code) = &mut program.kind {
-            runner.runtimes.for_path(&code.path).map_err(|error| error.to_string())?;
+            runner.registries.runtimes.for_path(&code.path).map_err(|error| error.to_string())?;
             if let Some(mismatch) = Mismatch::of(&code.path, None) {
                 code.contract = Some(mismatch.contract());
                 code.function = mismatch.function().map(str::to_owned);
@@ -191,7 +192,7 @@ fn configure(
         match_type: args.trajectory_match_type,
         retries: args.retries,
     };
-    overrides.apply(config, &runner.metrics);
+    overrides.apply(config, &runner.registries.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());
     config.trace_format = trace_format(args.format.take(), runner).or(config.trace_format.take());
     config.group_by = args.group_by.or(config.group_by);

@@ -17,9 +17,9 @@ use super::{
     evaluation_report::target_proxy,
     identity::Fingerprint,
     permits::Permits,
-    plan::Work,
     prepared::{Input, PreparedEvaluator},
     retry,
+    work::Work,
 };
 use crate::{
     config::MissingTurns,
