@@ -388,16 +388,13 @@ impl Planner<'_> {
         for evaluator in evaluators {
             match &evaluator.check {
                 Check::Judge(asked) => self.connect(evaluator, asked, judge),
-                Check::Program(program) => {
-                    if program.max_calls.is_some() {
-                        self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
-                    }
+                Check::Program(program) if program.max_calls.is_some() => {
+                    self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
                 }
                 Check::Composite(composite) => {
                     self.check(&composite.members, judge);
-                    match &composite.aggregator {
-                        Aggregator::Judge(asked) => self.connect(evaluator, asked, judge),
-                        _ => {}
+                    if let Aggregator::Judge(asked) = &composite.aggregator {
+                        self.connect(evaluator, asked, judge);
                     }
                 }
                 _ => {}

@@ -175,7 +175,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     let (name, mut runner) = (plan.name().to_owned(), runner);
     runner.session = Some(plan.session());
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
-    let default = || default_file(Some(file), [].into_iter());
+    let default = || default_file(Some(file), []);
     runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
     let mut config = Config::default();
     config.fail_fast = args.fail_fast;
