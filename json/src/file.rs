@@ -1,4 +1,4 @@
-//! Reads files that others may have made.
+//! Reads files from untrusted sources.
 
 use std::{
     fs::{self, File, Metadata},
@@ -8,7 +8,7 @@ use std::{
 
 /// Reads a regular file of at most `limit` bytes. Links are followed.
 ///
-/// A pipe or device, e.g. in the repository of somebody else, could block for ever or never end.
+/// A pipe or device, e.g. in a cloned repository, could block for ever or never end.
 ///
 /// # Errors
 ///

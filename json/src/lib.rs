@@ -16,7 +16,7 @@
 //! | write for the wire | [`write()`], [`to_string`] or `serde::Serialize` |
 //! | write a report | [`to_pretty`], [`to_indented`], [`to_line`] |
 //! | get the text Python would give | [`to_python`], [`to_python_in_order`], [`output_text`], [`scalar_text`], [`string_repr`] |
-//! | read a file that somebody else may have made | [`read_file`] |
+//! | read a file from an untrusted source | [`read_file`] |
 //! | compare as Python does | [`python_eq`], [`casefold`], [`normalize`], [`strip`] |
 //!
 //! ```

@@ -59,16 +59,19 @@ mod door;
 mod drive;
 pub mod grader;
 pub mod judge;
+mod pieces;
 mod prices;
 mod programs;
 mod read;
 mod session;
 mod settings;
+mod subject;
 mod usage;
 
-pub use calls::{Asked, ask_all, details};
+pub use calls::call;
 pub use connection::{Connection, Identity};
-pub use drive::{Judged, Subject, call};
+pub use drive::Judged;
+pub use pieces::{Piece, Pieces};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
 pub use read::{
@@ -76,6 +79,7 @@ pub use read::{
 };
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
+pub use subject::Subject;
 pub use usage::Usage;
 
 /// Revision of the judges and graders of this crate.

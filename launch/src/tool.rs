@@ -29,7 +29,7 @@ const WAITING_LINES: usize = 64;
 
 /// Returns the directory in which tools are asked for versions and metadata.
 ///
-/// The working directory may be a checkout of somebody else, and tools take programs and settings from the directory that
+/// The working directory may be an untrusted checkout, and tools take programs and settings from the directory that
 /// they start in and from those above it: rustup and asdf a program, cargo a wrapper of the compiler, Python modules. So does
 /// every directory that a user can choose, such as a cache. Only the administrator writes into the root directory.
 pub(crate) fn neutral_directory() -> PathBuf {

@@ -3,28 +3,35 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    config::EvaluatorConfig,
+    config::{CodeConfig, EvaluatorConfig, EvaluatorKind},
     manifest::{self, LoadedManifest},
 };
 
-/// Returns an entry with default settings for the program at `path`: a file, the directory of a package, or a directory with a
+/// Returns an entry with these settings for the program at `path`: a file, the directory of a package, or a directory with a
 /// manifest, which decides the name.
 ///
 /// # Errors
 ///
 /// Returns a message if the manifest cannot be used.
-pub fn program_at(path: &Path) -> Result<EvaluatorConfig, String> {
+pub fn program_at(path: &Path, settings: &CodeConfig) -> Result<EvaluatorConfig, String> {
+    let entry = |name: String, path: PathBuf| {
+        let mut code = settings.clone();
+        code.path.clone_from(&path);
+        let mut evaluator = EvaluatorConfig::code(name, path);
+        evaluator.kind = EvaluatorKind::Code(code);
+        Ok(evaluator)
+    };
     if !manifest::has_manifest(path) {
         // A name without a directory would also be searched on `PATH`.
         let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-        return Ok(EvaluatorConfig::code(name_of(&file), file));
+        return entry(name_of(&file), file);
     }
     let loaded = LoadedManifest::load(path).map_err(|error| {
         let problems: Vec<&str> =
             error.problems.iter().map(|problem| problem.message.as_str()).collect();
         format!("{}: {}", error.file.display(), problems.join("; "))
     })?;
-    Ok(EvaluatorConfig::code(loaded.manifest.name.clone(), loaded.entrypoint()))
+    entry(loaded.manifest.name.clone(), loaded.entrypoint())
 }
 
 /// Returns the name of an evaluator by its path: `checks/polite.py`, `polite/src/main.rs` and the directory `polite` are called

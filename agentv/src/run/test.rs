@@ -90,8 +90,20 @@ fn finished(
     let proxies =
         evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
     warnings.extend(proxies.map(|(it, warning)| format!("`{}`: {warning}", it.name)));
+    warnings.extend(evaluators.iter().flat_map(asked_again));
     let (id, duration) = (test.id.clone(), Duration::ZERO);
     TestResult { id, status, score, threshold, error, warnings, evaluators, duration }
+}
+
+/// Returns a warning for each judge, also of members, whose first reply does not count.
+fn asked_again(evaluator: &EvaluatorResult) -> Vec<String> {
+    let asked = evaluator.judge.as_ref().map_or(0, |judge| judge.attempts);
+    let counts = asked > 1 && evaluator.status != Status::Error;
+    let own = counts.then(|| {
+        let name = &evaluator.name;
+        format!("`{name}`: its judge was asked {asked} times until a reply could be read")
+    });
+    own.into_iter().chain(evaluator.members.iter().flat_map(asked_again)).collect()
 }
 
 /// Returns the output that is graded.

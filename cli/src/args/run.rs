@@ -99,8 +99,8 @@ pub(crate) struct RunArgs {
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long)]
     pub(crate) locked: bool,
-    /// Refuse to run (exit code 2) unless every program is contained by its executor (sandbox or docker); for evaluators of
-    /// others, e.g. in CI
+    /// Refuse to run (exit code 2) unless every program of the configuration is contained by its executor (sandbox or docker),
+    /// and run and build those of --evaluator in a sandbox; for evaluators of others, e.g. in CI
     #[arg(long)]
     pub(crate) contain: bool,
     /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it

@@ -6,9 +6,9 @@ use evaluator_host::{
 };
 
 use super::{
-    clean_line,
-    config::{EntryType, TYPES},
-    show_table, unusable,
+    clean_line, show_table,
+    types::{EntryType, TYPES},
+    unusable,
 };
 use crate::{
     args::{ListArgs, SourcePlaces},

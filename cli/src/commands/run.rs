@@ -17,10 +17,11 @@ use evaluator_host::{
 use evaluator_publish::{manifest, program_at};
 
 use super::{
-    config::is_type,
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
     report::{begin, show},
-    trace_format, unusable, watched,
+    settings_of_paths, trace_format,
+    types::is_type,
+    unusable, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -117,7 +118,7 @@ fn ensure_known(names: &[String], metrics: &Metrics) -> Result<(), String> {
     })
 }
 
-/// Returns entries with default settings for the programs of `--evaluator`.
+/// Returns entries for the programs of `--evaluator`.
 ///
 /// # Errors
 ///
@@ -130,8 +131,9 @@ fn programs(
     let mut names: Vec<&str> = args.metrics.iter().map(String::as_str).collect();
     names.extend(config.evaluators.iter().map(|evaluator| evaluator.name.as_str()));
     let mut programs: Vec<EvaluatorConfig> = Vec::new();
+    let settings = settings_of_paths(args.contain, config);
     for path in &args.evaluators {
-        let mut program = program_at(path)?;
+        let mut program = program_at(path, &settings)?;
         if let EvaluatorKind::Code(code) = &mut program.kind {
             runner.runtimes.for_path(&code.path).map_err(|error| error.to_string())?;
             if let Some(mismatch) = Mismatch::of(&code.path, None) {

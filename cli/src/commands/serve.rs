@@ -3,16 +3,15 @@
 use std::{env, fs, net::SocketAddr, path::Path, pin::pin, time::Duration};
 
 use evaluator_host::{
-    config::Config,
+    config::{CodeConfig, Config},
     process::Cancellation,
     run::{RunEvent, Runner},
 };
-use evaluator_publish::program_at;
 use evaluator_serve::{Access, Ended, Offered, ServeError, Server, Service, Settings, Token};
 
 use super::{
-    broken, discovery, ensure_contained, ensure_runnable, load_config, unusable, unusable_config,
-    watched,
+    broken, discovery, ensure_contained, ensure_runnable, load_config, settings_of_paths, unusable,
+    unusable_config, watched,
 };
 use crate::{args::ServeArgs, exit, render, signals};
 
@@ -29,11 +28,9 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8,
         config => config,
     };
     let config = load_config(config.as_deref(), &runner)?;
-    let mut all = config.clone();
-    for path in &args.paths {
-        all.evaluators.push(program_at(path).map_err(unusable)?);
-    }
-    ensure_contained(args.contain, &all, &runner)?;
+    ensure_contained(args.contain, &config, &runner)?;
+    let mut programs = settings_of_paths(args.contain, &config);
+    programs.timeout = Duration::from_secs(args.timeout);
     ensure_runnable(&config, verbose)?;
     let mut runner = runner;
     runner.locked = args.locked;
@@ -47,7 +44,7 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8,
     let stop = Cancellation::new();
     signals::watch_serving(stop.clone());
     let served = watched(verbose, async |on_event| {
-        let service = prepare(args, &config, &runner, &stop, on_event).await?;
+        let service = prepare(args, &config, &programs, &runner, &stop, on_event).await?;
         listen(args.addr, settings, service, &runner, &stop, verbose).await
     });
     session.cancel();
@@ -68,12 +65,12 @@ pub(super) fn serve(args: &ServeArgs, verbose: u8, runner: Runner) -> Result<u8,
 async fn prepare(
     args: &ServeArgs,
     config: &Config,
+    programs: &CodeConfig,
     runner: &Runner,
     stop: &Cancellation,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Result<Service, u8> {
-    let timeout = Duration::from_secs(args.timeout);
-    let mut preparing = pin!(Service::new(config, &args.paths, timeout, runner, on_event));
+    let mut preparing = pin!(Service::new(config, &args.paths, programs, runner, on_event));
     let prepared = tokio::select! {
         prepared = &mut preparing => prepared,
         () = stop.cancelled() => {

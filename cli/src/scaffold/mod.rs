@@ -14,6 +14,7 @@ use self::name::Name;
 pub use self::{
     create::{Created, render},
     entry::Entry,
-    request::{Request, ScaffoldError, SdkSource},
+    name::ScaffoldError,
+    request::{Request, SdkSource},
     template::{Language, Template},
 };

@@ -89,7 +89,19 @@ fn what_is_wrong_is_reported_where_it_is_written() {
         let plain: String = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         let (place, message) = expected.split_once(": ").unwrap_or(("", expected));
         assert!(plain.contains(place) && plain.contains(message), "{expected}\n{}", ran.stderr);
+        assert!(!plain.contains("/../"), "{}", ran.stderr);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_directory_above_a_link_is_that_of_its_target() {
+    let directory = directory("unknown: 1\n", OWN);
+    directory.file("real/policy/base.yaml", "allow_unevaluated: true\n");
+    directory.script("real/project/own", SKIPS);
+    directory.file("real/project/c.yaml", format!("extends: ../policy/base.yaml\n{OWN}"));
+    std::os::unix::fs::symlink("real/project", directory.join("link")).unwrap();
+    run(&directory, "link/c.yaml").exits(0);
 }
 
 #[test]

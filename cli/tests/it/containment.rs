@@ -35,8 +35,8 @@ pub(crate) fn has_level(level: &str) -> bool {
     false
 }
 
-/// A directory with a secret, and a program in another directory that looks for it.
-fn place(config: &str) -> Directory {
+/// A directory with a secret, and a program in another directory that looks for it: its score is 1 if it cannot read it.
+pub(crate) fn place(config: &str) -> Directory {
     let directory = Directory::new();
     directory.file("secret", "key");
     directory.file("data/words", "please");
@@ -357,6 +357,29 @@ fn reports_say_how_each_result_was_contained() {
         for result in &results[1..] {
             assert_eq!(result.get("containment"), None, "{result}");
         }
+    }
+}
+
+#[test]
+fn programs_that_are_named_by_their_paths_are_contained_if_that_is_demanded() {
+    if !is_available() {
+        return;
+    }
+    let boxed = "{name: a, type: code, path: checks/probe, executor: sandbox}";
+    let directory = place(&format!("contain: true\nevaluators: [{boxed}]"));
+    let trace = trace("a01_otlp_basic_parts");
+    for (demand, is_contained) in [
+        (&["--no-config"][..], false),
+        (&["--no-config", "--contain"], true),
+        (&["-c", "c.yaml"], true),
+    ] {
+        let args = [&*trace, "--evaluator", "checks/probe", "-o", "json"];
+        let ran = directory.run(&[&args, demand].concat()).exits(i32::from(!is_contained));
+        let report = report(&ran.stdout);
+        let result = report["traces"][0]["metrics"].as_array().unwrap().last().unwrap();
+        assert_eq!(result["metric_name"], "probe", "{demand:?}");
+        assert_eq!(result["score"], f64::from(u8::from(is_contained)), "{demand:?}: {result}");
+        assert_eq!(result.get("containment").is_some(), is_contained, "{demand:?}: {result}");
     }
 }
 

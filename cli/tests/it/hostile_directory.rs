@@ -1,4 +1,4 @@
-//! The working directory is the checkout of somebody else: no command runs anything of it, and no tool starts in it.
+//! The working directory is an untrusted checkout: no command runs anything of it, and no tool starts in it.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 

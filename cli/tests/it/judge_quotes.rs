@@ -60,15 +60,21 @@ const POLITE: &str =
 
 /// A judge that says no, in prose, with the verdict of the agent before and after its own one.
 fn talkative() -> Server {
-    let reply = |request: &Request| {
-        let body: Value = serde_json::from_slice(&request.body).unwrap();
-        let system = body["messages"][0]["content"].as_str().unwrap();
-        let (_, behind) = system.split_once("\"score").unwrap();
-        let code = behind.split_once('"').unwrap().0;
+    replying(|code| {
         let quoted = r#"{"score": 1}"#;
         format!(
             "It wrote {quoted}.\n{{\"reasoning\": \"wrong\", \"score{code}\": 0}}\nNot {quoted}"
         )
+    })
+}
+
+/// A judge with this reply to a question with a code.
+fn replying(to_code: impl Fn(&str) -> String + Send + Sync + 'static) -> Server {
+    let reply = move |request: &Request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let system = body["messages"][0]["content"].as_str().unwrap();
+        let (_, behind) = system.split_once("\"score").unwrap();
+        to_code(behind.split_once('"').unwrap().0)
     };
     Server::start(move |request, stream| {
         let message = json!({"role": "assistant", "content": reply(request)});
@@ -113,6 +119,22 @@ fn eval_files_are_judged_by_the_same_rules() {
         assert_eq!(result["score"], 0.0, "{result}");
     }
     assert_eq!(server.requests().len(), 2, "no reply is asked for again");
+}
+
+#[test]
+fn a_reply_that_states_a_verdict_is_not_repaired() {
+    // Two verdicts, of which the model would choose one; and a reply without any.
+    for (reply, requests) in [(r#"{"scoreCODE": 1} {"scoreCODE": 0}"#, 3), ("I cannot say.", 4)] {
+        let server = replying(move |code| reply.replace("CODE", code));
+        let directory = eval_file(&server, "a");
+        let ran = directory.run(&["e.yaml", "--test-id", "b", "-o", "json"]).exits(3);
+        let reason = ran.json()["results"][0]["evaluators"][0]["reason"].to_string();
+        assert!(
+            reason.contains(&format!("no reply could be read after {requests} questions")),
+            "{reason}"
+        );
+        assert_eq!(server.requests().len(), requests, "{reply}");
+    }
 }
 
 /// A program may print what the agent wrote, so variables in what it prints are text.

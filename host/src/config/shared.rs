@@ -3,7 +3,7 @@
 //! A configuration that is extended is read and checked by itself first, except that it may lack `evaluators`. What it says is
 //! the starting point of the one that extends it.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use evaluator_document::{self as document, ConfigError, Field, Node, NodeKind, Problem, Problems};
 use semver::{Version, VersionReq};
@@ -77,7 +77,7 @@ pub(super) fn read_base(
     let Some(written) = field.text() else { return Ok(None) };
     // The text of a configuration without a file has no directory that paths are relative to.
     let Some(directory) = reader.paths.directory() else { return Ok(Some(Base::default())) };
-    let file = directory.join(written);
+    let file = without_parents(&directory.join(written));
     if origin.includes(&file) {
         return Ok(field.add("`extends` leads back to this configuration").none());
     }
@@ -90,6 +90,19 @@ pub(super) fn read_base(
     let mut base = read::read(&text, origin, Paths::of(&file), reader.known)?;
     base.config.forget_positions(&file);
     Ok(Some(base))
+}
+
+/// Returns a path without the directories that a `..` leaves again, unless these are links.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut shorter = PathBuf::new();
+    for component in path.components() {
+        match (component, shorter.components().next_back()) {
+            (Component::ParentDir, Some(Component::Normal(_))) => drop(shorter.pop()),
+            _ => shorter.push(component),
+        }
+    }
+    let directory = |path: &Path| Path::new(".").join(path.parent()?).canonicalize().ok();
+    if directory(&shorter) == directory(path) { shorter } else { path.to_owned() }
 }
 
 fn find<'n>(root: &'n Node, key: &'n str, problems: &'n Problems<'n>) -> Option<Field<'n>> {

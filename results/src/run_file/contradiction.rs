@@ -1,4 +1,4 @@
-//! Contradictions within the records of a run file. A checksum shows that a line was damaged, not that somebody wrote it.
+//! Contradictions within the records of a run file. A checksum detects damaged lines, not forged ones.
 
 use super::{EvaluatorEntry, Header};
 use crate::{ALL_EVALUATORS, ConversationReport, EvaluationReport, Status, contradiction};

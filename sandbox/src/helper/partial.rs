@@ -13,8 +13,8 @@ use rustix::{
 };
 
 use super::{
-    outer::Task,
     supervise::{has_ended, supervise},
+    task::Task,
 };
 use crate::{
     order::{During, Failure, HELPER_FAILED, Step},
@@ -52,7 +52,7 @@ pub(super) fn run(task: Task) -> Result<Option<i32>, Failure> {
     os::close_standard_streams();
     let ended = supervise(program, task.child_ended.as_fd(), &[task.host.as_fd()]);
     if ended.is_none() {
-        // The host has ended: there is nobody else to end the descendants. This ends this process, too.
+        // The host has exited, so no other process kills the descendants. This kills this process, too.
         let _ = kill_current_process_group(Signal::KILL);
     }
     Ok(ended)

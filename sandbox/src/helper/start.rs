@@ -13,7 +13,7 @@ use rustix::{
     process::{Resource, Rlimit, chdir, getrlimit, setrlimit, umask},
 };
 
-use super::{outer::fail, root::open_path};
+use super::{report::fail, root::open_path};
 use crate::{
     filter::{self, Network, Rules},
     order::{During, Failure, Order, Step},
@@ -81,7 +81,7 @@ impl Start {
         let abi = restrict(order, tmp)?;
         os::reset_signals().during(Step::Process, || "reset its signals".to_owned())?;
         let unix = match policy.level {
-            // Without network there is nobody at the other end.
+            // Without network there is no other end.
             Level::Full => !policy.network || abi.is_some_and(|abi| abi >= SCOPES_ABI),
             Level::Partial => false,
         };

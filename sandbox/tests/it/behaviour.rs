@@ -115,7 +115,7 @@ fn signal(child: &Child, signal: Signal) {
 #[test]
 fn the_program_decides_what_to_do_when_asked_to_end() {
     for level in levels() {
-        // Builtins only, so that nobody else is there to be signalled.
+        // Builtins only, so that there is no other process to signal.
         let script = "trap 'exit 3' TERM; echo ready; while read line; do :; done";
         let mut command = shell(&policy(level), script);
         let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_host::{
-    config::{Config, EvaluatorConfig, EvaluatorKind},
+    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind},
     run::{Plan, PlannedEvaluator, Resident, Residents, RunEvent, Runner, conforms},
 };
 use evaluator_hosts::Defaults;
@@ -72,8 +72,8 @@ impl Service {
     /// Kind of the error of documents whose evaluator has changed since the service was created.
     pub const OUTDATED: &str = "outdated";
 
-    /// Prepares the evaluators of a configuration, and those at `paths`, which have the time limit `timeout` for a document. All
-    /// evaluators of a program at a path are offered.
+    /// Prepares the evaluators of a configuration, and the programs at `paths`, which have these `settings`. All evaluators of
+    /// a program at a path are offered.
     ///
     /// Must be called inside a tokio runtime with time and I/O enabled, and the service be used there.
     ///
@@ -83,7 +83,7 @@ impl Service {
     pub async fn new(
         config: &Config,
         paths: &[PathBuf],
-        timeout: Duration,
+        settings: &CodeConfig,
         runner: &Runner,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Result<Self, Vec<Unservable>> {
@@ -91,7 +91,7 @@ impl Service {
         let mut entries: Vec<Entry> = config.evaluators.iter().map(Entry::configured).collect();
         let mut problems = Vec::new();
         for path in paths {
-            match placed(path, timeout) {
+            match placed(path, settings) {
                 Ok((evaluator, entry)) => {
                     all.evaluators.push(evaluator);
                     entries.push(entry);
@@ -339,11 +339,8 @@ impl Offered {
 }
 
 /// Returns the evaluator at `path`, without a threshold.
-fn placed(path: &Path, timeout: Duration) -> Result<(EvaluatorConfig, Entry), String> {
-    let mut evaluator = program_at(path)?;
-    if let EvaluatorKind::Code(code) = &mut evaluator.kind {
-        code.timeout = timeout;
-    }
+fn placed(path: &Path, settings: &CodeConfig) -> Result<(EvaluatorConfig, Entry), String> {
+    let evaluator = program_at(path, settings)?;
     let defaults = Defaults::new(Object::default(), None);
     let may_be_renamed = !manifest::has_manifest(path);
     Ok((evaluator, Entry { defaults, may_be_renamed, holds_all: true }))

@@ -1,8 +1,11 @@
 //! Programs of the SDK that are kept ready for documents of any contract.
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf};
 
-use evaluator_host::{config::Config, run::Runner};
+use evaluator_host::{
+    config::{CodeConfig, Config},
+    run::Runner,
+};
 use evaluator_serve::{Service, Unservable};
 use serde_json::{Value, json};
 
@@ -19,7 +22,7 @@ async fn service(config: &str) -> Result<Service, Vec<Unservable>> {
     let paths = if config.evaluators.is_empty() { vec![program] } else { Vec::new() };
     let mut runner = Runner::default();
     runner.jobs = NonZeroUsize::MIN;
-    Service::new(&config, &paths, Duration::from_secs(60), &runner, &mut |_| {}).await
+    Service::new(&config, &paths, &CodeConfig::default(), &runner, &mut |_| {}).await
 }
 
 /// The answer, or the kind of the refusal and its status.

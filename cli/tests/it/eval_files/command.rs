@@ -209,6 +209,61 @@ tests: [{id: one, criteria: x, input: q, assertions: [{type: rubrics, criteria: 
 }
 
 #[test]
+fn a_judge_that_is_asked_again_leaves_a_warning() {
+    let directory = Directory::new();
+    let judge = |prompt: &str| {
+        format!("{{name: inner, type: llm-grader, prompt: '{prompt}: {{{{output}}}}'}}")
+    };
+    let (alone, within) = (judge("Alone"), judge("Within"));
+    directory.file(
+        "e.yaml",
+        format!(
+            "execution: {{target: t}}
+tests:
+  - {{id: one, criteria: x, input: q, assertions: [{alone}]}}
+  - {{id: two, criteria: x, input: q, assertions: [{{name: both, type: composite, assertions: [{within}], aggregator: {{type: weighted_average}}}}]}}
+"
+        ),
+    );
+    let good = json!({"text": "{\"score\": 1}"});
+    let bad = json!({"text": "It is right."});
+    for (first, second, warning) in [
+        (json!([good]), json!([good]), None),
+        (json!([bad, good]), json!([bad, bad, bad, good]), Some([2, 4])),
+        (json!([bad, bad, good]), json!([bad, good]), Some([3, 2])),
+    ] {
+        let rules =
+            json!([{"when": "Alone", "replies": first}, {"when": "Within", "replies": second}]);
+        let server = judge_server::start(Some(json!({"rules": rules, "default": [good]})));
+        let url = server.url();
+        directory.file(
+            "targets.yaml",
+            format!(
+                "targets:
+  - {{name: t, provider: mock, response: Paris, grader_target: g}}
+  - {{name: g, provider: openai, base_url: '{url}/v1', model: m}}
+"
+            ),
+        );
+        let ran = directory.run(&["e.yaml", "--jobs", "1", "-o", "json"]).exits(0);
+        let report = report(&ran.stdout);
+        for (number, result) in report["results"].as_array().unwrap().iter().enumerate() {
+            let warnings = warning.map_or(Value::Null, |asked| {
+                let asked = asked[number];
+                json!([format!(
+                    "`inner`: its judge was asked {asked} times until a reply could be read"
+                )])
+            });
+            assert_eq!(result["warnings"], warnings, "{result}");
+        }
+        assert_eq!(
+            ran.stderr.matches("its judge was asked").count(),
+            warning.map_or(0, |it| it.len())
+        );
+    }
+}
+
+#[test]
 fn a_budget_ends_the_questions_and_money_needs_prices() {
     let directory = Directory::new();
     let test = |id: &str| {

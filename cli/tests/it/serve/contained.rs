@@ -5,7 +5,7 @@ use std::{io::Write, net::TcpStream};
 
 use super::AGENTEVALS;
 use crate::{
-    containment::is_available,
+    containment::{is_available, place},
     sandboxed::running,
     support::{
         Directory, has,
@@ -139,8 +139,7 @@ fn with_contain_only_contained_evaluators_are_served() {
     let judge = "- {name: hallucinations_v1, type: builtin, judge_model: 'command:model.sh'}";
     for (config, paths, names) in [
         (entry(""), &[][..], "a"),
-        (entry(", executor: sandbox"), &["plain"], "plain"),
-        (entry(""), &["plain"], "a, plain"),
+        (entry(""), &["plain"], "a"),
         (model, &[], "a (its model is the program `command:model.sh`)"),
         (
             format!("evaluators:\n{judge}\n"),
@@ -156,6 +155,21 @@ fn with_contain_only_contained_evaluators_are_served() {
         assert!(!ran.stderr.contains("listening"), "{}", ran.stderr);
     }
     assert!(!directory.join("ran").exists(), "nothing is run");
+}
+
+#[test]
+fn a_program_that_is_named_by_its_path_is_contained_if_that_is_demanded() {
+    if !is_available() {
+        return;
+    }
+    let config =
+        "contain: true\nevaluators: [{name: a, type: code, path: checks/probe, executor: sandbox}]";
+    let directory = place(config);
+    for (demand, score) in [(&[][..], 0.0), (&["--contain"], 1.0), (&["-c", "c.yaml"], 1.0)] {
+        let server = Serving::start(&directory, &[demand, &["checks/probe"]].concat());
+        let answer = server.post("/evaluators/probe", AGENTEVALS).is(200).json();
+        assert_eq!(answer["score"], score, "{demand:?}: {}", server.said());
+    }
 }
 
 #[test]

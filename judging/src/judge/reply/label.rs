@@ -52,7 +52,7 @@ pub fn match_label(
         );
     }
     if let Some(value) = verdict.members.get(&verdict.key("is_the_agent_response_valid")) {
-        return match &*word(value)? {
+        return match word(value)?.to_lowercase().as_str() {
             "invalid" | "almost" | "false" | "partially_valid" | "partially" => Ok(Label::Invalid),
             "valid" | "true" => Ok(Label::Valid),
             other => Err(format!("{other:?} is not a label")),

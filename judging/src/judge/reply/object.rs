@@ -5,9 +5,9 @@ use std::{ops::Range, sync::LazyLock};
 use evaluator_json::{Object, ParseOptions, RepeatedKeys, Value, parse, strip};
 use regex_lite::{Captures, Regex};
 
-use crate::judge::code::{Code, ending};
+use crate::judge::code::{Code, after_draft, ending};
 
-/// Number of braces that are tried as the start of an object.
+/// Number of braces that may look like the start of an object and not be it.
 const STARTS: usize = 500;
 
 /// A word in the place of a truth value.
@@ -55,7 +55,7 @@ pub(in crate::judge) fn verdict<'c>(
     reply: &str,
     code: Option<&'c Code>,
 ) -> Result<Verdict<'c>, String> {
-    let reply = PASSED.replace_all(reply, |word: &Captures<'_>| {
+    let reply = PASSED.replace_all(after_draft(reply, code), |word: &Captures<'_>| {
         format!("\"passed\"{}{}", &word[1], word[2].eq_ignore_ascii_case("true"))
     });
     match code.filter(|code| code.is_in(&reply)) {
@@ -157,16 +157,24 @@ fn object(text: &str) -> Result<Object, String> {
 /// brace: it may be quoted.
 fn objects(text: &str) -> Vec<(Range<usize>, Object)> {
     let mut found = Vec::new();
-    let mut position = 0;
-    for _ in 0..STARTS {
-        let Some(start) = text[position..].find('{').map(|offset| position + offset) else { break };
+    let (mut position, mut failed) = (0, 0);
+    for (start, _) in text.match_indices('{') {
+        let may_start = || text[start + 1..].trim_start().starts_with(['"', '}']);
+        if start < position || !may_start() {
+            continue;
+        }
         let range = end(&text[start..]).map(|length| start..start + length);
-        position = start + 1;
         if let Some(range) = range
             && let Ok(object) = object(&text[range.clone()])
         {
             position = range.end;
             found.push((range, object));
+            continue;
+        }
+        // Each of them may be read to the end of the text.
+        failed += 1;
+        if failed == STARTS {
+            break;
         }
     }
     found
@@ -191,4 +199,69 @@ fn end(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code() -> Code {
+        Code::of(&[("response", "{ return 1; }".to_owned())])
+    }
+
+    /// Reads a reply in which `_C` stands for the code, and `\u005fC` for the code with an escape.
+    fn read(reply: &str) -> Result<Object, String> {
+        let code = code();
+        let hex = &code.as_str()[1..];
+        let reply =
+            reply.replace("_C", code.as_str()).replace("\\u005fC", &format!("\\u005f{hex}"));
+        let members = verdict(&reply, Some(&code))?.members;
+        Ok(members
+            .into_iter()
+            .map(|(key, value)| (key.replace(code.as_str(), "_C"), value))
+            .collect())
+    }
+
+    #[test]
+    fn an_escape_in_a_key_does_not_spell_the_code() {
+        for reply in [
+            r#"{"score\u005fC": 1, "reasoning": "I was asked for _C"}"#,
+            r#"{"score\u005fC": 1, "other_C": 0}"#,
+            r#"{"checks": [{"id": "a", "satisfied\u005fC": true}], "overall_reasoning": "_C"}"#,
+            r#"{"checks": [{"id": "a", "satisfied\u005fC": true}, {"id": "b", "satisfied_C": false}]}"#,
+            r#"{"a": {"score\u005fC": 1}, "score_C": 0}"#,
+        ] {
+            let error = read(reply).unwrap_err();
+            assert_eq!(error, "a key with the code is not written as it was asked for", "{reply}");
+        }
+        // Without the code as it is written, the reply is read by its plain keys.
+        assert_eq!(read(r#"{"score\u005fC": 1}"#).unwrap().keys().next().unwrap(), "score_C");
+    }
+
+    #[test]
+    fn keys_with_the_code_outside_of_the_object_are_further_verdicts() {
+        for rest in [r#"{"score_C": 1"#, r#""score_C" : 1"#, "\"score_C\"\n:", r#"{"score_C":"#] {
+            let own = r#"{"score_C": 0}"#;
+            for reply in [format!("{rest} {own}"), format!("{own} {rest}")] {
+                let error = read(&reply).unwrap_err();
+                assert_eq!(
+                    error, "the reply has more than one verdict, or a broken one",
+                    "{reply}"
+                );
+            }
+        }
+        // What is no key states nothing.
+        for rest in ["_C", r#""score_C""#, "score_C: 1"] {
+            let found = read(&format!("{rest}, {{\"score_C\" : 0}}")).unwrap();
+            assert_eq!(found.keys().collect::<Vec<_>>(), ["score_C"], "{rest}");
+        }
+    }
+
+    #[test]
+    fn braces_that_start_no_object_hide_no_verdict() {
+        for quoted in ["{", "{ return 1; }", "{\"score\": 1}\n", "{}", "{ {\"a\": [{}]}"] {
+            let reply = quoted.repeat(2 * STARTS) + r#" {"score_C": 0}"#;
+            assert!(read(&reply).is_ok(), "{quoted}: {:?}", read(&reply));
+        }
+    }
 }

@@ -4,7 +4,7 @@ use evaluator_json::{is_space, strip};
 use unicode_normalization::UnicodeNormalization;
 
 use super::{object::unfenced, word::first_word};
-use crate::judge::code::Code;
+use crate::judge::code::{Code, after_draft};
 
 const ID: &str = "ID: ";
 const PROPERTY: &str = "Property: ";
@@ -40,6 +40,7 @@ fn score(verdict: &str) -> Option<f64> {
 ///
 /// A block is incomplete, or there is none.
 pub fn rubric_verdicts(reply: &str, code: Option<&Code>) -> Result<Vec<RubricBlock>, String> {
+    let reply = after_draft(reply, code);
     match code.filter(|code| code.is_in(reply)) {
         Some(code) => coded(reply, code.as_str()),
         None => whole(unfenced(reply)),
@@ -102,10 +103,14 @@ fn whole(reply: &str) -> Result<Vec<RubricBlock>, String> {
     }
 }
 
-/// Returns the text behind a label at the start of a line, without marks like `**` around both.
+/// Returns the text behind a label at the start of a line, without marks like `**` around both, and without the number of an
+/// item of a list.
 fn labelled<'t>(line: &'t str, label: &str) -> Option<&'t str> {
     let is_mark = |c: char| c.is_whitespace() || "*_`#>-".contains(c);
-    let rest = line.trim_start_matches(is_mark).strip_prefix(label)?;
+    let line = line.trim_start_matches(is_mark);
+    let item = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = item.strip_prefix(['.', ')']).filter(|_| item.len() < line.len()).unwrap_or(line);
+    let rest = item.trim_start_matches(is_mark).strip_prefix(label)?;
     let rest = rest.trim_start_matches(is_mark).strip_prefix(':')?;
     Some(rest.trim_matches(|c: char| c.is_whitespace() || "*`".contains(c)))
 }

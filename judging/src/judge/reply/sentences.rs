@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{object::unfenced, pattern, word::first_word};
-use crate::judge::code::Code;
+use crate::judge::code::{Code, after_draft};
 
 /// What a judge says about one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,6 +153,7 @@ pub fn sentence_verdicts(
     code: Option<&Code>,
     asked: &[String],
 ) -> Result<Vec<SentenceLabel>, String> {
+    let reply = after_draft(reply, code);
     let labels = match code.filter(|code| code.is_in(reply)) {
         Some(code) => coded_labels(reply, code.as_str())?,
         None => whole_labels(unfenced(reply))?,

@@ -18,10 +18,11 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    build::{QUERY_LIMIT, Toolchain, Unit},
     copy::{Copy, Permitted},
     log::{Failure, headline},
     script,
+    toolchain::{ContainedBuild, QUERY_LIMIT, Toolchain},
+    unit::Unit,
 };
 use crate::{
     environment::Environment,
@@ -29,16 +30,6 @@ use crate::{
     process::CommandSpec,
     runtime::{Launch, PrepareError, paths, tool},
 };
-
-/// How evaluators are built in a sandbox.
-#[derive(Clone, Debug)]
-pub(super) struct ContainedBuild {
-    containment: Arc<Containment>,
-    /// Directory of everything that contained builds write.
-    directory: PathBuf,
-    /// Cargo's directory of downloaded packages.
-    cargo_home: Option<PathBuf>,
-}
 
 /// Relevant part of the output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
@@ -351,7 +342,7 @@ impl Package {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::{cargo::build::ProgramKind, testing::Directory};
+    use crate::runtime::{cargo::unit::ProgramKind, testing::Directory};
 
     #[test]
     fn a_build_shows_no_file_of_this_machine() {

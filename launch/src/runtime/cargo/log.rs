@@ -8,7 +8,10 @@ use std::{
 
 use serde::Deserialize;
 
-use super::build::{Findings, ScriptOutput, Unit};
+use super::{
+    findings::{Findings, ScriptOutput},
+    unit::Unit,
+};
 use crate::runtime::{
     PrepareEvent,
     own_tests::renamed,
@@ -247,7 +250,7 @@ pub(super) fn headline(text: &str) -> Option<String> {
 mod tests {
     use std::time::Duration;
 
-    use super::{super::build::ProgramKind, *};
+    use super::{super::unit::ProgramKind, *};
 
     fn unit() -> Unit {
         Unit {

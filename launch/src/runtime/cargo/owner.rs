@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    build::{ProgramKind, Unit},
     manifest, script,
+    unit::{ProgramKind, Unit},
 };
 use crate::runtime::{PrepareError, paths};
 

@@ -13,10 +13,11 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    build::{self, ProgramKind, Toolchain, Unit},
-    contained::ContainedBuild,
+    build,
     owner::{self, Owner, Owners},
     script::Script,
+    toolchain::{ContainedBuild, Toolchain},
+    unit::{ProgramKind, Unit},
 };
 use crate::{
     executor::Containment,
@@ -47,7 +48,7 @@ const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 ///
 /// Cargo builds in the current directory, as with `cargo build --manifest-path`, so its configuration and toolchain are
 /// those of the directory in which the run was started. Questions that build nothing, and everything about contained
-/// evaluators, are asked in a directory where nobody else has left settings. Programs of a package go to `evaluator/` inside its target
+/// evaluators, are asked in a directory without settings of others. Programs of a package go to `evaluator/` inside its target
 /// directory, where builds of the user do not replace them. From cargo 1.91 on, intermediate results are shared with
 /// those builds: dependencies that `cargo test` has compiled are not compiled again.
 ///

@@ -186,8 +186,12 @@ class Server:
             raise Unusual("there is a module usercustomize")
 
     def spec(self, name):
+        """Raises `Unusual` if a finder fails, which a package may have added."""
         for finder in sys.meta_path:
-            spec = finder.find_spec(name, None)
+            try:
+                spec = finder.find_spec(name, None)
+            except Exception as error:
+                raise Unusual("looking for %s failed: %s: %s" % (name, type(error).__name__, error))
             if spec:
                 return spec
         return None
@@ -251,7 +255,10 @@ class Server:
             return found
         library = os.path.dirname(os.__file__) + os.sep
         for name, taken in leading(source):
-            spec = self.spec(name.split(".")[0])
+            try:
+                spec = self.spec(name.split(".")[0])
+            except Unusual:
+                break  # The evaluator will report it.
             origin = spec.origin if spec else None
             # Files of the evaluator may change from one evaluation to the next.
             if origin not in ("built-in", "frozen") and not (

@@ -133,6 +133,30 @@ async fn a_module_that_customizes_the_site_does_so_before_the_imports() {
 }
 
 #[tokio::test]
+async fn a_finder_that_fails_keeps_only_its_modules_from_being_imported_ahead() {
+    for python in interpreters().await {
+        let script = "import os\nimport odd\n";
+        let project = Project::new(&python, SDK, script);
+        let finder = |name: &str| {
+            let text = format!(
+                "import sys\nclass Finder:\n    @staticmethod\n    def find_spec(name, path=None, target=None):\n        \
+                 if name == '{name}': raise RuntimeError('not ' + name)\nsys.meta_path.insert(0, Finder)\n"
+            );
+            project.directory.file("packages/sitecustomize.py", text);
+        };
+        finder("odd");
+        let limits = Limits::default();
+        let expected = seen(&started(&project.command, b"", &limits).await);
+        assert!(expected.4.contains("RuntimeError: not odd"), "{expected:?}");
+        let server = server(&project.command).await.unwrap();
+        assert_eq!(seen(&forked(&server, b"", &limits).await), expected);
+        finder("usercustomize");
+        let reason = "looking for usercustomize failed: RuntimeError: not usercustomize";
+        assert_eq!(project.refused().await, reason);
+    }
+}
+
+#[tokio::test]
 async fn chance_is_not_shared() {
     for python in interpreters().await {
         let script = "import random, os, uuid, secrets, tempfile\n\
