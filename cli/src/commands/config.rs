@@ -3,18 +3,17 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use evaluator_host::{
-    config::{Config, Known, schema_line},
+    Registries,
+    config::{Config, schema_line},
     executor::{Executor, wrap_with_defaults},
     hosts::Mismatch,
-    metric::{Metric, Metrics},
-    models::Providers,
+    metric::Metric,
     process::{Cancellation, CommandSpec},
     run::{Description, Runner, describe},
     runtime::{
         Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes,
     },
     source::{Freshness, SourceError},
-    trace::TraceFormats,
 };
 use evaluator_publish::{
     manifest::{self, LoadedManifest},
@@ -68,7 +67,7 @@ fn entries(evaluator: &str, places: &SourcePlaces, asked: &Asked<'_>) -> Result<
     if path.exists() {
         return of_file(path, None, asked);
     }
-    if let Ok(linked) = runner.linked.get(evaluator) {
+    if let Ok(linked) = runner.registries.linked.get(evaluator) {
         let name = scalar(linked.name());
         let keys = format!("name: {name}\ntype: linked\n{COMMON}config: {{}}\n");
         return Ok(entry("Linked into this program.", &keys));
@@ -76,8 +75,8 @@ fn entries(evaluator: &str, places: &SourcePlaces, asked: &Asked<'_>) -> Result<
     if let Some(described) = TYPES.iter().find(|described| described.name == evaluator) {
         return Ok(entry(described.description, described.keys));
     }
-    match runner.metrics.get(evaluator) {
-        Ok(metric) => Ok(builtin_entry(metric.as_ref(), &runner.metrics)),
+    match runner.registries.metrics.get(evaluator) {
+        Ok(metric) => Ok(builtin_entry(metric.as_ref(), &runner.registries)),
         Err(_) if evaluator.contains(['/', '.']) => Err(format!("no such file: {evaluator}")),
         Err(error) => remote_entry(evaluator, places, runner).ok_or_else(|| {
             format!(
@@ -114,7 +113,7 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
 
 /// Returns the entries of the evaluators in a file or package; `name` is the one in its manifest.
 fn of_file(path: &Path, name: Option<&str>, asked: &Asked<'_>) -> Result<String, String> {
-    let runtimes = &asked.runner.runtimes;
+    let runtimes = &asked.runner.registries.runtimes;
     let runtime = runtimes.for_path(path).map_err(|error| error.to_string())?;
     let described = description(path, asked);
     let contained = match asked.executor {
@@ -144,7 +143,7 @@ fn of_file(path: &Path, name: Option<&str>, asked: &Asked<'_>) -> Result<String,
 
 /// Builds a program and asks it for its description.
 fn description(path: &Path, asked: &Asked<'_>) -> Option<Description> {
-    let Runner { runtimes, cancellation, .. } = asked.runner;
+    let Runner { registries: Registries { runtimes, .. }, cancellation, .. } = asked.runner;
     signals::watch(cancellation.clone());
     let prepared = preparing(asked.verbose, async |on_event| {
         let programs = (runtimes, asked.executor);
@@ -197,16 +196,13 @@ fn item(keys: &str) -> String {
     format!("  - {}\n", keys.trim_end().replace('\n', "\n    "))
 }
 
-fn builtin_entry(metric: &dyn Metric, metrics: &Metrics) -> String {
+fn builtin_entry(metric: &dyn Metric, known: &Registries) -> String {
     let examples = metric.settings().iter().map(|setting| setting.example).collect::<String>();
     let entry = |threshold: &str| {
         let name = scalar(metric.name());
         entry(metric.description(), &format!("name: {name}\ntype: builtin\n{threshold}{examples}"))
     };
     // The default threshold depends on the settings.
-    let trace_formats = &TraceFormats::default();
-    let (runtimes, models) = (&Runtimes::default(), &Providers::default());
-    let known = Known { runtimes, metrics, trace_formats, models };
     let config = Config::parse_for(&entry(""), Path::new(""), known);
     let threshold = config.map_or(0.5, |config| config.evaluators[0].threshold());
     entry(&format!("threshold: {threshold:?}\n"))
@@ -330,9 +326,9 @@ mod tests {
             };
             assert_eq!(code.path, path);
         }
-        let metrics = evaluator_host::metric::built_in();
-        let available = metrics.iter().filter(|metric| metric.unavailable().is_none());
-        let built_in = available.map(|metric| builtin_entry(metric.as_ref(), &metrics));
+        let known = Registries::default();
+        let available = known.metrics.iter().filter(|metric| metric.unavailable().is_none());
+        let built_in = available.map(|metric| builtin_entry(metric.as_ref(), &known));
         let types = TYPES.iter().flat_map(|described| {
             let alternative = described.keys.replace("criteria: ", "# ");
             let alternative = alternative.replace("# rubrics: ", "rubrics: ");

@@ -20,7 +20,7 @@ pub(super) fn load_config(file: Option<&Path>, runner: &Runner) -> Result<Config
         let path = file.display();
         // Whether it is a program is seen in it, and a pipe would wait for its writer.
         let may_be_program = file.is_file() || file.is_dir();
-        match may_be_program.then(|| runner.runtimes.for_path(file)) {
+        match may_be_program.then(|| runner.registries.runtimes.for_path(file)) {
             // The name of a configuration does not matter if it can be read.
             Some(Ok(runtime)) if has_extension_of(runtime.extensions(), file) => unusable(format!(
                 "{path} is a program in {}, and a configuration is expected: `evaluator config {path} > eval_config.yaml` writes \
@@ -63,7 +63,7 @@ const SANDBOX: &str = "sandbox";
 
 /// Returns the sandbox, for programs without a configuration.
 pub(super) fn sandbox(runner: &Runner) -> Result<Arc<dyn Executor>, u8> {
-    runner.executors.get(SANDBOX, &Containment::default()).map_err(broken)
+    runner.registries.executors.get(SANDBOX, &Containment::default()).map_err(broken)
 }
 
 /// Returns the settings of programs that are named by their paths, next to a configuration. They run in a sandbox if the option
@@ -91,5 +91,5 @@ pub(super) fn open_session(config: &Config, verbose: u8, runner: &Runner) -> Res
 
 /// Returns the registered trace format of an argument, which the parser has checked.
 pub(super) fn trace_format(name: Option<String>, runner: &Runner) -> Option<Arc<dyn TraceFormat>> {
-    runner.trace_formats.find(&name?.to_ascii_lowercase()).ok()
+    runner.registries.trace_formats.find(&name?.to_ascii_lowercase()).ok()
 }

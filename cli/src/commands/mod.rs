@@ -15,6 +15,7 @@ mod init;
 mod inspect;
 mod judge;
 mod list;
+mod outcome;
 mod output;
 mod report;
 mod run;
@@ -49,7 +50,7 @@ use crate::{
 pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
     runner.waits = Waits::new(render::note);
     if cli.no_install {
-        runner.runtimes = runner.runtimes.without_installing();
+        runner.registries.runtimes = runner.registries.runtimes.without_installing();
     }
     let verbose = cli.verbose;
     let ended = match cli.command {

@@ -7,9 +7,9 @@ mod create;
 mod entry;
 mod name;
 mod request;
+mod share;
 mod template;
 
-pub(crate) use self::entry::scalar;
 use self::name::Name;
 pub use self::{
     create::{Created, render},
@@ -18,3 +18,4 @@ pub use self::{
     request::{Request, SdkSource},
     template::{Language, Template},
 };
+pub(crate) use self::{entry::scalar, share::share_builds};

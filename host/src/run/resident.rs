@@ -8,9 +8,9 @@ use super::{
     PlannedEvaluator, Runner,
     describe::describe,
     permits::Permits,
-    plan::{Program, Work},
     prepared::{Input, PreparedEvaluator},
     retry,
+    work::{Program, Work},
 };
 use crate::{
     config::MissingTurns,
@@ -98,7 +98,11 @@ impl Residents {
                 config: config.clone(),
                 contract: *contract,
             },
-            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) | Work::Broken(_) => {
+            Work::Metric { .. }
+            | Work::Judge(_)
+            | Work::Grader(_)
+            | Work::Suite(_)
+            | Work::Broken(_) => {
                 return Err("it evaluates no documents".to_owned());
             }
         };

@@ -84,11 +84,10 @@ impl ContainedBuild {
     pub(super) fn redirect(&self, mut unit: Unit) -> Unit {
         let name = script::package_name(unit.manifest.parent().unwrap_or(&unit.manifest));
         unit.target_directory = self.directory.join("target").join(name);
-        unit.build_directory = None;
         // Paths of the copy are those of the package below another directory.
         unit.renames
             .push((self.copy_directory(&unit.manifest).display().to_string(), String::new()));
-        unit
+        unit.apart()
     }
 
     fn copy_directory(&self, manifest: &Path) -> PathBuf {
@@ -357,6 +356,8 @@ mod tests {
             package: None,
             target_directory: directory.path("target"),
             build_directory: None,
+            package_name: "p".to_owned(),
+            workspace: PathBuf::new(),
             features: Vec::new(),
             kind: ProgramKind::Bin,
             lone_file: None,

@@ -141,6 +141,8 @@ mod tests {
             package: None,
             target_directory: "/t/evaluator/p".into(),
             build_directory: Some("/t".into()),
+            package_name: "p".to_owned(),
+            workspace: PathBuf::new(),
             features: Vec::new(),
             kind: ProgramKind::Bin,
             sources: PathBuf::new(),

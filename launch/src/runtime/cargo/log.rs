@@ -258,6 +258,8 @@ mod tests {
             package: Some("p".to_owned()),
             target_directory: "/t".into(),
             build_directory: None,
+            package_name: "p".to_owned(),
+            workspace: PathBuf::new(),
             features: vec!["a".to_owned(), "b".to_owned()],
             kind: ProgramKind::Bin,
             sources: PathBuf::new(),
