@@ -1,5 +1,7 @@
 //! AgentV eval files: reading, running and grading.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`read`] | eval files of both generations, with the position of every problem |

@@ -1,5 +1,7 @@
 //! The `evaluator` command as a library, for its program and for programs that add to it.
 //!
+//! This crate makes no promise of stability but for `evaluator_with` and `run_if_helper`.
+//!
 //! | file | what |
 //! |---|---|
 //! | `args` | the command line |

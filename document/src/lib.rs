@@ -1,5 +1,7 @@
 //! Text files as a tree with positions: YAML and JSON, read field by field, every problem with its place.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! A reader asks for the [`Fields`] of a mapping one by one. A [`Field`] converts itself to the type that is wanted and
 //! adds a problem to [`Problems`] where it cannot; keys that nothing asked for are problems as well.
 //!

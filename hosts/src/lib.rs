@@ -1,5 +1,7 @@
 //! Foreign hosts: the systems that call evaluators. Each is one directory and one row of [`HOSTS`].
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! | capability | files in the host's directory | used by |
 //! |---|---|---|
 //! | [`ForeignContract`] | `mod.rs`, `document.rs`, `answer.rs` | `contract:` in a configuration, `evaluator serve` |

@@ -1,5 +1,7 @@
 //! JSON and text as Python programs write and read them.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! `serde_json::Value` cannot hold what Python's `json` module reads and writes: integers of any size, `NaN` and
 //! `Infinity`. This crate has a value type that can, a parser with bounded depth, a scanner for documents larger than
 //! memory, and the text that Python gives for a value. Recorded traces and eval sets are compared with results of Python

@@ -1,6 +1,8 @@
 //! Judging with language models: the settings of judges, the one door of a run to models, and the way from a question to an
 //! outcome.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! [`JudgeSettings`] are the keys of `judge:`. A run has one [`Session`]; each evaluator that asks models has a
 //! [`Connection`] of it. [`Connection::judge`] plans the questions of a
 //! [`Judge`](judge::Judge), asks them, and returns the outcome with its details. Graders of OpenAI's API are in [`grader`].

@@ -1,5 +1,7 @@
 //! Prepares, starts and supervises the processes of evaluators.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`runtime`] | runtimes: from a source file to the command that runs it |

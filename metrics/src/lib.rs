@@ -1,5 +1,7 @@
 //! Built-in metrics: scores that are computed from a recording without running an evaluator program.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! A metric looks at the turns of one conversation and, if it compares, at the golden case of that conversation. It owns its
 //! name, its settings and their documentation: a new metric is a file that implements [`Metric`] and a line in
 //! [`Metrics::default`]. Programs that embed the host add theirs with [`Metrics::register`].

@@ -1,5 +1,7 @@
 //! The only door to a language model.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! A [`Broker`] sends every call: it looks the request up in a [`Cassette`], waits for a place in the queue of the server, sends
 //! it again if the failure may pass, and counts it in [`Budget`]s. What has no answer is a [`ModelError`], never an empty reply.
 //!

@@ -1,5 +1,7 @@
 //! Contains a program on Linux, without privileges, a daemon or another program.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! The executable that uses this crate is also the helper that prepares the sandbox: it is started again under a hidden
 //! first argument, gives up everything the program must not have, and executes the program. A host therefore calls
 //! [`run_if_helper`] first in `main`:

@@ -1,5 +1,7 @@
 //! The `#[evaluator]` attribute macro.
 //!
+//! This crate makes no promise of stability; `evaluator-sdk` has what programs need.
+//!
 //! The macro is documented where authors find it, at its re-export in `evaluator-sdk`.
 //!
 //! Three stages: `signature` and `options` parse the function and the attribute, `check` produces a plan or every complaint,

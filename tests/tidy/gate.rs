@@ -177,3 +177,23 @@ fn changes_that_are_not_committed_are_not_recorded() {
     assert!(succeeded && printed.contains("stays as it is"), "{printed}");
     assert_eq!(repository.passed(), "");
 }
+
+#[test]
+fn every_pattern_of_the_table_names_files_and_every_step_is_defined() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let script = r#"
+        git rev-parse --git-dir >/dev/null 2>&1 || { echo "SKIPPED: no git repository" >&2; exit; }
+        . .ci/steps
+        while read -r name lane patterns; do
+            [ "$(type -t "$name")" = function ] || echo "$name is not defined"
+            [ "$lane" = waits ] || [ "$lane" = compiles ] || echo "$name has no lane"
+            read -ra patterns <<<"$patterns"
+            for pattern in "${patterns[@]}" "${common[@]}"; do
+                [ -n "$(git ls-files -- "$pattern" | sed -n 1p)" ] || echo "$name: $pattern names no file"
+            done
+        done < <(full_steps)
+    "#;
+    let output = Command::new("bash").args(["-c", script]).current_dir(root).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+}

@@ -105,6 +105,9 @@ const PUBLISHED: &[&str] = &[
     "cli",
 ];
 
+/// Crates whose interface is promised to others, and listed in `tests/public-api`.
+const PROMISED: [&str; 3] = ["protocol", "sdk", "host"];
+
 /// Functions that were longer before there was a limit. A row goes when its function is cut; none is added.
 const LONG_FUNCTIONS: &[(&str, &str)] = &[("launch/src/process/session.rs", "exchange")];
 
@@ -205,6 +208,23 @@ fn begins_with_documentation(text: &str) -> bool {
             .lines()
             .find(|line| !line.starts_with("#!"))
             .is_some_and(|line| line.starts_with("//!"))
+}
+
+#[test]
+fn each_library_says_whether_its_interface_is_promised() {
+    let mut wrong = Vec::new();
+    for krate in PUBLISHED {
+        let source = read(&format!("{krate}/src/lib.rs"));
+        let start: String = source.lines().take(10).collect();
+        let says = start.contains("This crate makes no promise of stability");
+        if says == PROMISED.contains(krate) {
+            wrong.push(format!("{krate}/src/lib.rs"));
+        }
+    }
+    complaints(
+        wrong,
+        "have to say in their first lines that the crate makes no promise of stability, or be in PROMISED",
+    );
 }
 
 #[test]

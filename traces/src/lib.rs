@@ -1,5 +1,7 @@
 //! Recorded agent traces: file formats, conversations, and the eval sets with which they are compared.
 //!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`trace`] | trace files: formats, decoding, and an index of files of any size |

@@ -19,6 +19,7 @@ mod forked_python;
 #[cfg(unix)]
 mod interop;
 mod linked;
+mod one_build;
 #[cfg(unix)]
 #[path = "../../fixtures/printed.rs"]
 mod printed;
