@@ -27,9 +27,9 @@ use evaluator_host::{
         export::{Contract, targets},
     },
     json::{self, Object, ParseOptions, Value},
-    serve::BasePath,
     trace::TraceFormats,
 };
+use evaluator_serve::BasePath;
 
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use evaluator_host::manifest::LoadedManifest;
+use evaluator_publish::manifest::LoadedManifest;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {

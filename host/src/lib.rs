@@ -78,7 +78,7 @@
 //! | [`run::Request`] | trace files and the configuration of one run |
 //! | [`report::Report`] | all results; [`standing`](report::Report::standing) decides whether the run passed |
 //! | [`run::RunEvent`] | progress, passed to the callback of a run |
-//! | [`run::Service`] | evaluators that are kept running for documents of clients |
+//! | [`run::Residents`] | evaluators that stay prepared for documents from outside |
 //!
 //! Extensions implement one of these traits and are registered with the [`Runner`](run::Runner):
 //! [`metric::Metric`], [`linked::LinkedEvaluator`], [`runtime::Runtime`], [`executor::Executor`], [`trace::TraceFormat`],
@@ -97,8 +97,7 @@
 //! | report | [`report`] | [`report::Report`], and the run file that it is read from |
 //! | export | [`events`] | results as OpenTelemetry log records, on request |
 //!
-//! `serve` (a feature) offers evaluators over HTTP, [`hosts`] contains the contracts of other hosts, and [`validate`] checks
-//! evaluators before they are published.
+//! [`hosts`] contains the contracts of other hosts.
 //!
 //! # Errors
 //!
@@ -107,19 +106,12 @@
 
 pub mod config;
 pub mod events;
-pub mod index;
 pub mod linked;
-pub mod manifest;
 pub mod metric;
-#[doc(hidden)]
-pub mod own_tests;
 #[doc(hidden)]
 pub mod pool;
 pub mod run;
-#[cfg(feature = "serve")]
-pub mod serve;
 pub mod source;
-pub mod validate;
 pub mod verdict;
 
 pub use evaluator_document as document;

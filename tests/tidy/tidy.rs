@@ -38,6 +38,8 @@ const CRATES: &[(&str, &[&str])] = &[
             "hosts", "results",
         ],
     ),
+    ("publish", &["protocol", "document", "launch", "hosts", "host"]),
+    ("serve", &["protocol", "json", "launch", "hosts", "host", "publish"]),
     (
         "agentv",
         &[
@@ -45,7 +47,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "hosts", "host",
         ],
     ),
-    ("cli", &["protocol", "json", "traces", "launch", "hosts", "host", "agentv"]),
+    (
+        "cli",
+        &["protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv"],
+    ),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
     // What the tests of all crates share, so it may use none of them.
@@ -64,13 +69,18 @@ const CRATES: &[(&str, &[&str])] = &[
             "launch",
             "hosts",
             "host",
+            "publish",
+            "serve",
             "cli",
             "test-support",
         ],
     ),
     (
         "fuzz",
-        &["protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host", "agentv"],
+        &[
+            "protocol", "json", "traces", "launch", "sandbox", "models", "hosts", "host",
+            "publish", "agentv",
+        ],
     ),
 ];
 
@@ -90,6 +100,8 @@ const PUBLISHED: &[&str] = &[
     "judging",
     "hosts",
     "host",
+    "publish",
+    "serve",
     "agentv",
     "cli",
 ];
@@ -394,9 +406,11 @@ fn crates_leave_alone_what_is_not_theirs() {
         &["println!", "eprintln!", "process::exit", "clap::", "io::stdout", "io::stderr"];
     const PURE: &[&str] =
         &["std::fs", "std::io", "std::net", "std::process", "std::thread", "std::env", "async "];
-    let banned: [(&str, &[&str]); 7] = [
+    let banned: [(&str, &[&str]); 9] = [
         ("protocol", PURE),
         ("host", QUIET),
+        ("publish", QUIET),
+        ("serve", QUIET),
         ("traces", QUIET),
         ("results", QUIET),
         ("launch", QUIET),

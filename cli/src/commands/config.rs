@@ -6,17 +6,19 @@ use evaluator_host::{
     config::{Config, Known, schema_line},
     executor::{Executor, wrap_with_defaults},
     hosts::Mismatch,
-    manifest::{self, LoadedManifest},
     metric::{Metric, Metrics},
     process::{Cancellation, CommandSpec},
-    run::{Description, Runner, describe, name_of},
+    run::{Description, Runner, describe},
     runtime::{
         Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes,
     },
     source::{Freshness, SourceError},
     trace::TraceFormats,
 };
-
+use evaluator_publish::{
+    manifest::{self, LoadedManifest},
+    name_of,
+};
 use serde_json::Value;
 
 use super::{clean_line, list, preparing, print, sandbox, unusable};

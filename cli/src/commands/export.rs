@@ -10,10 +10,13 @@ use evaluator_host::{
         export::{self, Contract, Export, Language, Origin, Program, Reads},
         functions_of,
     },
-    manifest::{self, LoadedManifest},
     process::CommandSpec,
-    run::{Description, Runner, name_of},
+    run::{Description, Runner},
     runtime::{Cargo, PrepareError},
+};
+use evaluator_publish::{
+    manifest::{self, LoadedManifest},
+    name_of,
 };
 
 use super::{broken, config::prepare_and_describe, preparing, print, sandbox, unusable};

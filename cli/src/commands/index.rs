@@ -2,8 +2,8 @@
 
 use std::{fs, io, path::Path};
 
-use evaluator_host::{
-    files::{WriteOptions, atomic_write},
+use evaluator_host::files::{WriteOptions, atomic_write};
+use evaluator_publish::{
     index::{Index, IndexError},
     manifest,
 };

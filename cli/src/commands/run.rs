@@ -10,11 +10,11 @@ use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind, Overrides},
     events::{self, EventSwitches, Exporter},
     hosts::Mismatch,
-    manifest,
     metric::{Metrics, UnknownMetric},
     report::run_file::{RunFile, RunFileError, default_file},
-    run::{Request, Runner, program_at},
+    run::{Request, Runner},
 };
+use evaluator_publish::{manifest, program_at};
 
 use super::{
     config::is_type,

@@ -5,9 +5,9 @@ use std::{env, fs, net::SocketAddr, path::Path, pin::pin, time::Duration};
 use evaluator_host::{
     config::{CodeConfig, Config},
     process::Cancellation,
-    run::{Offered, RunEvent, Runner, Service},
-    serve::{Access, Ended, ServeError, Server, Settings, Token},
+    run::{RunEvent, Runner},
 };
+use evaluator_serve::{Access, Ended, Offered, ServeError, Server, Service, Settings, Token};
 
 use super::{
     broken, discovery, ensure_contained, ensure_runnable, load_config, settings_of_paths, unusable,

@@ -7,13 +7,13 @@ use std::{
 };
 
 use evaluator_host::{
-    own_tests::targets,
     run::Runner,
     runtime::{
         Entrypoint, PrepareError,
         own_tests::{Stream, TestResult},
     },
 };
+use evaluator_publish::own_tests::targets;
 
 use super::{preparing, sandbox, unusable};
 use crate::{

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use evaluator_host::{
-    run::Runner,
-    runtime::PrepareEvent,
-    validate::{Standing, Validation, Validator, targets},
-};
+use evaluator_host::{run::Runner, runtime::PrepareEvent};
+use evaluator_publish::validate::{Standing, Validation, Validator, targets};
 
 use super::{preparing, print, sandbox, show, unusable};
 use crate::{

@@ -1,6 +1,6 @@
 //! The log of a server, on stderr: a line per request.
 
-use evaluator_host::serve::Access;
+use evaluator_serve::Access;
 use serde_json::{Map, Value, json};
 
 use super::{

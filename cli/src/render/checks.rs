@@ -2,10 +2,10 @@
 
 use std::{ffi::OsString, fmt::Write as _};
 
-use evaluator_host::{
-    hosts::conform::{CaseReport, Conformance, HostReport, Outcome, Recorded, Release, Standing},
-    validate::{self, Check, CheckKind, Finding, Validation},
+use evaluator_host::hosts::conform::{
+    CaseReport, Conformance, HostReport, Outcome, Recorded, Release, Standing,
 };
+use evaluator_publish::validate::{self, Check, CheckKind, Finding, Validation};
 use serde_json::{Value, json};
 
 use super::{

@@ -137,8 +137,12 @@ fn built(launch: Result<Launch, PrepareError>) -> Result<Built, String> {
     }
 }
 
-/// Validates settings against the JSON Schema of the evaluator.
-pub(super) fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
+/// Validates the settings of an entry against the JSON Schema of its evaluator.
+///
+/// # Errors
+///
+/// What is wrong, with the keys.
+pub fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
     /// Name of the schema, which is not a file.
     const LOCATION: &str = "schema:config";
     let mut compiler = boon::Compiler::new();

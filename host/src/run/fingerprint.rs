@@ -72,17 +72,9 @@ pub(super) fn header(
 }
 
 fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
-    let kind = match evaluator.work {
-        Work::Metric { .. } => "builtin",
-        Work::Judge(_) => "judge",
-        Work::Grader(_) => "grader",
-        Work::Program(_) => "code",
-        Work::Linked { .. } => "linked",
-        Work::Broken(_) => "broken",
-    };
     EvaluatorEntry {
         name: evaluator.name.clone(),
-        kind: kind.to_owned(),
+        kind: evaluator.kind().to_owned(),
         threshold: evaluator.threshold,
         fingerprint: evaluator.fingerprint.as_ref().map(Fingerprint::digest),
     }

@@ -17,7 +17,7 @@
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
 //! | `inspect` | conversations of trace files, without evaluation |
 //! | `diagnosis` | hints about unusable input files |
-//! | `service` | evaluators that are kept running for documents of clients |
+//! | `resident` | evaluators that stay prepared for documents from outside |
 //! | `event` | [`RunEvent`]: progress of a run |
 
 mod check;
@@ -47,10 +47,10 @@ mod prepared;
 mod program;
 mod python_grader;
 mod recording;
+mod resident;
 mod retry;
 mod reuse;
 mod runner;
-mod service;
 mod snapshot;
 mod target;
 
@@ -60,8 +60,8 @@ mod tests;
 pub use check::Finding;
 pub use describe::{Description, describe};
 pub use event::RunEvent;
-pub use examine::Examination;
+pub use examine::{Examination, conforms};
 pub use inspect::{Inspection, invocations};
 pub use plan::{Plan, PlannedEvaluator};
+pub use resident::{Resident, Residents};
 pub use runner::{Request, Runner};
-pub use service::{Answered, Offered, Refusal, Service, Unservable, name_of, program_at};

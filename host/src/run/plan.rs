@@ -78,6 +78,19 @@ impl PlannedEvaluator {
         compares && self.missing_turns == MissingTurns::Fail
     }
 
+    /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, or `broken` if it cannot run.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.work {
+            Work::Metric { .. } => "builtin",
+            Work::Judge(_) => "judge",
+            Work::Grader(_) => "grader",
+            Work::Program(_) => "code",
+            Work::Linked { .. } => "linked",
+            Work::Broken(_) => "broken",
+        }
+    }
+
     /// Returns the reason why the evaluator cannot run; `None` if it can.
     #[must_use]
     pub fn problem(&self) -> Option<String> {

@@ -291,12 +291,8 @@ impl Runner {
         sleep(SHUTDOWN_LIMIT).await;
     }
 
-    /// Creates the plan on another thread, so that events arrive and the run can be cancelled during builds.
-    pub(super) async fn prepare(
-        &self,
-        config: &Config,
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Plan {
+    /// Creates the plan of a configuration on another thread, so that events arrive and the run can be cancelled during builds.
+    pub async fn prepare(&self, config: &Config, on_event: &mut dyn FnMut(RunEvent)) -> Plan {
         let (sender, mut events) = mpsc::unbounded_channel();
         let (runner, own_config) = (self.clone(), config.clone());
         let planning = blocking(move || {

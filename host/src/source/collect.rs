@@ -8,10 +8,12 @@ use super::{
 };
 use crate::process::Cancellation;
 
-/// Limits for one evaluator, so that a mistake or an attack does not fill the disk.
-pub(crate) const MAX_FILES: usize = 500;
-pub(crate) const MAX_FILE_BYTES: u64 = 8 << 20;
-pub(crate) const MAX_BYTES: u64 = 32 << 20;
+/// Maximum number of files of an evaluator, so that a mistake or an attack does not fill the disk.
+pub const MAX_FILES: usize = 500;
+/// Maximum size of a file of an evaluator.
+pub const MAX_FILE_BYTES: u64 = 8 << 20;
+/// Maximum size of all files of an evaluator.
+pub const MAX_BYTES: u64 = 32 << 20;
 
 /// File next to a Python evaluator that names the packages it needs.
 pub(super) const REQUIREMENTS: &str = "requirements.txt";

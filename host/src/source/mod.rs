@@ -29,6 +29,8 @@ pub use pins::{LOCK_FILE, Pin, Pins};
 pub use reference::{Reference, ReferenceError};
 pub use resolve::{Context, Resolved, Updated, Wanted, resolve, update};
 
-pub(crate) use collect::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES};
-pub(crate) use reference::{is_file_path, is_plain};
+#[doc(hidden)]
+pub use collect::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES};
+#[doc(hidden)]
+pub use reference::{is_file_path, is_plain};
 pub(crate) use resolve::peek;

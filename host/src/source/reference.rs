@@ -97,7 +97,7 @@ impl fmt::Display for Reference {
 
 /// Returns true if sources accept a name in a path: letters, digits, `_` and `-`, with single dots between them, and no `-` at
 /// the start.
-pub(crate) fn is_plain(segment: &str) -> bool {
+pub fn is_plain(segment: &str) -> bool {
     !segment.starts_with('-')
         && segment.split('.').all(|part| {
             !part.is_empty()
@@ -106,7 +106,7 @@ pub(crate) fn is_plain(segment: &str) -> bool {
 }
 
 /// Returns true if a file of an evaluator may have this path: as a reference, but names may start with a dot.
-pub(crate) fn is_file_path(path: &str) -> bool {
+pub fn is_file_path(path: &str) -> bool {
     let plain = |segment: &str| is_plain(segment.strip_prefix('.').unwrap_or(segment));
     path.len() <= MAX_LENGTH
         && path.split('/').count() <= MAX_SEGMENTS

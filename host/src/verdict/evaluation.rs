@@ -49,7 +49,7 @@ pub struct Evaluation {
     /// Reason of a judge why the evaluation fails although its score reaches the threshold.
     pub(crate) failure_reason: Option<String>,
     /// Text of an answer of a foreign contract; empty for others.
-    pub(crate) answer: Vec<u8>,
+    pub answer: Vec<u8>,
     /// Whether the error is about the settings of its entry, which are the same for every conversation.
     pub(crate) blames_config: bool,
 }
@@ -70,7 +70,8 @@ impl Evaluation {
     }
 
     /// Checks the record for a conversation with this number of turns, see [`Verdict::for_turns`].
-    pub(crate) fn for_turns(self, turns: usize) -> Self {
+    #[must_use]
+    pub fn for_turns(self, turns: usize) -> Self {
         Self { verdict: self.verdict.for_turns(turns), ..self }
     }
 

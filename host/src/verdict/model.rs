@@ -85,7 +85,7 @@ impl Verdict {
     /// Checks the verdict for a conversation with this number of turns. An answer has a score for each turn or no turn scores:
     /// others cannot be assigned to turns.
     #[must_use]
-    pub(crate) fn for_turns(self, turns: usize) -> Self {
+    pub fn for_turns(self, turns: usize) -> Self {
         let Self::Answer(answer) = &self else { return self };
         match ScoreCount::check(answer.per_invocation_scores.len(), turns) {
             Ok(()) => self,

@@ -4,8 +4,9 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use evaluator_host::{
     config::{CodeConfig, Config},
-    run::{Runner, Service, Unservable},
+    run::Runner,
 };
+use evaluator_serve::{Service, Unservable};
 use serde_json::{Value, json};
 
 const WEBHOOK: &str =

@@ -11,9 +11,9 @@ use evaluator_cli::scaffold::{Created, Language, Request, SdkSource, Template, r
 use evaluator_host::{
     config::{Config, EvaluatorKind},
     runtime::{Environment, Runtimes},
-    validate::{Standing, Validator},
 };
 use evaluator_protocol::{EvalResult, Manifest, Score, decode};
+use evaluator_publish::validate::{Standing, Validator};
 use evaluator_test_support::{has, has_typescript};
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value};

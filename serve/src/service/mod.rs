@@ -22,4 +22,4 @@ mod offer;
 mod screen;
 
 pub use answer::{Answered, Refusal};
-pub use offer::{Offered, Service, Unservable, name_of, program_at};
+pub use offer::{Offered, Service, Unservable};

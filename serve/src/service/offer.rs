@@ -5,24 +5,15 @@ use std::{
     time::Duration,
 };
 
+use evaluator_host::{
+    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind},
+    run::{Plan, PlannedEvaluator, Resident, Residents, RunEvent, Runner, conforms},
+};
+use evaluator_hosts::Defaults;
+use evaluator_json::{Object, Value};
 use evaluator_protocol::{Contract, Description, EvaluatorDescription};
+use evaluator_publish::{manifest, program_at};
 use indexmap::IndexMap;
-
-use super::super::{
-    Plan, PlannedEvaluator, RunEvent, Runner,
-    describe::describe,
-    examine::conforms,
-    permits::Permits,
-    plan::{Program, Work},
-    prepared::PreparedEvaluator,
-};
-use crate::{
-    config::{CodeConfig, Config, EvaluatorConfig, EvaluatorKind, MissingTurns},
-    hosts::Defaults,
-    json::{Object, Value},
-    manifest::{self, LoadedManifest},
-    verdict::Expected,
-};
 
 /// Time limit for a program to describe itself.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
@@ -33,7 +24,7 @@ const SDK: &str = "evaluator-sdk";
 /// Evaluators that are kept ready. Everything that does not depend on a document is done before the first one.
 pub struct Service {
     pub(super) evaluators: IndexMap<String, Served>,
-    pub(super) permits: Permits,
+    residents: Residents,
     /// Reasons why entries of the configuration are not offered.
     passed_over: Vec<String>,
 }
@@ -67,7 +58,7 @@ pub struct Unservable {
 
 /// An evaluator of the service.
 pub(super) struct Served {
-    pub(super) ready: PreparedEvaluator,
+    pub(super) resident: Resident,
     pub(super) offered: Offered,
     /// Settings for documents that do not contain them.
     pub(super) defaults: Defaults,
@@ -114,8 +105,8 @@ impl Service {
             return Err(problems);
         }
         let Plan { evaluators, .. } = runner.prepare(&all, on_event).await;
-        let permits = Permits::new(runner.jobs, false);
-        let mut service = Self { evaluators: IndexMap::new(), permits, passed_over: Vec::new() };
+        let residents = Residents::new(runner);
+        let mut service = Self { evaluators: IndexMap::new(), residents, passed_over: Vec::new() };
         for (planned, entry) in evaluators.into_iter().zip(entries) {
             problems.extend(service.add(planned, entry, runner).await);
         }
@@ -152,7 +143,7 @@ impl Service {
     /// Stops all workers.
     pub async fn close(self) {
         for (_, served) in self.evaluators {
-            served.ready.stop().await;
+            served.resident.stop().await;
         }
     }
 
@@ -168,82 +159,62 @@ impl Service {
         if let Some(problem) = planned.problem() {
             return unservable(problem);
         }
-        let (program, contract) = match planned.work {
-            Work::Program(program) => {
-                let contract = program.contract;
-                (program, contract)
+        let mut described = Offered::unknown(&name);
+        let description = match planned.kind() {
+            "code" => planned.describe(DESCRIBE_LIMIT, &runner.cancellation).await,
+            "linked" => {
+                let linked = runner.linked.get(&name);
+                described.description =
+                    linked.map(|linked| linked.description()).unwrap_or_default();
+                None
             }
-            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) => {
+            "broken" => return unservable("it is not ready".to_owned()),
+            _ => {
                 self.passed_over.push(format!(
                     "{name} is a built-in metric, which is computed from recordings; it is not offered"
                 ));
                 return None;
             }
-            Work::Linked { contract, .. } => {
-                let described =
-                    runner.linked.get(&name).map(|linked| linked.description()).unwrap_or_default();
-                let one = Offered { description: described, ..Offered::unknown(&name) };
-                let one = one.stated(contract);
-                return self.serve(planned, &one, None, &entry.defaults, runner);
-            }
-            Work::Broken(_) => return unservable("it is not ready".to_owned()),
-        };
-        let description = match program.may_describe {
-            true => describe(&program.one_shot, DESCRIBE_LIMIT, &runner.cancellation).await,
-            false => None,
         };
         let known = description.as_ref().map(|it| it.evaluators.as_slice()).unwrap_or_default();
-        let chosen: Vec<Offered> = match entry.chosen(known, &name) {
-            Ok(chosen) => chosen.into_iter().map(|one| one.stated(contract)).collect(),
+        let chosen = match entry.chosen(known, described) {
+            Ok(chosen) => chosen,
             Err(reason) => return unservable(reason),
         };
-        let must_choose = known.len() > 1;
-        chosen.iter().find_map(|one| {
-            let program = match must_choose {
-                true => choosing(&program, &one.name),
-                false => (*program).clone(),
-            };
-            let work = Work::Program(Box::new(program));
-            let (name, threshold) = (one.name.clone(), planned.threshold);
-            let planned = PlannedEvaluator {
-                name,
-                threshold,
-                missing_turns: MissingTurns::default(),
-                work,
-                fingerprint: None,
-            };
-            self.serve(planned, one, description.as_ref(), &entry.defaults, runner)
-        })
+        let chosen = chosen.into_iter().map(|one| one.stated(planned.contract()));
+        chosen
+            .into_iter()
+            .find_map(|one| self.serve(&planned, one, description.as_ref(), &entry.defaults))
     }
 
     fn serve(
         &mut self,
-        planned: PlannedEvaluator,
-        described: &Offered,
+        planned: &PlannedEvaluator,
+        mut offered: Offered,
         description: Option<&Description>,
         defaults: &Defaults,
-        runner: &Runner,
     ) -> Option<Unservable> {
-        let name = described.name.clone();
+        let name = offered.name.clone();
+        let unservable = |reason: String| Some(Unservable { evaluator: name.clone(), reason });
         if self.evaluators.contains_key(&name) {
-            let reason = "two evaluators have this name; give them names in a configuration";
-            return Some(Unservable { evaluator: name, reason: reason.to_owned() });
+            return unservable(
+                "two evaluators have this name; give them names in a configuration".to_owned(),
+            );
         }
-        if let Some(schema) = &described.config_schema
+        if let Some(schema) = &offered.config_schema
             && let Err(reason) = check_config(schema, &defaults.config)
         {
-            return Some(Unservable { evaluator: name, reason });
+            return unservable(reason);
         }
-        let is_foreign = !described.takes_all_contracts();
-        // The number of documents is not known.
-        let mut ready = PreparedEvaluator::new(planned, runner, usize::MAX);
-        let may_stay = description.is_some_and(|it| it.numbers() && ready.may_stream(it));
-        let expected = if is_foreign { Expected::Anything } else { Expected::Result };
-        ready.keep_warm(may_stay, expected, &self.permits);
-        let offered = Offered { threshold: defaults.threshold, ..described.clone() };
+        let is_foreign = !offered.takes_all_contracts();
+        let resident = match self.residents.prepare(planned, &name, description, is_foreign) {
+            Ok(resident) => resident,
+            Err(reason) => return unservable(reason),
+        };
+        offered.threshold = defaults.threshold;
         let speaks_sdk = description.is_some_and(|description| description.sdk == SDK);
         let defaults = defaults.clone();
-        let served = Served { ready, offered, defaults, is_foreign, speaks_sdk };
+        let served = Served { resident, offered, defaults, is_foreign, speaks_sdk };
         self.evaluators.insert(name, served);
         None
     }
@@ -257,8 +228,7 @@ impl Served {
 
     /// Returns how its program differs from the one that was prepared; `None` if it does not.
     fn change(&self) -> Option<String> {
-        let Work::Program(program) = &self.ready.evaluator.work else { return None };
-        let file = program.snapshot.outdated_file()?;
+        let file = self.resident.outdated_file()?;
         let what = if file.exists() { "changed" } else { "was deleted" };
         // Probes get this text without a token, so it has no directory.
         let file = file.file_name().unwrap_or_default().to_string_lossy();
@@ -305,10 +275,15 @@ impl Entry {
         Self { defaults, may_be_renamed: false, holds_all: false }
     }
 
-    /// Returns the evaluators of a program that the entry stands for.
-    fn chosen(&self, known: &[EvaluatorDescription], name: &str) -> Result<Vec<Offered>, String> {
+    /// Returns the evaluators of a program that the entry stands for; `unknown` if the program does not describe any.
+    fn chosen(
+        &self,
+        known: &[EvaluatorDescription],
+        unknown: Offered,
+    ) -> Result<Vec<Offered>, String> {
+        let name = unknown.name.as_str();
         Ok(match known {
-            [] => vec![Offered::unknown(name)],
+            [] => vec![unknown],
             [one] if self.may_be_renamed => vec![Offered::of(one, &one.name)],
             [one] => vec![Offered::of(one, name)],
             several if self.holds_all => {
@@ -363,81 +338,10 @@ impl Offered {
     }
 }
 
-/// Returns the program with one of its evaluators chosen: documents of most contracts do not name the evaluator.
-fn choosing(program: &Program, name: &str) -> Program {
-    let mut program = program.clone();
-    let choice = ["--evaluator".into(), name.into()];
-    if program.one_shot.args.contains(&choice[0]) {
-        return program;
-    }
-    program.one_shot.args.extend(choice.clone());
-    program.forked.command.args.extend(choice.clone());
-    if let Some(worker) = &mut program.worker {
-        worker.args.extend(choice);
-    }
-    program
-}
-
-/// Returns an entry with these settings for the program at `path`: a file, the directory of a package, or a directory with a
-/// manifest, which decides the name.
-///
-/// # Errors
-///
-/// Returns a message if the manifest cannot be used.
-pub fn program_at(path: &Path, settings: &CodeConfig) -> Result<EvaluatorConfig, String> {
-    let entry = |name, path| {
-        let code = CodeConfig { path, ..settings.clone() };
-        Ok(EvaluatorConfig::new(name, EvaluatorKind::Code(code)))
-    };
-    if !manifest::has_manifest(path) {
-        // A name without a directory would also be searched on `PATH`.
-        let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-        return entry(name_of(&file), file);
-    }
-    let loaded = LoadedManifest::load(path).map_err(|error| {
-        let problems: Vec<&str> =
-            error.problems.iter().map(|problem| problem.message.as_str()).collect();
-        format!("{}: {}", error.file.display(), problems.join("; "))
-    })?;
-    entry(loaded.manifest.name.clone(), loaded.entrypoint())
-}
-
 /// Returns the evaluator at `path`, without a threshold.
 fn placed(path: &Path, settings: &CodeConfig) -> Result<(EvaluatorConfig, Entry), String> {
     let evaluator = program_at(path, settings)?;
     let defaults = Defaults::new(Object::default(), None);
     let may_be_renamed = !manifest::has_manifest(path);
     Ok((evaluator, Entry { defaults, may_be_renamed, holds_all: true }))
-}
-
-/// Returns the name of an evaluator by its path: `checks/polite.py`, `polite/src/main.rs` and the directory `polite` are called
-/// `polite`.
-#[must_use]
-pub fn name_of(path: &Path) -> String {
-    let part = |path: Option<&Path>| {
-        let name = path.and_then(Path::file_stem);
-        name.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty())
-    };
-    match part(Some(path)) {
-        Some(stem) if stem == "main" => part(path.ancestors().nth(2)).unwrap_or(stem),
-        stem => stem.unwrap_or_default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_main_file_is_called_like_its_package() {
-        for (path, name) in [
-            ("/x/my_check/src/main.rs", "my_check"),
-            ("my_check/src/main.rs", "my_check"),
-            ("main.rs", "main"),
-            ("/x/polite.py", "polite"),
-            ("/x/my_check", "my_check"),
-        ] {
-            assert_eq!(name_of(Path::new(path)), name);
-        }
-    }
 }

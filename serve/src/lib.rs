@@ -1,4 +1,4 @@
-//! Offers evaluators over HTTP.
+//! Offers evaluators over HTTP. This crate makes no promise of stability.
 //!
 //! | request | answer |
 //! |---|---|
@@ -43,9 +43,11 @@ mod fault;
 mod metrics;
 mod routes;
 mod server;
+mod service;
 mod settings;
 
 pub use admission::{BadToken, Token};
 pub use routes::{Access, Remarks};
 pub use server::{Ended, ServeError, Server};
+pub use service::{Answered, Offered, Refusal, Service, Unservable};
 pub use settings::{BasePath, BasePathError, Settings};

@@ -15,17 +15,21 @@ use axum::{
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::{BasePath, fault::Fault, routes::App};
+use super::{BasePath, Settings, fault::Fault};
 
 /// Paths without access control.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Refuses requests without the token of the server, or, if it has none, those of web pages.
-pub(super) async fn admit(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(super) async fn admit(
+    State(settings): State<Arc<Settings>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let path = request.uri().path();
-    let base = app.settings.base_path.as_ref().map_or("", BasePath::as_str);
+    let base = settings.base_path.as_ref().map_or("", BasePath::as_str);
     let below = path.strip_prefix(base).unwrap_or(path);
-    let refusal = match &app.settings.token {
+    let refusal = match &settings.token {
         _ if OPEN.contains(&path) || OPEN.contains(&below) => None,
         Some(token) => {
             let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
@@ -36,7 +40,7 @@ pub(super) async fn admit(State(app): State<Arc<App>>, request: Request, next: N
             (!given.is_some_and(|given| token.is_borne_by(given)))
                 .then(|| Fault::new(StatusCode::UNAUTHORIZED, "unauthorized", message))
         }
-        None => page_refusal(request.uri(), request.headers(), &app.settings.hosts),
+        None => page_refusal(request.uri(), request.headers(), &settings.hosts),
     };
     match refusal {
         Some(fault) => fault.refuse(request).await,

@@ -17,12 +17,13 @@ use tokio::{
 };
 use tokio_io_timeout::TimeoutWriter;
 
+use evaluator_launch::process::Cancellation;
+
 use super::{
-    Access, Settings,
+    Access, Service, Settings,
     metrics::Metrics,
     routes::{App, router},
 };
-use crate::{process::Cancellation, run::Service};
 
 /// Pause after the system could not accept a connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
@@ -104,6 +105,7 @@ impl Server {
         on_access: impl Fn(&Access) + Send + Sync + 'static,
     ) -> Ended {
         let Self { listener, settings, .. } = self;
+        let settings = Arc::new(settings);
         let (grace, room) = (
             settings.grace,
             Arc::new(Semaphore::new(settings.connections.min(Semaphore::MAX_PERMITS))),

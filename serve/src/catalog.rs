@@ -2,11 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{BasePath, Settings};
-use crate::{
-    hosts::export::path_segment,
-    run::{Offered, Service},
-};
+use evaluator_hosts::export::path_segment;
+
+use super::{BasePath, Offered, Service, Settings};
 
 /// Returns the descriptions of all evaluators as JSON, in their order.
 pub(super) fn all(service: &Service) -> String {

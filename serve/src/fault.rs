@@ -17,11 +17,9 @@ use evaluator_launch::clock;
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Remarks, Settings};
-use crate::{
-    hosts::wants_plain_text,
-    run::{Refusal, Service},
-};
+use evaluator_hosts::wants_plain_text;
+
+use super::{Refusal, Remarks, Service, Settings};
 
 /// Error response.
 #[derive(Clone, Debug)]

@@ -204,13 +204,11 @@ impl Display for Plain<'_> {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_host::json::{Object, Value};
     use evaluator_protocol::Manifest;
 
     use super::*;
-    use crate::{
-        json::{Object, Value},
-        manifest::DirectoryFile,
-    };
+    use crate::manifest::DirectoryFile;
 
     fn read(text: &str) -> Object {
         let root = evaluator_document::read_yaml(text).unwrap().unwrap().to_json().unwrap();

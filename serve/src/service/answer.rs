@@ -1,19 +1,15 @@
 //! Answers documents from outside: in the form of the host that sent the document, or with an error.
 
+use evaluator_host::verdict::{Answer, Evaluation, Status, Verdict};
+use evaluator_hosts::{Question, complete, foreign_contract, host_of};
+use evaluator_json::{self as json, NonFinite, Value};
 use evaluator_protocol::{
     Contract, EvalResult, EvalStatus, ReadError, Reply, Score, agenta::http::ErrorStatus, detect,
 };
 
 use super::{
-    super::{prepared::Input, retry},
     offer::{Served, Service},
     screen::refusal,
-};
-use crate::{
-    hosts::{Question, complete, foreign_contract, host_of},
-    json::{self, NonFinite, Value},
-    pool::Document,
-    verdict::{Answer, Evaluation, Status, Verdict},
 };
 
 /// Exit code with which programs of this project's SDK reject a document.
@@ -103,8 +99,8 @@ impl Service {
                 Answered::unevaluated(Some(contract), write_result(contract, reply, unjudged))
             }
             None => {
-                let document = Document::from(question.document.as_slice());
-                let evaluation = self.evaluate(served, &document).await.for_turns(question.turns);
+                let evaluation = served.resident.evaluate(&question.document).await;
+                let evaluation = evaluation.for_turns(question.turns);
                 answered(served, Some(contract), evaluation, |answer, _| {
                     write(contract, reply, answer)
                 })
@@ -132,12 +128,8 @@ impl Service {
             Some(contract) => complete(body, contract, &served.defaults),
             None => body.to_vec(),
         };
-        let evaluation = self.evaluate(served, &Document::from(body.as_slice())).await;
+        let evaluation = served.resident.evaluate(&body).await;
         answered(served, contract, evaluation, |_, text| unconverted(contract, text))
-    }
-
-    async fn evaluate(&self, served: &Served, document: &Document) -> Evaluation {
-        retry::evaluate(&served.ready, Input::Document(document), &self.permits).await
     }
 }
 
@@ -155,7 +147,7 @@ fn answered(
         _ => None,
     };
     let (warnings, result) = match answer {
-        Some(answer) => (served.ready.report(evaluation).warnings, write(answer, text)),
+        Some(answer) => (served.resident.report(evaluation).warnings, write(answer, text)),
         None => (Vec::new(), Err(broken(served, evaluation))),
     };
     Answered { contract, result, dropped: Vec::new(), warnings, stderr }
@@ -254,7 +246,7 @@ fn broken(served: &Served, evaluation: Evaluation) -> Refusal {
     if let (ErrorStatus::Failed, Some(reason)) = (status, served.outdated()) {
         return Refusal::new(ErrorStatus::Unavailable, Service::OUTDATED, reason);
     }
-    let report = served.ready.report(evaluation);
+    let report = served.resident.report(evaluation);
     let message = report.error.unwrap_or_default();
     Refusal { headline: report.headline, ..Refusal::new(status, kind, message) }
 }

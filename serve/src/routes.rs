@@ -17,18 +17,17 @@ use axum::{
 use tokio::sync::Semaphore;
 
 use super::{
-    Settings,
+    Service, Settings,
     admission::admit,
     catalog,
     fault::{ErrorFormat, Fault, json, read_body},
     metrics::{MEDIA_TYPE, Metrics},
 };
-use crate::run::Service;
 
 /// State that all requests share.
 pub(super) struct App {
     pub(super) service: Service,
-    pub(super) settings: Settings,
+    pub(super) settings: Arc<Settings>,
     /// Limits the number of documents that are evaluated or waiting.
     pub(super) places: Semaphore,
     pub(super) metrics: Metrics,
@@ -76,7 +75,7 @@ pub(super) fn router(app: Arc<App>) -> Router {
         }
         None => routes,
     };
-    all.layer(middleware::from_fn_with_state(Arc::clone(&app), admit))
+    all.layer(middleware::from_fn_with_state(Arc::clone(&app.settings), admit))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), watch))
         .with_state(app)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use evaluator_json::{self as json, ParseError, ParseErrorKind, ParseOptions};
 use evaluator_protocol::{DecodeErrorKind, MAX_DEPTH, agenta::http::ErrorStatus, decode};
 use memchr::memchr2_iter;
 use serde::{
@@ -10,7 +11,6 @@ use serde::{
 };
 
 use super::Refusal;
-use crate::json::{self, ParseError, ParseErrorKind, ParseOptions};
 
 /// Keys of AgentV documents that name a file with the answer.
 const FILE_KEYS: [&str; 2] = ["output_path", "outputPath"];
