@@ -38,7 +38,7 @@ pub async fn ask_all(
     time_limit: Option<Duration>,
 ) -> Vec<Asked> {
     let is_ordered = connection.is_ordered();
-    let _turn = if is_ordered { Some(connection.door.turn.lock().await) } else { None };
+    let _turn = if is_ordered { Some(connection.shared.turn.lock().await) } else { None };
     let mut asked = Vec::new();
     let mut waiting = JoinSet::new();
     for (index, (model, turn, request)) in wanted.into_iter().enumerate() {
@@ -64,7 +64,7 @@ pub async fn ask_all(
     asked
 }
 
-/// Returns what the report says about calls: models, tokens, costs and replies. Replies that are vectors are left out.
+/// Returns the details of calls for the report: models, tokens, costs and replies. Replies that are vectors are left out.
 #[must_use]
 pub fn details(connection: &Connection, asked: &[Asked]) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();

@@ -9,8 +9,8 @@ use evaluator_models::{
 use serde_json::{Value, json};
 
 use crate::{
-    door::{Door, Gate},
     settings::JudgeSettings,
+    shared::{Gate, Shared},
 };
 
 /// Connection of an evaluator with its models. Its calls count in the budgets of the run and of the evaluator.
@@ -25,7 +25,7 @@ pub struct Connection {
     pub(crate) prices: Prices,
     pub(crate) cassette: Option<Arc<Cassette>>,
     pub(crate) redactor: Redactor,
-    pub(crate) door: Arc<Door>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Connection {
@@ -107,7 +107,7 @@ impl Connection {
         request: &Request,
         time_limit: Option<Duration>,
     ) -> Result<Answer, ModelError> {
-        self.with_call(model, request, time_limit, |call| Some(self.door.broker.ask(call)))
+        self.with_call(model, request, time_limit, |call| Some(self.shared.broker.ask(call)))
             .unwrap_or_else(|| Err(no_model(model)))
     }
 
@@ -117,7 +117,7 @@ impl Connection {
         model: usize,
         request: &Request,
     ) -> Option<Result<Answer, ModelError>> {
-        self.with_call(model, request, None, |call| self.door.broker.recorded(call))
+        self.with_call(model, request, None, |call| self.shared.broker.recorded(call))
     }
 
     /// Makes a call, and counts its result.
@@ -147,7 +147,7 @@ impl Connection {
             let usage = answer.reply.usage.as_ref();
             answer.cost = price.zip(usage).and_then(|(price, usage)| price.cost(usage));
         }
-        self.door.count(&**endpoint, &result);
+        self.shared.count(&**endpoint, &result);
         Some(result)
     }
 

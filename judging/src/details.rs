@@ -5,37 +5,37 @@ use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
 
 use crate::judge::Order;
 use crate::{
-    asked::{AskedQuestion, Chain, Sample},
+    asked::{AskedQuestion, Interview, Sample},
     connection::Connection,
     usage::Usage,
 };
 
 /// Returns what the calls used.
-pub(crate) fn usage(chains: &[Chain]) -> Usage {
-    Usage::of(samples(chains).map(|(_, _, sample)| &sample.result))
+pub(crate) fn usage(interviews: &[Interview]) -> Usage {
+    Usage::of(samples(interviews).map(|(_, _, sample)| &sample.result))
 }
 
 /// Returns all calls, each with its question and the index of its model.
-fn samples(chains: &[Chain]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
-    chains.iter().flat_map(|chain| {
-        chain.asked.iter().flat_map(move |asked| {
-            asked.samples.iter().map(move |sample| (chain.model, asked, sample))
+fn samples(interviews: &[Interview]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
+    interviews.iter().flat_map(|interview| {
+        interview.asked.iter().flat_map(move |asked| {
+            asked.samples.iter().map(move |sample| (interview.model, asked, sample))
         })
     })
 }
 
 /// Returns the number of replies that can be read.
 pub(crate) fn readable(
-    chains: &[Chain],
+    interviews: &[Interview],
     is_readable: impl Fn(&AskedQuestion, &Sample) -> bool,
 ) -> usize {
-    samples(chains).filter(|(_, asked, sample)| is_readable(asked, sample)).count()
+    samples(interviews).filter(|(_, asked, sample)| is_readable(asked, sample)).count()
 }
 
 /// Returns the warnings of answers, each once.
-pub(crate) fn warnings(chains: &[Chain]) -> Vec<String> {
+pub(crate) fn warnings(interviews: &[Interview]) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
-    let answers = samples(chains).filter_map(|(_, _, sample)| sample.result.as_ref().ok());
+    let answers = samples(interviews).filter_map(|(_, _, sample)| sample.result.as_ref().ok());
     for answer in answers {
         for warning in &answer.warnings {
             if !warnings.contains(warning) {
@@ -46,11 +46,11 @@ pub(crate) fn warnings(chains: &[Chain]) -> Vec<String> {
     warnings
 }
 
-/// Returns `details.judge`: what the judgement says, and what its calls were.
+/// Returns `details.judge`: the judgement and its calls.
 pub(crate) fn judge(
     connection: &Connection,
     judged: Option<&Value>,
-    chains: &[Chain],
+    interviews: &[Interview],
     (usage, readable): (&Usage, Option<usize>),
 ) -> Object {
     let mut judge = Object::default();
@@ -64,7 +64,7 @@ pub(crate) fn judge(
         set("readable", count(readable as u64));
     }
     add_usage(&mut judge, usage);
-    let replies = samples(chains).map(|(model, asked, sample)| {
+    let replies = samples(interviews).map(|(model, asked, sample)| {
         reply(names.get(model).filter(|_| names.len() > 1), asked, sample)
     });
     judge.insert("replies".to_owned(), Value::Array(replies.collect()));
@@ -113,7 +113,7 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
     Value::Object(reply)
 }
 
-/// Returns what came of a call: the reply with its usage, or the error. `sample` is the number of its record in a cassette.
+/// Returns the result of a call: the reply with its usage, or the error. `sample` is the number of its record in a cassette.
 pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object {
     let mut members = Object::default();
     let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);

@@ -1,4 +1,4 @@
-//! Judging with language models: the settings of judges, the one door of a run to models, and the way from a question to an
+//! Judging with language models: the settings of judges, the one shared of a run to models, and the way from a question to an
 //! outcome.
 //!
 //! [`JudgeSettings`] are the keys of `judge:`. A run has one [`Session`]; each evaluator that asks models has a
@@ -53,7 +53,6 @@ mod asked;
 mod calls;
 mod connection;
 mod details;
-mod door;
 mod drive;
 pub mod grader;
 pub mod judge;
@@ -62,6 +61,7 @@ mod programs;
 mod read;
 mod session;
 mod settings;
+mod shared;
 mod usage;
 
 pub use calls::{Asked, ask_all, details};

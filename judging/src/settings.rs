@@ -64,7 +64,7 @@ pub struct JudgeSettings {
     pub mode: Option<Mode>,
     /// Prompts that replace built-in ones, by the names of those.
     pub prompts: BTreeMap<String, PromptFile>,
-    /// What failed calls and unreadable replies amount to. Default: an error.
+    /// Effect of failed calls and unreadable replies. Default: an error.
     pub errors: Option<OnFailure>,
     /// Least number of readable replies per turn. Default: more than half of the samples.
     pub min_readable: Option<u32>,
@@ -72,7 +72,7 @@ pub struct JudgeSettings {
     pub complete: Option<bool>,
     /// Least agreement of the votes of a turn. Default: none.
     pub min_agreement: Option<f64>,
-    /// What less agreement amounts to. Default: the conversation fails.
+    /// Effect of less agreement. Default: the conversation fails.
     pub on_disagreement: Option<OnDisagreement>,
     /// Whether half of the samples see the material in another order. Default: `false`.
     pub swap: Option<bool>,

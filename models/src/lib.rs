@@ -1,4 +1,4 @@
-//! The only door to a language model.
+//! All calls of language models.
 //!
 //! A [`Broker`] sends every call: it looks the request up in a [`Cassette`], waits for a place in the queue of the server, sends
 //! it again if the failure may pass, and counts it in [`Budget`]s. What has no answer is a [`ModelError`], never an empty reply.

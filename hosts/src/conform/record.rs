@@ -18,7 +18,6 @@ pub(crate) const NOT_EVALUATED: &str = "NOT_EVALUATED";
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recorded {
     /// Relation of the record to what the program meant.
-    #[serde(rename = "fate")]
     pub outcome: Outcome,
     /// Recorded score, any number including `NaN`; `None` if no score is recorded.
     #[serde(serialize_with = "number_or_text")]

@@ -8,7 +8,7 @@ use evaluator_models::{
 };
 use serde_json::Value as Json;
 
-use super::{Content, Grader, Needs, Question, Reply, SamplingParams, Supplies, Texts};
+use super::{CallResults, Content, Grader, Needs, Question, Reply, SamplingParams, Texts};
 use crate::{
     calls::{Asked, ask_all, details},
     connection::Connection,
@@ -38,8 +38,8 @@ pub struct Endpoint<'a> {
 #[non_exhaustive]
 pub struct Answers {
     /// Replies and embeddings, or the reasons why there are none. There are no numbers in it.
-    pub supplies: Supplies,
-    /// What the report says about the calls; empty if there were none.
+    pub results: CallResults,
+    /// Details of the calls for the report; empty if there were none.
     pub details: Object,
     /// What a user should know.
     pub warnings: Vec<String>,
@@ -135,7 +135,7 @@ pub async fn ask(
     let mut warnings = Vec::new();
     let repeated = |index: usize| &needs.questions[index / samples.max(1) as usize];
     ask_again(connection, &mut asked[..questions], repeated, subject, &mut warnings).await;
-    let supplies = supplies(needs, &asked, questions, samples);
+    let results = results(needs, &asked, questions, samples);
     for answer in asked.iter().filter_map(|call| call.result.as_ref().ok()) {
         for warning in &answer.warnings {
             if !warnings.contains(warning) {
@@ -144,7 +144,7 @@ pub async fn ask(
         }
     }
     let details = if asked.is_empty() { Object::default() } else { details(connection, &asked) };
-    Answers { supplies, details, warnings }
+    Answers { results, details, warnings }
 }
 
 /// How the form of a reply is asked for.
@@ -253,7 +253,7 @@ fn request_of(
 }
 
 /// Sorts the results of calls: first those of the questions, then those of the embeddings.
-fn supplies(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> Supplies {
+fn results(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> CallResults {
     let (replies, vectors) = asked.split_at(questions);
     let replies = replies.chunks(samples.max(1) as usize);
     let replies = replies.map(|calls| calls.iter().map(reply_of).collect());
@@ -272,7 +272,7 @@ fn supplies(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> S
         Ok(all)
     });
     let embeddings = embeddings.collect();
-    Supplies { replies: replies.collect(), embeddings, numbers: Vec::new() }
+    CallResults { replies: replies.collect(), embeddings, numbers: Vec::new() }
 }
 
 fn reply_of(call: &Asked) -> Reply {

@@ -18,6 +18,6 @@ pub use ask::{Answers, Endpoint, Subject, ask, settings};
 pub use evaluate::LocalGrader;
 pub use formula::{Formula, FormulaError};
 pub use model::{Grader, LabelModel, Message, Operation, Part, SamplingParams, ScoreModel};
-pub use plan::{Calls, Needs, Plan, Reply, Supplies, Texts};
+pub use plan::{CallResults, Calls, Needs, Plan, Reply, Texts};
 pub use question::{Content, Prompt, Question};
 pub use template::{Template, TemplateError};

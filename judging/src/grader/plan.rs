@@ -1,4 +1,4 @@
-//! Grading in two steps: what is needed from outside, and what the answers amount to.
+//! Grading in two steps: the calls that are needed, and the grade by their results.
 
 use evaluator_json::Value;
 use evaluator_metrics::{MetricInput, Outcome, TurnScore};
@@ -42,7 +42,7 @@ pub struct Calls {
 
 /// Answers to [`Needs`], in the same order, or the reasons why there are none.
 #[derive(Clone, Debug, Default)]
-pub struct Supplies {
+pub struct CallResults {
     /// Replies to each question, one per sample.
     pub replies: Vec<Vec<Reply>>,
     /// One vector per text.
@@ -97,7 +97,7 @@ pub(super) enum Planned {
 }
 
 /// What one part needs for one turn.
-enum Asking<'g> {
+enum Need<'g> {
     Nothing(Grade),
     Reply(Box<Question>),
     Embeddings(&'g str, [String; 2]),
@@ -141,9 +141,9 @@ impl Grader {
         (turn, part): (usize, Option<&str>),
         item: &Item<'_>,
         threshold: f64,
-    ) -> Result<Asking<'_>, Gap> {
+    ) -> Result<Need<'_>, Gap> {
         let question = |model: &str, input, schema_name, schema, params: &SamplingParams| {
-            Ok(Asking::Reply(Box::new(Question {
+            Ok(Need::Reply(Box::new(Question {
                 turn,
                 part: part.map(str::to_owned),
                 model: model.to_owned(),
@@ -157,7 +157,7 @@ impl Grader {
             Self::StringCheck { input, reference, operation } => {
                 let passed = operation.holds(&input.render(item)?, &reference.render(item)?);
                 let score = f64::from(u8::from(passed));
-                Ok(Asking::Nothing(Grade { passed, ..Grade::new(score, threshold) }))
+                Ok(Need::Nothing(Grade { passed, ..Grade::new(score, threshold) }))
             }
             Self::TextSimilarity { input, reference, measure } => {
                 let (input, reference) = (input.render(item)?, reference.render(item)?);
@@ -165,7 +165,7 @@ impl Grader {
                 match scored.map_err(Gap::Missing)? {
                     TurnScore::Scored { score, note, .. } => {
                         let notes = note.into_iter().collect();
-                        Ok(Asking::Nothing(Grade { notes, ..Grade::new(score, threshold) }))
+                        Ok(Need::Nothing(Grade { notes, ..Grade::new(score, threshold) }))
                     }
                     TurnScore::NotEvaluated(reason) => Err(Gap::NotEvaluated(reason)),
                 }
@@ -173,7 +173,7 @@ impl Grader {
             Self::Cosine { input, reference, model } => {
                 let texts = [input.render(item)?, reference.render(item)?];
                 match texts.iter().position(String::is_empty) {
-                    None => Ok(Asking::Embeddings(model, texts)),
+                    None => Ok(Need::Embeddings(model, texts)),
                     Some(index) => {
                         let which = ["input", "reference"][index];
                         let text = format!("the text of `{which}` is empty and has no embedding");
@@ -189,7 +189,7 @@ impl Grader {
                 let schema = ScoreModel::schema();
                 question(&it.model, &it.input, "score_model_result", schema, &it.params)
             }
-            Self::Python { source } => Ok(Asking::Call(source, item.python_call(source)?)),
+            Self::Python { source } => Ok(Need::Call(source, item.python_call(source)?)),
             Self::Multi { .. } => {
                 Err(Gap::Missing("a multi grader cannot contain another one".to_owned()))
             }
@@ -212,7 +212,7 @@ impl<'g> Plan<'g> {
             // The threshold applies to the result of a formula, not to its parts.
             let threshold = if name.is_some() { 0.0 } else { self.threshold };
             asked.push(match part.ask((turn, name), item, threshold) {
-                Ok(asking) => Ok(asking),
+                Ok(need) => Ok(need),
                 Err(Gap::Missing(reason) | Gap::NotEvaluated(reason))
                     if !grader.uses_part(index) =>
                 {
@@ -221,19 +221,19 @@ impl<'g> Plan<'g> {
                 Err(gap) => return Err(gap.of_part(name)),
             });
         }
-        Ok(asked.into_iter().map(|asking| Ok(self.register(asking?))).collect())
+        Ok(asked.into_iter().map(|need| Ok(self.register(need?))).collect())
     }
 
     /// Adds what a part needs.
-    fn register(&mut self, asking: Asking<'g>) -> Planned {
+    fn register(&mut self, need: Need<'g>) -> Planned {
         let needs = &mut self.needs;
-        match asking {
-            Asking::Nothing(grade) => Planned::Graded(grade),
-            Asking::Reply(question) => {
+        match need {
+            Need::Nothing(grade) => Planned::Graded(grade),
+            Need::Reply(question) => {
                 needs.questions.push(*question);
                 Planned::Reply(needs.questions.len() - 1)
             }
-            Asking::Embeddings(model, texts) => {
+            Need::Embeddings(model, texts) => {
                 let known = needs.embeddings.iter().position(|batch| batch.model == model);
                 let index = known.unwrap_or_else(|| {
                     needs.embeddings.push(Texts { model: model.to_owned(), texts: Vec::new() });
@@ -248,7 +248,7 @@ impl<'g> Plan<'g> {
                 });
                 Planned::Embeddings(index, places)
             }
-            Asking::Call(source, arguments) => {
+            Need::Call(source, arguments) => {
                 let known = needs.calls.iter().position(|batch| batch.source == source);
                 let index = known.unwrap_or_else(|| {
                     needs.calls.push(Calls { source: source.to_owned(), arguments: Vec::new() });

@@ -46,7 +46,7 @@ pub enum Content {
     Parts(Vec<Value>),
 }
 
-/// What a reply says.
+/// Content of a reply.
 #[derive(Clone, Debug)]
 pub(super) struct Reading<T> {
     /// Label or number.

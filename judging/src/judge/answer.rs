@@ -9,7 +9,7 @@ pub enum Answer {
     Reply(Reply),
     /// The model ended its answer without a reply.
     Nothing,
-    /// The call failed, the model refused, or the reply was blocked. The text says why.
+    /// The call failed, the model refused, or the reply was blocked. With the reason.
     Failed(String),
 }
 
@@ -105,7 +105,7 @@ impl<T> Readings<T> {
 ///
 /// # Errors
 ///
-/// There is none; the text says why.
+/// There is none; with the reason.
 fn text(reply: &Reply, rules: &Rules) -> Result<String, String> {
     if let (Some(cause), false) = (&reply.cut_off, rules.read_cut_off) {
         return Err(cause.clone());

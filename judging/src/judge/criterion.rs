@@ -52,13 +52,13 @@ impl Default for Criterion {
 /// What is done about judges that fail. The default never lets a failure look like a score.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// What failed calls and unreadable replies amount to.
+    /// Effect of failed calls and unreadable replies.
     pub errors: OnFailure,
     /// Least number of readable replies per turn, and of verdicts about each rubric; more than half of the samples if `None`.
     pub min_readable: Option<usize>,
     /// Whether a rubric or a sentence that no readable reply judges is an error even if failures are not.
     pub complete: bool,
-    /// Least agreement of the votes of every turn, with what less amounts to; ADK's majority alone decides if `None`.
+    /// Least agreement of the votes of every turn, with the effect of less; ADK's majority alone decides if `None`.
     pub min_agreement: Option<(f64, OnDisagreement)>,
     /// Whether text that the model thought is read, before its reply.
     pub read_thinking: bool,
@@ -87,7 +87,7 @@ impl Rules {
     }
 }
 
-/// What failed calls and unreadable replies amount to.
+/// Effect of failed calls and unreadable replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// An error of the metric.
@@ -97,7 +97,7 @@ pub enum OnFailure {
     NotEvaluated,
 }
 
-/// What votes amount to that disagree.
+/// Effect of votes that disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDisagreement {
     /// The conversation fails.

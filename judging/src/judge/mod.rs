@@ -1,4 +1,4 @@
-//! Metrics that a model judges, without the model: what is asked, how replies are read, and what they amount to.
+//! Metrics that a model judges, without the model: its questions, how replies are read, and the result.
 //!
 //! A [`Judge`] plans [`Question`]s about a conversation. The caller asks a model each of them as often as the question
 //! says, in any order, asks follow-up questions, and hands all answers back. So the number of calls in flight, retries and
@@ -70,7 +70,7 @@ pub use message::{Message, Role};
 pub use metric::JudgeMetric;
 pub use panel::Member;
 pub use prompt::{PROMPTS, Prompt, Prompts};
-pub use tally::{Cause, Scores, Tally, Trouble};
+pub use tally::{Cause, Scores, Tally, TurnProblem};
 pub use template::{Template, TemplateError};
 pub use votes::{Order, Panel, Votes};
 
@@ -123,7 +123,7 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// [`Votes::score`] is one of the vote itself, others ask what would follow from another one.
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores;
 
-    /// Returns what the answers of one model amount to.
+    /// Returns the tally of the answers of one model.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ pub trait Judge: Send + Sync + fmt::Debug {
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
 
-    /// Returns what the answers of several models amount to. The verdict of each model is one vote, see [`Panel`].
+    /// Returns the judgement by the answers of several models. The verdict of each model is one vote, see [`Panel`].
     ///
     /// # Errors
     ///

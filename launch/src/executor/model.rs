@@ -36,8 +36,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// What is missing, and one hint. An evaluator whose executor is not available is reported as broken, and never runs
-    /// elsewhere.
+    /// It is not available; the message has one hint. An evaluator whose executor is not available is reported as broken, and
+    /// never runs elsewhere.
     fn check(&self, containment: &Containment) -> Result<String, String>;
 
     /// Returns the image in whose file system programs with these settings run; `None`, the default, for that of this
@@ -76,7 +76,7 @@ pub const MAX_FILE_SIZE: u64 = 64 << 20;
 /// Memory of a process in a sandbox, or of a container, whose entry has no limit of its own, in bytes.
 pub const CONTAINED_MEMORY: u64 = 1 << 30;
 
-/// How a program is contained, for reports.
+/// Containment of a program, for reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contained {
     /// Name of the executor.
@@ -93,14 +93,14 @@ pub struct Contained {
     pub image: Option<String>,
 }
 
-/// What one program may use.
+/// Rights of one program.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     /// Settings of its entry.
     pub containment: &'a Containment,
-    /// What its runtime needs.
+    /// Files that its runtime needs.
     pub visible: &'a Visible,
-    /// What [`Executor::image`] returned for it.
+    /// Result of [`Executor::image`] for it.
     pub image: Option<&'a Image>,
     /// Server of the host that it reaches without network, if the executor [listens](Executor::listens).
     pub listener: Option<&'a Listener>,
@@ -139,10 +139,10 @@ impl fmt::Display for CrateSource {
     }
 }
 
-/// What a contained program may reach and use: the keys `sandbox` and `docker` of an entry.
+/// Rights of a contained program: the keys `sandbox` and `docker` of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Containment {
-    /// How much is kept from it; default: [`Level::Full`].
+    /// Level; default: [`Level::Full`].
     pub level: Level,
     /// Whether it may use IPv4 and IPv6; default: `false`.
     pub network: bool,

@@ -122,7 +122,7 @@ async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
         // A process that survives this is left to the runtime.
         let _ = pumps.pump_until(timeout(KILL_GRACE, started.exited())).await;
     }
-    // Its status only says that it was stopped.
+    // Its status only shows that it was stopped.
     let _ = started.reap();
     pumps.finish(DRAIN_AFTER_KILL).await;
 }
@@ -130,7 +130,7 @@ async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
 /// Result of one process.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How the process ended.
+    /// Ending of the process.
     pub ending: Ending,
     /// Its standard output.
     pub stdout: Captured,
@@ -152,7 +152,7 @@ impl Outcome {
     }
 }
 
-/// How a process ended.
+/// Ending of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It exited with this code.

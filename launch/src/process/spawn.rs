@@ -47,7 +47,7 @@ const BUSY_RETRIES: [Duration; 5] = [
 pub struct SpawnError {
     /// The program as it was given.
     pub program: OsString,
-    /// What is wrong, with a hint if there is one.
+    /// Reason, with a hint if there is one.
     pub reason: String,
     /// True if the system lacks a resource (processes, memory, descriptors), so that another attempt may succeed.
     pub transient: bool,
@@ -177,7 +177,7 @@ fn is_transient(error: &io::Error) -> bool {
 }
 
 /// Time to wait for processes that are being started.
-const START_PATIENCE: Duration = Duration::from_millis(500);
+const START_LIMIT: Duration = Duration::from_millis(500);
 
 static ALL: ProcessRegistry = ProcessRegistry::new();
 
@@ -260,7 +260,7 @@ impl ProcessRegistry {
             let last = self.starting.load(Ordering::SeqCst) == 0;
             // Under the lock no process is unregistered, so none is reaped, and its id is valid.
             self.leaders().iter().for_each(|leader| os::kill_group(*leader));
-            if last || start_time.elapsed() > START_PATIENCE {
+            if last || start_time.elapsed() > START_LIMIT {
                 return;
             }
             thread::sleep(Duration::from_millis(1));

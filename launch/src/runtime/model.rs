@@ -39,14 +39,14 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// What is missing, and one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
+    /// A program is missing; the message has one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
     fn availability(&self) -> Result<String, String>;
 
     /// Describes how an evaluator would be run, e.g. the interpreter. Builds nothing and starts no evaluator.
     ///
     /// # Errors
     ///
-    /// What would make [`prepare`](Self::prepare) fail, as far as that is visible; by default only that the runtime is not
+    /// [`prepare`](Self::prepare) would fail, as far as that is visible; by default only that the runtime is not
     /// [available](Self::availability).
     fn inspect(&self, _entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         self.availability().map_err(PrepareError::runtime_missing)
@@ -163,7 +163,7 @@ pub enum Built {
     Unknown,
 }
 
-/// What an evaluator consists of: while nothing of this changes, it is the same evaluator. What it accesses while it runs (the
+/// Files of an evaluator: while nothing of this changes, it is the same evaluator. What it accesses while it runs (the
 /// network, variables, data files) is not included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
@@ -178,7 +178,7 @@ pub struct Inputs {
     pub dynamic_code: Option<String>,
 }
 
-/// How to start a prepared evaluator.
+/// Commands that start a prepared evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Launch {
@@ -187,13 +187,13 @@ pub struct Launch {
     /// The streaming form, used only if the evaluator declares it (`--describe`). The last argument is `--stream`; arguments of
     /// the configuration go before it.
     pub worker: Option<CommandSpec>,
-    /// How repeated evaluations of the one-shot form start faster.
+    /// Work that repeated evaluations of the one-shot form share.
     pub reuse: Reuse,
-    /// What both commands need to read.
+    /// Files that both commands read.
     pub visible: Visible,
 }
 
-/// How processes of one program share work that each would otherwise repeat.
+/// Work that processes of one program share instead of repeating it.
 ///
 /// Such a process must be indistinguishable from one that is started without it.
 #[derive(Clone, Debug, Default)]
@@ -203,7 +203,7 @@ pub enum Reuse {
     None,
     /// Sharing would help, and is not possible here.
     Unavailable {
-        /// What happens instead and why, as [`Reuse::not_forked`] or [`Reuse::not_cached`] write it.
+        /// Alternative and its reason, as [`Reuse::not_forked`] or [`Reuse::not_cached`] write it.
         reason: String,
     },
     /// Evaluations are [forked](crate::process::forks) from a server, whose command is made from the one-shot command. An
@@ -251,7 +251,7 @@ pub struct CachedCommand {
     pub command: CommandSpec,
     /// A file without which the command fails before the evaluator starts.
     pub needs: PathBuf,
-    /// What has to exist as long as processes of the command run, and is removed when this is dropped.
+    /// Files that exist as long as processes of the command run, and are removed when this is dropped.
     pub keeps: Box<dyn Any + Send + Sync>,
 }
 
@@ -305,7 +305,7 @@ impl Launch {
 pub enum PrepareEvent {
     /// A build or an installation started, for one evaluator or several.
     Started {
-        /// What is done, e.g. `building 3 Rust evaluators`.
+        /// Action, e.g. `building 3 Rust evaluators`.
         what: String,
     },
     /// A line of progress, e.g. `Compiling serde v1.0.229`.
@@ -320,7 +320,7 @@ pub enum PrepareEvent {
     },
     /// The work ended.
     Finished {
-        /// What was done and how long it took.
+        /// Action and its duration.
         what: String,
     },
 }
@@ -350,7 +350,7 @@ pub enum PrepareError {
     /// The runtime is not available on this machine.
     #[error("runtime not available: {reason}")]
     RuntimeMissing {
-        /// What is missing and one hint.
+        /// Missing program and one hint.
         reason: String,
     },
     /// The evaluator does not compile.
@@ -364,7 +364,7 @@ pub enum PrepareError {
     /// A dependency cannot be installed.
     #[error("Dependency installation failed: {reason}")]
     InstallFailed {
-        /// What failed, the end of the installer's output, and one hint; several lines.
+        /// Failed step, the end of the installer's output, and one hint; several lines.
         reason: String,
     },
     /// The evaluator brings no tests.

@@ -28,7 +28,7 @@ use crate::{
     policy::Level,
 };
 
-/// What the helper has to do.
+/// Task of the helper.
 pub(super) struct Task {
     pub(super) order: Order,
     pub(super) start: Start,

@@ -1,11 +1,11 @@
-//! Labels: one word that says whether something is valid.
+//! Labels: one word, valid or not.
 
 use evaluator_json::{Value, strip};
 
 use super::object::verdict;
 use crate::judge::code::Code;
 
-/// What a judge says about an answer.
+/// Verdict of a judge about an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// It is valid.

@@ -43,15 +43,15 @@ pub(super) struct Toolchain {
     pub(super) limit: Duration,
     /// Stops every call.
     pub(super) cancellation: Cancellation,
-    /// How evaluators are built whose executor contains programs.
+    /// Build of evaluators whose executor contains programs.
     pub(super) contained: Option<ContainedBuild>,
 }
 
-/// What one call of cargo builds.
+/// Targets that one call of cargo builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) manifest: PathBuf,
-    /// What its programs may read at run time in a sandbox: the directory of the package, or of a lone file.
+    /// Path that its programs may read at run time in a sandbox: the directory of the package, or of a lone file.
     pub(super) sources: PathBuf,
     /// Package id, needed if the manifest is part of a workspace.
     pub(super) package: Option<String>,
@@ -306,7 +306,8 @@ impl Findings {
         }
     }
 
-    /// What a program of this unit reads in a sandbox: its package, itself, and the libraries that were built for it.
+    /// Returns the paths that a program of this unit reads in a sandbox: its package, itself, and the libraries that were built
+    /// for it.
     fn visible(&self, unit: &Unit, program: &Path, libraries: &[PathBuf]) -> Vec<PathBuf> {
         let path = self.library_path(unit, program, libraries);
         let libraries = path.iter().flat_map(env::split_paths).chain(self.out_dir.clone());

@@ -30,7 +30,7 @@ use crate::{
     runtime::{Launch, PrepareError, paths, tool},
 };
 
-/// How evaluators are built in a sandbox.
+/// Build of evaluators in a sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct ContainedBuild {
     containment: Arc<Containment>,

@@ -25,11 +25,11 @@ use crate::{
     runtime::PrivateDirectory,
 };
 
-/// How packages are installed in a sandbox.
+/// Installation of packages in a sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct ContainedInstall {
     pub(super) containment: Arc<Containment>,
-    /// What the interpreter reads.
+    /// Files that the interpreter reads.
     pub(super) files: Vec<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ impl ContainedInstall {
     ///
     /// # Errors
     ///
-    /// What failed, and one hint.
+    /// A step failed; the message names it and has one hint.
     pub(super) fn fill(
         &self,
         build: &Build<'_>,
