@@ -1,10 +1,16 @@
 //! Prompts with `{{ name }}`, as AgentV renders them.
 
-use crate::references::replaced;
+use std::convert::Infallible;
+
+use evaluator_judging::Pieces;
 
 /// Text with variables. Unknown names are text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Template(String);
+pub struct Template {
+    text: String,
+    /// Names as they are written, with white space.
+    names: Pieces<String>,
+}
 
 /// Variables with their meaning: the names of both generations.
 const VARIABLES: &str = "\
@@ -19,35 +25,23 @@ const ANSWERS: [&str; 5] =
 pub(crate) const RESULTS: &str = "EVALUATOR_RESULTS_JSON";
 
 impl Template {
-    /// Creates a template.
+    /// Creates a template. Of more than two braces, the inner ones count.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(text.to_owned())
+        let names = Pieces::parse_known(text, |name| is_name(name.trim()).then(|| name.to_owned()));
+        Self { text: text.to_owned(), names }
     }
 
-    /// Returns the names in double braces. Of more braces, the inner ones count.
+    /// Returns the names in double braces.
     fn names(&self) -> impl Iterator<Item = &str> {
-        let mut rest = &*self.0;
-        std::iter::from_fn(move || {
-            loop {
-                let (_, behind) = rest.split_once("{{")?;
-                let found = behind.split_once("}}").map(|(name, after)| (name.trim(), after));
-                match found.filter(|(name, _)| is_name(name)) {
-                    Some((name, after)) => {
-                        rest = after;
-                        return Some(name);
-                    }
-                    None => rest = rest.get(rest.find("{{")? + 1..)?,
-                }
-            }
-        })
+        self.names.values().map(|name| name.trim())
     }
 
     /// Returns true if the text has double braces, or a variable in single ones.
     #[must_use]
     pub fn is_like_one(&self) -> bool {
-        let in_braces = |name| self.0.contains(&format!("{{{name}}}"));
-        self.0.contains("{{") || VARIABLES.split_whitespace().any(in_braces)
+        let in_braces = |name| self.text.contains(&format!("{{{name}}}"));
+        self.text.contains("{{") || VARIABLES.split_whitespace().any(in_braces)
     }
 
     /// Returns true if there is any variable.
@@ -77,7 +71,10 @@ impl Template {
     /// Puts values in. A variable without a value stays as it was written. Values are not searched for variables.
     #[must_use]
     pub fn render(&self, value: &dyn Fn(&str) -> Option<String>) -> String {
-        replaced(&self.0, ("{{", "}}"), &|_, name| value(name.trim())).unwrap_or(self.0.clone())
+        let shown = |name: &String| {
+            Ok::<_, Infallible>(value(name.trim()).unwrap_or_else(|| format!("{{{{{name}}}}}")))
+        };
+        self.names.fill(shown).unwrap_or_else(|never| match never {})
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::hint::black_box;
 
+use evaluator_host::judging::Pieces;
 use evaluator_host::judging::judge::{
     Code, Template,
     llm_judge::LlmJudge,
@@ -50,11 +51,12 @@ fn render(template: &str, value: &str) {
     if let Ok(template) = Template::parse(template, &known) {
         let used = template.variables().count();
         let messages = template.render(&values).expect("all variables have values");
-        let shown = messages.iter().map(|message| message.text.matches(value).count());
+        let shown = messages.iter().map(|message| message.content.matches(value).count());
         assert!(value.is_empty() || shown.sum::<usize>() >= usize::from(used > 0));
     }
-    let (lenient, _) = Template::parse_known(template, &known);
-    lenient.render_bare(&values).expect("all variables have values");
+    let lenient = Pieces::parse_known(template, |name| known.iter().find(|it| **it == name.trim()));
+    let filled = lenient.fill(|_| Ok::<_, ()>(value.to_owned()));
+    assert!(filled.is_ok_and(|text| lenient.values().next().is_some() || text == template));
     let _ = LlmJudge::new("fuzzed", Scheme::Number(0.0, 1.0)).prompt(template, &[]);
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Sample {
     /// Number among equal requests.
     pub(crate) number: u32,
     pub(crate) result: Result<Answer, ModelError>,
+    /// Whether the reply can be read.
+    pub(crate) is_readable: bool,
     /// Whether a later call asks again, because the reply is unreadable.
     pub(crate) is_replaced: bool,
 }

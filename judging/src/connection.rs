@@ -7,6 +7,7 @@ use evaluator_models::{
     Redactor, Reply, Request, Spent,
 };
 use serde_json::{Value, json};
+use tokio::sync::MutexGuard;
 
 use crate::{
     settings::JudgeSettings,
@@ -49,6 +50,11 @@ impl Connection {
     /// Returns true if calls must not overtake each other.
     pub(crate) fn is_ordered(&self) -> bool {
         self.models().any(|endpoint| endpoint.is_ordered())
+    }
+
+    /// Waits until it is the turn of an evaluation, if calls must not overtake each other. Its turn ends with the result.
+    pub(crate) async fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        if self.is_ordered() { Some(self.shared.turn.lock().await) } else { None }
     }
 
     /// Returns what decides about the answers, for keys of saved results: the settings, and the servers, programs or recordings

@@ -1,12 +1,12 @@
 //! `details.judge`: what was asked, what was answered, and what it cost.
 
-use evaluator_json::{Object, Value};
+use evaluator_json::{Object, Value, count};
 use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
 
-use crate::judge::Order;
 use crate::{
     asked::{AskedQuestion, Interview, Sample},
     connection::Connection,
+    judge::Order,
     usage::Usage,
 };
 
@@ -25,11 +25,8 @@ fn samples(interviews: &[Interview]) -> impl Iterator<Item = (usize, &AskedQuest
 }
 
 /// Returns the number of replies that can be read.
-pub(crate) fn readable(
-    interviews: &[Interview],
-    is_readable: impl Fn(&AskedQuestion, &Sample) -> bool,
-) -> usize {
-    samples(interviews).filter(|(_, asked, sample)| is_readable(asked, sample)).count()
+pub(crate) fn readable(interviews: &[Interview]) -> usize {
+    samples(interviews).filter(|(_, _, sample)| sample.is_readable).count()
 }
 
 /// Returns the warnings of answers, each once.
@@ -61,7 +58,7 @@ pub(crate) fn judge(
         judged.iter().for_each(|(key, value)| drop(set(key, value.clone())));
     }
     if let Some(readable) = readable {
-        set("readable", count(readable as u64));
+        set("readable", count(readable));
     }
     add_usage(&mut judge, usage);
     let replies = samples(interviews).map(|(model, asked, sample)| {
@@ -74,17 +71,17 @@ pub(crate) fn judge(
 /// Adds what calls used.
 pub(crate) fn add_usage(details: &mut Object, usage: &Usage) {
     let mut set = |key: &str, value: Value| details.insert(key.to_owned(), value);
-    set("calls", count(usage.calls));
-    set("replayed", count(usage.replayed));
+    set("calls", number(usage.calls));
+    set("replayed", number(usage.replayed));
     set("tokens", tokens(&usage.tokens));
     if usage.uncounted > 0 {
-        set("calls_without_usage", count(usage.uncounted));
+        set("calls_without_usage", number(usage.uncounted));
     }
     if let Some(cost) = usage.cost {
         set("cost", money(cost));
     }
     let millis = u64::try_from(usage.duration.as_millis()).unwrap_or(u64::MAX);
-    set("duration_ms", count(millis));
+    set("duration_ms", number(millis));
 }
 
 /// Returns the name of a model with that of its provider.
@@ -97,12 +94,12 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
     let question = &asked.question;
     let mut reply = Object::default();
     let mut set = |key: &str, value: Value| reply.insert(key.to_owned(), value);
-    set("turn", count(question.turn as u64));
+    set("turn", count(question.turn));
     set("prompt", question.prompt.as_ref().into());
     if let Some(model) = model {
         set("model", model.as_str().into());
     }
-    set("sample", count(sample.index as u64));
+    set("sample", count(sample.index));
     if question.order == Order::Swapped {
         set("swapped", true.into());
     }
@@ -133,7 +130,7 @@ pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object
             }
             if let Some(key) = &answer.key {
                 set("key", key.as_str().into());
-                set("recorded_sample", count(sample.into()));
+                set("recorded_sample", Value::Int(sample.into()));
             }
         }
         Err(error) => {
@@ -144,7 +141,7 @@ pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object
     members
 }
 
-pub(crate) fn tokens(usage: &evaluator_models::Usage) -> Value {
+fn tokens(usage: &evaluator_models::Usage) -> Value {
     let members = [
         ("input", usage.input),
         ("output", usage.output),
@@ -152,15 +149,15 @@ pub(crate) fn tokens(usage: &evaluator_models::Usage) -> Value {
         ("reasoning", usage.reasoning),
     ];
     Value::Object(
-        members.map(|(key, tokens)| (key.to_owned(), count(tokens))).into_iter().collect(),
+        members.map(|(key, tokens)| (key.to_owned(), number(tokens))).into_iter().collect(),
     )
 }
 
 /// The digits of a cost are those of the decimal number.
-pub(crate) fn money(amount: Decimal) -> Value {
+fn money(amount: Decimal) -> Value {
     amount.to_string().parse().map_or_else(|_| amount.to_string().into(), Value::Float)
 }
 
-pub(crate) fn count(number: u64) -> Value {
+fn number(number: u64) -> Value {
     i64::try_from(number).unwrap_or(i64::MAX).into()
 }

@@ -7,36 +7,16 @@ use evaluator_metrics::Outcome;
 use evaluator_models::{
     self as models, ErrorKind, Finish, JsonSchema, Message, Messages, ModelError, Request,
 };
-use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::{
     asked::{AskedQuestion, Interview, Sample},
+    calls::{calls, lost},
     connection::Connection,
     details,
-    judge::{
-        self, Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply,
-    },
+    judge::{Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply},
+    subject::Subject,
     usage::Usage,
 };
-
-/// What is judged.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Subject {
-    /// Name of the metric, which recordings contain.
-    pub metric: String,
-    /// Location for errors, e.g. `conversation c1`.
-    pub location: String,
-    /// Limit of the time in calls. The time of calls that run at the same time counts once.
-    pub time_limit: Option<Duration>,
-}
-
-impl Subject {
-    /// Creates a subject without a limit of time.
-    pub fn new(metric: impl Into<String>, location: impl Into<String>) -> Self {
-        Self { metric: metric.into(), location: location.into(), time_limit: None }
-    }
-}
 
 /// Outcome of a judged evaluation.
 #[derive(Clone, Debug)]
@@ -87,11 +67,7 @@ impl Connection {
         let usage = details::usage(&interviews);
         match self.aggregate(judge, case, &planned, &interviews) {
             Ok(judgement) => {
-                let is_readable = |asked: &AskedQuestion, sample: &Sample| {
-                    is_readable(judge, case, &asked.question, sample)
-                };
-                let readable = details::readable(&interviews, is_readable);
-                self.judged(&judgement, case, &interviews, (&usage, readable))
+                self.judged(&judgement, case, &interviews, (&usage, details::readable(&interviews)))
             }
             Err(refusal) => {
                 let judge = details::judge(self, None, &interviews, (&usage, None));
@@ -178,8 +154,8 @@ impl Connection {
         let numbers = vec![HashMap::new(); self.endpoints.len()];
         let mut evaluation =
             Evaluation { connection: self, judge, case, subject, interviews, numbers };
-        if self.is_ordered() {
-            let _turn = self.shared.turn.lock().await;
+        let turn = self.turn().await;
+        if turn.is_some() {
             for question in questions {
                 evaluation.rounds(vec![question]).await;
             }
@@ -207,11 +183,6 @@ impl Connection {
     fn messages(&self, question: &Question) -> Result<Vec<Message>, String> {
         let messages = question.messages().map_err(|error| error.to_string())?;
         let before = self.settings.system_instruction.clone().map(Message::system);
-        let messages = messages.into_iter().map(|message| match message.role {
-            judge::Role::System => Message::system(message.text),
-            judge::Role::User => Message::user(message.text),
-            judge::Role::Assistant => Message::new(models::Role::Assistant, message.text),
-        });
         Ok(before.into_iter().chain(messages).collect())
     }
 }
@@ -258,8 +229,7 @@ impl Evaluation<'_> {
         let mut planned = Vec::new();
         for (position, asked) in asked.iter().enumerate() {
             let unreadable = asked.samples.iter().filter(|sample| {
-                let is_reply = sample.result.is_ok() && !sample.is_replaced;
-                is_reply && !is_readable(self.judge, self.case, &asked.question, sample)
+                sample.result.is_ok() && !sample.is_replaced && !sample.is_readable
             });
             let samples = unreadable.map(|it| Planned { position, sample: it.index });
             planned.extend(samples);
@@ -274,11 +244,10 @@ impl Evaluation<'_> {
         asked: &mut [AskedQuestion],
         planned: Vec<Planned>,
     ) {
-        let mut results: Vec<Option<(u32, Result<models::Answer, ModelError>)>> = Vec::new();
-        let mut waiting = JoinSet::new();
+        let (mut wanted, mut numbers) = (Vec::new(), Vec::new());
         // The samples of a question follow each other.
         let mut prepared: Option<(usize, Result<Request, ModelError>)> = None;
-        for (at, Planned { position, .. }) in planned.iter().enumerate() {
+        for Planned { position, .. } in &planned {
             let interview = &self.interviews[interviews[*position]];
             let (model, spent) = (interview.model, interview.spent);
             let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
@@ -286,42 +255,28 @@ impl Evaluation<'_> {
                 Some((_, request)) => request,
                 None => self.request(&asked[*position].question),
             };
-            let request = match prepared.insert((*position, request)) {
-                (_, Ok(request)) => request.clone(),
-                (_, Err(error)) => {
-                    results.push(Some((0, Err(error.clone()))));
-                    continue;
+            numbers.push(match prepared.insert((*position, request)) {
+                (_, Ok(request)) => {
+                    let number = self.number(model, request);
+                    wanted.push((model, Request { sample: number, ..request.clone() }, limit));
+                    Ok(number)
                 }
+                (_, Err(error)) => Err(error.clone()),
+            });
+        }
+        let mut results = calls(self.connection, wanted).await.into_iter();
+        for (Planned { position, sample: index }, number) in planned.into_iter().zip(numbers) {
+            let (number, result) = match number {
+                Ok(number) => (number, results.next().unwrap_or_else(|| Err(lost("no result")))),
+                Err(error) => (0, Err(error)),
             };
-            let number = self.number(model, &request);
-            let request = Request { sample: number, ..request };
-            if let Some(result) = self.connection.recorded(model, &request) {
-                results.push(Some((number, result)));
-                continue;
-            }
-            results.push(None);
-            let connection = Arc::clone(self.connection);
-            let call = async move { (at, number, call(connection, model, request, limit).await) };
-            if self.connection.is_ordered() {
-                let (at, number, result) = call.await;
-                results[at] = Some((number, result));
-            } else {
-                waiting.spawn(call);
-            }
-        }
-        while let Some(joined) = waiting.join_next().await {
-            if let Ok((at, number, result)) = joined {
-                results[at] = Some((number, result));
-            }
-        }
-        for (Planned { position, sample: index }, result) in planned.into_iter().zip(results) {
-            let lost = || (0, Err(lost("the task of the call panicked")));
-            let (number, result) = result.unwrap_or_else(lost);
-            let samples = &mut asked[position].samples;
+            let AskedQuestion { question, samples } = &mut asked[position];
+            let text = result.as_ref().ok().and_then(|answer| answer.reply.readable().ok());
+            let is_readable = text.is_some_and(|text| self.judge.reads(self.case, question, text));
             for earlier in samples.iter_mut().filter(|earlier| earlier.index == index) {
                 earlier.is_replaced = true;
             }
-            samples.push(Sample { index, number, result, is_replaced: false });
+            samples.push(Sample { index, number, result, is_readable, is_replaced: false });
         }
     }
 
@@ -341,7 +296,7 @@ impl Evaluation<'_> {
     /// Returns the request that asks a question.
     fn request(&self, question: &Question) -> Result<Request, ModelError> {
         let messages = self.connection.messages(question).map_err(|error| lost(&error))?;
-        let location = format!("{}, turn {}", self.subject.location, question.turn + 1);
+        let location = self.subject.at(question.turn);
         let mut request = self.connection.request(messages, &self.subject.metric, &location);
         if self.connection.settings.json_schema == Some(true) {
             let own = question.schema.as_ref().map(schema);
@@ -360,40 +315,6 @@ fn schema(schema: &Value) -> JsonSchema {
 fn longest(asked: &AskedQuestion) -> Duration {
     let took = |sample: &Sample| sample.result.as_ref().ok().map(|answer| answer.duration);
     asked.samples.iter().filter_map(took).max().unwrap_or_default()
-}
-
-fn is_readable(judge: &dyn Judge, case: &Case<'_>, question: &Question, sample: &Sample) -> bool {
-    let reply = sample.result.as_ref().ok().map(|answer| &answer.reply);
-    let text = reply.and_then(|reply| reply.readable().ok());
-    text.is_some_and(|text| judge.reads(case, question, text))
-}
-
-/// Waits for a place in the queue of the server, then asks on a thread.
-///
-/// # Errors
-///
-/// Those of [`Connection::ask`].
-pub async fn call(
-    connection: Arc<Connection>,
-    model: usize,
-    request: Request,
-    limit: Option<Duration>,
-) -> Result<models::Answer, ModelError> {
-    let Some((_, gate)) = connection.endpoints.get(model) else {
-        return Err(lost(&format!("there is no model number {model}")));
-    };
-    let places = Arc::clone(&gate.places);
-    // The semaphore is never closed.
-    let place = places.acquire_owned().await;
-    let asked = spawn_blocking(move || {
-        let _place = place;
-        connection.ask(model, &request, limit)
-    });
-    asked.await.unwrap_or_else(|error| Err(lost(&format!("the call {error}"))))
-}
-
-pub(crate) fn lost(text: &str) -> ModelError {
-    ModelError::new(ErrorKind::Config, text)
 }
 
 fn refused(refusal: Refusal) -> Judged {

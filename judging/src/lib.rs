@@ -1,4 +1,4 @@
-//! Judging with language models: the settings of judges, the one shared of a run to models, and the way from a question to an
+//! Judging with language models: the settings of judges, the connections of a run to models, and the way from a question to an
 //! outcome.
 //!
 //! [`JudgeSettings`] are the keys of `judge:`. A run has one [`Session`]; each evaluator that asks models has a
@@ -56,17 +56,20 @@ mod details;
 mod drive;
 pub mod grader;
 pub mod judge;
+mod pieces;
 mod prices;
 mod programs;
 mod read;
 mod session;
 mod settings;
 mod shared;
+mod subject;
 mod usage;
 
-pub use calls::{Asked, ask_all, details};
+pub use calls::call;
 pub use connection::{Connection, Identity};
-pub use drive::{Judged, Subject, call};
+pub use drive::Judged;
+pub use pieces::{Piece, Pieces};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
 pub use read::{
@@ -74,6 +77,7 @@ pub use read::{
 };
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
+pub use subject::Subject;
 pub use usage::Usage;
 
 /// Revision of the judges and graders of this crate.

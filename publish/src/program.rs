@@ -16,22 +16,22 @@ use crate::{
 pub fn program_at(path: &Path, settings: &CodeConfig) -> Result<EvaluatorConfig, String> {
     let entry = |name: String, path: PathBuf| {
         let mut code = settings.clone();
-        code.path = path;
-        let mut entry = EvaluatorConfig::code(name, "");
-        entry.kind = EvaluatorKind::Code(code);
-        entry
+        code.path.clone_from(&path);
+        let mut evaluator = EvaluatorConfig::code(name, path);
+        evaluator.kind = EvaluatorKind::Code(code);
+        Ok(evaluator)
     };
     if !manifest::has_manifest(path) {
         // A name without a directory would also be searched on `PATH`.
         let file = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-        return Ok(entry(name_of(&file), file));
+        return entry(name_of(&file), file);
     }
     let loaded = LoadedManifest::load(path).map_err(|error| {
         let problems: Vec<&str> =
             error.problems.iter().map(|problem| problem.message.as_str()).collect();
         format!("{}: {}", error.file.display(), problems.join("; "))
     })?;
-    Ok(entry(loaded.manifest.name.clone(), loaded.entrypoint()))
+    entry(loaded.manifest.name.clone(), loaded.entrypoint())
 }
 
 /// Returns the name of an evaluator by its path: `checks/polite.py`, `polite/src/main.rs` and the directory `polite` are called

@@ -298,9 +298,8 @@ fn default(
     let messages =
         asked.scheme.messages(&material, generation).map_err(|error| error.to_string())?;
     // The instructions get a code that follows from the question.
-    let is_question = |role| !matches!(role, evaluator_judging::judge::Role::System);
-    let user = messages.into_iter().filter(|message| is_question(message.role));
-    let user: Vec<String> = user.map(|message| message.text).collect();
+    let user = messages.into_iter().filter(|message| !message.role.is_instruction());
+    let user: Vec<String> = user.map(|message| message.content).collect();
     Ok(Question { user: user.join("\n\n"), is_fenced: true })
 }
 

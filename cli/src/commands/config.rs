@@ -7,6 +7,7 @@ use evaluator_host::{
     executor::{Executor, wrap_with_defaults},
     hosts::Mismatch,
     metric::{Metric, Metrics},
+    models::Providers,
     process::{Cancellation, CommandSpec},
     run::{Description, Runner, describe},
     runtime::{
@@ -254,7 +255,8 @@ fn builtin_entry(metric: &dyn Metric, metrics: &Metrics) -> String {
     };
     // The default threshold depends on the settings.
     let trace_formats = &TraceFormats::default();
-    let known = Known { runtimes: &Runtimes::default(), metrics, trace_formats };
+    let (runtimes, models) = (&Runtimes::default(), &Providers::default());
+    let known = Known { runtimes, metrics, trace_formats, models };
     let config = Config::parse_for(&entry(""), Path::new(""), known);
     let threshold = config.map_or(0.5, |config| config.evaluators[0].threshold());
     entry(&format!("threshold: {threshold:?}\n"))

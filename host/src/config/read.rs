@@ -18,6 +18,7 @@ use crate::{
     conversation::GroupBy,
     judging::judge::{Judge as _, JudgeMetric},
     metric::Metrics,
+    models::Providers,
     runtime::Runtimes,
     trace::TraceFormats,
 };
@@ -46,6 +47,18 @@ pub struct Known<'a> {
     pub metrics: &'a Metrics,
     /// Trace formats.
     pub trace_formats: &'a TraceFormats,
+    /// Providers of models.
+    pub models: &'a Providers,
+}
+
+/// Reads with the default registries.
+fn with_defaults<T>(read: impl FnOnce(Known<'_>) -> T) -> T {
+    read(Known {
+        runtimes: &Runtimes::default(),
+        metrics: &crate::metric::built_in(),
+        trace_formats: &TraceFormats::default(),
+        models: &Providers::default(),
+    })
 }
 
 /// State of reading a configuration.
@@ -64,9 +77,7 @@ impl Config {
     ///
     /// [`ConfigError`] with the position of every problem.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        let (runtimes, metrics) = (Runtimes::default(), crate::metric::built_in());
-        let trace_formats = &TraceFormats::default();
-        Self::load_for(file, Known { runtimes: &runtimes, metrics: &metrics, trace_formats })
+        with_defaults(|known| Self::load_for(file, known))
     }
 
     /// Reads and checks a configuration file that may name what is `known`.
@@ -86,9 +97,7 @@ impl Config {
     ///
     /// [`ConfigError`] with the position of every problem.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        let (runtimes, metrics) = (Runtimes::default(), crate::metric::built_in());
-        let trace_formats = &TraceFormats::default();
-        Self::parse_for(text, file, Known { runtimes: &runtimes, metrics: &metrics, trace_formats })
+        with_defaults(|known| Self::parse_for(text, file, known))
     }
 
     /// Checks the text of a configuration that may name what is `known`.

@@ -17,8 +17,8 @@ use crate::{
     config::{BuiltinConfig, EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
     json::{Object, Value},
     judging::{
-        Connection, Session,
-        grader::{self, Answers, CallResults, LocalGrader, Subject},
+        Connection, Session, Subject,
+        grader::{self, Answers, CallResults, LocalGrader},
     },
     metric::{MetricInput, Outcome},
     process::Cancellation,
@@ -160,7 +160,8 @@ impl GradedEvaluator {
             let _permit = permits.take_judged().await?;
             let started = Instant::now();
             let samples = connection.settings().samples.unwrap_or(1);
-            let subject = Subject { grader: grader.kind(), location, time_limit: timeout };
+            let mut subject = Subject::new(grader.kind(), location);
+            subject.time_limit = Some(timeout);
             let answers = grader::ask(connection, grader, needs, &subject, samples).await;
             Some((answers, started.elapsed()))
         };

@@ -150,8 +150,8 @@ impl Runner {
     }
 
     fn known(&self) -> Known<'_> {
-        let Self { runtimes, metrics, trace_formats, .. } = self;
-        Known { runtimes, metrics, trace_formats }
+        let Self { runtimes, metrics, trace_formats, models, .. } = self;
+        Known { runtimes, metrics, trace_formats, models }
     }
 
     /// Loads the traces, prepares the evaluators, runs each on every conversation and returns the report.

@@ -1,4 +1,4 @@
-//! Metrics that a host registers: they read and check their settings as built-in metrics do.
+//! Metrics and models that a host registers: they are read, checked and asked as built-in ones are.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -8,6 +8,7 @@ use evaluator_host::{
     config::{Config, Known},
     document::Fields,
     metric::{Metric, MetricInput, Outcome, Scored, Setting},
+    models::{Endpoint, Fake, ModelError, Provider, Reply, Settings},
     run::{Request, Runner},
 };
 
@@ -74,16 +75,15 @@ fn parse(runner: &Runner, entry: &str) -> Result<Config, String> {
         runtimes: &runner.runtimes,
         metrics: &runner.metrics,
         trace_formats: &runner.trace_formats,
+        models: &runner.models,
     };
     let text = format!("evaluators:\n  - {entry}\n");
     Config::parse_for(&text, Path::new("c.yaml"), known).map_err(|error| error.to_string())
 }
 
-/// The score of `brevity` with this setting over a recording with an answer.
-fn score(longest: usize) -> Option<f64> {
-    let runner = runner();
-    let entry = format!("{{name: brevity, type: builtin, config: {{longest: {longest}}}}}");
-    let config = parse(&runner, &entry).unwrap();
+/// The score of an entry over a recording with an answer.
+fn score(runner: &Runner, entry: &str) -> Option<f64> {
+    let config = parse(runner, entry).unwrap();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/data");
     let traces = vec![data.join("traces/a01_otlp_basic_parts.json")];
     let request = Request::new(traces, config);
@@ -95,8 +95,42 @@ fn score(longest: usize) -> Option<f64> {
 
 #[test]
 fn settings_of_a_registered_metric_reach_it() {
+    let score = |longest| {
+        let entry = format!("{{name: brevity, type: builtin, config: {{longest: {longest}}}}}");
+        score(&runner(), &entry)
+    };
     assert_eq!(score(0), Some(0.0));
     assert_eq!(score(1_000_000), Some(1.0));
+}
+
+/// Models of any name that begins with `mine`, to which every answer is kind.
+#[derive(Debug)]
+struct Mine;
+
+impl Provider for Mine {
+    fn forms(&self) -> Vec<String> {
+        vec!["mineNAME".to_owned()]
+    }
+
+    fn accepts(&self, model: &str) -> bool {
+        model.starts_with("mine")
+    }
+
+    fn connect(&self, _: &str, _: &Settings) -> Result<Arc<dyn Endpoint>, ModelError> {
+        Ok(Arc::new(Fake::answering(|_| {
+            let text = r#"{"steps": [], "result": "kind"}"#.to_owned();
+            Ok(Reply { text, ..Reply::default() })
+        })))
+    }
+}
+
+#[test]
+fn graders_ask_models_of_registered_providers() {
+    let mut runner = runner();
+    runner.models.register(Mine);
+    let entry = "{name: a, type: openai_eval, grader: {type: label_model, model: mine7, labels: [kind, rude], \
+                 passing_labels: [kind], input: [{role: user, content: 'Is {{ item.actual_response }} kind?'}]}}";
+    assert_eq!(score(&runner, entry), Some(1.0));
 }
 
 #[test]

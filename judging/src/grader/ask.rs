@@ -2,17 +2,19 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use evaluator_json::{NonFinite, Object, to_string};
+use evaluator_json::{NonFinite, Object, Value, count, to_string};
 use evaluator_models::{
-    ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request, Role,
+    Answer, ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request,
 };
-use serde_json::Value as Json;
 
-use super::{CallResults, Content, Grader, Needs, Question, Reply, SamplingParams, Texts};
+use super::{CallResults, Grader, Needs, Question, Reply, Texts};
 use crate::{
-    calls::{Asked, ask_all, details},
+    calls::calls,
     connection::Connection,
+    details::{add_usage, name, result},
     settings::JudgeSettings,
+    subject::Subject,
+    usage::Usage,
 };
 
 /// Requests of one call.
@@ -45,24 +47,17 @@ pub struct Answers {
     pub warnings: Vec<String>,
 }
 
-/// What is asked about.
-#[derive(Clone, Debug)]
-pub struct Subject<'a> {
-    /// Type of the grader, which recordings contain.
-    pub grader: &'a str,
-    /// Location for errors, e.g. `conversation c1`.
-    pub location: &'a str,
-    /// Limit of the time in each call.
-    pub time_limit: Duration,
-}
-
 /// Returns the settings of the connection of a grader. A name that no provider takes is one of OpenAI's API, or of the server
 /// at the base URL.
 #[must_use]
-pub fn settings(grader: &Grader, endpoint: &Endpoint<'_>, own: &JudgeSettings) -> JudgeSettings {
+pub fn settings(
+    grader: &Grader,
+    endpoint: &Endpoint<'_>,
+    own: &JudgeSettings,
+    providers: &Providers,
+) -> JudgeSettings {
     let needs_key = endpoint.api_key_env != Some("");
-    let providers = Providers::default();
-    // Another registered provider may take a name with a prefix.
+    // A prefix that no provider has is a mistake.
     let is_foreign = |name: &str| endpoint.base_url.is_none() && name.contains(['/', ':']);
     let mut settings = own.clone();
     settings.models = names(grader)
@@ -99,7 +94,7 @@ pub async fn ask(
     connection: &Arc<Connection>,
     grader: &Grader,
     needs: &Needs,
-    subject: &Subject<'_>,
+    subject: &Subject,
     samples: u32,
 ) -> Answers {
     let names = names(grader);
@@ -112,26 +107,25 @@ pub async fn ask(
         next.saturating_sub(1)
     };
     for question in &needs.questions {
+        let request = request_of(connection, question, subject, Form::Schema);
         for _ in 0..samples {
-            let request = request_of(connection, question, subject, Form::Schema);
-            let request = Request { sample: number(&request), ..request };
+            let request = Request { sample: number(&request), ..request.clone() };
             wanted.push((model_of(&question.model), Some(question.turn), request));
         }
     }
     let questions = wanted.len();
     for Texts { model, texts } in &needs.embeddings {
         for texts in texts.chunks(MOST_TEXTS) {
-            let request = Request {
-                metric: Some(subject.grader.to_owned()),
-                location: location(connection, subject, None),
-                ..Request::embeddings(texts.iter().map(String::as_str))
-            };
+            let Request { messages, params, .. } =
+                Request::embeddings(texts.iter().map(String::as_str));
+            let request = connection.request(Vec::new(), &subject.metric, &subject.location);
+            let request = Request { messages, params, ..request };
             let request = Request { sample: number(&request), ..request };
             wanted.push((model_of(model), None, request));
         }
     }
-    let limit = Some(subject.time_limit);
-    let mut asked = ask_all(connection, wanted, limit).await;
+    let _turn = connection.turn().await;
+    let mut asked = call_all(connection, wanted, subject.time_limit).await;
     let mut warnings = Vec::new();
     let repeated = |index: usize| &needs.questions[index / samples.max(1) as usize];
     ask_again(connection, &mut asked[..questions], repeated, subject, &mut warnings).await;
@@ -147,6 +141,30 @@ pub async fn ask(
     Answers { results, details, warnings }
 }
 
+/// A call with its result.
+struct Asked {
+    model: usize,
+    /// Index of the turn, if the call is about one.
+    turn: Option<usize>,
+    /// Number of the request among equal ones.
+    sample: u32,
+    result: Result<Answer, ModelError>,
+}
+
+/// Makes calls, each to the model of an index, about the turn of an index.
+async fn call_all(
+    connection: &Arc<Connection>,
+    wanted: Vec<(usize, Option<usize>, Request)>,
+    limit: Option<Duration>,
+) -> Vec<Asked> {
+    let subjects: Vec<_> =
+        wanted.iter().map(|(model, turn, request)| (*model, *turn, request.sample)).collect();
+    let wanted = wanted.into_iter().map(|(model, _, request)| (model, request, limit));
+    let results = calls(connection, wanted.collect()).await;
+    let asked = subjects.into_iter().zip(results);
+    asked.map(|((model, turn, sample), result)| Asked { model, turn, sample, result }).collect()
+}
+
 /// How the form of a reply is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -160,7 +178,7 @@ async fn ask_again<'q>(
     connection: &Arc<Connection>,
     asked: &mut [Asked],
     question_of: impl Fn(usize) -> &'q Question,
-    subject: &Subject<'_>,
+    subject: &Subject,
     warnings: &mut Vec<String>,
 ) {
     let refuses = |error: &ModelError| match error.kind {
@@ -177,7 +195,7 @@ async fn ask_again<'q>(
         let call = &asked[*index];
         (call.model, call.turn, Request { sample: call.sample, ..request })
     });
-    let again = ask_all(connection, wanted.collect(), Some(subject.time_limit)).await;
+    let again = call_all(connection, wanted.collect(), subject.time_limit).await;
     for (index, call) in refused.into_iter().zip(again) {
         let is_recorded = |error: &ModelError| error.kind != ErrorKind::NotInCassette;
         if call.result.as_ref().is_err_and(|error| !is_recorded(error)) {
@@ -191,18 +209,10 @@ async fn ask_again<'q>(
     }
 }
 
-fn location(connection: &Connection, subject: &Subject<'_>, turn: Option<usize>) -> String {
-    let evaluator = connection.evaluator();
-    match turn {
-        Some(turn) => format!("{evaluator}, {}, turn {}", subject.location, turn + 1),
-        None => format!("{evaluator}, {}", subject.location),
-    }
-}
-
 fn request_of(
     connection: &Connection,
     question: &Question,
-    subject: &Subject<'_>,
+    subject: &Subject,
     form: Form,
 ) -> Request {
     let mut messages = Vec::new();
@@ -212,44 +222,18 @@ fn request_of(
             "Reply with one JSON object that matches this JSON Schema, and with nothing else:\n{schema}"
         )));
     }
-    messages.extend(question.messages.iter().map(|prompt| {
-        let role = match prompt.role {
-            "system" => Role::System,
-            "developer" => Role::Developer,
-            "assistant" => Role::Assistant,
-            _ => Role::User,
-        };
-        match &prompt.content {
-            Content::Text(text) => Message::new(role, text.as_str()),
-            Content::Parts(parts) => {
-                let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-                let text = texts.collect::<Vec<_>>().join("\n");
-                let parts = parts.iter().map(Json::from).collect();
-                Message { parts, ..Message::new(role, text) }
-            }
-        }
-    }));
-    let SamplingParams { seed, temperature, top_p, max_tokens, reasoning_effort } =
-        question.params.clone();
-    let schema = Json::from(&question.schema);
+    messages.extend(question.messages.iter().cloned());
+    let max_tokens_key = question.params.max_output_tokens.map(|_| MAX_TOKENS.to_owned());
+    let schema =
+        || JsonSchema { name: question.schema_name.to_owned(), schema: (&question.schema).into() };
     let params = Params {
-        seed,
-        temperature,
-        top_p,
-        max_output_tokens: max_tokens,
-        max_tokens_key: max_tokens.map(|_| MAX_TOKENS.to_owned()),
-        reasoning_effort: reasoning_effort.map(str::to_owned),
-        json_schema: (form == Form::Schema)
-            .then(|| JsonSchema { name: question.schema_name.to_owned(), schema }),
+        max_tokens_key,
+        json_schema: (form == Form::Schema).then(schema),
         is_json_object: form == Form::Object,
-        ..Params::default()
+        ..question.params.clone()
     };
-    Request {
-        params,
-        metric: Some(subject.grader.to_owned()),
-        location: location(connection, subject, Some(question.turn)),
-        ..Request::new(messages)
-    }
+    let location = subject.at(question.turn);
+    Request { params, ..connection.request(messages, &subject.metric, &location) }
 }
 
 /// Sorts the results of calls: first those of the questions, then those of the embeddings.
@@ -283,4 +267,25 @@ fn reply_of(call: &Asked) -> Reply {
         },
         Err(error) => Reply::Failed(error.to_string()),
     }
+}
+
+/// Returns what the report says about calls: models, tokens, costs and replies. Replies that are vectors are left out.
+fn details(connection: &Connection, asked: &[Asked]) -> Object {
+    let names: Vec<String> = connection.models().map(name).collect();
+    let mut details = Object::default();
+    details.insert("model".to_owned(), names.join(", ").into());
+    add_usage(&mut details, &Usage::of(asked.iter().map(|call| &call.result)));
+    let replies = asked.iter().filter_map(|call| reply(call, &names));
+    details.insert("replies".to_owned(), Value::Array(replies.collect()));
+    details
+}
+
+fn reply(call: &Asked, names: &[String]) -> Option<Value> {
+    let mut reply = Object::default();
+    reply.insert("turn".to_owned(), count(call.turn?));
+    if let Some(model) = names.get(call.model).filter(|_| names.len() > 1) {
+        reply.insert("model".to_owned(), model.as_str().into());
+    }
+    reply.extend(result(&call.result, call.sample));
+    Some(Value::Object(reply))
 }

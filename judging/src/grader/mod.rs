@@ -14,10 +14,10 @@ mod plan;
 mod question;
 mod template;
 
-pub use ask::{Answers, Endpoint, Subject, ask, settings};
+pub use ask::{Answers, Endpoint, ask, settings};
 pub use evaluate::LocalGrader;
 pub use formula::{Formula, FormulaError};
-pub use model::{Grader, LabelModel, Message, Operation, Part, SamplingParams, ScoreModel};
+pub use model::{Grader, LabelModel, MessageTemplate, Operation, Part, ScoreModel};
 pub use plan::{CallResults, Calls, Needs, Plan, Reply, Texts};
-pub use question::{Content, Prompt, Question};
+pub use question::Question;
 pub use template::{Template, TemplateError};

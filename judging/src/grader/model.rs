@@ -2,6 +2,7 @@
 
 use evaluator_json::{Object, Value};
 use evaluator_metrics::Measure;
+use evaluator_models::{Params, Role};
 
 use super::{Formula, Template};
 
@@ -60,7 +61,7 @@ pub struct LabelModel {
     /// Name of the model.
     pub model: String,
     /// Prompt; at least one message refers to the item.
-    pub input: Vec<Message>,
+    pub input: Vec<MessageTemplate>,
     /// Possible labels, unique; at least one.
     pub labels: Vec<String>,
     /// Labels with which a turn passes; at least one.
@@ -73,35 +74,20 @@ pub struct ScoreModel {
     /// Name of the model.
     pub model: String,
     /// Prompt; at least one message refers to the item.
-    pub input: Vec<Message>,
+    pub input: Vec<MessageTemplate>,
     /// Least and greatest number; 0 and 1 by default.
     pub range: (f64, f64),
     /// Least number of the range with which a turn passes; the threshold of the entry decides if `None`.
     pub pass_threshold: Option<f64>,
     /// Parameters of the requests.
-    pub params: SamplingParams,
+    pub params: Params,
 }
 
-/// Parameters of requests to a model. Only those that are set are sent.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SamplingParams {
-    /// Seed of the sampling.
-    pub seed: Option<i64>,
-    /// Randomness.
-    pub temperature: Option<f64>,
-    /// Share of probability that is sampled from.
-    pub top_p: Option<f64>,
-    /// Maximum number of tokens of the reply.
-    pub max_tokens: Option<u64>,
-    /// Effort of reasoning models.
-    pub reasoning_effort: Option<&'static str>,
-}
-
-/// A message to a model.
+/// A message to a model, with references to a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
-    /// Role of the sender: `user`, `assistant`, `system` or `developer`.
-    pub role: &'static str,
+pub struct MessageTemplate {
+    /// Author.
+    pub role: Role,
     /// Content; one part for most messages.
     pub parts: Vec<Part>,
 }
@@ -127,7 +113,7 @@ pub enum Part {
     },
 }
 
-impl Message {
+impl MessageTemplate {
     /// Returns the templates of the message.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.parts.iter().filter_map(|part| match part {
@@ -233,7 +219,7 @@ impl Grader {
             | Self::Cosine { input, reference, .. } => vec![input, reference],
             Self::LabelModel(LabelModel { input, .. })
             | Self::ScoreModel(ScoreModel { input, .. }) => {
-                input.iter().flat_map(Message::templates).collect()
+                input.iter().flat_map(MessageTemplate::templates).collect()
             }
             Self::Python { .. } | Self::Multi { .. } => Vec::new(),
         }

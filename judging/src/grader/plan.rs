@@ -2,12 +2,13 @@
 
 use evaluator_json::Value;
 use evaluator_metrics::{MetricInput, Outcome, TurnScore};
+use evaluator_models::Params;
 
 use super::{
-    Grader, Question, SamplingParams, ScoreModel,
+    Grader, MessageTemplate, Question, ScoreModel,
     grade::Grade,
     item::{Gap, Item},
-    question::prompts,
+    question::message,
 };
 
 /// What graders need from outside for a conversation.
@@ -136,22 +137,12 @@ impl Grader {
     }
 
     /// Returns what is needed for the grade of a turn.
-    fn ask(
-        &self,
-        (turn, part): (usize, Option<&str>),
-        item: &Item<'_>,
-        threshold: f64,
-    ) -> Result<Need<'_>, Gap> {
-        let question = |model: &str, input, schema_name, schema, params: &SamplingParams| {
-            Ok(Need::Reply(Box::new(Question {
-                turn,
-                part: part.map(str::to_owned),
-                model: model.to_owned(),
-                messages: prompts(input, item)?,
-                schema_name,
-                schema,
-                params: params.clone(),
-            })))
+    fn ask(&self, turn: usize, item: &Item<'_>, threshold: f64) -> Result<Need<'_>, Gap> {
+        let question = |model: &str, input: &[MessageTemplate], schema_name, schema, params| {
+            let messages = input.iter().map(|template| message(template, item));
+            let (messages, model) = (messages.collect::<Result<_, Gap>>()?, model.to_owned());
+            let question = Question { turn, model, messages, schema_name, schema, params };
+            Ok(Need::Reply(Box::new(question)))
         };
         match self {
             Self::StringCheck { input, reference, operation } => {
@@ -182,12 +173,12 @@ impl Grader {
                 }
             }
             Self::LabelModel(it) => {
-                let params = SamplingParams::default();
-                question(&it.model, &it.input, "label_model_result", it.schema(), &params)
+                let params = Params::default();
+                question(&it.model, &it.input, "label_model_result", it.schema(), params)
             }
             Self::ScoreModel(it) => {
                 let schema = ScoreModel::schema();
-                question(&it.model, &it.input, "score_model_result", schema, &it.params)
+                question(&it.model, &it.input, "score_model_result", schema, it.params.clone())
             }
             Self::Python { source } => Ok(Need::Call(source, item.python_call(source)?)),
             Self::Multi { .. } => {
@@ -211,7 +202,7 @@ impl<'g> Plan<'g> {
         for (index, (name, part)) in grader.parts().into_iter().enumerate() {
             // The threshold applies to the result of a formula, not to its parts.
             let threshold = if name.is_some() { 0.0 } else { self.threshold };
-            asked.push(match part.ask((turn, name), item, threshold) {
+            asked.push(match part.ask(turn, item, threshold) {
                 Ok(need) => Ok(need),
                 Err(Gap::Missing(reason) | Gap::NotEvaluated(reason))
                     if !grader.uses_part(index) =>

@@ -1,9 +1,11 @@
 //! Questions to models, and how replies are read.
 
 use evaluator_json::{NonFinite, Value, object, to_string};
+use evaluator_models::{Message, Params};
+use serde_json::Value as Json;
 
 use super::{
-    LabelModel, Message, Part, SamplingParams, ScoreModel,
+    LabelModel, MessageTemplate, Part, ScoreModel,
     item::{Gap, Item},
 };
 use crate::judge::reply::object::whole;
@@ -14,36 +16,16 @@ use crate::judge::reply::object::whole;
 pub struct Question {
     /// Index of the turn.
     pub turn: usize,
-    /// Name of the grader inside of a multi grader.
-    pub part: Option<String>,
     /// Name of the model.
     pub model: String,
     /// Messages.
-    pub messages: Vec<Prompt>,
+    pub messages: Vec<Message>,
     /// Name of the schema.
     pub schema_name: &'static str,
     /// JSON Schema of the reply.
     pub schema: Value,
     /// Parameters of the request.
-    pub params: SamplingParams,
-}
-
-/// A message with the values of a turn.
-#[derive(Clone, Debug)]
-pub struct Prompt {
-    /// Role of the sender.
-    pub role: &'static str,
-    /// Content.
-    pub content: Content,
-}
-
-/// Content of a message.
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// Text.
-    Text(String),
-    /// Parts in the form of chat completions.
-    Parts(Vec<Value>),
+    pub params: Params,
 }
 
 /// Content of a reply.
@@ -55,15 +37,11 @@ pub(super) struct Reading<T> {
     pub(super) conclusion: Option<String>,
 }
 
-/// Puts the values of a turn into messages.
-pub(super) fn prompts(input: &[Message], item: &Item<'_>) -> Result<Vec<Prompt>, Gap> {
-    input.iter().map(|message| prompt(message, item)).collect()
-}
-
-fn prompt(message: &Message, item: &Item<'_>) -> Result<Prompt, Gap> {
+/// Puts the values of a turn into a message.
+pub(super) fn message(message: &MessageTemplate, item: &Item<'_>) -> Result<Message, Gap> {
     let role = message.role;
     if let [Part::Text(template)] = &message.parts[..] {
-        return Ok(Prompt { role, content: Content::Text(template.render(item)?) });
+        return Ok(Message::new(role, template.render(item)?));
     }
     let parts = message.parts.iter().map(|part| match part {
         Part::Text(template) => {
@@ -82,7 +60,10 @@ fn prompt(message: &Message, item: &Item<'_>) -> Result<Prompt, Gap> {
             Ok(object([("type", Value::from("input_audio")), ("input_audio", audio)]))
         }
     });
-    Ok(Prompt { role, content: Content::Parts(parts.collect::<Result<_, Gap>>()?) })
+    let parts: Vec<Value> = parts.collect::<Result<_, Gap>>()?;
+    let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+    let text = texts.collect::<Vec<_>>().join("\n");
+    Ok(Message { parts: parts.iter().map(Json::from).collect(), ..Message::new(role, text) })
 }
 
 /// Returns the schema of a reply: steps of reasoning, then a result of this schema. The steps come first, so that the model

@@ -6,6 +6,7 @@ use evaluator_document::did_you_mean;
 use evaluator_json::{NonFinite, Value, to_string};
 
 use super::item::{Gap, Item};
+use crate::pieces::{Piece, Pieces};
 
 /// Names of the values of each namespace.
 pub(super) const NAMES: [(&str, &[&str]); 2] = [
@@ -29,15 +30,7 @@ const EXAMPLE: &str = "for example {{ item.actual_response }}";
 /// assert_eq!(error.hint, "did you mean `actual_response`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
-    parts: Vec<Part>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
-    Text(String),
-    Reference(Reference),
-}
+pub struct Template(Pieces<Reference>);
 
 /// Path to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,62 +69,35 @@ impl Template {
     ///
     /// The first text in double braces that does not refer to a value of a turn.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        let mut parts = Vec::new();
-        let mut rest = text;
-        while let Some(start) = rest.find("{{") {
-            let inside = &rest[start + 2..];
-            let Some(length) = inside.find("}}") else {
-                return Err(TemplateError::new("has a `{{` without its `}}`".to_owned(), EXAMPLE));
-            };
-            if start > 0 {
-                parts.push(Part::Text(rest[..start].to_owned()));
-            }
-            parts.push(Part::Reference(Reference::parse(&inside[..length])?));
-            rest = &inside[length + 2..];
-        }
-        if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
-        }
-        Ok(Self { parts })
+        let unclosed = |_| TemplateError::new("has a `{{` without its `}}`".to_owned(), EXAMPLE);
+        let read = |inside: &str, _| Reference::parse(inside).map(Piece::Value);
+        Pieces::parse(text, read, unclosed).map(Self)
     }
 
     /// Returns the text of a template without references.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
-        match &self.parts[..] {
-            [] => Some(""),
-            [Part::Text(text)] => Some(text),
-            _ => None,
-        }
+        self.0.literal()
     }
 
     /// Returns true if the template has a reference.
     #[must_use]
     pub fn has_references(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Reference(_)))
+        self.0.values().next().is_some()
     }
 
     /// Returns true if the template refers to the expected answer.
     #[must_use]
     pub fn refers_to_expected(&self) -> bool {
-        self.parts.iter().any(
-            |part| matches!(part, Part::Reference(reference) if reference.name == "expected_response"),
-        )
+        self.0.values().any(|reference| reference.name == "expected_response")
     }
 
-    /// Replaces the references once: text that is put in is not looked at again.
+    /// Replaces the references.
     pub(super) fn render(&self, item: &Item<'_>) -> Result<String, Gap> {
-        let mut text = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Text(part) => text += part,
-                Part::Reference(reference) => match reference.find(item.value(reference)?)? {
-                    Value::String(value) => text += &value,
-                    value => text += &to_string(&value, NonFinite::Null),
-                },
-            }
-        }
-        Ok(text)
+        self.0.fill(|reference| match reference.find(item.value(reference)?)? {
+            Value::String(value) => Ok(value),
+            value => Ok(to_string(&value, NonFinite::Null)),
+        })
     }
 }
 

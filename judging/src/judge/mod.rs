@@ -17,7 +17,7 @@
 //! let planned = judge.plan(&case).unwrap();
 //! let question = planned[0].clone();
 //! let messages = question.messages().unwrap();
-//! assert!(messages.last().unwrap().text.contains("At 22:40."));
+//! assert!(messages.last().unwrap().content.contains("At 22:40."));
 //!
 //! // A model is asked here.
 //! let reply = Answer::text(r#"{"is_the_agent_response_valid": "valid"}"#);
@@ -36,7 +36,6 @@ mod hallucinations;
 mod judgement;
 pub mod llm_judge;
 mod material;
-mod message;
 mod metric;
 mod panel;
 mod prompt;
@@ -54,6 +53,7 @@ mod votes;
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use evaluator_json::Value;
+use evaluator_models::Message;
 use evaluator_traces::conversation::TurnPart;
 
 use self::template::CODE;
@@ -66,7 +66,6 @@ pub use judgement::{Judgement, RubricScore, Status, TurnJudgement};
 pub use material::{
     Agent, Call, Content, Event, JudgedTurn, Part, Response, Rubric, Scenario, Steps,
 };
-pub use message::{Message, Role};
 pub use metric::JudgeMetric;
 pub use panel::Member;
 pub use prompt::{PROMPTS, Prompt, Prompts};
@@ -306,7 +305,7 @@ impl Question {
     pub fn without_code(mut self) -> Self {
         if let (Some(code), Wording::Messages(messages)) = (self.code.take(), &mut self.wording) {
             for message in messages {
-                message.text = message.text.replace(code.as_str(), "");
+                message.content = message.content.replace(code.as_str(), "");
             }
         }
         self

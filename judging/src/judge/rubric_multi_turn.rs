@@ -17,19 +17,6 @@ const KIND: &str = "TRAJECTORY_QUALITY";
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MultiTurn;
 
-impl MultiTurn {
-    fn rubrics(self, case: &Case<'_>) -> Result<Vec<Rubric>, Refusal> {
-        case.actual.last().map_or(Ok(Vec::new()), |turn| effective(case, turn, KIND))
-    }
-
-    /// Returns the rubrics of each turn: only the last one has a question.
-    fn rubrics_of_turns(self, case: &Case<'_>) -> Result<Vec<Vec<Rubric>>, Refusal> {
-        let mut rubrics = vec![Vec::new(); case.actual.len().saturating_sub(1)];
-        rubrics.push(self.rubrics(case)?);
-        Ok(rubrics)
-    }
-}
-
 impl Judge for MultiTurn {
     fn name(&self) -> &str {
         MULTI_TURN
@@ -43,7 +30,7 @@ impl Judge for MultiTurn {
         case.golden_turns()?;
         case.check_samples()?;
         let Some(last) = case.actual.len().checked_sub(1) else { return Ok(Vec::new()) };
-        questions(case, last, MULTI_TURN, &self.rubrics(case)?, |rubrics| {
+        questions(case, last, MULTI_TURN, &effective(case, &case.actual[last], KIND)?, |rubrics| {
             vec![
                 ("user_agent_dialogue", dialogue(case.actual)),
                 ("properties", properties(rubrics)),
@@ -54,7 +41,7 @@ impl Judge for MultiTurn {
     }
 
     fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
-        self.rubrics_of_turns(case).is_ok_and(|rubrics| reads(case, &rubrics, question, reply))
+        reads(case, question, reply, KIND)
     }
 
     fn tally(
@@ -63,7 +50,7 @@ impl Judge for MultiTurn {
         planned: &[Question],
         asked: &[Asked],
     ) -> Result<Tally, Refusal> {
-        tally(case, planned, asked, &self.rubrics_of_turns(case)?, KIND)
+        tally(case, planned, asked, KIND)
     }
 
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {

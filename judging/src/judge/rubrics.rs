@@ -124,14 +124,14 @@ impl<'r> Lookup<'r> {
     }
 }
 
-/// Returns the rubrics with which the replies about a turn are read. `rubrics` are those of each turn.
-fn of_turn<'r>(case: &Case<'_>, rubrics: &'r [Vec<Rubric>], turn: usize) -> &'r [Rubric] {
-    let own =
-        if case.criterion.rules.rubrics_of_last_turn { rubrics.last() } else { rubrics.get(turn) };
-    own.map_or(&[], Vec::as_slice)
+/// Returns the rubrics with which the replies about a turn are read.
+fn of_turn(case: &Case<'_>, turn: usize, kind: &str) -> Result<Vec<Rubric>, Refusal> {
+    let last = case.actual.len().saturating_sub(1);
+    let turn = if case.criterion.rules.rubrics_of_last_turn { last } else { turn };
+    case.actual.get(turn).map_or(Ok(Vec::new()), |turn| effective(case, turn, kind))
 }
 
-/// Counts the votes. `rubrics` are those of each turn; turns without a question have an empty list.
+/// Counts the votes.
 ///
 /// # Errors
 ///
@@ -140,26 +140,21 @@ pub(super) fn tally(
     case: &Case<'_>,
     planned: &[Question],
     asked: &[Asked],
-    rubrics: &[Vec<Rubric>],
     kind: &str,
 ) -> Result<Tally, Refusal> {
     check_all(planned, asked)?;
     let mut tally = Tally { warnings: untyped(case, kind), ..Tally::default() };
     for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
         let turn = group[0].question.turn;
-        tally_turn(&mut tally, case, group, of_turn(case, rubrics, turn));
+        tally_turn(&mut tally, case, group, &of_turn(case, turn, kind)?);
     }
     Ok(tally)
 }
 
 /// Returns true if a reply to the question can be read.
-pub(super) fn reads(
-    case: &Case<'_>,
-    rubrics: &[Vec<Rubric>],
-    question: &Question,
-    reply: &str,
-) -> bool {
-    Lookup::new(of_turn(case, rubrics, question.turn)).read(question, reply).is_ok()
+pub(super) fn reads(case: &Case<'_>, question: &Question, reply: &str, kind: &str) -> bool {
+    of_turn(case, question.turn, kind)
+        .is_ok_and(|rubrics| Lookup::new(&rubrics).read(question, reply).is_ok())
 }
 
 fn tally_turn(tally: &mut Tally, case: &Case<'_>, group: &[Asked], rubrics: &[Rubric]) {
@@ -267,12 +262,6 @@ impl std::fmt::Debug for PerTurn {
     }
 }
 
-impl PerTurn {
-    fn rubrics(&self, case: &Case<'_>) -> Result<Vec<Vec<Rubric>>, Refusal> {
-        case.actual.iter().map(|turn| effective(case, turn, self.kind)).collect()
-    }
-}
-
 impl super::Judge for PerTurn {
     fn name(&self) -> &str {
         self.name
@@ -285,7 +274,8 @@ impl super::Judge for PerTurn {
     fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal> {
         case.golden_turns()?;
         case.check_samples()?;
-        let rubrics = self.rubrics(case)?;
+        let rubrics = case.actual.iter().map(|turn| effective(case, turn, self.kind));
+        let rubrics = rubrics.collect::<Result<Vec<_>, _>>()?;
         let mut planned = Vec::new();
         for (index, (turn, rubrics)) in case.actual.iter().zip(&rubrics).enumerate() {
             let variables = (self.variables)(case, turn)?;
@@ -299,7 +289,7 @@ impl super::Judge for PerTurn {
     }
 
     fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
-        self.rubrics(case).is_ok_and(|rubrics| reads(case, &rubrics, question, reply))
+        reads(case, question, reply, self.kind)
     }
 
     fn tally(
@@ -308,7 +298,7 @@ impl super::Judge for PerTurn {
         planned: &[Question],
         asked: &[Asked],
     ) -> Result<Tally, Refusal> {
-        tally(case, planned, asked, &self.rubrics(case)?, self.kind)
+        tally(case, planned, asked, self.kind)
     }
 
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores {

@@ -1,8 +1,9 @@
 //! Prompts as text files with named variables, and their rendering.
 
+use evaluator_models::Message;
 use sha2::{Digest, Sha256};
 
-use super::Message;
+use crate::pieces::{Piece, Pieces};
 
 /// Line between the instructions and the material.
 const SEPARATOR: &str = "=====";
@@ -22,14 +23,8 @@ const EXPECTED: [&str; 2] = ["response", "rubrics"];
 /// line all is the message of the user.
 #[derive(Clone, Debug)]
 pub struct Template {
-    system: Vec<Piece>,
-    user: Vec<Piece>,
-}
-
-#[derive(Clone, Debug)]
-enum Piece {
-    Text(String),
-    Variable(String),
+    system: Option<Pieces<String>>,
+    user: Pieces<String>,
 }
 
 /// Problem of a template.
@@ -89,48 +84,18 @@ impl Template {
                 let behind = offset + line.len();
                 let first = text[..behind].matches('\n').count() + 1;
                 return Ok(Self {
-                    system: pieces(text[..offset].trim(), 1)?,
+                    system: Some(pieces(text[..offset].trim(), 1)?),
                     user: pieces(text[behind..].trim_end(), first)?,
                 });
             }
             offset += line.len();
         }
-        Ok(Self { system: Vec::new(), user: pieces(text.trim_end(), 1)? })
-    }
-
-    /// Parses a template in which text in braces that is not a name of `known` stays as it is. Returns the template and the
-    /// names that are not known, each with its line. All of it is the message of the user.
-    #[must_use]
-    pub fn parse_known(text: &str, known: &[&str]) -> (Self, Vec<(usize, String)>) {
-        let (mut user, mut unknown) = (Vec::new(), Vec::new());
-        let (mut kept, mut position) = (0, 0);
-        while let Some(start) = text[position..].find("{{").map(|offset| position + offset) {
-            position = start + 1;
-            let Some(length) = text[start..].find("}}") else { break };
-            let name = text[start + 2..start + length].trim();
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            if name.is_empty() || !name.chars().all(is_name) {
-                continue;
-            }
-            if known.contains(&name) {
-                user.push(Piece::Text(text[kept..start].to_owned()));
-                user.push(Piece::Variable(name.to_owned()));
-                kept = start + length + 2;
-            } else {
-                unknown.push((text[..start].matches('\n').count() + 1, name.to_owned()));
-            }
-            position = start + length + 2;
-        }
-        user.push(Piece::Text(text[kept..].to_owned()));
-        (Self { system: Vec::new(), user }, unknown)
+        Ok(Self { system: None, user: pieces(text.trim_end(), 1)? })
     }
 
     /// Returns the names of the variables of the template, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.system.iter().chain(&self.user).filter_map(|piece| match piece {
-            Piece::Variable(name) => Some(name.as_str()),
-            Piece::Text(_) => None,
-        })
+        self.system.iter().chain([&self.user]).flat_map(Pieces::values).map(String::as_str)
     }
 
     /// Returns known variables that the template should use and does not.
@@ -154,45 +119,15 @@ impl Template {
     /// A variable has no value.
     pub fn render(&self, variables: &[(&str, String)]) -> Result<Vec<Message>, TemplateError> {
         let mark = word("", MARK, variables);
-        let fence = |name: &str, value: &str| match name {
-            CODE => value.to_owned(),
-            _ => format!("<<<{name} {mark}\n{value}\n{mark}>>>"),
+        let fenced = |name: &String| match (variables.iter().find(|(it, _)| it == name), &**name) {
+            (code, CODE) => Ok(code.map(|(_, code)| code.clone()).unwrap_or_default()),
+            (Some((name, value)), _) => Ok(format!("<<<{name} {mark}\n{value}\n{mark}>>>")),
+            (None, name) => Err(TemplateError::Missing { name: name.to_owned() }),
         };
-        let system = (!self.system.is_empty()).then(|| fill(&self.system, variables, fence));
-        let system = system.transpose()?.map(Message::system);
-        let user = Message::user(fill(&self.user, variables, fence)?);
-        Ok(system.into_iter().chain([user]).collect())
+        let system = self.system.as_ref().map(|system| system.fill(fenced)).transpose()?;
+        let user = Message::user(self.user.fill(fenced)?);
+        Ok(system.map(Message::system).into_iter().chain([user]).collect())
     }
-
-    /// Returns the text of the user with the values as they are, as systems do that know no delimiters. Texts of an agent
-    /// can pass for the prompt then.
-    ///
-    /// # Errors
-    ///
-    /// A variable has no value.
-    pub fn render_bare(&self, variables: &[(&str, String)]) -> Result<String, TemplateError> {
-        fill(&self.user, variables, |_, value| value.to_owned())
-    }
-}
-
-fn fill(
-    pieces: &[Piece],
-    variables: &[(&str, String)],
-    show: impl Fn(&str, &str) -> String,
-) -> Result<String, TemplateError> {
-    pieces.iter().try_fold(String::new(), |text, piece| match piece {
-        Piece::Text(piece) => Ok(text + piece),
-        // Without a code the keys have no ending.
-        Piece::Variable(name) if name == CODE && !variables.iter().any(|(it, _)| it == name) => {
-            Ok(text)
-        }
-        Piece::Variable(name) => {
-            let value = variables.iter().find(|(variable, _)| variable == name);
-            let missing = || TemplateError::Missing { name: name.clone() };
-            let (_, value) = value.ok_or_else(missing)?;
-            Ok(text + &show(name, value))
-        }
-    })
 }
 
 fn pieces(
@@ -200,27 +135,20 @@ fn pieces(
     known: &[&str],
     constants: &[(String, String)],
     first_line: usize,
-) -> Result<Vec<Piece>, TemplateError> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("{{") {
-        let line = first_line + text[..text.len() - rest.len() + start].matches('\n').count();
-        let length = rest[start..].find("}}").ok_or(TemplateError::Unclosed { line })?;
-        let name = rest[start + 2..start + length].trim();
-        let constant = constants.iter().find(|(constant, _)| constant == name);
-        if constant.is_none() && !known.contains(&name) {
-            let constants = constants.iter().map(|(name, _)| name.as_str());
-            return Err(unknown(name, known.iter().copied().chain(constants).collect(), line));
+) -> Result<Pieces<String>, TemplateError> {
+    let before = first_line - 1;
+    let read = |inside: &str, line: usize| {
+        let name = inside.trim();
+        if let Some((_, value)) = constants.iter().find(|(constant, _)| constant == name) {
+            return Ok(Piece::Text(value.clone()));
         }
-        pieces.push(Piece::Text(rest[..start].to_owned()));
-        pieces.push(match constant {
-            Some((_, value)) => Piece::Text(value.clone()),
-            None => Piece::Variable(name.to_owned()),
-        });
-        rest = &rest[start + length + 2..];
-    }
-    pieces.push(Piece::Text(rest.to_owned()));
-    Ok(pieces)
+        if known.contains(&name) {
+            return Ok(Piece::Value(name.to_owned()));
+        }
+        let constants = constants.iter().map(|(name, _)| name.as_str());
+        Err(unknown(name, known.iter().copied().chain(constants).collect(), before + line))
+    };
+    Pieces::parse(text, read, |line| TemplateError::Unclosed { line: before + line })
 }
 
 fn unknown(name: &str, known: Vec<&str>, line: usize) -> TemplateError {

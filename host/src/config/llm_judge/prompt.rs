@@ -98,7 +98,7 @@ pub(super) fn read_system(field: Field<'_>, constants: &[(String, String)]) -> O
         Err(error) => return field.add(format!("`system`: {error}")).none(),
     };
     let parts = template.render(&[]).map_err(|error| field.add(error.to_string())).ok()?;
-    Some(parts.into_iter().map(|part| part.text).collect::<Vec<_>>().join("\n\n"))
+    Some(parts.into_iter().map(|part| part.content).collect::<Vec<_>>().join("\n\n"))
 }
 
 impl Prompt<'_> {

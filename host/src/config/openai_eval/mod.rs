@@ -105,8 +105,14 @@ pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenA
         base_url: server.base_url.as_deref(),
         api_key_env: server.api_key_env.as_deref(),
     };
-    let judge =
-        asks.then(|| Box::new(grader::settings(&grader, &endpoint, &judge.unwrap_or_default())));
+    let judge = asks.then(|| {
+        Box::new(grader::settings(
+            &grader,
+            &endpoint,
+            &judge.unwrap_or_default(),
+            reader.known.models,
+        ))
+    });
     Some(OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
         timeout,

@@ -4,13 +4,21 @@ use std::ops::RangeInclusive;
 
 use evaluator_document::{Field, Fields, NodeKind};
 
-use crate::json::Value;
-use crate::judging::grader::{LabelModel, Message, Part, SamplingParams, ScoreModel};
+use crate::{
+    json::Value,
+    judging::grader::{LabelModel, MessageTemplate, Part, ScoreModel},
+    models::{Params, Role},
+};
 
 const EXAMPLE: &str = "for example {{ item.actual_response }}";
 
 /// Senders of messages, by their names in the API.
-const ROLES: [&str; 4] = ["user", "assistant", "system", "developer"];
+const ROLES: [(&str, Role); 4] = [
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("system", Role::System),
+    ("developer", Role::Developer),
+];
 
 /// Efforts of reasoning models.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -43,19 +51,24 @@ pub(super) fn read_label_model(fields: &mut Fields<'_>) -> Option<LabelModel> {
     })
 }
 
-fn read_input(field: Field<'_>) -> Option<Vec<Message>> {
+fn read_input(field: Field<'_>) -> Option<Vec<MessageTemplate>> {
     let before = field.problems.count();
-    let messages: Vec<Message> = non_empty(field)?.into_iter().filter_map(read_message).collect();
+    let messages: Vec<MessageTemplate> =
+        non_empty(field)?.into_iter().filter_map(read_message).collect();
     if field.problems.count() > before {
         return None;
     }
-    if !messages.iter().flat_map(Message::templates).any(|template| template.has_references()) {
+    if !messages
+        .iter()
+        .flat_map(MessageTemplate::templates)
+        .any(|template| template.has_references())
+    {
         return field.add("no message of `input` refers to the item").hint(EXAMPLE).none();
     }
     Some(messages)
 }
 
-fn read_message(field: Field<'_>) -> Option<Message> {
+fn read_message(field: Field<'_>) -> Option<MessageTemplate> {
     if !field.is_mapping() {
         let noun = field.noun();
         let message =
@@ -65,14 +78,13 @@ fn read_message(field: Field<'_>) -> Option<Message> {
     let mut fields = field.fields("this message")?;
     // The only type in the API.
     fields.take("type").and_then(|field| field.choice(&[("message", ())]));
-    let role =
-        fields.require("role").and_then(|field| field.choice(&ROLES.map(|name| (name, name))));
+    let role = fields.require("role").and_then(|field| field.choice(&ROLES));
     let content = fields.require("content").map(|field| match field.node.kind {
         NodeKind::Sequence(_) => non_empty(field)?.into_iter().map(read_part).collect(),
         _ => read_part(field).map(|part| vec![part]),
     });
     fields.finish();
-    Some(Message { role: role?, parts: content?? })
+    Some(MessageTemplate { role: role?, parts: content?? })
 }
 
 /// Reads a part of a message: text, or a mapping with text, an image or audio.
@@ -159,7 +171,7 @@ pub(super) fn read_score_model(fields: &mut Fields<'_>) -> Option<ScoreModel> {
     });
     let params = match fields.take("sampling_params") {
         Some(field) => read_params(field),
-        None => Some(SamplingParams::default()),
+        None => Some(Params::default()),
     };
     let range = range.map_or(Some((0.0, 1.0)), |(_, range)| range);
     Some(ScoreModel {
@@ -172,7 +184,7 @@ pub(super) fn read_score_model(fields: &mut Fields<'_>) -> Option<ScoreModel> {
 }
 
 /// Reads the parameters of requests, which have the names of the API.
-fn read_params(field: Field<'_>) -> Option<SamplingParams> {
+fn read_params(field: Field<'_>) -> Option<Params> {
     let before = field.problems.count();
     let mut fields = field.fields("`sampling_params`")?;
     let mut number = |key, range: RangeInclusive<f64>| {
@@ -192,11 +204,19 @@ fn read_params(field: Field<'_>) -> Option<SamplingParams> {
     let most = "a whole number of tokens, at least 1";
     // The name of the API has this plural.
     let max_tokens = fields.take("max_completions_tokens");
-    let max_tokens = max_tokens.and_then(|field| field.at_least(1, most, "1024"));
+    let max_output_tokens = max_tokens.and_then(|field| field.at_least(1, most, "1024"));
     let effort = fields.take("reasoning_effort");
     let reasoning_effort = effort.and_then(|field| field.choice(&EFFORTS.map(|name| (name, name))));
     fields.finish_leniently(&[]);
-    let params = SamplingParams { seed, temperature, top_p, max_tokens, reasoning_effort };
+    let reasoning_effort = reasoning_effort.map(str::to_owned);
+    let params = Params {
+        seed,
+        temperature,
+        top_p,
+        max_output_tokens,
+        reasoning_effort,
+        ..Params::default()
+    };
     (field.problems.count() == before).then_some(params)
 }
 

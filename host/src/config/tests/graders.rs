@@ -20,7 +20,7 @@ fn graders_of_openai_read() {
     let Grader::LabelModel(model) = &labels.grader else { panic!() };
     let [Part::Text(text)] = &model.input[1].parts[..] else { panic!() };
     assert!(text.has_references());
-    assert_eq!(model.input[0].role, "developer");
+    assert_eq!(model.input[0].role, crate::models::Role::Developer);
     assert_eq!(config.warnings, []);
     let mut config = Config { eval_set: None, ..config };
     let error = config.ensure_runnable().unwrap_err().to_string();

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use evaluator_models::Message;
 use evaluator_traces::conversation::TurnPart;
 
 use super::variables::{Scene, Variable};
 use crate::judge::{
-    Asked, Case, Code, Judge, JudgedTurn, Message, Order, Question, Refusal, RubricScore, Scores,
-    Tally, Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
+    Asked, Case, Code, Judge, JudgedTurn, Order, Question, Refusal, RubricScore, Scores, Tally,
+    Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
     answer::{Readings, check_all},
     final_response_match::orders,
     judgement::mean,
@@ -37,7 +38,7 @@ pub enum Scope {
 /// let judge = LlmJudge::new("kind", Scheme::Number(1.0, 5.0)).prompt("Is this kind?\n\n{{ response }}", &[]).unwrap();
 /// let criterion = Criterion::default();
 /// let question = judge.plan(&Case::new(&[turn], &criterion)).unwrap().remove(0);
-/// assert!(question.messages().unwrap()[1].text.contains("At 22:40."));
+/// assert!(question.messages().unwrap()[1].content.contains("At 22:40."));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -224,7 +225,7 @@ impl LlmJudge {
         let code = Code::of(&sections);
         let mut messages = scheme.compose(&sections, order, Some(&code))?;
         if let (false, Some(first)) = (self.system.trim().is_empty(), messages.first_mut()) {
-            first.text = format!("{}\n\n{}", self.system.trim_end(), first.text);
+            first.content = format!("{}\n\n{}", self.system.trim_end(), first.content);
         }
         Ok((messages, code))
     }
@@ -232,7 +233,7 @@ impl LlmJudge {
     /// Adds the instructions about the reply to those of the prompt.
     fn instructed(&self, mut messages: Vec<Message>, order: Order, code: &Code) -> Vec<Message> {
         let user = messages.pop();
-        let own = messages.into_iter().map(|message| message.text);
+        let own = messages.into_iter().map(|message| message.content);
         let texts = [self.system.trim_end().to_owned()].into_iter().chain(own);
         let texts = texts
             .chain([self.scheme.instructions_in(order, Some(code))])

@@ -1,7 +1,9 @@
 //! The part of a prompt that describes the reply, and the prompts of judges without a prompt of their own.
 
+use evaluator_models::Message;
+
 use super::{Item, Operator, Scheme, model::HIGHEST};
-use crate::judge::{Code, Message, Order, Template, TemplateError, Variables, code::ending};
+use crate::judge::{Code, Order, Template, TemplateError, Variables, code::ending};
 
 /// Sentence about fenced material.
 pub const DATA_NOTICE: &str = "\

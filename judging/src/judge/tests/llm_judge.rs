@@ -199,7 +199,7 @@ fn a_conversation_is_judged_as_a_whole() {
     let case = Case::new(&turns, &criterion);
     let questions = judge.plan(&case).unwrap();
     assert_eq!(questions.len(), 1);
-    let text = &questions[0].messages().unwrap()[1].text;
+    let text = &questions[0].messages().unwrap()[1].content;
     assert!(text.contains("[[ ## conversation ## ]]") && text.contains("USER TURN 2: And back?"));
     let judgement = judged(&judge, &case, &[score(0.8)]);
     assert_eq!(judgement.score, Some(0.8));
@@ -244,7 +244,7 @@ fn swapping_changes_the_order_of_what_is_compared() {
             .into_iter()
             .map(|question| {
                 let messages = question.messages().unwrap();
-                format!("{}\n{}", messages[0].text, messages[1].text)
+                format!("{}\n{}", messages[0].content, messages[1].content)
             })
             .collect::<Vec<_>>()
     };
@@ -316,7 +316,7 @@ fn constants_are_part_of_the_prompt_and_are_not_looked_at_again() {
     let criterion = samples(1);
     let question = judge.plan(&Case::new(turns, &criterion)).unwrap().remove(0);
     let messages = question.messages().unwrap();
-    assert!(messages[0].text.starts_with("You know {{response}} Lund.\n\n"));
+    assert!(messages[0].content.starts_with("You know {{response}} Lund.\n\n"));
     let judge = LlmJudge::new("c", NUMBER);
     let error = judge.prompt("\n{{ config.cty }}", &constants).unwrap_err().to_string();
     assert!(

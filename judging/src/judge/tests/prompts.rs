@@ -1,8 +1,9 @@
 //! Prompts and the fences around the text of traces.
 
+use evaluator_models::{Message, Role};
 use proptest::prelude::*;
 
-use crate::judge::{Message, PROMPTS, Prompt, Role, Template, TemplateError, judges};
+use crate::judge::{PROMPTS, Prompt, Template, TemplateError, judges};
 
 /// Texts with which a judged agent may try to instruct the judge.
 pub(super) const INJECTIONS: [&str; 20] = [
@@ -37,7 +38,7 @@ fn variables(prompt: &Prompt, value: impl Fn(&str) -> String) -> Vec<(&'static s
 pub(super) fn system_and_user(messages: &[Message]) -> (&str, &str) {
     let [system, user] = messages else { panic!("{messages:?}") };
     assert_eq!((system.role, user.role), (Role::System, Role::User));
-    (&system.text, &user.text)
+    (&system.content, &user.content)
 }
 
 /// Returns the text with each fenced block replaced by its name, and the content of the blocks.
@@ -89,7 +90,7 @@ fn a_delimiter_that_is_known_is_replaced() {
     let template = Template::parse("{{a}} {{b}}", &["a", "b"]).unwrap();
     let mark = |value: &str| {
         let values = [("a", value.to_owned()), ("b", "x".to_owned())];
-        let text = template.render(&values).unwrap().remove(0).text;
+        let text = template.render(&values).unwrap().remove(0).content;
         text.split_whitespace().nth(1).unwrap().to_owned()
     };
     let known = mark("y");
@@ -176,25 +177,10 @@ proptest! {
     fn blocks_hold_any_texts(values in proptest::collection::vec(hostile(), 3)) {
         let template = Template::parse("{{a}}{{b}}\n{{c}} {{a}}", &["a", "b", "c"]).unwrap();
         let values: Vec<(&str, String)> = ["a", "b", "c"].into_iter().zip(values).collect();
-        let text = template.render(&values).unwrap().remove(0).text;
+        let text = template.render(&values).unwrap().remove(0).content;
         let (outside, blocks) = without_blocks(&text);
         prop_assert_eq!(outside, "ab\nc a");
         let expected: Vec<&String> = [0, 1, 2, 0].map(|index| &values[index].1).to_vec();
         prop_assert_eq!(blocks.iter().collect::<Vec<_>>(), expected);
     }
-}
-
-#[test]
-fn templates_of_other_systems_keep_what_they_do_not_know() {
-    let known = ["output", "input"];
-    let (template, unknown) = Template::parse_known(
-        "{{ output }} {{x}}\n{ {{{output}} {{ in put }} {{input}} {{un_known}} {{",
-        &known,
-    );
-    let values = [("output", "{{input}} $1".to_owned()), ("input", "i".to_owned())];
-    assert_eq!(
-        template.render_bare(&values).unwrap(),
-        "{{input}} $1 {{x}}\n{ {{{input}} $1 {{ in put }} i {{un_known}} {{"
-    );
-    assert_eq!(unknown, [(1, "x".to_owned()), (2, "un_known".to_owned())]);
 }

@@ -215,7 +215,7 @@ fn a_verdict_that_depends_on_the_order_is_a_disagreement() {
         questions.iter().map(|question| (question.order, question.samples)).collect();
     assert_eq!(orders, [(Order::Plain, 2), (Order::Swapped, 2)]);
     let position = |question: usize, name: &str| {
-        questions[question].messages().unwrap()[1].text.find(&format!("<<<{name} ")).unwrap()
+        questions[question].messages().unwrap()[1].content.find(&format!("<<<{name} ")).unwrap()
     };
     assert!(position(0, "response") < position(0, "golden_response"));
     assert!(position(1, "response") > position(1, "golden_response"));
@@ -338,7 +338,7 @@ fn swapped_rubrics_are_in_reverse_order() {
     {
         let prompts = judge(name).unwrap().plan(&case).unwrap();
         let first_is_one = prompts.iter().map(|question| {
-            let text = question.messages().unwrap().remove(1).text;
+            let text = question.messages().unwrap().remove(1).content;
             text.find("The answer is one.") < text.find("The answer is two.")
         });
         assert_eq!(first_is_one.collect::<Vec<_>>(), [true, false], "{name}");

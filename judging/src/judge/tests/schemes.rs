@@ -236,8 +236,8 @@ fn parts_that_are_no_scheme_are_refused() {
 fn headings(scheme: &Scheme, material: &Material<'_>, generation: Generation) -> Vec<String> {
     let messages = scheme.messages(material, generation).unwrap();
     assert_eq!(messages.len(), 2);
-    assert!(messages[0].text.contains("one JSON object"));
-    let lines = messages[1].text.lines();
+    assert!(messages[0].content.contains("one JSON object"));
+    let lines = messages[1].content.lines();
     let headings = lines.filter_map(|line| line.strip_prefix("[[ ## ")?.strip_suffix(" ## ]]"));
     headings.map(str::to_owned).collect()
 }

@@ -1,0 +1,28 @@
+//! What models are asked about.
+
+use std::time::Duration;
+
+/// What is judged or graded.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Subject {
+    /// Name of the metric, or type of the grader, which recordings contain.
+    pub metric: String,
+    /// Location for errors, e.g. `conversation c1`.
+    pub location: String,
+    /// Limit of the time in calls: for judges in all of them, where the time of calls that run at the same time counts once, for
+    /// graders in each.
+    pub time_limit: Option<Duration>,
+}
+
+impl Subject {
+    /// Creates a subject without a limit of time.
+    pub fn new(metric: impl Into<String>, location: impl Into<String>) -> Self {
+        Self { metric: metric.into(), location: location.into(), time_limit: None }
+    }
+
+    /// Returns the location of a turn.
+    pub(crate) fn at(&self, turn: usize) -> String {
+        format!("{}, turn {}", self.location, turn + 1)
+    }
+}
