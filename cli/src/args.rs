@@ -3,13 +3,13 @@
 pub(crate) mod eval_file;
 mod judge;
 mod run;
+mod values;
 
 use std::{
     ffi::OsString,
     fs,
     net::{SocketAddr, ToSocketAddrs},
     num::NonZeroUsize,
-    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -20,7 +20,6 @@ use clap::{
 use clap_complete::Shell;
 use evaluator_host::{
     conversation::GroupBy,
-    files::check_destination,
     hosts::{
         ForeignHost,
         conform::{Release, UnknownHost},
@@ -36,6 +35,7 @@ pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},
+    values::{directory, existing, file, jobs, one_of, trace_input, whole, writable},
 };
 use crate::{
     render::LogFormat,
@@ -467,18 +467,6 @@ fn target() -> impl TypedValueParser<Value = &'static ForeignHost> {
     one_of(targets().map(|(host, about)| (host.name, host, about)))
 }
 
-/// Parses one of these names, in any case where the argument ignores it. A row has the name, its value and a help text.
-fn one_of<T: Copy + Send + Sync + 'static>(
-    rows: impl IntoIterator<Item = (&'static str, T, &'static str)>,
-) -> impl TypedValueParser<Value = T> {
-    let rows: Vec<_> = rows.into_iter().collect();
-    let values = rows.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
-    PossibleValuesParser::new(values).try_map(move |given| {
-        let row = rows.iter().find(|(name, ..)| name.eq_ignore_ascii_case(&given));
-        row.map(|(_, value, _)| *value).ok_or("unknown value")
-    })
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
     /// Trace files, directories of trace files, or - for stdin
@@ -616,62 +604,4 @@ pub(crate) fn asks_for_outcome(args: &[OsString]) -> bool {
 pub(crate) fn asks_for_json(args: &[OsString]) -> bool {
     args.iter().any(|arg| arg == "--log-format=json")
         || args.windows(2).any(|pair| pair[0] == "--log-format" && pair[1] == "json")
-}
-
-fn existing(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    if path.exists() { Ok(path) } else { Err("no such file".to_owned()) }
-}
-
-/// A file, not a directory.
-fn file(text: &str) -> Result<PathBuf, String> {
-    let path = existing(text)?;
-    if path.is_dir() { Err("is a directory; name a file in it".to_owned()) } else { Ok(path) }
-}
-
-/// Returns a parser of whole numbers in a range.
-fn whole<N: TryFrom<u64>>(
-    range: RangeInclusive<u64>,
-) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static {
-    move |text| {
-        let number = text.parse().ok().filter(|number| range.contains(number));
-        let number = number.and_then(|number| N::try_from(number).ok());
-        number.ok_or_else(|| {
-            format!("must be a whole number from {} to {}", range.start(), range.end())
-        })
-    }
-}
-
-/// Parses a number of parallel evaluations.
-fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "must be a whole number above 0".to_owned())
-}
-
-/// A trace file, a directory of trace files, or `-`.
-fn trace_input(text: &str) -> Result<PathBuf, String> {
-    match text {
-        "-" => Ok(PathBuf::from(text)),
-        pattern if pattern.contains(['*', '?', '[']) => existing(pattern).map_err(|_| {
-            "no file matches; shells leave such a pattern as it is, and PowerShell and cmd expand \
-             none: name the directory"
-                .to_owned()
-        }),
-        path => existing(path),
-    }
-}
-
-fn directory(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match path.metadata() {
-        Ok(found) if found.is_dir() => Ok(path),
-        Ok(_) => Err("not a directory".to_owned()),
-        Err(_) => Err("no such directory".to_owned()),
-    }
-}
-
-/// Parses the name of a file, and checks as far as possible before any work that the file can be written.
-fn writable(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    check_destination(&path).map_err(|error| error.to_string())?;
-    Ok(path)
 }

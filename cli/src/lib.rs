@@ -49,7 +49,7 @@ where
 /// /// `evaluator` is what `#[evaluator]` made of a function: `FUNCTION::EVALUATOR`.
 /// fn command(evaluator: impl LinkedEvaluator + 'static) -> std::process::ExitCode {
 ///     let mut runner = Runner::default();
-///     runner.linked.register_evaluator(evaluator);
+///     runner.registries.linked.register_evaluator(evaluator);
 ///     evaluator_cli::evaluator_with(runner, std::env::args_os())
 /// }
 /// ```
@@ -59,7 +59,7 @@ where
     A: Into<OsString> + Clone,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    match args::parse(&args, &runner.trace_formats) {
+    match args::parse(&args, &runner.registries.trace_formats) {
         Ok(cli) => {
             render::configure_log(LogSettings { quiet: cli.quiet, format: cli.log_format });
             hide();

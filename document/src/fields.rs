@@ -410,3 +410,23 @@ impl<'n> Field<'n> {
         object(self.entries()?).map_err(refuse).ok()
     }
 }
+
+impl Node {
+    /// Returns the value as the value of `key`, to be converted and checked.
+    #[must_use]
+    pub fn field<'n>(&'n self, key: &'n str, problems: &'n Problems<'n>) -> Field<'n> {
+        Field { key, node: self, problems }
+    }
+}
+
+impl Problems<'_> {
+    /// Returns the name of the value's type in this syntax, with its article.
+    pub(crate) fn noun(&self, node: &Node) -> &'static str {
+        match (self.is_json(), &node.kind) {
+            (true, NodeKind::Sequence(_)) => "an array",
+            (true, NodeKind::Mapping(_)) => "an object",
+            (true, _) if node.is_null() => "null",
+            _ => node.noun(),
+        }
+    }
+}

@@ -2,8 +2,6 @@
 
 use evaluator_json::{Object, Value};
 
-use crate::{Field, Problems};
-
 /// Byte range in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
@@ -68,12 +66,6 @@ impl Node {
             NodeKind::Sequence(_) => "a list",
             NodeKind::Mapping(_) => "a mapping",
         }
-    }
-
-    /// Returns the value as the value of `key`, to be converted and checked.
-    #[must_use]
-    pub fn field<'n>(&'n self, key: &'n str, problems: &'n Problems<'n>) -> Field<'n> {
-        Field { key, node: self, problems }
     }
 
     /// Converts the value to JSON.

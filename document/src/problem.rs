@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Node, NodeKind, Span};
+use crate::Span;
 
 /// A file that cannot be used, with everything that is wrong with it.
 #[derive(Clone, Debug)]
@@ -205,16 +205,6 @@ impl<'t> Problems<'t> {
 
     fn take(&self, severity: Severity) -> Vec<Problem> {
         mem::take(&mut self.found.borrow_mut()[severity as usize])
-    }
-
-    /// Returns the name of the value's type in this syntax, with its article.
-    pub(crate) fn noun(&self, node: &Node) -> &'static str {
-        match (self.syntax, &node.kind) {
-            (Syntax::Json, NodeKind::Sequence(_)) => "an array",
-            (Syntax::Json, NodeKind::Mapping(_)) => "an object",
-            (Syntax::Json, _) if node.is_null() => "null",
-            _ => node.noun(),
-        }
     }
 
     /// Returns true for [`Syntax::Json`].

@@ -50,7 +50,7 @@
 //! #[tokio::main(flavor = "current_thread")]
 //! async fn main() -> Result<(), Box<dyn Error>> {
 //!     let mut runner = Runner::default();
-//!     runner.metrics.register(Short);
+//!     runner.registries.metrics.register(Short);
 //!
 //!     let directory = tempfile::tempdir()?;
 //!     let trace = directory.path().join("trace.json");
@@ -73,14 +73,14 @@
 //!
 //! | type | purpose |
 //! |---|---|
-//! | [`run::Runner`] | registries and resources; [`run`](run::Runner::run), [`check`](run::Runner::check), [`examine`](run::Runner::examine) |
+//! | [`run::Runner`] | registries and settings; [`run`](run::Runner::run), [`check`](run::Runner::check), [`examine`](run::Runner::examine) |
 //! | [`config::Config`] | a configuration, read by [`Runner::load_config`](run::Runner::load_config) |
 //! | [`run::Request`] | trace files and the configuration of one run |
 //! | [`report::Report`] | all results; [`standing`](report::Report::standing) decides whether the run passed |
 //! | [`run::RunEvent`] | progress, passed to the callback of a run |
 //! | [`run::Residents`] | evaluators that stay prepared for documents from outside |
 //!
-//! Extensions implement one of these traits and are registered with the [`Runner`](run::Runner):
+//! Extensions implement one of these traits and are registered in the [`Registries`] of a [`Runner`](run::Runner):
 //! [`metric::Metric`], [`linked::LinkedEvaluator`], [`runtime::Runtime`], [`executor::Executor`], [`trace::TraceFormat`],
 //! [`source::EvaluatorSource`].
 //!
@@ -110,6 +110,7 @@ pub mod linked;
 pub mod metric;
 #[doc(hidden)]
 pub mod pool;
+mod registries;
 pub mod run;
 pub mod source;
 pub mod verdict;
@@ -123,3 +124,4 @@ pub use evaluator_launch::{executor, files, process, runtime};
 pub use evaluator_models as models;
 pub use evaluator_results as report;
 pub use evaluator_traces::{conversation, eval_set, trace};
+pub use registries::Registries;

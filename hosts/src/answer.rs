@@ -4,7 +4,6 @@ pub use evaluator_protocol::EvalStatus as Status;
 
 use evaluator_protocol::Contract;
 
-use super::{host_of, recognize::is_foreign_key};
 use crate::json::{
     self, NonFinite, Object, ParseErrorKind, ParseOptions, RepeatedKeys, Surrogates, Value,
 };
@@ -13,7 +12,7 @@ use crate::json::{
 const MAX_DEPTH: usize = 199;
 
 /// Expected value of a score, in error messages.
-const SCORE: &str = "a number from 0 to 1";
+pub(super) const SCORE: &str = "a number from 0 to 1";
 
 /// Characters of a value or line that an error message shows.
 const EXCERPT: usize = 60;
@@ -73,7 +72,7 @@ pub enum BadAnswer {
     #[error(
         "answered in the terms of {} ({found}): add `contract: {contract}` to its entry, or `contract: agentevals` \
          if it means a result of agentevals",
-        host_of(*contract).title
+        title_of(*contract)
     )]
     Foreign {
         /// Contract of that host.
@@ -87,6 +86,16 @@ pub enum BadAnswer {
         /// Limit in bytes.
         limit: usize,
     },
+}
+
+/// Returns the name of the host that defines a contract, as its authors write it.
+pub(super) const fn title_of(contract: Contract) -> &'static str {
+    match contract {
+        Contract::AgentV => "AgentV",
+        Contract::Adk => "Google ADK",
+        Contract::Agenta => "Agenta",
+        _ => contract.name(),
+    }
 }
 
 /// Reads one JSON document in UTF-8, with nothing but whitespace around it. `NaN` and infinities are numbers.
@@ -154,44 +163,9 @@ fn invalid_utf8(bytes: &[u8], at: usize) -> BadAnswer {
     }
 }
 
-/// Reads an answer of the default contract, an object.
-///
-/// `score` is required: a finite number from 0 to 1, as a number, boolean or string. `status`, `per_invocation_scores` and
-/// `details` are optional. Other keys are ignored, see [`Answer::dropped_keys`].
-///
-/// # Errors
-///
-/// [`BadAnswer::Invalid`] names the field and shows its value.
-pub fn answer_from(document: Value) -> Result<Answer, BadAnswer> {
-    let mut object = members(document, "an object")?;
-    Ok(Answer {
-        score: Some(required_score(&object)?),
-        status: status(&object)?,
-        per_invocation_scores: per_invocation_scores(&object)?,
-        dropped_keys: dropped_keys(&object),
-        details: details(object.swap_remove("details"))?,
-    })
-}
-
-/// Keys of an answer of the default contract.
-pub const ANSWER_KEYS: [&str; 4] = ["score", "status", "per_invocation_scores", "details"];
-
-/// Returns keys that are not read. An answer for several hosts has keys of other contracts, and `error`.
-fn dropped_keys(object: &Object) -> Vec<String> {
-    let is_read = |key: &str| {
-        ANSWER_KEYS.contains(&key) || key == "error" || key.starts_with('_') || is_foreign_key(key)
-    };
-    object.keys().filter(|key| !is_read(key)).map(|key| quoted(key)).collect()
-}
-
 /// Returns a key for messages.
-fn quoted(key: &str) -> String {
+pub(super) fn quoted(key: &str) -> String {
     truncated(&key.escape_debug().to_string())
-}
-
-fn required_score(object: &Object) -> Result<f64, BadAnswer> {
-    let value = object.get("score").ok_or_else(|| missing_score(object))?;
-    in_range(number(value)).ok_or_else(|| unexpected("score", SCORE, value))
 }
 
 /// Returns the error of an answer without a score, which has these members.
@@ -208,52 +182,6 @@ pub(super) fn missing_score(object: &Object) -> BadAnswer {
         ""
     };
     invalid("score", format!("{SCORE} is required, but the field is missing{found}{unused}"))
-}
-
-fn status(object: &Object) -> Result<Option<Status>, BadAnswer> {
-    let value = match object.get("status") {
-        None | Some(Value::Null) => return Ok(None),
-        Some(value) => value,
-    };
-    Status::ALL
-        .into_iter()
-        .find(|status| value.as_str() == Some(status.as_str()))
-        .map(Some)
-        .ok_or_else(|| {
-            unexpected("status", r#""PASSED", "FAILED", "NOT_EVALUATED" or null"#, value)
-        })
-}
-
-fn per_invocation_scores(object: &Object) -> Result<Vec<Option<f64>>, BadAnswer> {
-    let items = match object.get("per_invocation_scores") {
-        None => return Ok(Vec::new()),
-        Some(Value::Array(items)) => items,
-        Some(other) => {
-            return Err(unexpected(
-                "per_invocation_scores",
-                "an array of numbers and nulls",
-                other,
-            ));
-        }
-    };
-    let read = |(index, item): (usize, &Value)| match (item, number(item)) {
-        (Value::Null, _) => Ok(None),
-        (_, Some(score)) if score.is_finite() => Ok(Some(score)),
-        _ => Err(unexpected(
-            &format!("per_invocation_scores[{index}]"),
-            "a finite number or null",
-            item,
-        )),
-    };
-    items.iter().enumerate().map(read).collect()
-}
-
-fn details(value: Option<Value>) -> Result<Option<Object>, BadAnswer> {
-    match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(details)) => Ok(Some(details).filter(|details| !details.is_empty())),
-        Some(other) => Err(unexpected("details", "an object or null", &other)),
-    }
 }
 
 /// Returns the number that a value stands for, finite or not: a number, a boolean, or text that is a number.
@@ -293,7 +221,7 @@ pub(super) fn score(path: &str, value: &Value) -> Result<f64, BadAnswer> {
 }
 
 /// Returns a number in `0..=1`, with a negative zero as a plain one.
-fn in_range(number: Option<f64>) -> Option<f64> {
+pub(super) fn in_range(number: Option<f64>) -> Option<f64> {
     number.filter(|score| (0.0..=1.0).contains(score)).map(|score| score + 0.0)
 }
 
@@ -331,6 +259,7 @@ fn truncated(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer_from;
 
     #[test]
     fn a_stated_status_wins_over_the_threshold() {

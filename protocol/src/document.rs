@@ -228,6 +228,22 @@ pub enum Reply {
     },
 }
 
+impl adk::MetricInput {
+    /// Returns the form of the answer that ADK expects.
+    #[must_use]
+    pub fn reply(&self) -> Reply {
+        Reply::Adk { turns: self.actual_invocations.len(), threshold: self.eval_metric.threshold() }
+    }
+}
+
+impl agenta::EvaluateInput {
+    /// Returns the form of the answer that Agenta expects.
+    #[must_use]
+    pub fn reply(&self) -> Reply {
+        Reply::Agenta { form: self.form(), threshold: self.threshold() }
+    }
+}
+
 impl Reply {
     /// Converts a result to the form that the host expects.
     ///

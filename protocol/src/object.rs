@@ -11,7 +11,7 @@ use serde_core::{
 };
 use serde_json::Value;
 
-use crate::{JsonObject, ProtocolVersion, Score};
+use crate::{JsonObject, Score};
 
 /// Declares an object of a document.
 ///
@@ -464,6 +464,5 @@ impl Field for String {
 
 impl Field for Value {}
 impl Field for Score {}
-impl Field for ProtocolVersion {}
 impl Field for f64 {}
 impl Field for bool {}

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use semver::Version;
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::object::read_text;
+use crate::object::{Field, read_text};
 
 /// A protocol version: a semantic version, of which documents state `MAJOR.MINOR` (`1.1` is 1.1.0).
 ///
@@ -13,6 +13,8 @@ use crate::object::read_text;
 /// document without a version is of version [`ProtocolVersion::CURRENT`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProtocolVersion(Version);
+
+impl Field for ProtocolVersion {}
 
 impl ProtocolVersion {
     /// The version this crate writes.

@@ -2,14 +2,10 @@
 
 use std::fmt;
 
-use evaluator_protocol::{Answer, Document, LinkedEvaluator};
+use evaluator_protocol::{Answer, Document};
 use serde_json::Value;
 
-use crate::{
-    contract::Contract,
-    failure::Failure,
-    program::{Choice, answer_text},
-};
+use crate::{contract::Contract, failure::Failure};
 
 /// An evaluator as a value: `#[evaluator]` generates it as `name::EVALUATOR`.
 ///
@@ -97,21 +93,6 @@ impl Evaluator {
 
     pub(crate) fn call(&self, document: Document) -> Result<Answer, Failure> {
         (self.call)(document)
-    }
-}
-
-/// A host that is linked with evaluators runs them without a process of their own.
-impl LinkedEvaluator for Evaluator {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn description(&self) -> String {
-        self.description()
-    }
-
-    fn answer(&self, document: &[u8]) -> Vec<u8> {
-        answer_text(Choice::one(self), document)
     }
 }
 

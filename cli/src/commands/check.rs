@@ -85,7 +85,7 @@ fn load(file: &Path, mut judge: JudgeFlags, runner: &Runner) -> Result<Config, u
     let mut config = load_config(Some(file), runner)?;
     let judge_model = judge.judge_model.take();
     let overrides = Overrides { judge_model, judge: judge.settings(), ..Overrides::default() };
-    overrides.apply(&mut config, &runner.metrics);
+    overrides.apply(&mut config, &runner.registries.metrics);
     Ok(config)
 }
 

@@ -3,18 +3,17 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use evaluator_host::{
-    config::{Config, Known, schema_line},
+    Registries,
+    config::{Config, schema_line},
     executor::{Executor, wrap_with_defaults},
     hosts::Mismatch,
-    metric::{Metric, Metrics},
-    models::Providers,
+    metric::Metric,
     process::{Cancellation, CommandSpec},
     run::{Description, Runner, describe},
     runtime::{
         Entrypoint, Environment, EnvironmentFilter, Inherit, PrepareError, PrepareEvent, Runtimes,
     },
     source::{Freshness, SourceError},
-    trace::TraceFormats,
 };
 use evaluator_publish::{
     manifest::{self, LoadedManifest},
@@ -22,7 +21,7 @@ use evaluator_publish::{
 };
 use serde_json::Value;
 
-use super::{clean_line, list, preparing, print, sandbox, unusable};
+use super::{clean_line, list, preparing, print, sandbox, types::TYPES, unusable};
 use crate::{
     args::{ConfigArgs, SourcePlaces},
     exit, render,
@@ -68,7 +67,7 @@ fn entries(evaluator: &str, places: &SourcePlaces, asked: &Asked<'_>) -> Result<
     if path.exists() {
         return of_file(path, None, asked);
     }
-    if let Ok(linked) = runner.linked.get(evaluator) {
+    if let Ok(linked) = runner.registries.linked.get(evaluator) {
         let name = scalar(linked.name());
         let keys = format!("name: {name}\ntype: linked\n{COMMON}config: {{}}\n");
         return Ok(entry("Linked into this program.", &keys));
@@ -76,8 +75,8 @@ fn entries(evaluator: &str, places: &SourcePlaces, asked: &Asked<'_>) -> Result<
     if let Some(described) = TYPES.iter().find(|described| described.name == evaluator) {
         return Ok(entry(described.description, described.keys));
     }
-    match runner.metrics.get(evaluator) {
-        Ok(metric) => Ok(builtin_entry(metric.as_ref(), &runner.metrics)),
+    match runner.registries.metrics.get(evaluator) {
+        Ok(metric) => Ok(builtin_entry(metric.as_ref(), &runner.registries)),
         Err(_) if evaluator.contains(['/', '.']) => Err(format!("no such file: {evaluator}")),
         Err(error) => remote_entry(evaluator, places, runner).ok_or_else(|| {
             format!(
@@ -114,7 +113,7 @@ fn remote_entry(name: &str, places: &SourcePlaces, runner: &Runner) -> Option<St
 
 /// Returns the entries of the evaluators in a file or package; `name` is the one in its manifest.
 fn of_file(path: &Path, name: Option<&str>, asked: &Asked<'_>) -> Result<String, String> {
-    let runtimes = &asked.runner.runtimes;
+    let runtimes = &asked.runner.registries.runtimes;
     let runtime = runtimes.for_path(path).map_err(|error| error.to_string())?;
     let described = description(path, asked);
     let contained = match asked.executor {
@@ -144,7 +143,7 @@ fn of_file(path: &Path, name: Option<&str>, asked: &Asked<'_>) -> Result<String,
 
 /// Builds a program and asks it for its description.
 fn description(path: &Path, asked: &Asked<'_>) -> Option<Description> {
-    let Runner { runtimes, cancellation, .. } = asked.runner;
+    let Runner { registries: Registries { runtimes, .. }, cancellation, .. } = asked.runner;
     signals::watch(cancellation.clone());
     let prepared = preparing(asked.verbose, async |on_event| {
         let programs = (runtimes, asked.executor);
@@ -184,56 +183,6 @@ pub(super) async fn prepare_and_describe(
     Ok((launch.one_shot, describe(&asked, DESCRIBE_LIMIT, cancellation).await))
 }
 
-/// A type of entries that are evaluators without any program or metric.
-pub(super) struct EntryType {
-    /// Value of `type`.
-    pub(super) name: &'static str,
-    pub(super) description: &'static str,
-    /// Keys of an example.
-    keys: &'static str,
-}
-
-/// Types that `evaluator list` shows next to the metrics.
-pub(super) const TYPES: [EntryType; 2] = [
-    EntryType {
-        name: "llm_judge",
-        description: "A model judges by your own prompt, rubrics or criteria.",
-        keys: "\
-name: my_judge
-type: llm_judge
-threshold: 0.5
-# One of criteria, rubrics and prompt is needed.
-criteria: The answer is kind and addresses every question of the user.
-# rubrics: [The answer names the price., The answer is in the language of the user.]
-# prompt: prompts/my_judge.md  # or the text itself, with variables such as {{ user_input }} and {{ response }}
-# choices: {good: 1, fair: 0.5, bad: 0}  # words with their scores, instead of a number
-# score_range: [0, 1]  # numbers that the judge gives
-# scope: turn  # or conversation
-# judge: {model: gemini-2.5-flash, samples: 5}  # each sample is a call per turn
-",
-    },
-    EntryType {
-        name: "openai_eval",
-        description: "A grader of OpenAI's Evals API: checks or compares texts (contains, equals), or asks a model.",
-        keys: "\
-name: my_check
-type: openai_eval
-# threshold: 0.5  # of graders with a score
-# timeout: 120
-grader:
-  type: string_check  # or text_similarity, label_model, score_model, python, multi
-  operation: ilike  # the input contains the reference in any case; like: in the same case; eq: equals it; ne: does not
-  input: '{{ item.actual_response }}'
-  reference: Paris  # or '{{ item.expected_response }}', the golden answer of the eval set
-",
-    },
-];
-
-/// Returns true for the name of a type that [`TYPES`] describes.
-pub(super) fn is_type(name: &str) -> bool {
-    TYPES.iter().any(|described| described.name == name)
-}
-
 /// Keys with their defaults that all evaluators with a document have.
 const COMMON: &str = "threshold: 0.5\ntimeout: 30\n";
 
@@ -247,16 +196,13 @@ fn item(keys: &str) -> String {
     format!("  - {}\n", keys.trim_end().replace('\n', "\n    "))
 }
 
-fn builtin_entry(metric: &dyn Metric, metrics: &Metrics) -> String {
+fn builtin_entry(metric: &dyn Metric, known: &Registries) -> String {
     let examples = metric.settings().iter().map(|setting| setting.example).collect::<String>();
     let entry = |threshold: &str| {
         let name = scalar(metric.name());
         entry(metric.description(), &format!("name: {name}\ntype: builtin\n{threshold}{examples}"))
     };
     // The default threshold depends on the settings.
-    let trace_formats = &TraceFormats::default();
-    let (runtimes, models) = (&Runtimes::default(), &Providers::default());
-    let known = Known { runtimes, metrics, trace_formats, models };
     let config = Config::parse_for(&entry(""), Path::new(""), known);
     let threshold = config.map_or(0.5, |config| config.evaluators[0].threshold());
     entry(&format!("threshold: {threshold:?}\n"))
@@ -380,9 +326,9 @@ mod tests {
             };
             assert_eq!(code.path, path);
         }
-        let metrics = evaluator_host::metric::built_in();
-        let available = metrics.iter().filter(|metric| metric.unavailable().is_none());
-        let built_in = available.map(|metric| builtin_entry(metric.as_ref(), &metrics));
+        let known = Registries::default();
+        let available = known.metrics.iter().filter(|metric| metric.unavailable().is_none());
+        let built_in = available.map(|metric| builtin_entry(metric.as_ref(), &known));
         let types = TYPES.iter().flat_map(|described| {
             let alternative = described.keys.replace("criteria: ", "# ");
             let alternative = alternative.replace("# rubrics: ", "rubrics: ");

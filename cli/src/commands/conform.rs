@@ -30,7 +30,7 @@ pub(super) fn conform(args: &ConformArgs, verbose: u8, runner: Runner) -> Result
     tester.timeout = Duration::from_secs(args.timeout);
     tester.settings = args.config.clone().unwrap_or_default();
     let executor = args.contain.then(|| sandbox(&runner)).transpose()?;
-    let programs = (&runner.runtimes, executor.as_deref());
+    let programs = (&runner.registries.runtimes, executor.as_deref());
     let cancellation = &tester.cancellation;
     signals::watch(cancellation.clone());
     let tested = preparing(verbose, async |on_event| {

@@ -141,7 +141,8 @@ fn is_configuration(file: &Path) -> bool {
 fn is_other_yaml(file: &Path, runner: &Runner) -> bool {
     beginning(file, &["yaml", "yml"]).is_some_and(|text| {
         let parsed = parse(&text, &ParseOptions::default());
-        let is_trace = runner.trace_formats.iter().any(|format| format.detect(&text, &parsed));
+        let is_trace =
+            runner.registries.trace_formats.iter().any(|format| format.detect(&text, &parsed));
         !is_trace && !is_configuration(file)
     })
 }

@@ -107,7 +107,7 @@ fn programs(args: &ExportArgs, verbose: u8, runner: Runner) -> Result<Vec<Progra
         )));
     }
     let executor = args.contain.then(|| sandbox(&runner)).transpose()?;
-    let Runner { mut runtimes, cancellation, .. } = runner;
+    let (mut runtimes, cancellation) = (runner.registries.runtimes, runner.cancellation);
     if args.release {
         runtimes.register(Cargo::default().with_profile("release"));
     }

@@ -10,13 +10,13 @@ use crate::{args, exit, render::Columns, streams};
 
 /// Prints the JSON Schema of configuration files, with the registered metrics and trace formats.
 pub(super) fn schema(runner: &Runner) -> u8 {
-    print(&format!("{:#}\n", config::schema(&runner.metrics, &runner.trace_formats)), exit::OK)
+    print(&format!("{:#}\n", config::schema(&runner.registries)), exit::OK)
 }
 
 /// Lists the registered runtimes and executors.
 pub(super) fn runtimes(runner: &Runner) -> u8 {
     let mut table = Columns::new(["Runtime", "Extensions", "Available", "Detail"]);
-    for runtime in runner.runtimes.iter() {
+    for runtime in runner.registries.runtimes.iter() {
         let (available, detail) = match runtime.availability() {
             Ok(detail) => ("yes", detail),
             Err(reason) => ("no", reason),
@@ -25,7 +25,7 @@ pub(super) fn runtimes(runner: &Runner) -> u8 {
         table.row([runtime.name().to_owned(), extensions, available.to_owned(), detail]);
     }
     let mut executors = Columns::new(["Executor", "Available", "Detail"]);
-    for executor in runner.executors.iter() {
+    for executor in runner.registries.executors.iter() {
         let (available, detail) = match executor.check(&Containment::default()) {
             Ok(detail) => ("yes", detail),
             Err(reason) => ("no", reason),
@@ -40,7 +40,7 @@ pub(super) fn runtimes(runner: &Runner) -> u8 {
 
 /// Prints the completion script of a shell.
 pub(super) fn completions(shell: Shell, runner: &Runner) -> u8 {
-    let mut command = args::command(&runner.trace_formats);
+    let mut command = args::command(&runner.registries.trace_formats);
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, name, &mut script);
@@ -49,7 +49,7 @@ pub(super) fn completions(shell: Shell, runner: &Runner) -> u8 {
 
 /// Prints the manual page, or writes the pages of all commands to a directory.
 pub(super) fn man(directory: Option<&Path>, runner: &Runner) -> Result<u8, u8> {
-    let command = args::command(&runner.trace_formats);
+    let command = args::command(&runner.registries.trace_formats);
     let Some(directory) = directory else {
         let page = clap_mangen::Man::new(command);
         return Ok(print_with(|mut out| page.render(&mut out), exit::OK));

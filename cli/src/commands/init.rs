@@ -26,15 +26,33 @@ pub(super) fn init(args: &InitArgs, default: Language, runner: &Runner) -> Resul
         .map_err(unusable)?;
     let next =
         if args.no_config { print_entry(&created, None) } else { configure(&created, runner) };
-    let code = print(&format!("{created}\n{next}"), exit::OK);
+    let shared = share_builds(&created);
+    let code = print(&format!("{created}\n{shared}{next}"), exit::OK);
     if created.is_program() {
         let entrypoint = Entrypoint::from(created.entrypoint().to_owned());
-        let runtime = runner.runtimes.for_path(&entrypoint.path);
+        let runtime = runner.registries.runtimes.for_path(&entrypoint.path);
         if let Err(error) = runtime.and_then(|runtime| runtime.inspect(&entrypoint)) {
             render::warning(&format!("this machine cannot run it yet: {error}"));
         }
     }
     Ok(code)
+}
+
+/// Lets the Rust packages of a directory share one build directory. Returns the message about it.
+fn share_builds(created: &Created) -> String {
+    let Some(parent) = created.lone_package().and_then(Path::parent) else { return String::new() };
+    match scaffold::share_builds(parent) {
+        Ok(Some(settings)) => format!(
+            "Rust packages next to it share their builds, by {}.\n\n",
+            settings.join("config.toml").display()
+        ),
+        Ok(None) => String::new(),
+        Err(error) => {
+            let reason = format!("Rust packages next to it will not share their builds: {error}");
+            render::warning(&reason);
+            String::new()
+        }
+    }
 }
 
 /// Adds the evaluator to the configuration of the working directory. Returns what the user does next.

@@ -14,8 +14,9 @@ use crate::{
 pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
     let group_by = args.group_by.unwrap_or_default();
     let format = trace_format(args.format, runner);
-    let formats = runner.trace_formats.given(format.as_ref());
-    let inspection = Inspection::new(&args.traces, &formats, &runner.conventions, group_by);
+    let formats = runner.registries.trace_formats.given(format.as_ref());
+    let inspection =
+        Inspection::new(&args.traces, &formats, &runner.registries.conventions, group_by);
     for error in &inspection.errors {
         let mut text = error.to_string();
         let mut source = error.source();

@@ -6,9 +6,9 @@ use evaluator_host::{
 };
 
 use super::{
-    clean_line,
-    config::{EntryType, TYPES},
-    show_table, unusable,
+    clean_line, show_table,
+    types::{EntryType, TYPES},
+    unusable,
 };
 use crate::{
     args::{ListArgs, SourcePlaces},
@@ -26,7 +26,7 @@ const BUILTIN: &str = "builtin";
 pub(super) fn list(args: &ListArgs, runner: &Runner) -> Result<u8, u8> {
     let asked = (args.source != ALL).then_some(&*args.source);
     if let Some(name) = asked {
-        runner.sources.get(name).map_err(unusable)?;
+        runner.registries.sources.get(name).map_err(unusable)?;
     }
     let freshness = if args.refresh { Freshness::Fresh } else { Freshness::Cached };
     let mut table = Columns::new(["Name", "Source", "Language", "Description", "Ref"]);

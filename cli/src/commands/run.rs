@@ -17,10 +17,11 @@ use evaluator_host::{
 use evaluator_publish::{manifest, program_at};
 
 use super::{
-    config::is_type,
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
     report::{begin, show},
-    settings_of_paths, trace_format, unusable, watched,
+    settings_of_paths, trace_format,
+    types::is_type,
+    unusable, watched,
 };
 use crate::{
     args::{RunArgs, outputs},
@@ -37,7 +38,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
         return eval_file::run(&file, args, verbose, &runner);
     }
     args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
-    ensure_known(&args.metrics, &runner.metrics).map_err(unusable)?;
+    ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
     let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
     let mut config = load_config(config_file.as_deref(), &runner)?;
@@ -69,7 +70,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
     let code = show(&report, &outputs);
     if let Some((switches, exporter)) = events {
-        let records = events::records(&report, &request.config, &runner.metrics, switches);
+        let records =
+            events::records(&report, &request.config, &runner.registries.metrics, switches);
         // The report is written by now, and no error here changes it.
         if let Err(error) = exporter.export(records) {
             render::warning(&format!("{error}; this changes nothing about the results"));
@@ -84,7 +86,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
 /// Refuses a program in the place of a trace file.
 fn refuse_program(path: &Path, runner: &Runner) -> Result<(), String> {
     // The file is not opened: what was read from a pipe is gone.
-    let is_source = runner.runtimes.iter().any(|it| has_extension_of(it.extensions(), path));
+    let is_source =
+        runner.registries.runtimes.iter().any(|it| has_extension_of(it.extensions(), path));
     if !is_source && !manifest::has_manifest(path) {
         return Ok(());
     }
@@ -134,7 +137,7 @@ fn programs(
     for path in &args.evaluators {
         let mut program = program_at(path, &settings)?;
         if let EvaluatorKind::Code(code) = &mut program.kind {
-            runner.runtimes.for_path(&code.path).map_err(|error| error.to_string())?;
+            runner.registries.runtimes.for_path(&code.path).map_err(|error| error.to_string())?;
             if let Some(mismatch) = Mismatch::of(&code.path, None) {
                 code.contract = Some(mismatch.contract());
                 code.function = mismatch.function().map(str::to_owned);
@@ -205,7 +208,7 @@ fn configure(
         match_type: args.trajectory_match_type,
         retries: args.retries,
     };
-    overrides.apply(config, &runner.metrics);
+    overrides.apply(config, &runner.registries.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());
     config.trace_format = trace_format(args.format.take(), runner).or(config.trace_format.take());
     config.group_by = args.group_by.or(config.group_by);

@@ -28,7 +28,7 @@ pub(super) fn test(args: &TestArgs, verbose: u8, runner: &Runner) -> Result<u8, 
     if args.contain {
         sandbox(runner)?;
     }
-    let found = targets(&args.path, &runner.runtimes).map_err(unusable)?;
+    let found = targets(&args.path, &runner.registries.runtimes).map_err(unusable)?;
     for path in &found.passed_over {
         render::warning(&format!("ignored {}: it has no tests", path.display()));
     }
@@ -59,7 +59,7 @@ fn test_one(
     verbose: u8,
     runner: &Runner,
 ) -> Result<(String, u8), u8> {
-    let Runner { runtimes, cancellation, .. } = runner;
+    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
     let contained = args.contain.then(Arc::default);
     let entrypoint = Entrypoint { contained, ..Entrypoint::from(evaluator.to_owned()) };
     let prepared = preparing(verbose, async |on_event| {

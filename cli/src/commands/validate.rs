@@ -19,7 +19,7 @@ pub(super) fn validate(args: &ValidateArgs, verbose: u8, runner: Runner) -> Resu
     }
     let validator = Validator {
         executor: args.contain.then(|| sandbox(&runner)).transpose()?,
-        runtimes: runner.runtimes,
+        runtimes: runner.registries.runtimes,
         timeout: Duration::from_secs(args.timeout),
         cancellation: runner.cancellation,
         ..Validator::default()

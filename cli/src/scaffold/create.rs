@@ -103,21 +103,25 @@ fn write(created: &Created) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Temporary directory that is removed unless it is renamed.
-struct PartialDirectory {
+pub(super) struct PartialDirectory {
     path: PathBuf,
     complete: bool,
 }
 
 impl PartialDirectory {
     /// Creates a directory next to `directory`, so that the rename stays in one file system.
-    fn create(directory: &Path) -> io::Result<Self> {
+    pub(super) fn create(directory: &Path) -> io::Result<Self> {
         let name = directory.file_name().unwrap_or_default().to_string_lossy();
         let path = directory.with_file_name(format!(".{name}.{}.partial", std::process::id()));
         fs::create_dir(&path)?;
         Ok(Self { path, complete: false })
     }
 
-    fn rename(mut self, directory: &Path) -> io::Result<()> {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn rename(mut self, directory: &Path) -> io::Result<()> {
         fs::rename(&self.path, directory)?;
         self.complete = true;
         Ok(())
@@ -208,6 +212,11 @@ impl Created {
     #[must_use]
     pub fn is_program(&self) -> bool {
         self.request.template.language().is_some()
+    }
+
+    /// Directory of a Rust package that is not a member of a workspace.
+    pub(crate) fn lone_package(&self) -> Option<&Path> {
+        (self.sdk().is_some() && self.workspace.is_none()).then_some(&self.directory)
     }
 
     /// Source of the SDK of the new package; `None` for evaluators that need none.

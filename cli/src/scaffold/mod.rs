@@ -7,13 +7,15 @@ mod create;
 mod entry;
 mod name;
 mod request;
+mod share;
 mod template;
 
-pub(crate) use self::entry::scalar;
 use self::name::Name;
 pub use self::{
     create::{Created, render},
     entry::Entry,
-    request::{Request, ScaffoldError, SdkSource},
+    name::ScaffoldError,
+    request::{Request, SdkSource},
     template::{Language, Template},
 };
+pub(crate) use self::{entry::scalar, share::share_builds};

@@ -1,8 +1,13 @@
 //! Names of new evaluators.
 
-use super::{Language, ScaffoldError, Template};
+use super::{Language, Template};
 
 const MAX_LENGTH: usize = 64;
+
+/// Reason why no evaluator was created. No files are left.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ScaffoldError(pub(super) String);
 
 /// A name that is valid for a directory, a package, a file and a function.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum as _;
 use evaluator_host::runtime::sdk;
 
-use super::{Language, Name, Template};
+use super::{Language, Name, ScaffoldError, Template};
 
 /// An evaluator to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,11 +121,6 @@ impl SdkSource {
         Self::Version(env!("CARGO_PKG_VERSION").to_owned())
     }
 }
-
-/// Reason why no evaluator was created. No files are left.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct ScaffoldError(pub(super) String);
 
 #[cfg(test)]
 mod tests {

@@ -197,7 +197,10 @@ impl Session {
             .args(["-c", &format!("exec 2>&1\n{script}")])
             .current_dir(self.directory.path())
             .env("PATH", format!("{}:{path}", programs.display()))
-            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"))
+            .env(
+                "CARGO_TARGET_DIR",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators/target"),
+            )
             .env("CARGO_NET_OFFLINE", "true")
             .env("CARGO_TERM_QUIET", "true")
             .env_remove("EVALUATOR_PYTHON");

@@ -11,7 +11,7 @@ fn check(directory: &Directory, args: &[&str]) -> Ran {
 
 fn cached(directory: &Directory, args: &[&str]) -> Command {
     let mut command = directory.command(args);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
     command
 }
 

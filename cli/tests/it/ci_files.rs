@@ -35,7 +35,7 @@ fn yaml(name: &str) -> Value {
 fn project() -> Directory {
     let directory = Directory::new();
     directory.script("bin/cargo", CARGO);
-    let caches = r#"echo "$CARGO_TARGET_DIR $XDG_CACHE_HOME" >caches"#;
+    let caches = r#"echo "$CARGO_TARGET_DIR $CARGO_BUILD_BUILD_DIR $XDG_CACHE_HOME" >caches"#;
     directory.script("good", &format!("{caches}; cat >/dev/null; echo '{{\"score\": 1}}'"));
     directory.script("low", r#"cat >/dev/null; echo '{"score": 0.25}'"#);
     directory.file("eval_config.yaml", CONFIG);
@@ -202,7 +202,7 @@ fn the_action_installs_runs_and_reports() {
 
     let cache = directory.path().join("runner/evaluator-cache");
     let caches = fs::read_to_string(directory.path().join("caches")).unwrap();
-    assert_eq!(caches, format!("{0}/target {0}\n", cache.display()));
+    assert_eq!(caches, format!("{0}/target {0}/target {0}\n", cache.display()));
 
     // The cached command is not installed again.
     action.run().exits(1);
@@ -287,7 +287,7 @@ fn the_job_for_gitlab_installs_runs_and_reports() {
     assert!(fs::read_to_string(directory.path().join(junit)).unwrap().contains("failures=\"2\""));
     let cache = directory.path().join(job["cache"]["paths"][1].as_str().unwrap());
     let caches = fs::read_to_string(directory.path().join("caches")).unwrap();
-    assert_eq!(caches, format!("{0}/target {0}\n", cache.display()));
+    assert_eq!(caches, format!("{0}/target {0}/target {0}\n", cache.display()));
     let log = directory.path().join("cargo.log");
     let repository = env!("CARGO_PKG_REPOSITORY");
     let installed =

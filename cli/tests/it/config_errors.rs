@@ -39,7 +39,7 @@ fn run(directory: &Directory, entry: &str) -> Ran {
     let many = trace("i14_fifteen_traces");
     let mut command =
         directory.command(&["run", &many, "-c", "c.yaml", "-o", "json", "--jobs", "1"]);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
     finish(command.spawn().unwrap())
 }
 

@@ -65,6 +65,7 @@ mod rust_sources;
 mod sandboxed;
 mod secrets;
 mod serve;
+mod shared_builds;
 mod signals;
 mod sources;
 mod special_files;

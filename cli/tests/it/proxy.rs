@@ -96,7 +96,7 @@ pub(crate) fn run(directory: &Directory, server: &Server, traces: &[&str], more:
         // Of a host that started this one.
         .env("AGENTV_TARGET_PROXY_URL", "http://127.0.0.1:9")
         .env("AGENTV_TARGET_PROXY_TOKEN", "outer")
-        .env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+        .env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
     let ran = finish(command.spawn().unwrap());
     assert!(!ran.stdout.contains(DECOY) && !ran.stderr.contains(DECOY));
     ran
@@ -616,7 +616,7 @@ fn served_and_fetched_programs_ask_too() {
     );
     let run = run(&directory, &server, &[ONE], &[]).exits(0);
     assert_eq!(run.evaluations(0), ["asks PASSED", "with PASSED"]);
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files");
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators");
     let variables = [
         ("OPENAI_API_KEY", DECOY),
         ("OPENAI_BASE_URL", &server.url()),

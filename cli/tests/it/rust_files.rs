@@ -44,7 +44,7 @@ fn run(directory: &Directory, more: &[&str]) -> Ran {
     let mut args = vec!["run", &one, &other, "-c", "c.yaml"];
     args.extend(more);
     let mut command = directory.command(&args);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
     support::finish(command.spawn().unwrap())
 }
 
@@ -202,7 +202,7 @@ fn a_file_with_several_evaluators_has_an_entry_for_each() {
     let directory = Directory::new();
     directory.file("two.rs", TWO_EVALUATORS);
     let mut command = directory.command(&["config", "two.rs"]);
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
     let entries = support::finish(command.spawn().unwrap()).exits(0).stdout;
     assert!(entries.contains("  # Always.\n  - name: always\n"), "{entries}");
     directory.file("c.yaml", entries);

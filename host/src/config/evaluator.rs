@@ -16,7 +16,7 @@ use super::{
     openai_eval,
     paths::PathKind,
     process,
-    read::{MAX_RETRIES, Reader},
+    reader::{MAX_RETRIES, Reader},
 };
 use crate::{
     hosts::function_contracts,
@@ -175,7 +175,7 @@ fn read_builtin(
     fields: &mut Fields<'_>,
     reader: &Reader<'_>,
 ) -> BuiltinConfig {
-    let metrics = reader.known.metrics;
+    let metrics = &reader.known.metrics;
     fields.null_is_absent();
     let threshold = fields.take("threshold").and_then(|field| field.fraction());
     let judge = Box::new(read_judge(fields, reader));
@@ -330,7 +330,7 @@ fn read_remote(
         source => Some(source),
     });
     let reference = match fields.take("ref") {
-        Some(field) => read_reference(field, reader.known.runtimes),
+        Some(field) => read_reference(field, &reader.known.runtimes),
         None => fields.missing("ref").hint("e.g. evaluators/NAME/NAME.py").none(),
     };
     let program = read_program(fields, defaults, reader);

@@ -14,6 +14,7 @@ mod overrides;
 mod paths;
 mod process;
 mod read;
+mod reader;
 mod schema;
 mod shared;
 
@@ -29,7 +30,6 @@ pub use openai_eval::{OpenAiEvalConfig, ServerConfig};
 pub use output::OutputFormat;
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
-pub use read::Known;
 pub use schema::{schema, schema_line};
 
 #[cfg(test)]

@@ -12,22 +12,18 @@ use super::{
     containment::{self, Defaults},
     evaluator,
     paths::{MissingPath, PathKind, Paths},
+    reader::{MAX_RETRIES, Reader},
     shared::{self, Base, Origin},
 };
 use crate::{
     conversation::GroupBy,
     judging::judge::{Judge as _, JudgeMetric},
     metric::Metrics,
-    models::Providers,
-    runtime::Runtimes,
-    trace::TraceFormats,
+    registries::Registries,
 };
 
 pub(super) const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
-
-/// Maximum number of retries.
-pub(super) const MAX_RETRIES: u32 = 100;
 
 /// Keys of an older version of the format, and their replacements.
 const REPLACED: [(&str, &str); 5] = [
@@ -38,36 +34,6 @@ const REPLACED: [(&str, &str); 5] = [
     ("trajectory_match_type", "give it to the evaluator that uses it"),
 ];
 
-/// Names that a configuration may use.
-#[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
-    /// Runtimes, which determine the languages of programs.
-    pub runtimes: &'a Runtimes,
-    /// Metrics.
-    pub metrics: &'a Metrics,
-    /// Trace formats.
-    pub trace_formats: &'a TraceFormats,
-    /// Providers of models.
-    pub models: &'a Providers,
-}
-
-/// Reads with the default registries.
-fn with_defaults<T>(read: impl FnOnce(Known<'_>) -> T) -> T {
-    read(Known {
-        runtimes: &Runtimes::default(),
-        metrics: &crate::metric::built_in(),
-        trace_formats: &TraceFormats::default(),
-        models: &Providers::default(),
-    })
-}
-
-/// State of reading a configuration.
-pub(super) struct Reader<'a> {
-    pub(super) problems: Problems<'a>,
-    pub(super) paths: Paths,
-    pub(super) known: Known<'a>,
-}
-
 impl Config {
     /// Reads and checks a configuration file: YAML, or the JSON of ADK's `EvalConfig`. The name of the file is irrelevant.
     /// Resolves relative paths, which are relative to the file. The configuration may name what the default registries
@@ -77,7 +43,7 @@ impl Config {
     ///
     /// [`ConfigError`] with the position of every problem.
     pub fn load(file: &Path) -> Result<Self, ConfigError> {
-        with_defaults(|known| Self::load_for(file, known))
+        Self::load_for(file, &Registries::default())
     }
 
     /// Reads and checks a configuration file that may name what is `known`.
@@ -85,7 +51,7 @@ impl Config {
     /// # Errors
     ///
     /// As [`load`](Self::load).
-    pub fn load_for(file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
+    pub fn load_for(file: &Path, known: &Registries) -> Result<Self, ConfigError> {
         let text = document::load_named(file, "configuration")?;
         let origin = Origin { file, extended_by: None };
         Ok(read(&text, origin, Paths::of(file), known)?.config)
@@ -97,7 +63,7 @@ impl Config {
     ///
     /// [`ConfigError`] with the position of every problem.
     pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigError> {
-        with_defaults(|known| Self::parse_for(text, file, known))
+        Self::parse_for(text, file, &Registries::default())
     }
 
     /// Checks the text of a configuration that may name what is `known`.
@@ -105,7 +71,7 @@ impl Config {
     /// # Errors
     ///
     /// As [`parse`](Self::parse).
-    pub fn parse_for(text: &str, file: &Path, known: Known<'_>) -> Result<Self, ConfigError> {
+    pub fn parse_for(text: &str, file: &Path, known: &Registries) -> Result<Self, ConfigError> {
         let origin = Origin { file, extended_by: None };
         Ok(read(text, origin, Paths::default(), known)?.config)
     }
@@ -145,11 +111,11 @@ impl Config {
 }
 
 /// Reads a configuration and those that it extends.
-pub(super) fn read(
+fn read(
     text: &str,
     origin: Origin<'_>,
     paths: Paths,
-    known: Known<'_>,
+    known: &Registries,
 ) -> Result<Base, ConfigError> {
     let adk = adk::recognize(text);
     let syntax = if adk.is_some() { Syntax::Json } else { Syntax::Yaml };
@@ -172,7 +138,7 @@ pub(super) fn read(
     config.warnings.extend(warnings);
     config.notes.extend(notes);
     if origin.extended_by.is_none() {
-        config.warnings.extend(useless_swaps(&config, reader.known.metrics));
+        config.warnings.extend(useless_swaps(&config, &reader.known.metrics));
     }
     let (file, source_text) = (Some(origin.file.to_owned()), text.to_owned());
     Ok(Base { config: Config { file, source_text, ..config }, defaults })
@@ -224,7 +190,7 @@ fn read_root<'n>(
     if !shared::check_version(node, problems) {
         return Ok(None);
     }
-    let base = shared::read_base(node, reader, origin)?.unwrap_or_default();
+    let base = shared::read_base(node, reader, origin, read)?.unwrap_or_default();
     Ok(read_keys(node, base, reader, origin))
 }
 
@@ -256,7 +222,7 @@ fn read_keys<'n>(
     if let Some(field) = fields.take("eval_set") {
         config.eval_set = reader.paths.read(field, PathKind::File);
     }
-    let formats = reader.known.trace_formats;
+    let formats = &reader.known.trace_formats;
     let named: Vec<_> = formats.names().iter().map(|name| (*name, *name)).collect();
     if let Some(name) = fields.take("trace_format").and_then(|field| field.choice(&named)) {
         config.trace_format = formats.find(name).ok();

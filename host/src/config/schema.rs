@@ -9,7 +9,7 @@ use super::{
     evaluator::{DEFAULT_SOURCE, contracts},
     read::GROUPINGS,
 };
-use crate::{hosts::function_contracts, metric::Metrics, trace::TraceFormats};
+use crate::{hosts::function_contracts, registries::Registries};
 
 /// The schema without values that registries determine, and without evaluators that share the keys of `type: code`.
 const TEMPLATE: &str = include_str!("schema.json");
@@ -35,17 +35,18 @@ pub fn schema_line() -> String {
     format!("# yaml-language-server: $schema={ID}\n")
 }
 
-/// Returns a JSON Schema (2020-12) of configurations that may name `metrics` and `formats`. Editors use it for completion
+/// Returns a JSON Schema (2020-12) of configurations that may name what is `known`. Editors use it for completion
 /// and first checks.
 ///
 /// The schema has the keys, their types and their possible values. [`Runner::check`](crate::run::Runner::check) also checks
 /// what a schema cannot express, such as whether files exist and names are unique.
 #[must_use]
-pub fn schema(metrics: &Metrics, formats: &TraceFormats) -> Value {
+pub fn schema(known: &Registries) -> Value {
+    let Registries { metrics, trace_formats, .. } = known;
     let mut schema: Value = serde_json::from_str(TEMPLATE).unwrap_or_default();
     schema["$id"] = json!(ID);
     let top = &mut schema["properties"];
-    top["trace_format"]["enum"] = json!(formats.names());
+    top["trace_format"]["enum"] = json!(trace_formats.names());
     top["group_by"]["enum"] = names(&GROUPINGS);
     top["output_format"]["enum"] = OutputFormat::ALL.iter().map(|format| format.name()).collect();
     let judge: Value = serde_json::from_str(evaluator_judging::SCHEMA).unwrap_or_default();
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_schema_has_the_keys_that_the_reader_knows() {
-        let schema = schema(&crate::metric::built_in(), &TraceFormats::default());
+        let schema = schema(&Registries::default());
         let entries = &schema["properties"]["evaluators"]["items"]["oneOf"];
         let entry = |more: &str| format!("evaluators: [{{{more}, qqqqqqqqqqqq: 1}}]");
         // Some settings belong to single metrics.
@@ -267,12 +268,7 @@ mod tests {
     fn accepts(text: &str) -> bool {
         let mut compiler = boon::Compiler::new();
         let mut schemas = boon::Schemas::new();
-        compiler
-            .add_resource(
-                "schema.json",
-                schema(&crate::metric::built_in(), &TraceFormats::default()),
-            )
-            .unwrap();
+        compiler.add_resource("schema.json", schema(&Registries::default())).unwrap();
         let index = compiler.compile("schema.json", &mut schemas).unwrap();
         let value = evaluator_document::read_yaml(text).unwrap().unwrap().to_json().unwrap();
         let value = serde_json::from_str(&json::to_string(&value, json::NonFinite::Null)).unwrap();

@@ -8,12 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use evaluator_document::{self as document, ConfigError, Field, Node, NodeKind, Problem, Problems};
 use semver::{Version, VersionReq};
 
-use super::{
-    Config,
-    containment::Defaults,
-    paths::Paths,
-    read::{self, Reader},
-};
+use super::{Config, containment::Defaults, paths::Paths, reader::Reader};
+use crate::registries::Registries;
 
 /// A configuration, with its defaults for the programs of configurations that extend it.
 #[derive(Debug, Default)]
@@ -21,6 +17,9 @@ pub(super) struct Base {
     pub(super) config: Config,
     pub(super) defaults: Defaults,
 }
+
+/// Reads the text of a configuration.
+pub(super) type Read = fn(&str, Origin<'_>, Paths, &Registries) -> Result<Base, ConfigError>;
 
 /// Where a configuration comes from.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +69,7 @@ pub(super) fn read_base(
     root: &Node,
     reader: &Reader<'_>,
     origin: Origin<'_>,
+    read: Read,
 ) -> Result<Option<Base>, ConfigError> {
     let Some(field) = find(root, "extends", &reader.problems) else {
         return Ok(Some(Base::default()));
@@ -87,7 +87,7 @@ pub(super) fn read_base(
     }
     let text = document::load(&file, "configuration")?;
     let origin = Origin { file: &file, extended_by: Some(&origin) };
-    let mut base = read::read(&text, origin, Paths::of(&file), reader.known)?;
+    let mut base = read(&text, origin, Paths::of(&file), reader.known)?;
     base.config.forget_positions(&file);
     Ok(Some(base))
 }

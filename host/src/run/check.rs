@@ -7,7 +7,7 @@ use super::{
     containment::describe,
     context::working_directory,
     diagnosis::{self, ExpectedContent},
-    program::{not_contained, not_ready, program_file},
+    program_file::{not_contained, not_ready, program_file},
 };
 use crate::{
     config::{BuiltinConfig, CodeConfig, Config, EvaluatorKind, OpenAiEvalConfig, RemoteConfig},
@@ -50,7 +50,7 @@ impl Runner {
                 EvaluatorKind::OpenAiEval(openai) => check_grader(openai),
                 EvaluatorKind::LlmJudge(_) => Ok("judged by a model".to_owned()),
                 EvaluatorKind::Remote(remote) => self.check_remote(remote, config),
-                EvaluatorKind::Linked(_) => match self.linked.get(&evaluator.name) {
+                EvaluatorKind::Linked(_) => match self.registries.linked.get(&evaluator.name) {
                     Ok(_) => Ok("linked into this program".to_owned()),
                     Err(error) => Err(error.to_string()),
                 },
@@ -61,7 +61,7 @@ impl Runner {
     }
 
     fn check_metric(&self, name: &str, builtin: &BuiltinConfig) -> Result<String, String> {
-        let metric = self.metrics.configured(name, &builtin.settings)?;
+        let metric = self.registries.metrics.configured(name, &builtin.settings)?;
         match metric.unavailable() {
             Some(reason) => Err(reason.to_owned()),
             None if JudgeMetric::judge_of(&*metric).is_some() => {
@@ -73,7 +73,7 @@ impl Runner {
 
     fn check_remote(&self, remote: &RemoteConfig, config: &Config) -> Result<String, String> {
         let containment = &remote.program.containment;
-        let executor = self.executors.get(&remote.program.executor, containment)?;
+        let executor = self.registries.executors.get(&remote.program.executor, containment)?;
         let contained = describe(executor.as_ref(), &remote.program, None);
         let contained = contained.map(|contained| format!("; {contained}")).unwrap_or_default();
         let image = executor.image(&nothing_downloaded(containment));
@@ -93,7 +93,8 @@ impl Runner {
         }
         // The extension decides the runtime.
         let extension = remote.wanted.reference.extension();
-        let runtime = self.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
+        let runtime =
+            self.registries.runtimes.iter().rev().find(|it| it.extensions().contains(&&*extension));
         let runtime = runtime.ok_or_else(|| format!("no runtime runs `{extension}` files"))?;
         match runtime.availability() {
             Ok(_) => Ok(found + &contained),
@@ -104,7 +105,7 @@ impl Runner {
     /// Returns the runtime of an evaluator that was fetched before.
     fn inspect_cached(&self, path: PathBuf, image: Option<Image>) -> Result<String, String> {
         let entrypoint = Entrypoint { fetched: true, image, ..Entrypoint::from(path) };
-        let runtime = self.runtimes.for_path(&entrypoint.path);
+        let runtime = self.registries.runtimes.for_path(&entrypoint.path);
         let inspected = runtime.and_then(|runtime| {
             Ok(format!("{}: {}", runtime.name(), runtime.inspect(&entrypoint)?))
         });
@@ -112,7 +113,7 @@ impl Runner {
     }
 
     fn check_program(&self, code: &CodeConfig) -> Result<String, String> {
-        let executor = self.executors.get(&code.executor, &code.containment)?;
+        let executor = self.registries.executors.get(&code.executor, &code.containment)?;
         working_directory(code.process.cwd.as_deref())?;
         let path = program_file(code);
         let entrypoint = code.entrypoint(path, executor.contains());
@@ -127,8 +128,11 @@ impl Runner {
         };
         let variables = code.process.env.variables.iter().map(|(name, _)| name.clone()).collect();
         let entrypoint = Entrypoint { image: image.clone(), variables, ..entrypoint };
-        let runtime =
-            self.runtimes.for_path(&entrypoint.path).map_err(|error| not_ready(&error, code))?;
+        let runtime = self
+            .registries
+            .runtimes
+            .for_path(&entrypoint.path)
+            .map_err(|error| not_ready(&error, code))?;
         let detail = runtime.inspect(&entrypoint).map_err(|error| not_ready(&error, code))?;
         let call = Call::of(code.contract, code.function.as_deref(), &entrypoint.path);
         if let Some(call) = call {

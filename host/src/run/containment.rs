@@ -30,8 +30,10 @@ impl Runner {
     /// Returns the name of an evaluator that runs code and is not contained, with the model that is a program; else `None`.
     fn uncontained_name(&self, config: &Config, evaluator: &EvaluatorConfig) -> Option<String> {
         let is_uncontained = |kind: &EvaluatorKind| match kind {
-            EvaluatorKind::Code(code) => !self.executors.contains(&code.executor),
-            EvaluatorKind::Remote(remote) => !self.executors.contains(&remote.program.executor),
+            EvaluatorKind::Code(code) => !self.registries.executors.contains(&code.executor),
+            EvaluatorKind::Remote(remote) => {
+                !self.registries.executors.contains(&remote.program.executor)
+            }
             EvaluatorKind::OpenAiEval(openai) => openai.grader.needs_python(),
             EvaluatorKind::Linked(_) => true,
             EvaluatorKind::Builtin(_) | EvaluatorKind::LlmJudge(_) => false,
@@ -70,7 +72,10 @@ impl Runner {
             EvaluatorKind::Remote(remote) => Some((it.name.as_str(), &remote.program.executor)),
             _ => None,
         });
-        remotes.filter(|(_, executor)| !self.executors.contains(executor)).map(|it| it.0).collect()
+        remotes
+            .filter(|(_, executor)| !self.registries.executors.contains(executor))
+            .map(|it| it.0)
+            .collect()
     }
 }
 

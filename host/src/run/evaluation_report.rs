@@ -2,7 +2,7 @@
 
 use evaluator_document::did_you_mean;
 
-use super::{plan::Work, prepared::PreparedEvaluator, recording::Recording, retry};
+use super::{prepared::PreparedEvaluator, recording::Recording, retry, work::Work};
 use crate::{
     hosts::{ANSWER_KEYS, missing_key_hint},
     json::{self, NonFinite, Value},

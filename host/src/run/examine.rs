@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use evaluator_document::did_you_mean;
 use serde_json::Value;
 
-use super::{Finding, RunEvent, Runner, describe, program::program_file};
+use super::{Finding, RunEvent, Runner, describe, program_file::program_file};
 use crate::{
     config::{CodeConfig, Config, EvaluatorKind},
     executor::{Executor, Scope},
@@ -51,7 +51,8 @@ impl Runner {
             .filter_map(|evaluator| {
                 let EvaluatorKind::Code(code) = &evaluator.kind else { return None };
                 // `check` reports executors that are not available.
-                let executor = self.executors.get(&code.executor, &code.containment).ok()?;
+                let executor =
+                    self.registries.executors.get(&code.executor, &code.containment).ok()?;
                 let entrypoint = code.entrypoint(program_file(code), executor.contains());
                 Some(Examined { name: &evaluator.name, code, executor, entrypoint })
             })
@@ -61,15 +62,20 @@ impl Runner {
         let mut examination = Examination::default();
         let launches: Vec<_> = if build {
             let mut on_event = |event| on_event(RunEvent::Prepare(event));
-            let launches =
-                self.runtimes.prepare_all(&entrypoints, &self.cancellation, &mut on_event);
+            let launches = self.registries.runtimes.prepare_all(
+                &entrypoints,
+                &self.cancellation,
+                &mut on_event,
+            );
             launches.into_iter().map(built).collect()
         } else {
             // `check` reports unusable files.
-            let built = |entrypoint: &Entrypoint| match self.runtimes.for_path(&entrypoint.path) {
-                Ok(runtime) => Ok(runtime.built(entrypoint)),
-                Err(_) => Ok(Built::Unknown),
-            };
+            let built =
+                |entrypoint: &Entrypoint| match self.registries.runtimes.for_path(&entrypoint.path)
+                {
+                    Ok(runtime) => Ok(runtime.built(entrypoint)),
+                    Err(_) => Ok(Built::Unknown),
+                };
             entrypoints.iter().map(built).collect()
         };
         for (examined, launch) in programs.iter().zip(launches) {

@@ -20,8 +20,8 @@ impl Runner {
     /// runner.
     #[must_use]
     pub fn sources_at(&self, index: Option<&Path>, directory: Option<&Path>) -> Sources {
-        let mut sources = self.sources.located(index, directory);
-        sources.register_source(Builtin::new(self.metrics.clone()));
+        let mut sources = self.registries.sources.located(index, directory);
+        sources.register_source(Builtin::new(self.registries.metrics.clone()));
         sources
     }
 

@@ -6,10 +6,9 @@ use std::{collections::BTreeMap, env, path::PathBuf};
 use serde_json::{Value, json};
 
 use super::{
-    Plan, PlannedEvaluator, RunEvent, Runner,
+    PlannedEvaluator, RunEvent, Runner,
     identity::{Fingerprint, portable},
-    plan::Work,
-    program::Candidate,
+    work::{Candidate, Work},
 };
 use crate::{
     config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
@@ -24,7 +23,7 @@ use crate::{
 /// The header of a run, with digests if it is saved.
 pub(super) fn header(
     config: &Config,
-    plan: &Plan,
+    planned: &[PlannedEvaluator],
     eval_set: Option<&EvalSet>,
     grouping: Option<GroupedBy>,
     is_saved: bool,
@@ -43,7 +42,7 @@ pub(super) fn header(
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into();
-    let evaluators: Vec<_> = plan.evaluators.iter().map(entry).collect();
+    let evaluators: Vec<_> = planned.iter().map(entry).collect();
     let header = Header { settings, evaluators, ..Header::default() };
     if !is_saved {
         return header;
@@ -53,8 +52,7 @@ pub(super) fn header(
         let cases = set.cases.iter().map(|case| (case.id.clone(), digest(case))).collect();
         Golden { id: set.id.clone(), cases }
     });
-    let entries: Vec<_> = plan
-        .evaluators
+    let entries: Vec<_> = planned
         .iter()
         .map(|it| (&it.name, it.threshold, it.missing_turns == MissingTurns::Fail))
         .collect();

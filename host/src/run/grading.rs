@@ -6,19 +6,15 @@ use std::{
 };
 
 use super::{
-    RunEvent, Runner,
-    judging::given_up,
-    permits::Permits,
-    plan::{Work, broken},
-    python_grader::PythonGrader,
+    RunEvent, Runner, judging::given_up, permits::Permits, python_grader::PythonGrader,
     recording::Recording,
 };
 use crate::{
-    config::{BuiltinConfig, EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
+    config::{EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
     json::{Object, Value},
     judging::{
         Connection, Session, Subject,
-        grader::{self, Answers, CallResults, LocalGrader},
+        grader::{self, Answers, CallResults},
     },
     metric::{MetricInput, Outcome},
     process::Cancellation,
@@ -34,27 +30,6 @@ pub(super) struct GradedEvaluator {
     python: Option<Box<PythonGrader>>,
 }
 
-/// Returns the work of a grader.
-pub(super) fn plan(
-    evaluator: &EvaluatorConfig,
-    openai: &OpenAiEvalConfig,
-    runner: &Runner,
-    session: &Result<Session, String>,
-    on_event: &mut dyn FnMut(RunEvent),
-) -> Work {
-    let name = evaluator.name.clone();
-    if openai.grader.is_local() {
-        let settings =
-            BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
-        let metric = Arc::new(LocalGrader::new(name, openai.grader.clone()));
-        return Work::Metric { metric, settings };
-    }
-    match GradedEvaluator::new(name, openai, runner, session, on_event) {
-        Ok(grader) => Work::Grader(Box::new(grader)),
-        Err(reason) => broken(reason),
-    }
-}
-
 /// Returns a hint about a grader that cannot be connected.
 pub(super) fn hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
     let EvaluatorKind::OpenAiEval(openai) = &evaluator.kind else { return None };
@@ -66,7 +41,7 @@ pub(super) fn hint(evaluator: &EvaluatorConfig) -> Option<&'static str> {
 }
 
 impl GradedEvaluator {
-    fn new(
+    pub(super) fn new(
         name: String,
         openai: &OpenAiEvalConfig,
         runner: &Runner,

@@ -2,12 +2,16 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `runner` | [`Runner`]: registries and resources, and the stages of a run |
+//! | `runner` | [`Runner`]: registries and settings |
+//! | `stages` | the stages of a run |
+//! | `work` | evaluators of a plan and their programs |
 //! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
+//! | `program_file` | the file of a program, and errors about it |
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
 //! | `execute` | every evaluator on every conversation |
 //! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
-//! | `judging`, `model_program` | evaluators that ask models, their session, programs in place of models |
+//! | `judging`, `grading`, `python_grader` | evaluators that ask models, and graders |
+//! | `session`, `model_program` | the session of a run with models, programs in place of models |
 //! | `recording`, `document`, `foreign` | the input of evaluators and its forms |
 //! | `evaluation_report` | the report of an evaluation |
 //! | `context` | working directory, variables and limits of a program |
@@ -45,14 +49,18 @@ mod permits;
 mod plan;
 mod prepared;
 mod program;
+mod program_file;
 mod python_grader;
 mod recording;
 mod resident;
 mod retry;
 mod reuse;
 mod runner;
+mod session;
 mod snapshot;
+mod stages;
 mod target;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -62,6 +70,8 @@ pub use describe::{Description, describe};
 pub use event::RunEvent;
 pub use examine::{Examination, conforms};
 pub use inspect::{Inspection, invocations};
-pub use plan::{Plan, PlannedEvaluator};
+pub use plan::Plan;
 pub use resident::{Resident, Residents};
-pub use runner::{Request, Runner};
+pub use runner::Runner;
+pub use stages::Request;
+pub use work::PlannedEvaluator;

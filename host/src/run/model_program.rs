@@ -41,7 +41,7 @@ impl ModelPrograms {
     pub(super) fn new(runner: &Runner, config: Option<&Path>) -> Self {
         Self {
             directory: config.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
-            runtimes: runner.runtimes.clone(),
+            runtimes: runner.registries.runtimes.clone(),
             cancellation: runner.cancellation.clone(),
             prepared: Mutex::default(),
         }

@@ -1,37 +1,28 @@
 //! Plans: the evaluators of a configuration, prepared to run.
 
-use std::{io, sync::Arc, time::Duration};
-
-use evaluator_protocol::{Contract, Description};
+use std::sync::Arc;
 
 use super::{
-    RunEvent, Runner,
-    context::ExecutionContext,
-    fingerprint,
-    grading::{self, GradedEvaluator},
-    identity::Fingerprint,
+    PlannedEvaluator, RunEvent, Runner, fingerprint,
+    grading::GradedEvaluator,
     judging::JudgedEvaluator,
-    program::{Candidate, prepare},
-    snapshot::ProgramSnapshot,
-    target::{self, Access, Target},
+    program::prepare,
+    target::Target,
+    work::{Candidate, Work, broken},
 };
 use crate::{
     config::{
         BuiltinConfig, Config, EvaluatorConfig, EvaluatorKind, JudgeSettings, LinkedConfig,
-        LlmJudgeConfig, MissingTurns, RemoteConfig,
+        LlmJudgeConfig, OpenAiEvalConfig, RemoteConfig,
     },
-    executor::{Containment, Executor, Listener, Scope, Visible, wrap_server},
-    hosts::{Driver, Mismatch},
+    executor::Executor,
     json::Object,
     judging::{
         Session,
+        grader::LocalGrader,
         judge::{Criterion, Judge, JudgeMetric, llm_judge::LlmJudge},
     },
-    linked::LinkedEvaluator,
-    metric::Metric,
-    process::{CommandSpec, forks::ServerCommand},
-    report::Contained,
-    runtime::Reuse,
+    models::ProxyServer,
     source::Pins,
     verdict::Verdict,
 };
@@ -47,163 +38,6 @@ pub struct Plan {
     pub evaluators: Vec<PlannedEvaluator>,
     /// Session of the evaluators that ask models.
     pub(super) session: Option<Session>,
-}
-
-/// An evaluator, prepared or with the reason why it is not.
-#[derive(Debug)]
-pub struct PlannedEvaluator {
-    /// Name.
-    pub name: String,
-    /// Score from which on an evaluation passes.
-    pub threshold: f64,
-    /// Effect of a golden turn without a recording on an evaluation.
-    pub missing_turns: MissingTurns,
-    pub(super) work: Work,
-    /// Identifies the evaluator in saved runs; `None` if the run is not saved or changes of the evaluator would not be
-    /// noticed.
-    pub(super) fingerprint: Option<Fingerprint>,
-}
-
-impl PlannedEvaluator {
-    /// Returns true if golden turns that are not recorded fail an evaluation. A program may compare the golden turns of its
-    /// document, so it counts as one that does.
-    pub(super) fn requires_all_turns(&self) -> bool {
-        let compares = match &self.work {
-            Work::Metric { metric, .. } => metric.compares_golden_turns(),
-            Work::Judge(judged) => judged.needs_golden,
-            Work::Grader(graded) => graded.compares(),
-            Work::Program(_) | Work::Linked { .. } => true,
-            Work::Broken(_) => false,
-        };
-        compares && self.missing_turns == MissingTurns::Fail
-    }
-
-    /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, or `broken` if it cannot run.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self.work {
-            Work::Metric { .. } => "builtin",
-            Work::Judge(_) => "judge",
-            Work::Grader(_) => "grader",
-            Work::Program(_) => "code",
-            Work::Linked { .. } => "linked",
-            Work::Broken(_) => "broken",
-        }
-    }
-
-    /// Returns the reason why the evaluator cannot run; `None` if it can.
-    #[must_use]
-    pub fn problem(&self) -> Option<String> {
-        match &self.work {
-            Work::Broken(verdict) => verdict.explain(&self.name, ""),
-            _ => None,
-        }
-    }
-}
-
-impl Work {
-    /// Returns true if it is computed in this process from a recording.
-    pub(super) fn is_metric(&self) -> bool {
-        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_))
-    }
-}
-
-#[derive(Debug)]
-pub(super) enum Work {
-    Metric {
-        metric: Arc<dyn Metric>,
-        settings: BuiltinConfig,
-    },
-    Judge(Box<JudgedEvaluator>),
-    /// A grader that needs a model, Python or a server.
-    Grader(Box<GradedEvaluator>),
-    Program(Box<Program>),
-    Linked {
-        evaluator: Arc<dyn LinkedEvaluator>,
-        timeout: Duration,
-        config: Object,
-        contract: Option<Contract>,
-    },
-    /// Cannot run; every evaluation has this verdict.
-    Broken(Verdict),
-}
-
-/// A program and its settings.
-#[derive(Clone, Debug)]
-pub(super) struct Program {
-    pub(super) one_shot: CommandSpec,
-    /// The streaming form, if the runtime has one. The description of the program states whether the program supports this
-    /// form.
-    pub(super) worker: Option<CommandSpec>,
-    /// Whether the program may be started with `--describe`. A script would ignore the option and evaluate.
-    pub(super) may_describe: bool,
-    /// Work that its evaluations share.
-    pub(super) reuse: Reuse,
-    /// What a fork server is made from.
-    pub(super) forked: ForkedProgram,
-    pub(super) timeout: Duration,
-    /// Number of retries after a verdict that may be transient.
-    pub(super) retries: u32,
-    pub(super) config: Object,
-    /// The contract of its entry.
-    pub(super) contract: Option<Contract>,
-    /// File that calls its function, if the entry names one; deleted when dropped.
-    pub(super) _driver: Option<Driver>,
-    /// Reason why its file does not work with that contract.
-    pub(super) mismatch: Option<Mismatch>,
-    pub(super) context: ExecutionContext,
-    pub(super) snapshot: Arc<ProgramSnapshot>,
-    /// Models that it may ask.
-    pub(super) target: Option<Target>,
-    /// How it is contained; `None` if it is not.
-    pub(super) contained: Option<Arc<Contained>>,
-}
-
-/// A program as its runtime starts it, and the executor that starts it.
-#[derive(Clone, Debug)]
-pub(super) struct ForkedProgram {
-    pub(super) command: CommandSpec,
-    pub(super) executor: Arc<dyn Executor>,
-    pub(super) containment: Arc<Containment>,
-    pub(super) visible: Visible,
-    /// Where it finds the proxy of its models, if it has no network.
-    pub(super) listener: Option<Listener>,
-}
-
-impl ForkedProgram {
-    /// Returns the command of a server, which `make` makes from that of the program.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no server.
-    pub(super) fn server(
-        &self,
-        make: fn(&CommandSpec) -> Result<ServerCommand, String>,
-    ) -> Result<ServerCommand, String> {
-        let Self { command, executor, containment, visible, listener } = self;
-        // No server runs in an image: only executors of this machine fork.
-        let scope = Scope { listener: listener.as_ref(), ..Scope::new(containment, visible) };
-        wrap_server(executor.as_ref(), make(command)?, &scope)
-    }
-}
-
-impl Program {
-    /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
-    pub(super) fn may_stream(&self, description: &Description) -> bool {
-        match self.target {
-            None => description.streams(),
-            Some(_) => description.takes_targets(),
-        }
-    }
-
-    /// Opens the proxy of an evaluation; `None` without models.
-    ///
-    /// # Errors
-    ///
-    /// See [`Target::open`].
-    pub(super) fn open_target(&self) -> io::Result<Option<Access>> {
-        self.target.as_ref().map(Target::open).transpose()
-    }
 }
 
 impl Plan {
@@ -226,8 +60,8 @@ impl Plan {
                 _ if runner.must_not_run(config, entry) => broken(NOT_CONTAINED.to_owned()),
                 EvaluatorKind::Builtin(builtin) => metric(entry, builtin, runner, &session),
                 EvaluatorKind::Linked(linked) => link(&entry.name, linked, runner),
-                EvaluatorKind::Code(code) => {
-                    broken(match runner.executors.get(&code.executor, &code.containment) {
+                EvaluatorKind::Code(code) => broken(
+                    match runner.registries.executors.get(&code.executor, &code.containment) {
                         Ok(executor) => {
                             programs.push(Candidate {
                                 index,
@@ -238,12 +72,12 @@ impl Plan {
                             format!("no runtime answered for {}", code.path.display())
                         }
                         Err(error) => error,
-                    })
-                }
+                    },
+                ),
                 EvaluatorKind::Remote(entry) => {
                     let (executor, settings) =
                         (&entry.program.executor, &entry.program.containment);
-                    broken(match runner.executors.get(executor, settings) {
+                    broken(match runner.registries.executors.get(executor, settings) {
                         Ok(executor) => {
                             remotes.push(Remote { index, entry, executor });
                             format!("no source answered for {}", entry.wanted)
@@ -253,7 +87,7 @@ impl Plan {
                 }
                 EvaluatorKind::LlmJudge(llm_judge) => llm_judge_of(entry, llm_judge, &session),
                 EvaluatorKind::OpenAiEval(openai) => {
-                    grading::plan(entry, openai, runner, &session, on_event)
+                    graded(entry, openai, runner, &session, on_event)
                 }
             };
             let mut evaluator = planned(entry, work);
@@ -267,7 +101,7 @@ impl Plan {
         }
         programs.extend(fetched(&mut evaluators, remotes, config, runner, on_event));
         prepare(&mut evaluators, programs, (config, &session), runner, on_event);
-        target::connect(&mut evaluators, config, &session, runner);
+        connect(&mut evaluators, config, &session, runner);
         Self { evaluators, session: session.ok() }
     }
 
@@ -319,8 +153,37 @@ fn fetched(
     programs
 }
 
+/// Connects the programs of a plan with their models. Sends nothing.
+fn connect(
+    evaluators: &mut [PlannedEvaluator],
+    config: &Config,
+    session: &Result<Session, String>,
+    runner: &Runner,
+) {
+    let mut server: Option<Arc<ProxyServer>> = None;
+    for (entry, planned) in config.evaluators.iter().zip(evaluators) {
+        let (Some(models), Work::Program(program)) = (entry.models(), &mut planned.work) else {
+            continue;
+        };
+        let started = server.clone().map_or_else(|| ProxyServer::start().map(Arc::new), Ok);
+        let target = match (session, started) {
+            (Ok(session), Ok(started)) => {
+                server = Some(Arc::clone(&started));
+                let how = (&program.reuse, program.forked.listener.as_ref());
+                Target::new(&planned.name, models, session, started, runner.jobs.get(), how)
+            }
+            (Err(reason), _) => Err(reason.clone()),
+            (_, Err(error)) => Err(format!("the target proxy cannot be started: {error}")),
+        };
+        match target {
+            Ok(target) => program.target = Some(target),
+            Err(reason) => planned.work = broken(reason),
+        }
+    }
+}
+
 fn link(name: &str, linked: &LinkedConfig, runner: &Runner) -> Work {
-    match runner.linked.get(name) {
+    match runner.registries.linked.get(name) {
         Ok(evaluator) => {
             let LinkedConfig { timeout, config, contract, .. } = linked.clone();
             Work::Linked { evaluator, timeout, config, contract }
@@ -335,8 +198,25 @@ fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
     PlannedEvaluator { name, threshold, missing_turns, work, fingerprint: None }
 }
 
-pub(super) fn broken(reason: String) -> Work {
-    Work::Broken(Verdict::PrepareFailed { reason })
+/// Returns the work of a grader.
+fn graded(
+    evaluator: &EvaluatorConfig,
+    openai: &OpenAiEvalConfig,
+    runner: &Runner,
+    session: &Result<Session, String>,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Work {
+    let name = evaluator.name.clone();
+    if openai.grader.is_local() {
+        let settings =
+            BuiltinConfig { settings: openai.settings.clone(), ..BuiltinConfig::default() };
+        let metric = Arc::new(LocalGrader::new(name, openai.grader.clone()));
+        return Work::Metric { metric, settings };
+    }
+    match GradedEvaluator::new(name, openai, runner, session, on_event) {
+        Ok(grader) => Work::Grader(Box::new(grader)),
+        Err(reason) => broken(reason),
+    }
 }
 
 fn metric(
@@ -345,7 +225,7 @@ fn metric(
     runner: &Runner,
     session: &Result<Session, String>,
 ) -> Work {
-    let metric = match runner.metrics.configured(&evaluator.name, &builtin.settings) {
+    let metric = match runner.registries.metrics.configured(&evaluator.name, &builtin.settings) {
         Ok(metric) => metric,
         Err(reason) => return Work::Broken(Verdict::MetricFailed { reason }),
     };
@@ -416,9 +296,11 @@ fn report_unused_judge(config: &Config, runner: &Runner, on_event: &mut dyn FnMu
         .iter()
         .filter_map(|evaluator| match &evaluator.kind {
             // An unknown metric is an error of its own.
-            EvaluatorKind::Builtin(builtin) => {
-                Some((&evaluator.name, builtin, runner.metrics.get(&evaluator.name).ok()?))
-            }
+            EvaluatorKind::Builtin(builtin) => Some((
+                &evaluator.name,
+                builtin,
+                runner.registries.metrics.get(&evaluator.name).ok()?,
+            )),
             _ => None,
         })
         .collect();

@@ -18,10 +18,10 @@ use super::{
     foreign::ForeignAdapter,
     identity::Fingerprint,
     permits::Permits,
-    plan::{Program, Work},
     recording::Recording,
     reuse::{Shared, with_variables},
     target::{Access, not_opened},
+    work::{Program, Work},
 };
 use crate::{
     config::BuiltinConfig,

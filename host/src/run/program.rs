@@ -12,9 +12,10 @@ use super::{
     RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
-    plan::{ForkedProgram, PlannedEvaluator, Program, Work, broken},
+    program_file::{not_contained, not_ready, program_file},
     snapshot::ProgramSnapshot,
     target,
+    work::{Candidate, ForkedProgram, PlannedEvaluator, Program, Work, broken},
 };
 use crate::{
     config::{CodeConfig, Config, Isolation},
@@ -23,22 +24,11 @@ use crate::{
     judging::Session,
     process::{CommandSpec, Resources},
     runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
-    source::ContentHash,
     verdict::Verdict,
 };
 
 /// Maximum number of fork servers in a run. One uses some 20 MB.
 const MAX_FORK_SERVERS: usize = 32;
-
-/// A program to prepare, with its executor.
-pub(super) struct Candidate {
-    /// Index among the evaluators.
-    pub(super) index: usize,
-    pub(super) code: CodeConfig,
-    pub(super) executor: Arc<dyn Executor>,
-    /// Pinned content of a fetched evaluator.
-    pub(super) pin: Option<ContentHash>,
-}
 
 /// Prepares programs, all those of a runtime in one call, and stores them with their evaluators.
 pub(super) fn prepare(
@@ -68,9 +58,9 @@ pub(super) fn prepare(
         })
         .collect();
     report_named_secrets(evaluators, &located, &entrypoints, on_event);
-    let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |event| {
-        on_event(RunEvent::Prepare(event));
-    });
+    let mut report = |event| on_event(RunEvent::Prepare(event));
+    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
+    let launches = runtimes.prepare_all(&entrypoints, cancellation, &mut report);
     let mut servers = 0;
     let located = located.into_iter().map(|(program, context, _)| (program, context));
     for ((program, entrypoint), launch) in located.zip(&entrypoints).zip(launches) {
@@ -111,7 +101,7 @@ fn prepared(
     (config, session, runner): (&Config, &Result<Session, String>, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
-    let mut inputs = runner.runtimes.inputs(entrypoint, &launch);
+    let mut inputs = runner.registries.runtimes.inputs(entrypoint, &launch);
     if entrypoint.image.is_some() {
         // Names of programs in the image, which counts as a whole.
         inputs.programs.retain(|program| program.is_absolute());
@@ -321,26 +311,6 @@ fn report_contained(
     }
 }
 
-/// Returns the reason why an evaluator was not prepared.
-pub(super) fn not_ready(error: &PrepareError, code: &CodeConfig) -> String {
-    match error {
-        PrepareError::NotFound { .. } if is_command(code) => {
-            format!("{error}, nor is it a command on PATH")
-        }
-        _ => error.to_string(),
-    }
-}
-
-/// Returns the message about a program that its executor refuses to start.
-pub(super) fn not_contained(code: &CodeConfig, reason: &str) -> String {
-    format!("executor `{}`: {reason}", code.executor)
-}
-
-/// Returns true if the path may be the name of a command.
-fn is_command(code: &CodeConfig) -> bool {
-    code.command && code.path.components().count() == 1
-}
-
 /// Reports the output of a failed build; the error in the report is one line.
 fn report_build_failure(evaluator: &str, error: &PrepareError, on_event: &mut dyn FnMut(RunEvent)) {
     if let PrepareError::BuildFailed { summary, rendered } = error {
@@ -352,14 +322,6 @@ fn report_build_failure(evaluator: &str, error: &PrepareError, on_event: &mut dy
     }
 }
 
-/// Returns the file of a program. The name of a command that is not a file is searched on `PATH`.
-pub(super) fn program_file(code: &CodeConfig) -> PathBuf {
-    let command = (is_command(code) && !code.path.exists())
-        .then(|| Environment::inherited().find_program(&code.path))
-        .flatten();
-    command.unwrap_or_else(|| code.path.clone())
-}
-
 fn locate(
     evaluator: &str,
     code: &CodeConfig,
@@ -368,7 +330,7 @@ fn locate(
 ) -> PathBuf {
     let path = program_file(code);
     // A file without a runtime is an error of the evaluator.
-    if let Ok(runtime) = runner.runtimes.for_path(&path) {
+    if let Ok(runtime) = runner.registries.runtimes.for_path(&path) {
         on_event(RunEvent::Found {
             evaluator: evaluator.to_owned(),
             path: path.clone(),

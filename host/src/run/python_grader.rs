@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{RunEvent, Runner, context::ExecutionContext, program::not_ready};
+use super::{RunEvent, Runner, context::ExecutionContext, program_file::not_ready};
 use crate::{
     config::CodeConfig,
     json::{NonFinite, ParseOptions, Value, parse, to_string},
@@ -36,9 +36,10 @@ impl PythonGrader {
         let code = CodeConfig { path: path.clone(), ..CodeConfig::default() };
         let context = ExecutionContext::new(&code, false, &Environment::inherited())?;
         let entrypoints = [Entrypoint::from(path)];
-        let launches = runner.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |it| {
-            on_event(RunEvent::Prepare(it));
-        });
+        let launches =
+            runner.registries.runtimes.prepare_all(&entrypoints, &runner.cancellation, &mut |it| {
+                on_event(RunEvent::Prepare(it));
+            });
         let launch = launches.into_iter().next().ok_or("no runtime answered")?;
         let launch = context.apply(launch.map_err(|error| not_ready(&error, &code))?);
         Ok(Self { command: launch.one_shot, context, _directory: directory })

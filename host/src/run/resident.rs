@@ -8,9 +8,9 @@ use super::{
     PlannedEvaluator, Runner,
     describe::describe,
     permits::Permits,
-    plan::{Program, Work},
     prepared::{Input, PreparedEvaluator},
     retry,
+    work::{Program, Work},
 };
 use crate::{
     config::MissingTurns,

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::plan::ForkedProgram;
+use super::work::ForkedProgram;
 use crate::{
     process::{
         self, Cancellation, CommandSpec, Ending, Limits, Outcome,

@@ -1,75 +1,25 @@
-//! Runs: the stages in order, from traces and a configuration to a report.
+//! Settings of a run.
 
-use std::{
-    collections::HashSet,
-    error::Error,
-    num::NonZeroUsize,
-    panic::resume_unwind,
-    path::{Path, PathBuf},
-    pin::pin,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{num::NonZeroUsize, path::Path, sync::Arc, thread};
 
-use tokio::{sync::mpsc, task, time::sleep};
-
-use super::{
-    Plan, RunEvent,
-    conversations::Conversations,
-    diagnosis::{self, ExpectedContent},
-    execute::{self, Executed},
-    fingerprint, judging,
-    permits::Permits,
-};
 use crate::{
-    config::{Config, ConfigError, Known},
-    conversation::{Conventions, GROUPING},
-    eval_set::{CaseIndex, EvalSet},
-    executor::Executors,
+    config::{Config, ConfigError},
     judging::Session,
-    linked::LinkedEvaluators,
-    metric::Metrics,
-    models::{Providers, Waits},
+    models::Waits,
     process::Cancellation,
-    report::{
-        Partial, REPORT_MEMORY, Report,
-        run_file::{Header, RunFile, RunWriter},
-    },
-    runtime::Runtimes,
-    source::{Cache, Sources},
-    trace::{LoadErrorKind, TraceFormats, TraceIndex, trace_files},
-    verdict::Verdict,
+    registries::Registries,
+    report::{REPORT_MEMORY, run_file::RunFile},
+    source::Cache,
 };
 
-/// Time for which loading and preparations may continue after the run was cancelled.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
-
-/// Registries and resources of a run.
-///
-/// [`Default`] has the registries with everything that is built in; extensions are registered there. The fields can be set
-/// one by one.
+/// Settings of runs and checks. The fields can be set one by one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Runner {
-    /// Runtimes of programs, by file extension.
-    pub runtimes: Runtimes,
-    /// Environments in which programs run.
-    pub executors: Executors,
-    /// Built-in metrics.
-    pub metrics: Metrics,
-    /// Providers of models that judge.
-    pub models: Providers,
+    /// Everything that a configuration can name; extensions are registered here.
+    pub registries: Registries,
     /// Session of the run with models, see [`judges`](Self::judges). The run opens one if it is `None`, which is the default.
     pub session: Option<Session>,
-    /// Trace formats.
-    pub trace_formats: TraceFormats,
-    /// Conventions by which spans are read.
-    pub conventions: Conventions,
-    /// Evaluators that run in this process.
-    pub linked: LinkedEvaluators,
-    /// Sources of `type: remote` evaluators.
-    pub sources: Sources,
     /// Cache of fetched evaluators.
     pub cache: Cache,
     /// Whether remote evaluators that `evaluators.lock` does not name are errors, instead of being added to it. Default:
@@ -90,15 +40,8 @@ pub struct Runner {
 impl Default for Runner {
     fn default() -> Self {
         Self {
-            runtimes: Runtimes::default(),
-            executors: Executors::default(),
-            metrics: crate::metric::built_in(),
-            models: Providers::default(),
+            registries: Registries::default(),
             session: None,
-            trace_formats: TraceFormats::default(),
-            conventions: Conventions::default(),
-            linked: LinkedEvaluators::default(),
-            sources: Sources::default(),
             cache: Cache::default(),
             locked: false,
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
@@ -110,26 +53,6 @@ impl Default for Runner {
     }
 }
 
-/// Input of a run.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Request {
-    /// Trace files, and directories of trace files; `-` is the standard input.
-    pub traces: Vec<PathBuf>,
-    /// Evaluators and settings.
-    pub config: Config,
-    /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
-    pub events: bool,
-}
-
-impl Request {
-    /// Creates a request for these trace files and directories.
-    #[must_use]
-    pub fn new<P: Into<PathBuf>>(traces: impl IntoIterator<Item = P>, config: Config) -> Self {
-        Self { traces: traces.into_iter().map(Into::into).collect(), config, events: false }
-    }
-}
-
 impl Runner {
     /// Reads a configuration file, which may name everything that is registered here.
     ///
@@ -137,7 +60,7 @@ impl Runner {
     ///
     /// [`ConfigError`] with all problems and their positions.
     pub fn load_config(&self, file: &Path) -> Result<Config, ConfigError> {
-        Config::load_for(file, self.known())
+        Config::load_for(file, &self.registries)
     }
 
     /// Reads the text of a configuration; `file` is its name in messages. Does not resolve paths.
@@ -146,257 +69,6 @@ impl Runner {
     ///
     /// As [`load_config`](Self::load_config).
     pub fn parse_config(&self, text: &str, file: &Path) -> Result<Config, ConfigError> {
-        Config::parse_for(text, file, self.known())
-    }
-
-    fn known(&self) -> Known<'_> {
-        let Self { runtimes, metrics, trace_formats, models, .. } = self;
-        Known { runtimes, metrics, trace_formats, models }
-    }
-
-    /// Loads the traces, prepares the evaluators, runs each on every conversation and returns the report.
-    ///
-    /// An unreadable file, an evaluator that does not compile or a program that crashes does not end the run: the report
-    /// contains the error next to all other results.
-    ///
-    /// Must be called inside a tokio runtime with time and I/O enabled. If the run is cancelled while evaluators are
-    /// prepared, the thread that prepares them may outlive the call.
-    pub async fn run(&self, request: &Request, on_event: &mut dyn FnMut(RunEvent)) -> Report {
-        let mut writer = RunWriter::new(self.run_file.as_deref(), self.report_memory);
-        if let (Some(file), Some(damage)) = (writer.path().cloned(), writer.damage()) {
-            on_event(RunEvent::DamagedRunFile { file, damage });
-        }
-        let mut report = self.evaluate(request, &mut writer, on_event).await;
-        let (file, reused) = (writer.path().cloned(), writer.reused());
-        writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
-        if let Some(file) = file {
-            let total = report.conversations.asked();
-            on_event(RunEvent::Saved { file, reused, total });
-        }
-        report
-    }
-
-    /// Runs everything but the end of the run file.
-    async fn evaluate(
-        &self,
-        request: &Request,
-        writer: &mut RunWriter,
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Report {
-        let config = &request.config;
-        let mut report = with_policy(config);
-        let Some(index) = self.load_traces(request, &mut report, on_event).await else {
-            return report;
-        };
-        let eval_set = load_eval_set(config, &mut report, on_event);
-        let multi_turn =
-            eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
-        let group_by = config.group_by.unwrap_or_default();
-        let conventions = self.conventions.clone();
-        let grouping =
-            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
-        let Some(conversations) = grouping else { return report };
-        report.grouping = Some(conversations.grouped_by());
-        on_event(RunEvent::Loaded { conversations: conversations.len() });
-        let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
-        let permits = Permits::new(self.jobs, config.fail_fast);
-        if !report.errors.is_empty() {
-            permits.record_failure();
-        }
-        let plan = match permits.is_closed() {
-            true => Plan::all(config, &Verdict::NotRun),
-            false => self.prepare(config, on_event).await,
-        };
-        let session = plan.session.clone();
-        if let Some(session) = &session {
-            permits.permit_judged(session.evaluations());
-        }
-        writer.start(Header {
-            conversations: conversations.len(),
-            inputs: writer.saves().then(|| conversations.digest()),
-            report: report.clone(),
-            ..fingerprint::header(config, &plan, eval_set.as_ref(), report.grouping, writer.saves())
-        });
-        let work = (Arc::new(conversations), &cases);
-        let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
-        let Executed { unreliable, recorded, warnings } = tokio::select! {
-            executed = executing => executed,
-            // It never ends.
-            executed = judging::cancelled(&self.cancellation, session.as_ref()) => executed,
-        };
-        if let Some(session) = session {
-            judging::finish(&session, &mut report, on_event);
-        }
-        report.warnings.extend(warnings);
-        note_unreliable(&mut report, unreliable, on_event);
-        report.partial = writer.partial();
-        if let (Some(set), None) = (&eval_set, report.partial) {
-            report.unrecorded_cases = unrecorded(set, &recorded);
-        }
-        report
-    }
-
-    /// Finds and indexes the trace files and reports their errors. Returns `None` if there is nothing to evaluate.
-    async fn load_traces(
-        &self,
-        request: &Request,
-        report: &mut Report,
-        on_event: &mut dyn FnMut(RunEvent),
-    ) -> Option<TraceIndex> {
-        let found = trace_files(&request.traces);
-        report.warnings.extend(found.warning());
-        on_event(RunEvent::Loading { files: found.files.len() });
-        let index = self.index(found.files, &request.config).await;
-        for error in found.errors.iter().chain(&index.errors) {
-            match &error.kind {
-                // In the report, "No traces loaded." replaces this error, as in that of agentevals.
-                LoadErrorKind::NoSpans if index.is_empty() => {
-                    let message = error.to_string();
-                    on_event(RunEvent::BadInput { message, cause: None, hint: None });
-                    continue;
-                }
-                LoadErrorKind::Unusable(parts) => report.left_out.append(parts),
-                _ => {}
-            }
-            bad_input(report, error, diagnosis::trace_hint(error), on_event);
-        }
-        if index.stopped {
-            report.errors.push("The run was cancelled before all traces were loaded.".to_owned());
-            report.partial = Some(Partial::Cancelled);
-            return None;
-        }
-        if index.is_empty() {
-            report.errors.push("No traces loaded.".to_owned());
-            return None;
-        }
-        Some(index)
-    }
-
-    /// Indexes the trace files on another thread, so that the run can be cancelled meanwhile.
-    async fn index(&self, paths: Vec<PathBuf>, config: &Config) -> TraceIndex {
-        let formats = self.trace_formats.given(config.trace_format.as_ref());
-        let stop = self.cancellation.clone();
-        let indexing =
-            blocking(move || TraceIndex::new(paths, &formats, GROUPING, &|| stop.is_cancelled()));
-        let indexed = tokio::select! {
-            indexed = indexing => indexed,
-            () = self.given_up() => None,
-        };
-        indexed.unwrap_or_else(TraceIndex::abandoned)
-    }
-
-    /// Waits until the run is cancelled and blocking work has had time to stop.
-    async fn given_up(&self) {
-        self.cancellation.cancelled().await;
-        sleep(SHUTDOWN_LIMIT).await;
-    }
-
-    /// Creates the plan of a configuration on another thread, so that events arrive and the run can be cancelled during builds.
-    pub async fn prepare(&self, config: &Config, on_event: &mut dyn FnMut(RunEvent)) -> Plan {
-        let (sender, mut events) = mpsc::unbounded_channel();
-        let (runner, own_config) = (self.clone(), config.clone());
-        let planning = blocking(move || {
-            // The receiver is gone if the run was cancelled.
-            Plan::new(&own_config, &runner, &mut |event| drop(sender.send(event)))
-        });
-        let mut planning = pin!(planning);
-        let mut given_up = pin!(self.given_up());
-        let plan = loop {
-            tokio::select! {
-                biased;
-                Some(event) = events.recv() => on_event(event),
-                plan = &mut planning => break plan,
-                () = &mut given_up => break None,
-            }
-        };
-        // The last events may have been sent between two polls.
-        std::iter::from_fn(|| events.try_recv().ok()).for_each(on_event);
-        plan.unwrap_or_else(|| Plan::all(config, &Verdict::Cancelled))
-    }
-}
-
-/// Loads the eval set of a configuration, if it has one, and reports its error.
-fn load_eval_set(
-    config: &Config,
-    report: &mut Report,
-    on_event: &mut dyn FnMut(RunEvent),
-) -> Option<EvalSet> {
-    match EvalSet::load(config.eval_set.as_deref()?) {
-        Ok(set) => {
-            report.eval_set_id = Some(set.id.clone());
-            Some(set)
-        }
-        Err(error) => {
-            report.unusable_eval_set = true;
-            let hint = diagnosis::hint(&error.path, ExpectedContent::EvalSet);
-            bad_input(report, &error, hint, on_event);
-            None
-        }
-    }
-}
-
-/// Returns an empty report with what a configuration requires.
-fn with_policy(config: &Config) -> Report {
-    Report {
-        require_evaluated: config.require_evaluated,
-        required_share: config.required_share,
-        require_all_cases: config.require_all_cases,
-        allow_unevaluated: config.allow_unevaluated,
-        max_error_rate: config.max_error_rate,
-        ..Report::default()
-    }
-}
-
-/// Adds the evaluators whose results cannot be relied on.
-fn note_unreliable(
-    report: &mut Report,
-    unreliable: Vec<String>,
-    on_event: &mut dyn FnMut(RunEvent),
-) {
-    report.unreliable = unreliable.len();
-    for message in unreliable {
-        on_event(RunEvent::Unreliable { message: message.clone() });
-        report.errors.push(message);
-    }
-}
-
-/// Returns the ids of the cases that no conversation was compared with, without those that have no turns.
-fn unrecorded(set: &EvalSet, recorded: &HashSet<usize>) -> Vec<String> {
-    let cases = set.cases.iter().enumerate();
-    cases
-        .filter(|(position, case)| !case.turns.is_empty() && !recorded.contains(position))
-        .map(|(_, case)| case.id.clone())
-        .collect()
-}
-
-/// Adds an error about a file to the report, with its cause, which contains the position, and a hint.
-fn bad_input(
-    report: &mut Report,
-    error: &dyn Error,
-    hint: Option<String>,
-    on_event: &mut dyn FnMut(RunEvent),
-) {
-    let message = error.to_string();
-    let (mut cause, mut next) = (None, error.source());
-    while let Some(error) = next {
-        cause = Some(error.to_string()).filter(|cause| !message.contains(cause)).or(cause);
-        next = error.source();
-    }
-    let behind = [&cause, &hint].into_iter().flatten().cloned().collect::<Vec<_>>().join("; ");
-    if !behind.is_empty() {
-        report.causes.insert(report.errors.len(), behind);
-    }
-    report.errors.push(message.clone());
-    on_event(RunEvent::BadInput { message, cause, hint });
-}
-
-/// Runs blocking work on another thread. Panics are propagated; `None` if the runtime shuts down.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    match task::spawn_blocking(work).await {
-        Ok(done) => Some(done),
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
-            Err(_) => None,
-        },
+        Config::parse_for(text, file, &self.registries)
     }
 }

@@ -5,12 +5,7 @@ use std::{io, sync::Arc};
 use evaluator_protocol::TargetAccess;
 use tokio::sync::Semaphore;
 
-use super::{
-    PlannedEvaluator, Runner,
-    plan::{Program, Work, broken},
-};
 use crate::{
-    config::Config,
     executor::Listener,
     judging::{ProgramModels, Session},
     models::{self, ListenerReceiver, Offer, Proxy, ProxyServer, ProxyUsage},
@@ -30,34 +25,6 @@ pub(super) fn listener() -> io::Result<Listener> {
     Ok(Listener { port: PORT, socket: models::receiver_name()? })
 }
 
-/// Connects the programs of a plan with their models. Sends nothing.
-pub(super) fn connect(
-    evaluators: &mut [PlannedEvaluator],
-    config: &Config,
-    session: &Result<Session, String>,
-    runner: &Runner,
-) {
-    let mut server: Option<Arc<ProxyServer>> = None;
-    for (entry, planned) in config.evaluators.iter().zip(evaluators) {
-        let (Some(models), Work::Program(program)) = (entry.models(), &mut planned.work) else {
-            continue;
-        };
-        let started = server.clone().map_or_else(|| ProxyServer::start().map(Arc::new), Ok);
-        let target = match (session, started) {
-            (Ok(session), Ok(started)) => {
-                server = Some(Arc::clone(&started));
-                Target::new((&planned.name, program), models, session, started, runner.jobs.get())
-            }
-            (Err(reason), _) => Err(reason.clone()),
-            (_, Err(error)) => Err(format!("the target proxy cannot be started: {error}")),
-        };
-        match target {
-            Ok(target) => program.target = Some(target),
-            Err(reason) => planned.work = broken(reason),
-        }
-    }
-}
-
 /// The models of an evaluator.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
@@ -75,20 +42,21 @@ impl Target {
     /// # Errors
     ///
     /// A model, key, price or recording that is needed is missing, or the proxy cannot be started.
-    fn new(
-        (evaluator, program): (&str, &Program),
+    pub(super) fn new(
+        evaluator: &str,
         models: &ProgramModels,
         session: &Session,
         server: Arc<ProxyServer>,
         jobs: usize,
+        (reuse, listener): (&Reuse, Option<&Listener>),
     ) -> Result<Self, String> {
         let offer = session.offer(evaluator, models).map_err(|error| error.message)?;
         let places = Arc::new(Semaphore::new(jobs.min(Semaphore::MAX_PERMITS)));
         // Forks share the sandbox of their interpreter.
-        let evaluations = if let Reuse::Fork(_) = program.reuse { jobs } else { 1 };
+        let evaluations = if let Reuse::Fork(_) = reuse { jobs } else { 1 };
         let receive =
             |listener: &Listener| server.receive(&listener.socket, listener.port, evaluations);
-        let receiver = program.forked.listener.as_ref().map(receive).transpose();
+        let receiver = listener.map(receive).transpose();
         let receiver =
             receiver.map_err(|error| format!("the target proxy cannot be started: {error}"))?;
         Ok(Self { server, receiver: receiver.map(Arc::new), offer: Arc::new(offer), places })

@@ -42,7 +42,7 @@ fn runner() -> Runner {
     let mut runner = Runner::default();
     for name in ["panics", "cancels", "passes"] {
         let cancellation = runner.cancellation.clone();
-        runner.metrics.register(Odd { name, cancellation });
+        runner.registries.metrics.register(Odd { name, cancellation });
     }
     runner
 }
@@ -148,7 +148,7 @@ impl Runtime for Slow {
 
 async fn cancelled_while_preparing(deaf: bool) -> Report {
     let mut runner = runner();
-    runner.runtimes.register(Slow { deaf });
+    runner.registries.runtimes.register(Slow { deaf });
     let config = Config {
         evaluators: vec![
             EvaluatorConfig::code("built", Path::new(TRACE)),
@@ -193,7 +193,7 @@ fn a_runtime_that_does_not_stop_is_left_behind() {
 #[tokio::test]
 async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
     let mut runner = runner();
-    runner.runtimes.register(Slow { deaf: true });
+    runner.registries.runtimes.register(Slow { deaf: true });
     let text =
         format!("evaluators: [{{name: boxed, type: code, path: '{TRACE}', executor: moon}}]");
     let mut config = Config::parse(&text, Path::new("c.yaml")).unwrap();
@@ -210,7 +210,7 @@ async fn an_executor_that_is_not_there_is_an_error_before_anything_is_built() {
 #[tokio::test]
 async fn what_a_configuration_wants_contained_is_never_run_otherwise() {
     let mut runner = runner();
-    runner.runtimes.register(Slow { deaf: true });
+    runner.registries.runtimes.register(Slow { deaf: true });
     let text = format!("evaluators: [{{name: plain, type: code, path: '{TRACE}'}}]\ncontain: true");
     let mut config = Config::parse(&text, Path::new("c.yaml")).unwrap();
     config.evaluators.push(EvaluatorConfig::builtin("passes"));
@@ -404,7 +404,7 @@ async fn a_metric_is_reused_only_in_the_revision_that_was_saved() {
         [(None, 0), (None, 0), (Some("1"), 0), (Some("1"), 1), (Some("2"), 0), (Some("1"), 1)]
     {
         let mut runner = Runner::default();
-        runner.metrics.register(Versioned(revision));
+        runner.registries.metrics.register(Versioned(revision));
         runner.run_file = Some(Arc::new(RunFile::open(&file, true).unwrap()));
         let (report, events) = run(&runner, vec![EvaluatorConfig::builtin("versioned")]).await;
         assert_eq!(report.conversations.get(0).unwrap().unwrap().evaluations[0].score, Some(1.0));

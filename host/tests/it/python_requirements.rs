@@ -252,8 +252,8 @@ impl Executor for Noting {
 async fn the_environment_runs_in_the_chosen_executor() {
     let fixture = Fixture::new("executor", "a\n");
     let mut runner = Runner::default();
-    runner.runtimes = Runtimes::in_environment(&fixture.environment);
-    runner.executors.register_executor(Noting { note: fixture.path("note") });
+    runner.registries.runtimes = Runtimes::in_environment(&fixture.environment);
+    runner.registries.executors.register_executor(Noting { note: fixture.path("note") });
     let mut evaluator = EvaluatorConfig::code("good", fixture.path("check.py"));
     if let EvaluatorKind::Code(code) = &mut evaluator.kind {
         code.executor = "noting".to_owned();

@@ -5,7 +5,7 @@
 use std::{path::Path, sync::Arc};
 
 use evaluator_host::{
-    config::{Config, Known},
+    config::Config,
     document::Fields,
     metric::{Metric, MetricInput, Outcome, Scored, Setting},
     models::{Endpoint, Fake, ModelError, Provider, Reply, Settings},
@@ -66,19 +66,13 @@ impl Metric for Brevity {
 
 fn runner() -> Runner {
     let mut runner = Runner::default();
-    runner.metrics.register(Brevity::default());
+    runner.registries.metrics.register(Brevity::default());
     runner
 }
 
 fn parse(runner: &Runner, entry: &str) -> Result<Config, String> {
-    let known = Known {
-        runtimes: &runner.runtimes,
-        metrics: &runner.metrics,
-        trace_formats: &runner.trace_formats,
-        models: &runner.models,
-    };
     let text = format!("evaluators:\n  - {entry}\n");
-    Config::parse_for(&text, Path::new("c.yaml"), known).map_err(|error| error.to_string())
+    runner.parse_config(&text, Path::new("c.yaml")).map_err(|error| error.to_string())
 }
 
 /// The score of an entry over a recording with an answer.
@@ -127,7 +121,7 @@ impl Provider for Mine {
 #[test]
 fn graders_ask_models_of_registered_providers() {
     let mut runner = runner();
-    runner.models.register(Mine);
+    runner.registries.models.register(Mine);
     let entry = "{name: a, type: openai_eval, grader: {type: label_model, model: mine7, labels: [kind, rude], \
                  passing_labels: [kind], input: [{role: user, content: 'Is {{ item.actual_response }} kind?'}]}}";
     assert_eq!(score(&runner, entry), Some(1.0));
@@ -153,7 +147,7 @@ fn wrong_settings_are_problems_with_a_position() {
 
 #[test]
 fn settings_of_a_registered_metric_are_in_the_schema() {
-    let schema = evaluator_host::config::schema(&runner().metrics, &runner().trace_formats);
+    let schema = evaluator_host::config::schema(&runner().registries);
     let builtin = &schema["properties"]["evaluators"]["items"]["oneOf"][0]["properties"];
     assert_eq!(builtin["turns"]["type"], "integer");
     assert_eq!(builtin["config"]["required"][0], "longest");

@@ -77,7 +77,7 @@ async fn an_executor_cannot_take_limits_off() {
     let script = directory.script("tell", tell);
 
     let mut runner = Runner::default();
-    runner.executors.register_executor(Forgetful);
+    runner.registries.executors.register_executor(Forgetful);
     let mut evaluator = EvaluatorConfig::code("check", &script);
     let EvaluatorKind::Code(code) = &mut evaluator.kind else { panic!() };
     code.executor = "forgetful".to_owned();

@@ -8,14 +8,15 @@ use evaluator_protocol::{Contract, Reply};
 
 use super::{
     Defaults, ForeignContract, ForeignHost, Functions, Question,
+    answer::title_of,
     export::{Export, ExportError, Exporter, Job, text},
-    serve::{add, add_threshold, object},
+    question::{add, add_threshold, object},
 };
 use crate::json::Object;
 
 pub(super) static HOST: ForeignHost = ForeignHost {
     name: "adk",
-    title: "Google ADK",
+    title: title_of(Contract::Adk),
     contract: Contract::Adk,
     foreign: Some(&CONTRACT),
     suite: Some(conform::SUITE),

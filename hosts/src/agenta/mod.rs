@@ -14,13 +14,14 @@ use evaluator_protocol::{
 
 use super::{
     Defaults, ForeignContract, ForeignHost, Functions, Question,
+    answer::title_of,
     export::{Export, ExportError, Exporter, Job, text},
-    serve::{self, add, add_threshold, object},
+    question::{self, add, add_threshold, object},
 };
 
 pub(super) static HOST: ForeignHost = ForeignHost {
     name: "agenta",
-    title: "Agenta",
+    title: title_of(Contract::Agenta),
     contract: Contract::Agenta,
     foreign: Some(&CONTRACT),
     suite: Some(conform::SUITE),
@@ -56,7 +57,7 @@ static CONTRACT: ForeignContract = ForeignContract {
     max_answer: MAX_REPLY,
     question,
     write: |answer| {
-        let Answer::Agenta(outputs) = answer else { return serve::to_json(answer) };
+        let Answer::Agenta(outputs) = answer else { return question::to_json(answer) };
         let reply = HttpReply::answer(outputs);
         if reply.status == 200 { Ok(reply.body) } else { Err(reply.body) }
     },

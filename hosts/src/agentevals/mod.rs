@@ -1,17 +1,19 @@
 //! agentevals: the host of the default contract.
 
+pub(super) mod answer;
 mod conform;
 
 use evaluator_protocol::Contract;
 
 use super::{
     ForeignHost,
+    answer::title_of,
     export::{Export, ExportError, Exporter, Job, Language, text, utf8},
 };
 
 pub(super) static HOST: ForeignHost = ForeignHost {
     name: "agentevals",
-    title: "agentevals",
+    title: title_of(Contract::Agentevals),
     contract: Contract::Agentevals,
     foreign: None,
     suite: Some(conform::SUITE),

@@ -10,13 +10,14 @@ pub use document::snake_case;
 
 use super::{
     ForeignContract, ForeignHost,
+    answer::title_of,
     export::{CommandLine, Export, ExportError, Exporter, Job, text},
-    serve::{add, object},
+    question::{add, object},
 };
 
 pub(super) static HOST: ForeignHost = ForeignHost {
     name: "agentv",
-    title: "AgentV",
+    title: title_of(Contract::AgentV),
     contract: Contract::AgentV,
     foreign: Some(&CONTRACT),
     suite: Some(conform::SUITE),

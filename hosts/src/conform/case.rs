@@ -4,9 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Release, suites};
-use crate::json::Object;
-
 /// Name of the documents that contain every key.
 pub(super) const PLAIN: &str = "plain";
 
@@ -14,7 +11,7 @@ pub(super) const PLAIN: &str = "plain";
 const LARGE: usize = 1 << 20;
 
 /// Bytes that a huge document has more than a plain one: more than any buffer on the way holds.
-const HUGE: usize = 20 << 20;
+pub(super) const HUGE: usize = 20 << 20;
 
 /// Bytes of an answer in a file. AgentV writes answers with more than 50,000 characters to a file.
 const FILE_BACKED: usize = 80_000;
@@ -108,7 +105,7 @@ impl Base {
         Case { name, kind, releases: self.releases, turns: self.turns, body }
     }
 
-    fn faults(&self) -> Vec<Case> {
+    pub(super) fn faults(&self) -> Vec<Case> {
         let whole = format!("{}{}", self.text, self.end);
         // A later release of the host may add keys.
         let additive =
@@ -128,62 +125,22 @@ impl Base {
     }
 }
 
-/// Returns the cases of all hosts that are sent to these releases: documents first, then faults.
-pub(super) fn cases(releases: &[&'static Release], settings: &Object) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for suite in suites() {
-        cases.extend((suite.documents)());
-    }
-    cases.extend(faults());
-    if !settings.is_empty() {
-        for case in &mut cases {
-            let sends = |release: &Release| case.releases.contains(&release.name);
-            if let Some(suite) = suites().find(|suite| suite.releases.iter().any(sends)) {
-                case.body.text = (suite.with_settings)(&case.body.text, settings);
-            }
-        }
-    }
-    cases.retain(|case| releases.iter().any(|release| case.is_sent_by(release)));
-    cases
-}
-
-impl Case {
-    /// Returns true if a release sends this case. Cases without releases are sent by all.
-    pub(super) fn is_sent_by(&self, release: &Release) -> bool {
-        self.releases.is_empty() || self.releases.contains(&release.name)
-    }
-}
-
-/// Returns the faults of all hosts. Inputs that are not documents are the same for all.
-pub(super) fn faults() -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        suites().flat_map(|suite| suite.bases.iter().flat_map(Base::faults)).collect();
-    let broken = |name, body| Case { name, kind: Kind::Broken, releases: &[], turns: 1, body };
-    cases.push(broken("empty input", Body::new("")));
-    cases.push(broken("not JSON", Body::new("When does the last train leave?\n")));
-    if let Some(base) = suites().find_map(|suite| suite.bases.first()) {
-        let body = Body { broken: true, ..Body::grown(base.text, base.grows, HUGE) };
-        cases.push(broken("huge and broken", body));
-    }
-    cases
-}
-
 /// The bytes of a case; those of large ones are made when they are needed.
 #[derive(Clone, Debug)]
 pub(super) struct Body {
     pub(super) text: String,
     /// A text in the document that grows, and the number of bytes by which all its occurrences grow together.
-    grows: Option<(&'static str, usize)>,
+    pub(super) grows: Option<(&'static str, usize)>,
     /// Whether the document is broken after its first byte.
-    broken: bool,
+    pub(super) broken: bool,
 }
 
 impl Body {
-    fn new(text: impl Into<String>) -> Self {
+    pub(super) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), grows: None, broken: false }
     }
 
-    fn grown(text: impl Into<String>, at: &'static str, by: usize) -> Self {
+    pub(super) fn grown(text: impl Into<String>, at: &'static str, by: usize) -> Self {
         Self { grows: Some((at, by)), ..Self::new(text) }
     }
 

@@ -20,8 +20,9 @@ use tokio::{sync::mpsc, task};
 
 use super::{
     super::functions_of,
-    Release,
-    case::{Case, cases},
+    case::Case,
+    model::Release,
+    registry::cases,
     report::{CaseReport, Conformance, HostReport},
 };
 use crate::{

@@ -7,12 +7,13 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    case::{self, PLAIN, faults},
+    case::PLAIN,
+    registry::{cases, faults, suites},
     testing::ended,
     *,
 };
 use crate::{
-    json::{Value, parse_python},
+    json::{Object, Value, parse_python},
     process::Ending,
 };
 
@@ -206,9 +207,9 @@ fn every_document_of_a_host_with_settings_contains_them() {
     let as_given = json!({"minLength": 3, "Tags": {"aB": []}});
     let in_snake_case = json!({"min_length": 3, "Tags": {"a_b": []}});
     let all: Vec<_> = Release::all().collect();
-    let plain = case::cases(&all, &Object::default());
+    let plain = cases(&all, &Object::default());
     let mut seen = 0;
-    for (case, plain) in case::cases(&all, &settings).iter().zip(&plain) {
+    for (case, plain) in cases(&all, &settings).iter().zip(&plain) {
         if case.kind != Kind::Document {
             continue;
         }

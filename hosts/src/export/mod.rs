@@ -12,95 +12,25 @@
 //! always give a reason. Exported files name the program by its absolute path, because hosts start them in directories
 //! of their own choice.
 
+mod model;
 mod program;
 pub(super) mod text;
 mod write;
 
 use std::path::Path;
 
-use super::{ForeignHost, HOSTS};
+use model::MARK;
+
+use super::{ForeignHost, HOSTS, host_of};
 
 pub use evaluator_protocol::Contract;
+pub use model::{Export, ExportedFile, Origin};
+pub(super) use model::{Exporter, Job};
 pub(super) use program::{CommandLine, utf8};
 pub use program::{ExportError, Language, Program, Reads};
 #[doc(hidden)]
 pub use text::{path_segment, quoted};
 pub use write::{WriteError, copy, copy_of, write};
-
-/// Generator of the files with which a host runs an evaluator.
-#[derive(Debug)]
-pub(crate) struct Exporter {
-    /// Description of the files.
-    pub(super) about: &'static str,
-    /// Returns the files.
-    pub(super) files: fn(&Job<'_>) -> Result<Export, ExportError>,
-}
-
-/// An evaluator to be exported.
-#[derive(Debug)]
-pub(crate) struct Job<'a> {
-    /// The evaluator.
-    pub(super) program: &'a Program,
-    /// Its command line.
-    pub(super) command: CommandLine,
-    /// Directory of the files, an absolute path.
-    pub(super) directory: &'a Path,
-    /// Line that says which command wrote a file.
-    pub(super) origin: &'a Origin,
-}
-
-/// Files with which a host runs an evaluator.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Export {
-    /// The files, in reading order.
-    pub files: Vec<ExportedFile>,
-    /// Instructions for the user, one line each.
-    pub usage: Vec<String>,
-}
-
-/// A file to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ExportedFile {
-    /// File name.
-    pub name: String,
-    /// Content.
-    pub text: String,
-}
-
-impl Export {
-    /// Adds a file.
-    pub(super) fn file(mut self, name: impl Into<String>, text: String) -> Self {
-        self.files.push(ExportedFile { name: name.into(), text });
-        self
-    }
-
-    /// Adds an instruction.
-    pub(super) fn usage(mut self, line: impl Into<String>) -> Self {
-        self.usage.push(line.into());
-        self
-    }
-
-    /// Adds the files of another evaluator. Equal instructions are kept once.
-    pub fn add(&mut self, other: Self) {
-        self.files.extend(other.files);
-        for line in other.usage {
-            if !self.usage.contains(&line) {
-                self.usage.push(line);
-            }
-        }
-    }
-}
-
-/// Start of the line that every exported file contains near its beginning, and no other file.
-const MARK: &str = "Written by `evaluator export --for ";
-
-/// Line in exported files that says which command wrote them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    line: String,
-}
 
 impl Origin {
     /// The command `evaluator export --for HOST` with these arguments, of a version.
@@ -115,11 +45,6 @@ impl Origin {
                 "{MARK}{host} {command}` ({version}). Changes are lost when it is run again."
             ),
         }
-    }
-
-    /// Returns the line, without a line feed.
-    pub(super) fn line(&self) -> &str {
-        &self.line
     }
 }
 
@@ -147,9 +72,35 @@ pub fn export(
     let Some(exporter) = &host.exporter else {
         return Err(ExportError(format!("there is no export for {}", host.name)));
     };
-    program.check(host)?;
+    check(program, host)?;
     let command = program.command_line()?;
     (exporter.files)(&Job { program, command, directory, origin })
+}
+
+/// Checks that the evaluator reads the documents of a host.
+fn check(program: &Program, host: &ForeignHost) -> Result<(), ExportError> {
+    let name = &program.name;
+    if !text::is_file_name(name) {
+        return Err(ExportError(format!("`{name}` is not a file name; rename the evaluator")));
+    }
+    let reads = match program.contract {
+        Some(Reads::One(reads)) if !Reads::One(reads).includes(host.contract) => reads,
+        _ => return Ok(()),
+    };
+    let sent = match host_of(host.contract) {
+        owner if owner.name == host.name => format!("those of {}", host.title),
+        owner => format!("none (the exported file makes one of {})", owner.title),
+    };
+    let hint = if reads == Contract::Agentevals {
+        "evaluators of this SDK's default contract read those of every host; if this one does, too, say so with \
+         `--contract`"
+    } else {
+        "evaluators of the default contract read those of every host"
+    };
+    let host = host.name;
+    Err(ExportError(format!(
+        "`{name}` reads documents of {reads}, and {host} sends {sent}; {hint}"
+    )))
 }
 
 #[cfg(test)]

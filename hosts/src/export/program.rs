@@ -7,10 +7,6 @@ use std::{
 
 use evaluator_protocol::Contract;
 
-use super::{
-    super::{ForeignHost, host_of},
-    text,
-};
 use crate::process::CommandSpec;
 
 /// Variables that cargo sets for the programs it runs; an installed program does not have them.
@@ -98,32 +94,6 @@ impl Program {
     pub fn reads(mut self, contract: Reads) -> Self {
         self.contract = Some(contract);
         self
-    }
-
-    /// Checks that the evaluator reads the documents of a host.
-    pub(super) fn check(&self, host: &ForeignHost) -> Result<(), ExportError> {
-        let name = &self.name;
-        if !text::is_file_name(name) {
-            return Err(ExportError(format!("`{name}` is not a file name; rename the evaluator")));
-        }
-        let reads = match self.contract {
-            Some(Reads::One(reads)) if !Reads::One(reads).includes(host.contract) => reads,
-            _ => return Ok(()),
-        };
-        let sent = match host_of(host.contract) {
-            owner if owner.name == host.name => format!("those of {}", host.title),
-            owner => format!("none (the exported file makes one of {})", owner.title),
-        };
-        let hint = if reads == Contract::Agentevals {
-            "evaluators of this SDK's default contract read those of every host; if this one does, too, say so with \
-             `--contract`"
-        } else {
-            "evaluators of the default contract read those of every host"
-        };
-        let host = host.name;
-        Err(ExportError(format!(
-            "`{name}` reads documents of {reads}, and {host} sends {sent}; {hint}"
-        )))
     }
 
     /// Returns the command line as text.

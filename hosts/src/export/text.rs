@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::Job;
+use super::model::Job;
 
 /// Python code that starts the program, for all files that are not the program itself.
 const RUN: &str = include_str!("templates/run.py");

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ExportedFile, MARK};
+use super::model::{ExportedFile, MARK};
 use crate::files::{MAX_SOURCE, WriteOptions, atomic_write, open_regular, read_regular};
 
 /// Error of writing exported files.

@@ -269,7 +269,7 @@ fn reply_of(call: &Asked) -> Reply {
     }
 }
 
-/// Returns what the report says about calls: models, tokens, costs and replies. Replies that are vectors are left out.
+/// Returns the details of calls for the report: models, tokens, costs and replies. Replies that are vectors are left out.
 fn details(connection: &Connection, asked: &[Asked]) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
     let mut details = Object::default();

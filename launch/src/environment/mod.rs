@@ -3,5 +3,6 @@
 pub mod secrets;
 mod variables;
 
+pub(crate) use secrets::is_listed;
 pub use variables::{Environment, EnvironmentFilter, Inherit};
-pub(crate) use variables::{interpreter, is_executable, is_harmless, is_listed, is_script};
+pub(crate) use variables::{interpreter, is_executable, is_harmless, is_script};

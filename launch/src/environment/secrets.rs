@@ -19,8 +19,6 @@
 //!
 //! Never withheld by name: `PWD`, `OLDPWD`, `XDG_*` and `AWS_CA_BUNDLE`.
 
-use super::is_listed;
-
 /// Prefixes of names that are withheld.
 const PREFIXES: &str = "AWS_ AZURE_ OP_SESSION_";
 
@@ -105,6 +103,11 @@ fn holds_login(value: &str) -> bool {
         let is_http = scheme.ends_with("http") || scheme.ends_with("https");
         has_password || is_http && !login.trim_end_matches(':').is_empty()
     })
+}
+
+/// Returns true if `list`, which is separated by whitespace, contains `name`.
+pub(crate) fn is_listed(name: &str, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == name)
 }
 
 #[cfg(test)]

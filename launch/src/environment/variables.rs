@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::secrets::{is_secret_name, looks_secret};
+use super::secrets::{is_listed, is_secret_name, looks_secret};
 use crate::{files::open_regular, process::CommandSpec};
 
 /// A snapshot of environment variables, in which runtimes look things up.
@@ -138,11 +138,6 @@ pub(crate) fn is_harmless(name: &str) -> bool {
         PROGRAMDATA PROGRAMFILES SYSTEMDRIVE SYSTEMROOT USERPROFILE WINDIR";
     let name = if cfg!(windows) { &name.to_ascii_uppercase() } else { name };
     is_listed(name, NAMES) || name.starts_with("LC_") || cfg!(windows) && is_listed(name, WINDOWS)
-}
-
-/// Returns true if `list`, which is separated by whitespace, contains `name`.
-pub(crate) fn is_listed(name: &str, list: &str) -> bool {
-    list.split_ascii_whitespace().any(|listed| listed == name)
 }
 
 /// Returns true if two names denote the same variable.

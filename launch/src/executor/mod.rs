@@ -5,14 +5,15 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 use crate::process::{CommandSpec, Resources, forks::ServerCommand};
 
 mod docker;
+mod interface;
 mod model;
 mod sandbox;
 
 pub use docker::{DockerExecutor, Image};
 pub use evaluator_sandbox::{Level, Listener, plan::follow as follow_links, run_if_helper};
+pub use interface::{Executor, Scope};
 pub use model::{
-    CONTAINED_MEMORY, Contained, Containment, CrateSource, Docker, Executor, MAX_FILE_SIZE, Scope,
-    Visible,
+    CONTAINED_MEMORY, Contained, Containment, CrateSource, Docker, MAX_FILE_SIZE, Visible,
 };
 pub use sandbox::Sandbox;
 pub(crate) use sandbox::contain_build;

@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command, time::Duration};
 
-use super::{Ending, SpawnError, os};
+use super::{Ending, Resources, SpawnError, os};
 
 /// A command line with environment, working directory and resource limits.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct CommandSpec {
     pub cwd: Option<PathBuf>,
     /// Resource limits.
     pub resources: Resources,
-    /// Arguments that `program` starts, if it is not the program itself.
+    /// Description of `program`, if it only starts the program itself.
     pub starter: Option<Starter>,
     /// Beginning of the names of containers, if the program is a container engine and the arguments start a container: each
     /// start adds a number, and passes the name on as the second argument `--name=NAME`. A container whose client has to end
@@ -173,27 +173,7 @@ impl Limits {
     }
 }
 
-/// Limits that the system enforces on a process, and on each of its child processes separately. `None` inherits the
-/// limit of this process; a stricter inherited limit stays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Resources {
-    /// Bytes of writable memory: heap, stacks of threads, and other private mappings. On Linux this is `RLIMIT_DATA`,
-    /// because `RLIMIT_AS` would also count the gigabytes of addresses that V8, Go and allocators reserve and never
-    /// use. Other systems use `RLIMIT_AS`.
-    pub memory: Option<u64>,
-    /// Seconds of processor time: after them it gets `SIGXCPU`, and a second later `SIGKILL`.
-    pub cpu: Option<u64>,
-    /// Number of open files, including the standard streams.
-    pub open_files: Option<u64>,
-}
-
 impl Resources {
-    /// Returns true if nothing is limited.
-    #[must_use]
-    pub fn is_unlimited(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Returns true if this exit code means that the processor time was used up. The code of a signal is its negative
     /// number or, as shells report it, its number plus 128.
     #[must_use]

@@ -6,18 +6,13 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    pin::Pin,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
-use super::{Cancellation, CommandSpec, Ending, Limits, run::run, spawn::start_detached};
-
-/// Time limit of one call of the engine.
-const CALL_LIMIT: Duration = Duration::from_secs(20);
+use super::{CommandSpec, Ending, spawn::start_detached};
 
 /// Clients of the containers that may exist, by the name of the container.
 static ALL: Mutex<BTreeMap<String, CommandSpec>> = Mutex::new(BTreeMap::new());
@@ -69,23 +64,12 @@ impl Container {
         self.is_gone = true;
     }
 
-    /// Kills the container, or removes it if it does not run yet. To be repeated until the client exits: the engine may not
-    /// know the container yet.
-    pub(super) fn kill(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async {
-            let calls = [
-                call(&self.client, ["kill", &self.name]),
-                call(&self.client, ["rm", "--force", &self.name]),
-            ];
-            let limits = Limits::with_timeout(CALL_LIMIT);
-            for call in calls {
-                let outcome = run(&call, b"", &limits, &Cancellation::new()).await;
-                // A container that was killed removes itself.
-                if outcome.ending == Ending::Exited(0) {
-                    return;
-                }
-            }
-        })
+    /// Returns the commands that kill the container, or remove it if it does not run yet. The first that succeeds is enough.
+    pub(super) fn killers(&self) -> [CommandSpec; 2] {
+        [
+            call(&self.client, ["kill", &self.name]),
+            call(&self.client, ["rm", "--force", &self.name]),
+        ]
     }
 
     /// Returns how the program in the container ended, from the ending of the client, which exits with 128 and the number

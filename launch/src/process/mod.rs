@@ -19,19 +19,24 @@ mod command;
 mod container;
 pub mod forks;
 mod os;
+mod outcome;
 mod pump;
+mod resources;
 mod run;
 mod session;
 mod spawn;
+mod started;
 
-pub use command::{CommandSpec, Limits, Resources, Starter};
+pub use command::{CommandSpec, Limits, Starter};
 pub(crate) use container::Container;
 pub use os::hide_memory;
 #[cfg(unix)]
 pub(crate) use os::reset_signals;
 pub(crate) use os::{kill_group, kill_group_of_dead};
+pub use outcome::{Cancellation, Captured, Ending, Outcome, SpawnError};
 pub use pump::StderrSections;
-pub use run::{Cancellation, Captured, Ending, Outcome, run};
+pub use resources::Resources;
+pub use run::run;
 pub use session::{Exit, LineWriter, Next, Session, SessionDriver, SessionEnd};
 pub(crate) use spawn::{Registered, start as start_registered};
-pub use spawn::{SpawnError, kill_all};
+pub use started::kill_all;

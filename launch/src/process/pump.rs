@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Captured, Limits, spawn::Pipes};
+use super::{Captured, Limits, started::Pipes};
 
 /// Default capacity of a pipe.
 const CHUNK: usize = 64 << 10;

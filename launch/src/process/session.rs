@@ -16,8 +16,8 @@ use tokio::{
 use super::{
     Cancellation, Captured, CommandSpec, Ending, Limits, SpawnError, Starter, os,
     pump::{Lines, Outgoing, StderrSections, drain, feed, read_some},
-    run::{CONTAINER_GRACE, CONTAINER_RETRY, DRAIN_AFTER_KILL, KILL_GRACE},
-    spawn::Started,
+    run::{CONTAINER_GRACE, CONTAINER_RETRY, DRAIN_AFTER_KILL, KILL_GRACE, kill_container},
+    started::Started,
 };
 use crate::clock;
 
@@ -374,7 +374,7 @@ impl Session {
         while let Some(container) = self.started.container()
             && start_time.elapsed() < CONTAINER_GRACE
         {
-            container.kill().await;
+            kill_container(container).await;
             if self.exits_within(CONTAINER_RETRY).await {
                 break;
             }

@@ -2,7 +2,10 @@
 
 mod cargo;
 mod dynamic;
+mod events;
+mod executable;
 mod imports;
+mod inputs;
 mod model;
 mod node;
 pub mod own_tests;
@@ -19,13 +22,13 @@ use crate::tool;
 
 pub use crate::environment::{Environment, EnvironmentFilter, Inherit, secrets};
 pub use cargo::Cargo;
+pub use events::{PrepareError, PrepareEvent};
+pub use executable::Executable;
 #[doc(hidden)]
 pub use imports::imported_from;
-pub use model::{
-    Built, CachedCommand, Entrypoint, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
-};
+pub use inputs::Inputs;
+pub use model::{Built, CachedCommand, Entrypoint, Launch, Reuse, Runtime};
 pub use node::Node;
-pub use paths::Executable;
 #[doc(hidden)]
 pub use paths::PrivateDirectory;
 pub use python::{Python, requirements};

@@ -2,7 +2,6 @@
 
 use std::{
     any::Any,
-    collections::BTreeSet,
     ffi::OsString,
     fmt,
     mem::discriminant,
@@ -10,7 +9,9 @@ use std::{
     sync::Arc,
 };
 
-use super::{EnvironmentFilter, Syntax, own_tests::OwnTests, paths};
+use super::{
+    EnvironmentFilter, Inputs, PrepareError, PrepareEvent, Syntax, own_tests::OwnTests, paths,
+};
 use crate::{
     executor::{Containment, Image, Visible},
     process::{Cancellation, CommandSpec, forks::ServerCommand},
@@ -163,21 +164,6 @@ pub enum Built {
     Unknown,
 }
 
-/// Files of an evaluator: while nothing of this changes, it is the same evaluator. What it accesses while it runs (the
-/// network, variables, data files) is not included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inputs {
-    /// Files that are compared by content. They must exist.
-    pub files: BTreeSet<PathBuf>,
-    /// Programs of this machine that run them, compared by path, length and time of change.
-    pub programs: BTreeSet<PathBuf>,
-    /// Anything else, as text.
-    pub notes: Vec<String>,
-    /// Description of code that runs and is not among `files`, because its location is decided at run time, e.g. "`sys.path`
-    /// in check.py". Whether it has changed cannot be known.
-    pub dynamic_code: Option<String>,
-}
-
 /// Commands that start a prepared evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -297,100 +283,5 @@ impl Launch {
     #[must_use]
     pub fn map(self, change: impl Fn(CommandSpec) -> CommandSpec) -> Self {
         Self { one_shot: change(self.one_shot), worker: self.worker.map(change), ..self }
-    }
-}
-
-/// An event of the preparation of evaluators, for progress messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PrepareEvent {
-    /// A build or an installation started, for one evaluator or several.
-    Started {
-        /// Action, e.g. `building 3 Rust evaluators`.
-        what: String,
-    },
-    /// A line of progress, e.g. `Compiling serde v1.0.229`.
-    Progress {
-        /// The line, without its line end.
-        line: String,
-    },
-    /// A message of a compiler or installer that is shown as it is (rendered diagnostics).
-    Diagnostic {
-        /// The text, possibly of several lines, possibly with terminal colours.
-        rendered: String,
-    },
-    /// The work ended.
-    Finished {
-        /// Action and its duration.
-        what: String,
-    },
-}
-
-/// Reason why an evaluator is not prepared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PrepareError {
-    /// The file does not exist (or is not a file).
-    #[error("evaluator file not found: {}", .path.display())]
-    NotFound {
-        /// Absolute path.
-        path: PathBuf,
-    },
-    /// No runtime is registered for the extension, and the file is not executable.
-    #[error(
-        "no runtime for {} (known extensions: {}); a file of any other kind must be executable",
-        .path.display(),
-        .known.join(", ")
-    )]
-    UnknownExtension {
-        /// The path as given.
-        path: PathBuf,
-        /// Extensions of all registered runtimes.
-        known: Vec<String>,
-    },
-    /// The runtime is not available on this machine.
-    #[error("runtime not available: {reason}")]
-    RuntimeMissing {
-        /// Missing program and one hint.
-        reason: String,
-    },
-    /// The evaluator does not compile.
-    #[error("{summary}")]
-    BuildFailed {
-        /// One line.
-        summary: String,
-        /// Message of the compiler.
-        rendered: String,
-    },
-    /// A dependency cannot be installed.
-    #[error("Dependency installation failed: {reason}")]
-    InstallFailed {
-        /// Failed step, the end of the installer's output, and one hint; several lines.
-        reason: String,
-    },
-    /// The evaluator brings no tests.
-    #[error("no test of {}: {hint}", .path.display())]
-    NoTests {
-        /// The path as given.
-        path: PathBuf,
-        /// Where tests are looked for, or why none can be run.
-        hint: String,
-    },
-    /// The file, package or manifest cannot be used.
-    #[error("{reason}")]
-    Unusable {
-        /// Names the file and gives one hint.
-        reason: String,
-    },
-}
-
-impl PrepareError {
-    /// [`PrepareError::Unusable`].
-    pub fn unusable(reason: impl Into<String>) -> Self {
-        Self::Unusable { reason: reason.into() }
-    }
-
-    /// [`PrepareError::RuntimeMissing`].
-    pub fn runtime_missing(reason: impl Into<String>) -> Self {
-        Self::RuntimeMissing { reason: reason.into() }
     }
 }

@@ -4,8 +4,9 @@
 //! machine, wherever the repository is. A program that was built from the registry uses the same version from there.
 
 use std::{
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use toml_edit::{DocumentMut, Item, TableLike, Value};
@@ -23,7 +24,8 @@ pub const fn is_embedded() -> bool {
     !SOURCES.is_empty()
 }
 
-/// Writes the sources of the SDK to an empty `directory`, as packages that need no workspace around them.
+/// Writes the sources of the SDK to an empty `directory`, as packages that need no workspace around them. They are as old as
+/// this program: cargo does not compile a copy again if it has compiled another one in the same build directory since.
 ///
 /// # Errors
 ///
@@ -31,15 +33,17 @@ pub const fn is_embedded() -> bool {
 pub fn write_copy(directory: &Path) -> io::Result<()> {
     let workspace = SOURCES.iter().find(|(name, _)| *name == "Cargo.toml");
     let workspace: DocumentMut = parse(workspace.map_or("", |(_, text)| *text))?;
+    let made = env::current_exe()?.metadata()?.modified()?.min(SystemTime::now());
     for (name, text) in SOURCES.iter().filter(|(name, _)| *name != "Cargo.toml") {
         let path = directory.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
         match name.ends_with("/Cargo.toml") {
-            true => fs::write(path, standalone(text, &workspace)?)?,
-            false => fs::write(path, text)?,
+            true => fs::write(&path, standalone(text, &workspace)?)?,
+            false => fs::write(&path, text)?,
         }
+        fs::File::options().append(true).open(path)?.set_modified(made)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Pairs of expected and actual calls whose similarities have the greatest sum.
 
-use super::Order;
+use super::settings::Order;
 
 /// Similarities of all calls: a row per expected call, a column per actual one.
 #[derive(Clone, Debug)]

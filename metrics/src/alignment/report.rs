@@ -4,7 +4,12 @@ use std::fmt::Write as _;
 
 use evaluator_json::{Object, Value, count, object, to_python};
 
-use super::{Alignment, Comparator, Difference, Order, Presence, Step};
+use super::{
+    compare::Comparator,
+    expectation::Difference,
+    settings::Order,
+    turn::{Alignment, Presence, Step},
+};
 use crate::turns::Call;
 
 /// Characters of a value in the text. The details have the whole value.

@@ -6,13 +6,18 @@ use evaluator_json::{Value, object, parse_python, to_python};
 use proptest::prelude::*;
 
 use super::{
-    compare::{Pattern, Tolerance},
+    compare::{Comparator, Comparators, Pattern, Tolerance},
+    expectation::Expectation,
+    settings::Order,
     *,
 };
-use crate::testing::{self, not_evaluated, scored};
+use crate::{
+    testing::{self, not_evaluated, scored},
+    turns::Call,
+};
 use evaluator_traces::{
-    conversation::ToolCall,
-    eval_set::{EvalCase, ExpectedCall, Unmatched},
+    conversation::{ToolCall, Turn},
+    eval_set::{EvalCase, ExpectedCall, ExpectedTurn, Unmatched},
 };
 
 /// A call as name and arguments.

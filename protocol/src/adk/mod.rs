@@ -10,20 +10,20 @@ mod content;
 mod convert;
 mod input;
 mod invocation;
+mod metric;
 mod result;
 
 pub use content::{
     Blob, Bytes, CodeExecutionResult, Content, ExecutableCode, FileData, FunctionCall,
     FunctionResponse, Part,
 };
-pub use input::{
-    ConversationScenario, Criterion, EvalMetric, MetricInput, UserBehavior, UserPersona,
-};
+pub use input::{ConversationScenario, MetricInput, UserBehavior, UserPersona};
 pub use invocation::{
     AgentDetails, AppDetails, IntermediateData, IntermediateDataType, IntermediateResponse,
     Invocation, InvocationEvent, InvocationEvents, Rubric, RubricContent, UsageMetadata,
 };
+pub use metric::{Criterion, EvalMetric, EvalStatus};
 pub use result::{
-    DurationDetails, EvalStatus, EvaluationResult, PerInvocationResult, RowCount, RubricScore,
+    DurationDetails, EvaluationResult, PerInvocationResult, RowCount, RubricScore,
     TokenUsageDetails,
 };

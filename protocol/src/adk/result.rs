@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use serde_core::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use super::EvalMetric;
+use super::metric::{EvalMetric, EvalStatus};
 use crate::{
     EvalResult, IntoScore, IntoTurnScore, Score,
-    object::{Field, builder, object},
+    object::{builder, object},
 };
 
 object! {
@@ -231,112 +230,6 @@ object! {
         tool_seconds | "toolSeconds": Option<f64>,
         /// In ADK itself.
         framework_seconds | "frameworkSeconds": Option<f64>,
-    }
-}
-
-/// The status of a score. ADK uses the status alone: it does not compare the score with a threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum EvalStatus {
-    /// 1: the agent did well enough.
-    Passed = 1,
-    /// 2: the agent did not do well enough.
-    Failed = 2,
-    /// 3: nothing was judged. It neither passes nor fails a case.
-    #[default]
-    NotEvaluated = 3,
-    /// 4: a score without a threshold, which neither passes nor fails a case.
-    Informational = 4,
-}
-
-impl EvalStatus {
-    const ALL: [Self; 4] = [Self::Passed, Self::Failed, Self::NotEvaluated, Self::Informational];
-
-    /// Compares a score with a threshold; without a threshold the status is `Informational`.
-    #[must_use]
-    pub fn of(score: Score, threshold: Option<f64>) -> Self {
-        match threshold {
-            Some(threshold) if score.get() >= threshold => Self::Passed,
-            Some(_) => Self::Failed,
-            None => Self::Informational,
-        }
-    }
-
-    /// Returns the number in documents.
-    #[must_use]
-    pub fn number(self) -> u8 {
-        self as u8
-    }
-
-    /// Returns true for statuses that require a row for each turn.
-    #[must_use]
-    pub fn is_verdict(self) -> bool {
-        matches!(self, Self::Passed | Self::Failed)
-    }
-}
-
-impl Field for EvalStatus {}
-
-impl From<crate::EvalStatus> for EvalStatus {
-    fn from(status: crate::EvalStatus) -> Self {
-        match status {
-            crate::EvalStatus::Passed => Self::Passed,
-            crate::EvalStatus::Failed => Self::Failed,
-            crate::EvalStatus::NotEvaluated => Self::NotEvaluated,
-        }
-    }
-}
-
-impl fmt::Display for EvalStatus {
-    /// Formats the name in Python.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Passed => "PASSED",
-            Self::Failed => "FAILED",
-            Self::NotEvaluated => "NOT_EVALUATED",
-            Self::Informational => "INFORMATIONAL",
-        })
-    }
-}
-
-impl Serialize for EvalStatus {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u8(self.number())
-    }
-}
-
-impl<'de> Deserialize<'de> for EvalStatus {
-    /// Reads the number as ADK does, also as `1.0` and `true`. Names and text are errors.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl de::Visitor<'_> for Visitor {
-            type Value = EvalStatus;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("1 (PASSED), 2 (FAILED), 3 (NOT_EVALUATED) or 4 (INFORMATIONAL)")
-            }
-
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<EvalStatus, E> {
-                let mut all = EvalStatus::ALL.into_iter();
-                all.find(|status| f64::from(status.number()) == value)
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Float(value), &self))
-            }
-
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<EvalStatus, E> {
-                let mut all = EvalStatus::ALL.into_iter();
-                all.find(|status| u64::from(status.number()) == value)
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(value), &self))
-            }
-
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<EvalStatus, E> {
-                match value {
-                    true => Ok(EvalStatus::Passed),
-                    false => Err(E::invalid_value(de::Unexpected::Bool(value), &self)),
-                }
-            }
-        }
-
-        deserializer.deserialize_any(Visitor)
     }
 }
 

@@ -9,7 +9,7 @@ use serde_core::{
 };
 use serde_json::Value;
 
-use crate::{DecodeError, JsonObject, Reply, decode};
+use crate::{DecodeError, JsonObject, decode};
 
 /// Name of the input that is the expected answer, unless the parameters name another one.
 pub const DEFAULT_CORRECT_ANSWER_KEY: &str = "correct_answer";
@@ -229,12 +229,6 @@ impl EvaluateInput {
     #[must_use]
     pub fn threshold(&self) -> f64 {
         self.threshold
-    }
-
-    /// Returns the form of the answer that Agenta expects.
-    #[must_use]
-    pub fn reply(&self) -> Reply {
-        Reply::Agenta { form: self.form, threshold: self.threshold }
     }
 
     /// Returns an argument of Agenta's functions by its name; `None` if the document does not have it. `output` and `outputs` are

@@ -16,11 +16,15 @@ mod outer;
 #[cfg(target_os = "linux")]
 mod partial;
 #[cfg(target_os = "linux")]
+mod report;
+#[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
 mod supervise;
+#[cfg(target_os = "linux")]
+mod task;
 
 use crate::command;
 

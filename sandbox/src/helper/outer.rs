@@ -18,27 +18,18 @@ use rustix::{
 
 use super::{
     listener::HandOver,
-    partial, root,
+    partial,
+    report::fail,
+    root,
     start::Start,
     supervise::{has_ended, supervise, wait_for_all},
+    task::Task,
 };
 use crate::{
-    order::{During, Failure, HELPER_ERROR, HELPER_FAILED, Order, Step},
+    order::{During, Failure, HELPER_FAILED, Order, Step},
     os,
     policy::Level,
 };
-
-/// Task of the helper.
-pub(super) struct Task {
-    pub(super) order: Order,
-    pub(super) start: Start,
-    /// Can be read when a child has ended.
-    pub(super) child_ended: OwnedFd,
-    /// Can be read when the host has ended.
-    pub(super) host: OwnedFd,
-    /// Connection to the host's receiver of listening sockets, if the policy has a listener.
-    pub(super) hand_over: Option<HandOver>,
-}
 
 /// Does what the arguments after the hidden one say.
 pub(super) fn run(args: impl Iterator<Item = OsString>) -> ! {
@@ -51,32 +42,6 @@ pub(super) fn run(args: impl Iterator<Item = OsString>) -> ! {
     match ended {
         Ok(status) => end_as(status),
         Err(failure) => fail(&failure, is_check),
-    }
-}
-
-/// Reports a failure on standard error, or for a check on standard output, and ends this process.
-pub(super) fn fail(failure: &Failure, is_check: bool) -> ! {
-    let mut code = HELPER_FAILED;
-    // If the report cannot be written, the exit code is what is left.
-    if is_check {
-        let report = serde_json::to_string(failure).unwrap_or_default();
-        let _ = writeln!(io::stdout(), "{report}");
-    } else {
-        if failure.step == Step::Program {
-            code = if failure.errno == Some(libc::ENOENT) { 127 } else { 126 };
-        }
-        let text: String =
-            failure.to_string().split_inclusive(char::is_control).map(one_line).collect();
-        let _ = writeln!(io::stderr(), "{HELPER_ERROR}{text}");
-    }
-    os::exit(code)
-}
-
-/// A piece of text without the control character at its end.
-fn one_line(piece: &str) -> String {
-    match piece.strip_suffix(char::is_control) {
-        Some(rest) => format!("{rest}{}", piece[rest.len()..].escape_default()),
-        None => piece.to_owned(),
     }
 }
 

@@ -13,8 +13,8 @@ use rustix::{
 };
 
 use super::{
-    outer::Task,
     supervise::{has_ended, supervise},
+    task::Task,
 };
 use crate::{
     order::{During, Failure, HELPER_FAILED, Step},

@@ -13,7 +13,7 @@ use rustix::{
     process::{Resource, Rlimit, chdir, getrlimit, setrlimit, umask},
 };
 
-use super::{outer::fail, root::open_path};
+use super::{report::fail, root::open_path};
 use crate::{
     filter::{self, Network, Rules},
     order::{During, Failure, Order, Step},

@@ -8,7 +8,7 @@ use evaluator_protocol::{
 };
 use serde_json::Value;
 
-use super::{Contract, HasConfig, HasParameters, check_turns, foreign};
+use super::{Contract, HasConfig, HasParameters, check_turns, foreign, sealed};
 use crate::failure::{CRITERION, Failure, Rejection};
 
 /// The contract of Google's Agent Development Kit: the parameters of its Python functions in, [`EvaluationResult`] out.
@@ -25,6 +25,8 @@ pub enum AdkOutcome {
     /// evaluators of the default contract.
     Plain(EvalResult),
 }
+
+impl sealed::Sealed for Adk {}
 
 impl Contract for Adk {
     const NAME: Name = Name::Adk;

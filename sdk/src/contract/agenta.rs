@@ -8,7 +8,7 @@ use evaluator_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{Contract, HasParameters, foreign};
+use super::{Contract, HasParameters, foreign, sealed};
 use crate::failure::Rejection;
 
 /// The contract of Agenta: the parameters of its Python functions in, [`EvaluateResult`] out.
@@ -43,6 +43,8 @@ use crate::failure::Rejection;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agenta {}
+
+impl sealed::Sealed for Agenta {}
 
 impl Contract for Agenta {
     const NAME: Name = Name::Agenta;

@@ -4,7 +4,7 @@ use evaluator_protocol::{
     Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
 };
 
-use super::{Contract, HasConfig, agentv::read_answer, check_turns};
+use super::{Contract, HasConfig, agentv::read_answer, check_turns, sealed};
 use crate::failure::{Failure, Rejection};
 
 /// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
@@ -12,6 +12,8 @@ use crate::failure::{Failure, Rejection};
 /// Documents of the other contracts are converted to its own, and answered in the terms of the host that sent them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agentevals {}
+
+impl sealed::Sealed for Agentevals {}
 
 impl Contract for Agentevals {
     const NAME: Name = Name::Agentevals;

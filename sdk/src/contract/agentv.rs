@@ -7,12 +7,14 @@ use evaluator_protocol::{
     agentv::{CodeJudgeInput, CodeJudgeResult},
 };
 
-use super::{Contract, HasConfig, foreign};
+use super::{Contract, HasConfig, foreign, sealed};
 use crate::failure::Rejection;
 
 /// The contract of AgentV: [`CodeJudgeInput`] in, [`CodeJudgeResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentV {}
+
+impl sealed::Sealed for AgentV {}
 
 impl Contract for AgentV {
     const NAME: Name = Name::AgentV;

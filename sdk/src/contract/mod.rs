@@ -97,8 +97,4 @@ fn check_turns(result: &EvalResult, turns: usize) -> Result<(), Failure> {
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Agentevals {}
-    impl Sealed for super::AgentV {}
-    impl Sealed for super::Adk {}
-    impl Sealed for super::Agenta {}
 }

@@ -12,7 +12,7 @@ use evaluator_protocol::{
     ReadError,
 };
 
-use super::{report, say};
+use super::output::{report, say};
 use crate::{
     evaluator::Evaluator,
     exit,

@@ -2,10 +2,13 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 
-use evaluator_protocol::{Answer, ErrorBody, Frame, Number};
+use evaluator_protocol::{Answer, ErrorBody, Frame, LinkedEvaluator, Number};
 use memchr::memchr;
 
-use super::{Choice, answer_document, answer_lost, report, say};
+use super::{
+    Choice, answer_document,
+    output::{answer_lost, report, say},
+};
 use crate::{evaluator::Evaluator, exit};
 
 /// Answers one document.
@@ -136,7 +139,7 @@ fn answer_line(choice: Choice<'_>, line: &[u8], out: &mut impl Write) -> Result<
 }
 
 /// Returns the line that answers a document without a number.
-pub(crate) fn answer_text(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
+fn answer_text(choice: Choice<'_>, document: &[u8]) -> Vec<u8> {
     let judged = answer_document(choice, document).map_err(|failed| failed.failure.to_body());
     text_of(judged).unwrap_or_else(unwritable)
 }
@@ -154,4 +157,19 @@ fn text_of(judged: Result<Answer, ErrorBody>) -> Result<Vec<u8>, ErrorBody> {
 fn unwritable(body: ErrorBody) -> Vec<u8> {
     // Two strings and a number can always be written.
     Frame::Error(body).to_line().unwrap_or_default()
+}
+
+/// A host that is linked with evaluators runs them without a process of their own.
+impl LinkedEvaluator for Evaluator {
+    fn name(&self) -> &str {
+        (*self).name()
+    }
+
+    fn description(&self) -> String {
+        self.description()
+    }
+
+    fn answer(&self, document: &[u8]) -> Vec<u8> {
+        answer_text(Choice::one(self), document)
+    }
 }

@@ -9,17 +9,18 @@
 mod args;
 mod evaluate;
 mod forms;
+mod output;
 
 use std::{
     env,
-    io::{self, BufWriter, Write},
+    io::BufWriter,
     process::{self, ExitCode},
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use args::{Arguments, Form};
 pub(crate) use evaluate::{Choice, answer_document};
-pub(crate) use forms::answer_text;
+use output::{print, report};
 
 use crate::{
     evaluator::{Evaluator, IntoEvaluator},
@@ -118,32 +119,4 @@ fn run(evaluators: &[Evaluator]) -> u8 {
         Form::Help => print(&mut out, &args::help(choice)),
         Form::Version => print(&mut out, &args::version(choice)),
     }
-}
-
-/// Forms that only print do not read standard input: at a terminal they would wait forever.
-fn print(out: &mut impl Write, text: &str) -> u8 {
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => exit::ANSWERED,
-        Err(error) => answer_lost(None, &error),
-    }
-}
-
-/// Reports that the answer could not be written, unless the reader closed the pipe.
-fn answer_lost(evaluator: Option<&str>, error: &io::Error) -> u8 {
-    if error.kind() != io::ErrorKind::BrokenPipe {
-        report(evaluator, &format!("cannot write the answer: {error}"));
-    }
-    exit::FAILED
-}
-
-/// One line on standard error.
-fn report(evaluator: Option<&str>, message: &str) {
-    let prefix = evaluator.map(|name| format!("{name}: ")).unwrap_or_default();
-    say(&format!("error: {prefix}{message}\n"));
-}
-
-/// Text on standard error.
-fn say(text: &str) {
-    // An error cannot be reported if standard error is closed.
-    let _ = io::stderr().write_all(text.as_bytes());
 }

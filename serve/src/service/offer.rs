@@ -163,7 +163,7 @@ impl Service {
         let description = match planned.kind() {
             "code" => planned.describe(DESCRIBE_LIMIT, &runner.cancellation).await,
             "linked" => {
-                let linked = runner.linked.get(&name);
+                let linked = runner.registries.linked.get(&name);
                 described.description =
                     linked.map(|linked| linked.description()).unwrap_or_default();
                 None

@@ -46,7 +46,7 @@ fn config(kind: &str) -> Config {
 fn linked() -> Runner {
     let mut runner = Runner::default();
     for evaluator in evaluators::ALL {
-        runner.linked.register_evaluator(evaluator);
+        runner.registries.linked.register_evaluator(evaluator);
     }
     runner
 }

@@ -20,6 +20,9 @@ mod forked_python;
 mod interop;
 mod linked;
 #[cfg(unix)]
+#[path = "../../fixtures/printed.rs"]
+mod printed;
+#[cfg(unix)]
 mod process_faults;
 #[cfg(target_os = "linux")]
 mod process_leaks;

@@ -58,9 +58,10 @@ impl Scaffold {
 
     /// Builds it and runs it as the host does.
     fn is_valid(&self) {
-        let environment = Environment::inherited()
-            .with("CARGO_NET_OFFLINE", "true")
-            .with("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"));
+        let environment = Environment::inherited().with("CARGO_NET_OFFLINE", "true").with(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators/target"),
+        );
         let validator = Validator {
             runtimes: Runtimes::in_environment(&environment),
             timeout: Duration::from_secs(120),
@@ -84,7 +85,10 @@ impl Scaffold {
         let output = Command::new("sh")
             .args(["-c", line])
             .current_dir(&self.directory)
-            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates"))
+            .env(
+                "CARGO_TARGET_DIR",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators/target"),
+            )
             .env("CARGO_NET_OFFLINE", "true")
             .output()
             .unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::load::{EvalCase, EvalSet};
+use super::model::{EvalCase, EvalSet};
 use crate::{
     conversation::Conversation,
     json::{normalize, string_repr},

@@ -2,10 +2,11 @@
 
 mod load;
 mod matching;
+mod model;
 mod shape;
 
-pub use load::{
+pub use matching::{CaseIndex, Doubt, Matched, Unmatched};
+pub use model::{
     EvalCase, EvalSet, EvalSetError, EvalSetErrorKind, ExpectedCall, ExpectedResponse,
     ExpectedTurn, FieldProblem,
 };
-pub use matching::{CaseIndex, Doubt, Matched, Unmatched};

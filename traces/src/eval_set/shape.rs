@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use Shape::{Any, AuthorAndParts, Bool, Bytes, IntermediateData, List, MapOf, Number, Text};
 
-use super::load::{EvalSetErrorKind, FieldProblem};
+use super::model::{EvalSetErrorKind, FieldProblem};
 use crate::json::{Object, Value, camel_case, parse_float};
 
 /// The shape of a value.

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
-    fs, mem,
+    mem,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,13 +11,11 @@ use std::{
 use indexmap::IndexMap;
 
 use super::{
-    error::{LoadError, LoadErrorKind},
-    format::TraceFormats,
-    inputs::copy_if_needed,
+    error::LoadErrorKind,
     model::{LogRecord, Span, Trace},
-    unusable::{Part, Position, UnusableParts},
+    unusable::{DEPTH, Part, Position, Side, UnusableParts, holds_span},
 };
-use crate::json::{self, MARKED, Object, Parsed, Value, to_python};
+use crate::json::{Object, Parsed, Value, to_python};
 
 /// The content of one trace file, in the order of the file, before it is sorted into traces.
 #[derive(Debug, Default)]
@@ -41,23 +39,6 @@ pub struct Decoded {
     /// Parts with spans and parts with log records that cannot be used.
     unusable: [UnusableParts; 2],
     trace_ids: HashSet<Arc<str>>,
-}
-
-/// Whether a part of a file has spans or log records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    Spans,
-    Logs,
-}
-
-impl Side {
-    /// Returns the kind of an item of the innermost list, and its name in a message.
-    pub(super) fn part(self) -> (Part, &'static str) {
-        match self {
-            Self::Spans => (Part::Span, "the span"),
-            Self::Logs => (Part::LogRecord, "the log record"),
-        }
-    }
 }
 
 /// A log record with the ids of its trace and its span.
@@ -409,56 +390,17 @@ impl Trace {
     }
 }
 
-/// The traces of a file.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct FileTraces {
-    /// Traces in the order of their first spans.
-    pub traces: Vec<Trace>,
-    /// Parts of the file that cannot be used.
-    pub unusable: UnusableParts,
-}
-
-/// Loads a trace file, which may be compressed; `-` is the standard input.
+/// Adds the members of an object that hold spans and are not read to the unusable parts. Members that are read have been
+/// taken out.
 ///
-/// # Errors
-///
-/// The file cannot be read, is not UTF-8, or is not of a known format.
-pub fn load_file(path: &Path, formats: &TraceFormats) -> Result<FileTraces, LoadError> {
-    let copy = copy_if_needed(path).map_err(|kind| LoadError { path: path.to_owned(), kind })?;
-    load_source(copy.as_deref().unwrap_or(path), path, formats)
-}
-
-/// Loads the file `source`, which is called `path` in errors and traces.
-pub(super) fn load_source(
-    source: &Path,
-    path: &Path,
-    formats: &TraceFormats,
-) -> Result<FileTraces, LoadError> {
-    let fail = |kind| LoadError { path: path.to_owned(), kind };
-    let bytes = fs::read(source).map_err(|error| fail(LoadErrorKind::Read(error)))?;
-    match str::from_utf8(&bytes) {
-        Ok(text) => load_text(text, path, formats),
-        Err(error) => {
-            let offset = error.valid_up_to();
-            Err(fail(LoadErrorKind::NotUtf8 { offset, byte: bytes[offset] }))
+/// Such a member is misspelt (`ResourceSpans`), or belongs to another format than the rest of the file, and its spans would
+/// be missing from the run without a message. Members without spans may be anything.
+pub(super) fn skip_unread(object: &Object, out: &mut Decoded) {
+    for (key, value) in object {
+        // Those of a bare span.
+        if key != "attributes" && holds_span(value, DEPTH) {
+            let reason = format!("`{key}` holds spans and is not read");
+            out.skip(Side::Spans, Part::List, &reason);
         }
     }
-}
-
-/// Loads the text of a trace file; `path` is the name of the file in errors and traces.
-///
-/// # Errors
-///
-/// The text is not of a known format, or cannot be decoded.
-pub fn load_text(text: &str, path: &Path, formats: &TraceFormats) -> Result<FileTraces, LoadError> {
-    let fail = |kind| LoadError { path: path.to_owned(), kind };
-    let json = json::parse(text, &MARKED);
-    let Some(format) = formats.of(text, &json) else {
-        return Err(fail(LoadErrorKind::Undetected { path: path.to_owned(), json: json.err() }));
-    };
-    let mut decoded = Decoded::new(path);
-    format.decode(text, json, &mut decoded).map_err(fail)?;
-    let unusable = decoded.take_unusable();
-    Ok(FileTraces { traces: decoded.into_traces(), unusable })
 }

@@ -5,8 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{UnusableParts, inputs};
+use super::UnusableParts;
 use crate::json::{Interrupted, ParseError, string_repr};
+
+/// The extensions for messages.
+pub(super) const EXTENSIONS_TEXT: &str = ".json, .jsonl, .ndjson, each with or without .gz or .zst";
 
 /// A trace file could not be loaded.
 ///
@@ -127,7 +130,7 @@ pub enum LoadErrorKind {
     )]
     NoSpans,
     /// A directory has no trace files.
-    #[error("the directory has no trace files ({extensions})", extensions = inputs::EXTENSIONS_TEXT)]
+    #[error("the directory has no trace files ({extensions})", extensions = EXTENSIONS_TEXT)]
     EmptyDirectory,
     /// A list that contains all spans has the wrong type.
     #[error("{path}: expected an array, found {found}")]

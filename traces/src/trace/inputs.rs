@@ -13,14 +13,12 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use tempfile::{Builder, TempPath};
 
-use super::error::{LoadError, LoadErrorKind};
+use super::error::{EXTENSIONS_TEXT, LoadError, LoadErrorKind};
 
 /// Extensions of trace files, which may be followed by one of [`COMPRESSED`].
 const EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
 /// Extensions of compressed files.
 const COMPRESSED: [&str; 3] = ["gz", "zst", "zstd"];
-/// The extensions for messages.
-pub(super) const EXTENSIONS_TEXT: &str = ".json, .jsonl, .ndjson, each with or without .gz or .zst";
 
 /// The trace files of some paths.
 #[derive(Debug, Default)]

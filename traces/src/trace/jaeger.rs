@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    decoded::{Decoded, Side},
+    decoded::{Decoded, skip_unread},
     error::LoadErrorKind,
     format::TraceFormat,
     index::Indexer,
@@ -12,7 +12,7 @@ use super::{
         add_span, ids, items_or_kind, no_list, no_repeated, none_repeated, part_items, take,
         take_repeated, take_text,
     },
-    unusable::{self, Part, wrong_kind},
+    unusable::{Part, Side, wrong_kind},
     values::{self, SPAN_ID, Unusable, normalize},
 };
 use crate::json::{Object, ParseError, Parsed, Value, parse_float, parse_int, scalar_text};
@@ -64,7 +64,7 @@ impl TraceFormat for JaegerJson {
         }
         out.position.leave(0);
         out.add_reported(&take(&mut document, "errors"));
-        unusable::skip_unread(&document, out);
+        skip_unread(&document, out);
         Ok(())
     }
 
@@ -82,7 +82,7 @@ fn trace(mut item: Object, out: &mut Decoded) -> Result<(), LoadErrorKind> {
     }
     let processes = processes(recorded, out);
     let value = take(&mut item, "spans");
-    unusable::skip_unread(&item, out);
+    skip_unread(&item, out);
     let kind = value.kind();
     let is_null = value.is_null();
     let spans = match items_or_kind(value) {

@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `format` | [`TraceFormat`], the registry [`TraceFormats`] |
+//! | `format`, `registry` | [`TraceFormat`], the registry [`TraceFormats`] |
 //! | `otlp`, `jaeger` | the formats |
 //! | `index` | [`TraceIndex`], the fast path for files of any size |
 //! | `inputs` | directories, standard input, pipes and compressed files |
@@ -19,19 +19,23 @@ mod format;
 mod index;
 mod inputs;
 mod jaeger;
+mod load;
 mod model;
 mod otlp;
+mod registry;
 mod unusable;
 mod values;
 
+pub use decoded::Decoded;
 pub(crate) use decoded::merge;
-pub use decoded::{Decoded, FileTraces, load_file, load_text};
 pub use error::{LoadError, LoadErrorKind};
-pub use format::{TraceFormat, TraceFormats, UnknownFormat};
+pub use format::TraceFormat;
 pub(crate) use index::TrackedNames;
 pub use index::{ReadError, TraceIndex, TrackedAttributes};
 #[doc(hidden)]
 pub use inputs::FileStamp;
 pub use inputs::{TraceFiles, trace_files};
+pub use load::{FileTraces, load_file, load_text};
 pub use model::{Event, LogRecord, Scope, Span, SpanStatus, Trace};
+pub use registry::{TraceFormats, UnknownFormat};
 pub use unusable::UnusableParts;

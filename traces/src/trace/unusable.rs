@@ -6,13 +6,29 @@
 
 use std::fmt;
 
-use super::decoded::{Decoded, Side};
 use crate::json::{Object, ScanError, Scanner, Value, to_python};
 
 /// Maximum number of parts that are described; the others are only counted.
 const LISTED: usize = 10;
 /// Maximum length in characters of an error that a trace API reported.
 const REPORTED_CHARS: usize = 200;
+
+/// Whether a part of a file has spans or log records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Spans,
+    Logs,
+}
+
+impl Side {
+    /// Returns the kind of an item of the innermost list, and its name in a message.
+    pub(super) fn part(self) -> (Part, &'static str) {
+        match self {
+            Self::Spans => (Part::Span, "the span"),
+            Self::Logs => (Part::LogRecord, "the log record"),
+        }
+    }
+}
 
 /// Parts of one or more trace files that cannot be used.
 ///
@@ -195,7 +211,7 @@ pub(super) fn wrong_kind(name: &str, found: &str, expected: &str) -> String {
 }
 
 /// Maximum depth at which spans are searched in a member that is not read: more than documents have around their spans.
-const DEPTH: usize = 16;
+pub(super) const DEPTH: usize = 16;
 /// Keys of a span in the spellings of all formats: first those of its id, from `MARKS` on others. Links and exemplars have an
 /// id only.
 const KEYS: [&str; 10] = [
@@ -229,22 +245,7 @@ impl Seen {
     }
 }
 
-/// Adds the members of an object that hold spans and are not read to the unusable parts. Members that are read have been
-/// taken out.
-///
-/// Such a member is misspelt (`ResourceSpans`), or belongs to another format than the rest of the file, and its spans would
-/// be missing from the run without a message. Members without spans may be anything.
-pub(super) fn skip_unread(object: &Object, out: &mut Decoded) {
-    for (key, value) in object {
-        // Those of a bare span.
-        if key != "attributes" && holds_span(value, DEPTH) {
-            let reason = format!("`{key}` holds spans and is not read");
-            out.skip(Side::Spans, Part::List, &reason);
-        }
-    }
-}
-
-fn holds_span(value: &Value, depth: usize) -> bool {
+pub(super) fn holds_span(value: &Value, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     match value {
         Value::Array(items) => items.iter().any(|item| holds_span(item, depth)),

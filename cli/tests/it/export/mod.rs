@@ -200,7 +200,7 @@ fn a_source_is_built_and_each_evaluator_in_it_has_its_own_files() {
 
 /// With builds that all tests share, so that the SDK is compiled once.
 fn cached(command: &mut std::process::Command) {
-    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files"));
+    command.env("EVALUATOR_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators"));
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn warm_workers_are_resumed_like_any_other_evaluator() {
         let args =
             [&["-v", "run", &one, &fifteen, "-c", "c.yaml", "-o", "json"][..], more].concat();
         // Builds are shared with other tests, so that the SDK is compiled once.
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-files");
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators");
         let mut command = directory.command(&args);
         finish(command.env("RUN", number).env("EVALUATOR_CACHE_DIR", cache).spawn().unwrap())
     };

@@ -23,7 +23,7 @@ use super::{
         evaluator::is_identifier,
         paths::{PathKind, python_file},
         process,
-        read::Reader,
+        reader::Reader,
     },
     MISSING_TURNS_KEYS,
     criterion::{number, plain, required_threshold},
@@ -181,7 +181,7 @@ impl Custom<'_> {
     ) -> Option<()> {
         let field = self.code?;
         let name = field.node.as_str()?;
-        match (command, python_function(name, reader.known.runtimes)) {
+        match (command, python_function(name, &reader.known.runtimes)) {
             (Some((field, argv)), Some(_)) => {
                 let mut argv = argv?.into_iter();
                 code.path = reader.paths.locate(field, &argv.next()?, PathKind::Command);

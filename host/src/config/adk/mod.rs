@@ -31,7 +31,7 @@ use evaluator_document::{Field, JsonDocument, Node, NodeKind, Span, did_you_mean
 
 use self::custom::Custom;
 use super::{
-    Config, EvaluatorConfig, EvaluatorKind, MissingTurns, evaluator::MISSING_TURNS, read::Reader,
+    Config, EvaluatorConfig, EvaluatorKind, MissingTurns, evaluator::MISSING_TURNS, reader::Reader,
 };
 use crate::{json::ParseError, metric::Metric};
 
@@ -152,7 +152,7 @@ fn evaluator(
         Some(custom) => EvaluatorKind::Code(custom.read_criterion(criterion, reader)?),
         None => {
             let metric = find_metric(key.field(name, &reader.problems), customs, reader);
-            let builtin = criterion::read(criterion, metric.as_ref(), reader.known.metrics);
+            let builtin = criterion::read(criterion, metric.as_ref(), &reader.known.metrics);
             EvaluatorKind::Builtin(builtin?)
         }
     };
@@ -175,7 +175,7 @@ fn find_metric(
     customs: &[Custom<'_>],
     reader: &Reader<'_>,
 ) -> Option<Arc<dyn Metric>> {
-    let (name, metrics) = (field.key, reader.known.metrics);
+    let (name, metrics) = (field.key, &reader.known.metrics);
     let Ok(metric) = metrics.get(name) else {
         let names = metrics.iter().map(|metric| metric.name());
         let names = names.chain(customs.iter().map(|custom| custom.name));

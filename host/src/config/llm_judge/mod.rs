@@ -6,7 +6,7 @@ mod scheme;
 use evaluator_document::Fields;
 
 use self::{prompt::Prompt, scheme::Verdict};
-use super::{JudgeSettings, read::Reader};
+use super::{JudgeSettings, reader::Reader};
 use crate::{
     json::Object,
     judging::judge::{

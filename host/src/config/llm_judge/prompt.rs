@@ -7,7 +7,7 @@ use std::{
 
 use evaluator_document::{Field, Span};
 
-use super::super::{paths::PathKind, read::Reader};
+use super::super::{paths::PathKind, reader::Reader};
 use crate::{
     json::{NonFinite, Value, to_string},
     judging::judge::{Template, TemplateError, llm_judge::LlmJudge},

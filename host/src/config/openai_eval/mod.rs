@@ -8,7 +8,7 @@ use std::time::Duration;
 use evaluator_document::{Field, Fields};
 use evaluator_judging::JudgeSettings;
 
-use super::read::Reader;
+use super::reader::Reader;
 use crate::{
     json::Object,
     judging::grader::{self, Endpoint, Grader, Template},
@@ -110,7 +110,7 @@ pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenA
             &grader,
             &endpoint,
             &judge.unwrap_or_default(),
-            reader.known.models,
+            &reader.known.models,
         ))
     });
     Some(OpenAiEvalConfig {

@@ -42,7 +42,7 @@ impl Fixture {
         }
         fs::create_dir_all(&directory).unwrap();
         // Kept between runs of the tests, so that the dependencies of lone files are compiled once.
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluator-cache");
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluators");
         let environment = Environment::inherited()
             .with("EVALUATOR_CACHE_DIR", cache)
             .with("EVALUATOR_CARGO_PROFILE", "");

@@ -377,12 +377,15 @@ fn verdicts_with_the_code_count_whatever_is_around_them() {
     }
 }
 
+/// Writes the judge's own verdict, or with `true` the other one.
+type Verdict<'a> = dyn Fn(bool) -> String + 'a;
+
 /// Judges an answer of which the judge says that it is good, or bad. `reply` makes a reply of a verdict.
 fn verdict_of(
     form: &Form,
     answer: &str,
     is_good: bool,
-    reply: impl Fn(&dyn Fn(bool) -> String) -> String,
+    reply: impl Fn(&Verdict) -> String,
 ) -> Option<bool> {
     let found = judged(&*form.judge, answer, |question| {
         let code = question.code.as_ref().unwrap().as_str();
@@ -396,10 +399,10 @@ fn verdict_of(
 fn a_verdict_counts_after_a_draft_of_it() {
     for form in forms() {
         for is_good in [true, false] {
-            let read = |answer: &str, reply: &dyn Fn(&dyn Fn(bool) -> String) -> String| {
+            let read = |answer: &str, reply: &dyn Fn(&Verdict) -> String| {
                 verdict_of(&form, answer, is_good, reply)
             };
-            let thought = |write: &dyn Fn(bool) -> String| {
+            let thought = |write: &Verdict| {
                 format!("{{\"a\nFirst: {}\n</think>\n\n{}", write(true), write(false))
             };
             assert_eq!(read("It is so.", &thought), Some(is_good), "{}", form.name);
@@ -408,7 +411,7 @@ fn a_verdict_counts_after_a_draft_of_it() {
                 assert_eq!(read(shown, &thought), None, "{}: {shown}", form.name);
             }
             // A verdict before the mark is not replaced by a part of one, or by none.
-            let cut = |write: &dyn Fn(bool) -> String| {
+            let cut = |write: &Verdict| {
                 let (own, other) = (write(false), write(true));
                 format!("{own}\n</think>\n\n{}", other.split_once('_').unwrap().0)
             };

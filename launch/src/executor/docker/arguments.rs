@@ -2,7 +2,8 @@
 
 use std::{env, ffi::OsString, path::Path};
 
-use super::{CONTAINED_MEMORY, Containment, MAX_FILE_SIZE, guard::Mount};
+use super::guard::Mount;
+use crate::executor::{CONTAINED_MEMORY, Containment, MAX_FILE_SIZE};
 use crate::process::{CommandSpec, Resources};
 
 /// Limit where the entry sets none.

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Containment, Visible};
+use crate::executor::{Containment, Visible};
 use crate::process::CommandSpec;
 
 /// Sockets on which engines listen by default.

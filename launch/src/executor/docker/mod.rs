@@ -4,28 +4,28 @@
 //! supervised like a process; only its end is different, see [`CommandSpec::container`].
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::{OsStr, OsString},
+    collections::BTreeMap,
     fs, io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use evaluator_sandbox::filter::docker_profile;
 use tempfile::TempDir;
 
-use super::{
-    CONTAINED_MEMORY, Contained, Containment, Docker, Executor, MAX_FILE_SIZE, Scope, Visible,
-};
-use crate::process::{CommandSpec, Starter};
+use super::{Contained, Containment, Docker, Executor, Scope};
+use crate::process::CommandSpec;
 
 mod arguments;
 mod engine;
 mod guard;
+mod image;
 mod owner;
 mod variables;
 
 use engine::Engine;
+pub use image::Image;
+use image::filter_name;
 
 /// Runs every program in a container of its own, with the files of an image.
 #[derive(Debug, Default)]
@@ -66,11 +66,6 @@ impl DockerExecutor {
         });
         engine.clone()
     }
-}
-
-/// File with the filter of system calls for a container.
-fn filter_name(network: bool) -> &'static str {
-    if network { "network.json" } else { "no-network.json" }
 }
 
 /// Locks a cache, which no code leaves halfway through a change.
@@ -129,74 +124,5 @@ impl Executor for DockerExecutor {
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String> {
         let image = scope.image.ok_or("its image was not looked up before the start")?;
         image.run(command, scope.containment, scope.visible)
-    }
-}
-
-/// An image of a container engine.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Image {
-    name: String,
-    id: String,
-    engine: Engine,
-    /// Directories that it declares as volumes.
-    volumes: BTreeSet<String>,
-    /// Directory of the files with filters.
-    filters: PathBuf,
-}
-
-impl Image {
-    /// Its name in the configuration.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Id of its content, e.g. `sha256:560b3bb9aeb2..`. It stays the same when the name gets another image.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Returns the command that runs `command` in a container of this image.
-    ///
-    /// # Errors
-    ///
-    /// A path that must not be shown to programs, or that does not exist.
-    pub fn run(
-        &self,
-        command: CommandSpec,
-        containment: &Containment,
-        visible: &Visible,
-    ) -> Result<CommandSpec, String> {
-        let Self { id, engine, volumes, filters, .. } = self;
-        let mounts = guard::mounts(&command, containment, visible)?;
-        // What is mounted there replaces the volume, too.
-        let is_mounted = |path: &&String| mounts.iter().any(|mount| mount.path == Path::new(path));
-        let volumes = volumes.iter().filter(|path| !is_mounted(path)).map(String::as_str).collect();
-        let owner = owner::this_process();
-        let (client, passed) = variables::split(&command);
-        let mut args: Vec<OsString> = vec!["run".into()];
-        args.extend(arguments::hardening(containment, &command.resources));
-        args.extend(engine.arguments(containment.tmp, &volumes).into_iter().map(OsString::from));
-        let mut filter = OsString::from("--security-opt=seccomp=");
-        filter.push(filters.join(filter_name(containment.network)));
-        args.push(filter);
-        args.push(format!("--label={}={owner}", owner::LABEL).into());
-        args.extend(mounts.iter().map(guard::Mount::argument));
-        args.extend(passed);
-        args.push(arguments::directory(&command, &mounts));
-        args.extend([OsStr::new(id).to_owned(), command.program.clone()]);
-        args.extend(command.args);
-        Ok(CommandSpec {
-            args,
-            env: client,
-            starter: Some(Starter {
-                program: command.program,
-                codes: &[125, 126, 127],
-                prefix: engine.error_prefix(),
-            }),
-            container: Some(owner::names(&owner)),
-            ..CommandSpec::new(engine.program())
-        })
     }
 }

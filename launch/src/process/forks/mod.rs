@@ -38,13 +38,15 @@ use std::{any::Any, path::PathBuf};
 use super::CommandSpec;
 
 #[cfg(unix)]
+mod forked;
+#[cfg(unix)]
 mod peer;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub use unix::ForkServer;
+pub(super) use forked::Forked;
 #[cfg(unix)]
-pub(super) use unix::Forked;
+pub use unix::ForkServer;
 
 #[cfg(not(unix))]
 mod other;
@@ -79,7 +81,7 @@ pub enum ForkError {
     /// The server has died, or does not answer. Another one may be started.
     #[error("{reason}")]
     Died {
-        /// Observation.
+        /// Reason.
         reason: String,
     },
     /// The run was cancelled.

@@ -9,8 +9,6 @@ use std::io;
 use rustix::process::Pid;
 use tokio::net::UnixStream;
 
-use super::unix::take_line;
-
 /// Sender of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Peer(Option<Pid>);
@@ -98,6 +96,13 @@ fn receive(socket: &UnixStream, chunk: &mut [u8]) -> io::Result<(usize, Peer)> {
     socket.try_read(chunk).map(|read| (read, Peer(None)))
 }
 
+/// Takes the first complete line, without its line feed.
+pub(super) fn take_line(received: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let end = received.iter().position(|&byte| byte == b'\n')?;
+    let line = received.drain(..=end).take(end).collect();
+    Some(line)
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -129,5 +134,13 @@ mod tests {
         assert_eq!(error, "process 1 answers, which is not one of its forks");
         let other = Pid::from_raw(77).unwrap();
         assert_eq!(Peer(None).child_of(&Peer(None), other), Ok(other), "nothing is known");
+    }
+
+    #[test]
+    fn lines_are_taken_one_by_one() {
+        let mut received = b"started 1\nexited 0\nrest".to_vec();
+        assert_eq!(take_line(&mut received).as_deref(), Some(&b"started 1"[..]));
+        assert_eq!(take_line(&mut received).as_deref(), Some(&b"exited 0"[..]));
+        assert_eq!((take_line(&mut received), received), (None, b"rest".to_vec()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, ErrorKind, IoSlice, Write as _, pipe},
+    io::{self, IoSlice, Write as _, pipe},
     mem::{self, MaybeUninit},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     process::Stdio,
@@ -11,7 +11,7 @@ use std::{
 
 use rustix::{
     net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
-    process::{Pid, Signal, kill_process_group},
+    process::Pid,
 };
 use tokio::{
     io::{AsyncWriteExt, Interest},
@@ -22,14 +22,17 @@ use tokio::{
 
 use super::{
     ForkError, ServerCommand,
+    forked::Forked,
     peer::{self, Peer},
 };
 use crate::process::{
     Cancellation, Captured, Ending, Limits, Outcome, Resources,
     os::{self, Identified},
+    outcome::nothing,
     pump::drain,
-    run::{KILL_GRACE, nothing, supervise},
-    spawn::{self, NOT_ENDED, Pipes, Registered, Started},
+    run::{KILL_GRACE, supervise},
+    spawn,
+    started::{Pipes, Started},
 };
 
 /// Time limit for a fork. It takes some milliseconds, unless the machine is very busy.
@@ -270,155 +273,4 @@ fn no_descriptors(error: io::Error) -> ForkError {
 
 fn last_line(text: &str) -> &str {
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
-}
-
-/// Maximum length of a line of the server.
-const LINE: usize = 4096;
-
-/// A forked process, and the socket on which the server reports its end.
-///
-/// As long as the socket is open, the server does not reap the process, so the ids of the process and of its group are
-/// valid.
-#[derive(Debug)]
-pub(in super::super) struct Forked {
-    leader: Pid,
-    /// Identifies the process even if the server is gone and any process may have reaped it.
-    identified: Option<Identified>,
-    /// Keeps the process registered while its id is valid; dropped before the socket is closed, which has the process
-    /// reaped.
-    listed: Option<Registered>,
-    /// `None` once the process may be reaped.
-    status: Option<UnixStream>,
-    /// Bytes that the server has sent after the start.
-    received: Vec<u8>,
-    ending: Option<Ending>,
-    /// True if the server died first.
-    orphan: bool,
-    /// True if the server runs code that may reap the process at any time.
-    contained: bool,
-}
-
-impl Forked {
-    pub(in super::super) fn is_contained(&self) -> bool {
-        self.contained
-    }
-
-    /// Returns when the process is dead, or when its end cannot be reported any more. Cancel safe.
-    pub(in super::super) async fn exited(&mut self) {
-        while !self.has_exited() {
-            let Some(status) = &self.status else { return };
-            if status.readable().await.is_err() {
-                self.lose();
-            }
-        }
-    }
-
-    /// Returns true if the process is dead, or if its end cannot be reported any more.
-    fn has_exited(&mut self) -> bool {
-        while self.ending.is_none() {
-            if let Some(line) = take_line(&mut self.received) {
-                match ending(&line) {
-                    Some(ending) => self.ending = Some(ending),
-                    None => self.lose(),
-                }
-                break;
-            }
-            let Some(status) = &self.status else { break };
-            let mut chunk = [0; 256];
-            match status.try_read(&mut chunk) {
-                Ok(0) => self.lose(),
-                Ok(read) if self.received.len() + read > LINE => self.lose(),
-                Ok(read) => self.received.extend_from_slice(&chunk[..read]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.lose(),
-            }
-        }
-        true
-    }
-
-    /// Sends `SIGTERM` to the group.
-    pub(in super::super) fn terminate(&mut self) {
-        self.signal(Signal::TERM);
-    }
-
-    /// Kills the group.
-    pub(in super::super) fn kill(&mut self) {
-        self.signal(Signal::KILL);
-    }
-
-    /// Kills the group, has the process reaped and returns how it ended.
-    pub(in super::super) fn reap(&mut self) -> Ending {
-        self.has_exited();
-        self.kill();
-        self.listed = None;
-        self.status = None;
-        self.ending.clone().unwrap_or_else(|| Ending::Lost { reason: NOT_ENDED.to_owned() })
-    }
-
-    fn lose(&mut self) {
-        // Any process may reap it now.
-        self.listed = None;
-        self.orphan = true;
-        let reason = "the interpreter that it was forked from has died".to_owned();
-        self.ending = Some(Ending::Lost { reason });
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        if self.status.is_none() {
-            return;
-        }
-        // This also checks whether the server is still there.
-        self.has_exited();
-        // The id of an orphan is valid only as long as the orphan lives. What a dead leader leaves in a sandbox is killed by the
-        // server.
-        if (self.orphan || self.contained)
-            && !self.identified.as_ref().is_some_and(Identified::lives)
-        {
-            return;
-        }
-        // It fails if only the zombie of the leader is left, or if all members changed their user. The following wait
-        // is bounded.
-        let _ = kill_process_group(self.leader, signal);
-    }
-}
-
-/// Parses how the server reports the end of a process.
-fn ending(line: &[u8]) -> Option<Ending> {
-    let (how, number) = std::str::from_utf8(line).ok()?.split_once(' ')?;
-    let number = number.parse().ok()?;
-    match how {
-        "exited" => Some(Ending::Exited(number)),
-        "killed" => Some(Ending::Signalled(number)),
-        _ => None,
-    }
-}
-
-/// Takes the first complete line, without its line feed.
-pub(super) fn take_line(received: &mut Vec<u8>) -> Option<Vec<u8>> {
-    let end = received.iter().position(|&byte| byte == b'\n')?;
-    let line = received.drain(..=end).take(end).collect();
-    Some(line)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_server_says_how_a_process_ended() {
-        assert_eq!(ending(b"exited 3"), Some(Ending::Exited(3)));
-        assert_eq!(ending(b"killed 11"), Some(Ending::Signalled(11)));
-        for nonsense in [&b"exited"[..], b"exited x", b"started 3", b"", b"\xff 3"] {
-            assert_eq!(ending(nonsense), None);
-        }
-    }
-
-    #[test]
-    fn lines_are_taken_one_by_one() {
-        let mut received = b"started 1\nexited 0\nrest".to_vec();
-        assert_eq!(take_line(&mut received).as_deref(), Some(&b"started 1"[..]));
-        assert_eq!(take_line(&mut received).as_deref(), Some(&b"exited 0"[..]));
-        assert_eq!((take_line(&mut received), received), (None, b"rest".to_vec()));
-    }
 }

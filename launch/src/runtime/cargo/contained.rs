@@ -18,10 +18,11 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    build::{QUERY_LIMIT, Toolchain, Unit},
     copy::{Copy, Permitted},
     log::{Failure, headline},
     script,
+    toolchain::{ContainedBuild, QUERY_LIMIT, Toolchain},
+    unit::Unit,
 };
 use crate::{
     environment::Environment,
@@ -29,16 +30,6 @@ use crate::{
     process::CommandSpec,
     runtime::{Launch, PrepareError, paths, tool},
 };
-
-/// Build of evaluators in a sandbox.
-#[derive(Clone, Debug)]
-pub(super) struct ContainedBuild {
-    containment: Arc<Containment>,
-    /// Directory of everything that contained builds write.
-    directory: PathBuf,
-    /// Cargo's directory of downloaded packages.
-    cargo_home: Option<PathBuf>,
-}
 
 /// Relevant part of the output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
@@ -93,11 +84,10 @@ impl ContainedBuild {
     pub(super) fn redirect(&self, mut unit: Unit) -> Unit {
         let name = script::package_name(unit.manifest.parent().unwrap_or(&unit.manifest));
         unit.target_directory = self.directory.join("target").join(name);
-        unit.build_directory = None;
         // Paths of the copy are those of the package below another directory.
         unit.renames
             .push((self.copy_directory(&unit.manifest).display().to_string(), String::new()));
-        unit
+        unit.apart()
     }
 
     fn copy_directory(&self, manifest: &Path) -> PathBuf {
@@ -351,7 +341,7 @@ impl Package {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runtime::{cargo::build::ProgramKind, testing::Directory};
+    use crate::runtime::{cargo::unit::ProgramKind, testing::Directory};
 
     #[test]
     fn a_build_shows_no_file_of_this_machine() {
@@ -366,6 +356,8 @@ mod tests {
             package: None,
             target_directory: directory.path("target"),
             build_directory: None,
+            package_name: "p".to_owned(),
+            workspace: PathBuf::new(),
             features: Vec::new(),
             kind: ProgramKind::Bin,
             lone_file: None,

@@ -8,7 +8,10 @@ use std::{
 
 use serde::Deserialize;
 
-use super::build::{Findings, ScriptOutput, Unit};
+use super::{
+    findings::{Findings, ScriptOutput},
+    unit::Unit,
+};
 use crate::runtime::{
     PrepareEvent,
     own_tests::renamed,
@@ -247,7 +250,7 @@ pub(super) fn headline(text: &str) -> Option<String> {
 mod tests {
     use std::time::Duration;
 
-    use super::{super::build::ProgramKind, *};
+    use super::{super::unit::ProgramKind, *};
 
     fn unit() -> Unit {
         Unit {
@@ -255,6 +258,8 @@ mod tests {
             package: Some("p".to_owned()),
             target_directory: "/t".into(),
             build_directory: None,
+            package_name: "p".to_owned(),
+            workspace: PathBuf::new(),
             features: vec!["a".to_owned(), "b".to_owned()],
             kind: ProgramKind::Bin,
             sources: PathBuf::new(),

@@ -11,10 +11,13 @@
 mod build;
 mod contained;
 mod copy;
+mod findings;
 mod log;
 mod manifest;
 mod owner;
 mod runtime;
 mod script;
+mod toolchain;
+mod unit;
 
 pub use runtime::Cargo;

@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    build::{ProgramKind, Unit},
     manifest, script,
+    unit::{ProgramKind, Unit},
 };
 use crate::runtime::{PrepareError, paths};
 
@@ -28,6 +28,8 @@ pub(super) enum Owner {
 struct Workspace {
     /// The packages of the workspace.
     packages: Vec<Package>,
+    #[serde(default)]
+    workspace_root: PathBuf,
     /// Directory of build results.
     target_directory: PathBuf,
     /// Directory of intermediate results, which can be chosen from cargo 1.91 on; older versions do not report it.
@@ -66,6 +68,8 @@ impl Workspace {
                 None => own,
             },
             build_directory: self.build_directory.clone(),
+            package_name: package.name.clone(),
+            workspace: self.workspace_root.clone(),
             features: target.required_features.clone(),
             kind: if target.is_bin() { ProgramKind::Bin } else { ProgramKind::Example },
             sources: package.directory().to_owned(),

@@ -13,10 +13,11 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    build::{self, ProgramKind, Toolchain, Unit},
-    contained::ContainedBuild,
+    build,
     owner::{self, Owner, Owners},
     script::Script,
+    toolchain::{ContainedBuild, Toolchain},
+    unit::{ProgramKind, Unit},
 };
 use crate::{
     executor::Containment,
@@ -49,7 +50,8 @@ const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// those of the directory in which the run was started. Questions that build nothing, and everything about contained
 /// evaluators, are asked in a directory without settings of others. Programs of a package go to `evaluator/` inside its target
 /// directory, where builds of the user do not replace them. From cargo 1.91 on, intermediate results are shared with
-/// those builds: dependencies that `cargo test` has compiled are not compiled again.
+/// those builds: dependencies that `cargo test` has compiled are not compiled again. If several workspaces share a build
+/// directory, packages of the same name, which cargo takes for each other, get one of their own, and so do fetched packages.
 ///
 /// A file with frontmatter is compiled from a copy, because stable compilers do not read frontmatter: `mod` and
 /// `include!` of files next to it do not work. All other files, also those with a <code>```cargo</code> block, are
@@ -156,7 +158,10 @@ impl Cargo {
             .iter()
             .enumerate()
             .map(|(index, source)| {
-                let (unit, script, program) = self.plan(source, &toolchain, &mut owners)?;
+                let (unit, script, program) =
+                    self.plan(source, trust.fetched, &toolchain, &mut owners)?;
+                let is_taken = jobs.iter().any(|job| job.unit.is_taken_for(&unit));
+                let unit = if is_taken { unit.apart() } else { unit };
                 let job = jobs.iter().position(|job| job.unit == unit).unwrap_or_else(|| {
                     jobs.push(Job { unit, script, programs: Vec::new() });
                     jobs.len() - 1
@@ -177,6 +182,7 @@ impl Cargo {
     fn plan(
         &self,
         source: &Path,
+        fetched: bool,
         toolchain: &Toolchain,
         owners: &mut Owners<'_>,
     ) -> Result<(Unit, Option<Script>, String), PrepareError> {
@@ -195,6 +201,7 @@ impl Cargo {
         };
         let unit = match &toolchain.contained {
             Some(contained) => contained.redirect(unit),
+            None if unit.is_shared() && (fetched || unit.has_namesake()) => unit.apart(),
             None => unit,
         };
         Ok((unit, script, program))
@@ -276,9 +283,11 @@ impl Runtime for Cargo {
         cancellation: &Cancellation,
         on_event: &mut dyn FnMut(PrepareEvent),
     ) -> Result<OwnTests, PrepareError> {
-        let toolchain = self.toolchain(&Trust::of(entrypoint), cancellation)?;
+        let trust = Trust::of(entrypoint);
+        let toolchain = self.toolchain(&trust, cancellation)?;
         let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
-        let (unit, script, program) = self.plan(&entrypoint.path, &toolchain, &mut owners)?;
+        let (unit, script, program) =
+            self.plan(&entrypoint.path, trust.fetched, &toolchain, &mut owners)?;
         let lock = script.as_ref().map(|it| generate(it, &toolchain, on_event)).transpose()?;
         let mut command = toolchain.building(["test"], &unit).map_err(|failure| {
             let summary = format!("{} {}", entrypoint.path.display(), failure.what);
@@ -303,7 +312,8 @@ impl Runtime for Cargo {
             return Built::Unknown;
         };
         let mut owners = Owners::new(|manifest| toolchain.metadata(manifest));
-        let Ok((unit, _, program)) = self.plan(&entrypoint.path, &toolchain, &mut owners) else {
+        let planned = self.plan(&entrypoint.path, trust.fetched, &toolchain, &mut owners);
+        let Ok((unit, _, program)) = planned else {
             return Built::Unknown;
         };
         toolchain
@@ -325,12 +335,15 @@ impl Unit {
             // Shared, so that dependencies are compiled once for all scripts.
             target_directory: cache.join("target"),
             build_directory: None,
+            package_name: script.name.clone(),
+            workspace: PathBuf::new(),
             features: Vec::new(),
             kind: ProgramKind::Bin,
             sources: script.sources().to_owned(),
             lone_file: Some(script.file_name()),
             renames: script.renames(),
         }
+        .apart()
     }
 }
 

@@ -9,29 +9,15 @@ use std::{
     ffi::{OsStr, OsString},
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use super::{
+    build::{Build, Call, ContainedInstall, cannot},
     references::Requirements,
     requirements::{is_plain, parse, without_hashes},
-    venv::{Build, Call},
     wheels::{Wheels, wheels_in},
 };
-use crate::{
-    executor::{Containment, contain_build},
-    files,
-    process::CommandSpec,
-    runtime::PrivateDirectory,
-};
-
-/// Installation of packages in a sandbox.
-#[derive(Clone, Debug)]
-pub(super) struct ContainedInstall {
-    pub(super) containment: Arc<Containment>,
-    /// Files that the interpreter reads.
-    pub(super) files: Vec<PathBuf>,
-}
+use crate::{files, process::CommandSpec, runtime::PrivateDirectory};
 
 impl ContainedInstall {
     /// Downloads and installs the packages of an environment that was just created.
@@ -69,20 +55,6 @@ impl ContainedInstall {
             }
         }
         Ok(())
-    }
-
-    /// Returns the command that runs without network and sees the interpreter and these paths only.
-    pub(super) fn contain(
-        &self,
-        build: &Build<'_>,
-        command: CommandSpec,
-        mut read: Vec<PathBuf>,
-        write: Vec<PathBuf>,
-    ) -> Result<CommandSpec, String> {
-        read.extend_from_slice(&self.files);
-        contain_build(build.prepared(command), &self.containment, read, write).map_err(|reason| {
-            format!("packages of contained evaluators are installed in a sandbox: {reason}")
-        })
     }
 
     /// Returns what is installed, in order: the SDK, then the requirements.
@@ -197,8 +169,4 @@ fn pip(build: &Build<'_>, wheels: &Path) -> CommandSpec {
         .arg(wheels);
     command.cwd = Some(venv.directory.clone());
     command
-}
-
-pub(super) fn cannot(verb: &str, error: &io::Error) -> String {
-    format!("cannot {verb} a temporary directory: {error}")
 }

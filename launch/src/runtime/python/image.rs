@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{
+    installer::Sdk,
     interpreter::{MissingModule, Questions},
     needs::Needs,
-    venv::Sdk,
 };
 use crate::{
     executor::{Image, Visible},

@@ -1,7 +1,10 @@
 //! Python evaluators, run by an interpreter of this machine, or in a virtual environment if they name packages that it lacks.
 
+mod build;
 mod contained;
 mod image;
+mod install;
+mod installer;
 mod interpreter;
 mod needs;
 mod plan;

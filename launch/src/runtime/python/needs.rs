@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item};
 
 use super::{
+    installer::Sdk,
     interpreter::{Answers, Questions, SdkUse},
     references::{FILE_NAME, References, Requirements},
     requirements,
-    venv::Sdk,
 };
 use crate::{
     files,

@@ -11,9 +11,10 @@ use std::{
 };
 
 use super::{
+    installer::{Installer, Sdk},
     interpreter::{Answers, Files, INTERPRETER_VARIABLE, MissingModule, Questions, SEARCH_PATH},
     needs::Needs,
-    venv::{self, Installer, Sdk, Venv, hex},
+    venv::{self, Venv, hex},
 };
 use crate::{
     environment::is_script,

@@ -24,12 +24,12 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
-    contained::ContainedInstall,
+    build::{Build, ContainedInstall, SharedVenv},
     image,
+    installer::{Installer, Sdk, installer_environment},
     interpreter::{self, MissingModule, Questions},
     needs::SDK_MODULE,
     plan::{self, Plan, Planner, Wanted, by_hand},
-    venv::{Build, Installer, Sdk, SharedVenv, installer_environment},
 };
 use crate::{
     executor::{Containment, contain_build},

@@ -13,9 +13,8 @@ use std::{
 };
 
 use super::{
-    contained::{ContainedInstall, cannot},
+    build::{Build, Call, ContainedInstall, cannot},
     requirements::is_plain,
-    venv::{Build, Call},
 };
 use crate::{process::CommandSpec, runtime::PrivateDirectory};
 

@@ -14,6 +14,7 @@ use evaluator_host::{
 use evaluator_test_support::TestDirectory;
 
 use super::{BOUNDED, fault, processes::Mark};
+use crate::printed;
 
 const INPUT: &[u8] = br#"{"protocol_version": "1.1", "metric_name": "x", "invocations": []}"#;
 
@@ -92,32 +93,11 @@ async fn each_unusable_answer_is_named() {
         ("flood-stdout", "more than 67108864 bytes"),
         ("silent", "produced no output on stdout"),
         ("only-whitespace", "produced no output on stdout"),
-        ("noise-before", "line 1 column 1 (byte 0): \"loading the model ..."),
-        ("noise-after", "line 2 column 1 (byte 13)"),
-        ("two-documents", "line 2 column 1 (byte 13)"),
-        ("truncated", "unexpected end of text at line 1 column 33"),
-        ("repeated-key", "the key is repeated in the same object at line 1 column 14"),
-        ("empty-object", "score: a number from 0 to 1 is required"),
-        ("array", "expected an object"),
-        ("nan", "score: expected a number from 0 to 1, found NaN"),
-        ("infinity", "score: expected a number from 0 to 1, found Infinity"),
-        ("overflowing-number", "score: expected a number from 0 to 1"),
-        ("above-one", "score: expected a number from 0 to 1, found 1.0000001"),
-        ("below-zero", "score: expected a number from 0 to 1, found -0.1"),
-        ("score-null", "score: expected a number from 0 to 1, found null"),
-        ("score-list", "score: expected a number from 0 to 1, found [1]"),
-        ("score-word", "score: expected a number from 0 to 1, found \"high\""),
-        ("status-word", "status: expected \"PASSED\""),
-        ("status-number", "status: expected \"PASSED\""),
-        ("turns-null", "per_invocation_scores: expected an array"),
-        ("turns-with-text", "per_invocation_scores[2]: expected a finite number"),
-        ("details-list", "details: expected an object or null"),
-        ("invalid-utf8", "byte 0xe9 at line 1"),
-        ("bom", "byte order mark"),
-        ("utf16", "it looks like UTF-16"),
-        ("lone-surrogate", "lone surrogate"),
     ] {
         assert_verdict(name, AMPLE, "bad_answer", detail).await;
+    }
+    for (name, _, error, detail) in printed::all() {
+        assert_verdict(name, AMPLE, error, detail).await;
     }
 }
 

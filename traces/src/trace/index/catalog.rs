@@ -1,7 +1,6 @@
 //! The notes on all files, sorted into traces, and the way back from notes to a trace.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
     mem,
@@ -14,22 +13,21 @@ use indexmap::IndexSet;
 use tempfile::TempPath;
 
 use super::{
-    Scan, Stop,
+    grammar::Stop,
     interner::Interner,
+    reader::{Problem, Reader},
     records::{
         FileRecords, Location, Origin, RecordRange, Records, move_behind, number, too_many_names,
     },
+    scan::Scan,
     tracked::{Occurrence, TrackedName, TrackedNames},
 };
-use crate::{
-    json::{MARKED, Object, ParseOptions, Value, parse, parse_items},
-    trace::{
-        decoded::{self, Decoded},
-        error::LoadErrorKind,
-        inputs::FileStamp,
-        model::{Scope, Trace},
-        otlp,
-    },
+use crate::trace::{
+    decoded::{self, Decoded},
+    error::LoadErrorKind,
+    inputs::FileStamp,
+    model::{Scope, Trace},
+    otlp,
 };
 
 /// Maximum number of bytes between two locations that are read in one piece, which is faster than to read twice.
@@ -305,7 +303,7 @@ impl Catalog {
         };
         let pieces: Result<Vec<(u64, &[u8])>, Problem> =
             extents.iter().enumerate().map(piece).collect();
-        let reader = Reader { catalog: self, pieces: pieces? };
+        let reader = Reader { scopes: &self.scopes, origins: &self.origins, pieces: pieces? };
 
         let mut out = Decoded::new(&file.path);
         file.format.spans(&reader, spans, &mut out)?;
@@ -331,7 +329,8 @@ impl Catalog {
 
     /// Returns the parts of the file that contain the text of ranges and of their resources.
     fn extents(&self, ranges: &[RecordRange]) -> Vec<(u64, u64)> {
-        let resources = ranges.iter().filter_map(|range| self.origin(range)?.resource());
+        let resources =
+            ranges.iter().filter_map(|range| range.origin_in(&self.origins)?.resource());
         let mut locations: Vec<Location> =
             ranges.iter().map(RecordRange::location).chain(resources).collect();
         locations.sort_unstable_by_key(|location| location.offset);
@@ -343,10 +342,6 @@ impl Catalog {
             }
         }
         extents
-    }
-
-    fn origin(&self, range: &RecordRange) -> Option<&Origin> {
-        range.origin().map(|number| &self.origins[number as usize])
     }
 }
 
@@ -385,68 +380,6 @@ fn forget_repeated_spans(
     }
 }
 
-/// The text of a trace in memory, for decoding.
-pub(super) struct Reader<'a> {
-    catalog: &'a Catalog,
-    /// Offset and bytes, sorted by offset.
-    pieces: Vec<(u64, &'a [u8])>,
-}
-
-impl Reader<'_> {
-    /// Returns the scope of spans, if it was recorded.
-    pub(super) fn scope(&self, range: &RecordRange) -> Option<&Arc<Scope>> {
-        self.catalog.scopes.get_index(self.catalog.origin(range)?.scope()? as usize)
-    }
-
-    /// Returns the offset of the resource of spans, if it was recorded.
-    pub(super) fn resource(&self, range: &RecordRange) -> Option<u64> {
-        Some(self.catalog.origin(range)?.resource()?.offset)
-    }
-
-    /// Decodes the resources of spans, by their offsets.
-    pub(super) fn resources<T>(
-        &self,
-        spans: &[RecordRange],
-        decode: impl Fn(Value) -> T,
-    ) -> Result<HashMap<u64, T>, Problem> {
-        let mut decoded = HashMap::new();
-        let resource = |range| self.catalog.origin(range)?.resource();
-        for location in spans.iter().filter_map(resource) {
-            if let Entry::Vacant(entry) = decoded.entry(location.offset) {
-                let parsed = parse(self.text(location)?, &ParseOptions::default());
-                entry.insert(decode(parsed.map_err(|_| Problem::Changed)?.value));
-            }
-        }
-        Ok(decoded)
-    }
-
-    /// Returns the spans or logs of a range.
-    pub(super) fn objects(
-        &self,
-        range: &RecordRange,
-        out: &mut Decoded,
-    ) -> Result<Vec<Object>, Problem> {
-        let text = self.text(range.location())?;
-        let parsed = parse_items(text, &MARKED).map_err(|_| Problem::Changed)?;
-        out.repeated_keys |= parsed.repeated_keys;
-        let Value::Array(items) = parsed.value else { return Err(Problem::Changed) };
-        let object = |item| match item {
-            Value::Object(object) => Ok(object),
-            _ => Err(Problem::Changed),
-        };
-        items.into_iter().map(object).collect()
-    }
-
-    fn text(&self, location: Location) -> Result<&str, Problem> {
-        let after = self.pieces.partition_point(|(start, _)| *start <= location.offset);
-        let (start, bytes) =
-            after.checked_sub(1).map(|piece| &self.pieces[piece]).ok_or(Problem::Changed)?;
-        let at = (location.offset - start) as usize;
-        let bytes = bytes.get(at..at + location.length as usize).ok_or(Problem::Changed)?;
-        simdutf8::basic::from_utf8(bytes).map_err(|_| Problem::Changed)
-    }
-}
-
 /// A trace cannot be read, although its file could be used when it was scanned.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -466,19 +399,4 @@ pub enum ReadError {
         /// The file, as it was given.
         path: PathBuf,
     },
-}
-
-/// A [`ReadError`] without the path.
-pub(super) enum Problem {
-    Read(io::Error),
-    Changed,
-}
-
-impl From<io::Error> for Problem {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => Self::Changed,
-            _ => Self::Read(error),
-        }
-    }
 }

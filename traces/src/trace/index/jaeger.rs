@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 
 use super::{
-    Scan, Stop,
-    catalog::{Problem, Reader},
-    file::Input,
+    grammar::{Grammar, Stop},
+    input::Input,
     otlp,
+    reader::{Problem, Reader},
     records::{Field, FileRecords, RecordRange, SpanDraft, Walk, once},
+    scan::Scan,
     tracked::{Found, scan_attributes},
 };
 use crate::{
     json::{Object, ParseError, Value},
     trace::{
-        decoded::{Decoded, Side},
+        decoded::Decoded,
         error::LoadErrorKind,
         jaeger,
         otlp::no_list,
-        unusable::Part,
+        unusable::{Part, Side},
     },
 };
 
@@ -25,7 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Jaeger;
 
-impl Scan for Jaeger {
+impl Grammar for Jaeger {
     fn keys(&self, is_list: bool) -> &'static [&'static str] {
         if is_list { &[] } else { &["data"] }
     }
@@ -42,6 +43,12 @@ impl Scan for Jaeger {
         jaeger::tags(items, "", &mut Vec::new())
     }
 
+    fn mismatch(&self) -> LoadErrorKind {
+        LoadErrorKind::NoJaegerData
+    }
+}
+
+impl Scan for Jaeger {
     fn document(&self, walk: &mut Walk<'_>) -> Result<Option<FileRecords>, Stop> {
         if walk.scanner.peek()? != Some(b'{') {
             walk.scanner.skip_value()?;
@@ -88,17 +95,13 @@ impl Scan for Jaeger {
         Ok(Some(FileRecords { spans, ..FileRecords::default() }))
     }
 
-    fn mismatch(&self) -> LoadErrorKind {
-        LoadErrorKind::NoJaegerData
-    }
-
     fn lines(
         &self,
         input: &Input<'_>,
         whole: ParseError,
         _walk: &mut Walk<'_>,
     ) -> Result<FileRecords, Stop> {
-        if !input.is_given() {
+        if !input.is_given {
             return Err(input.undetected(Some(whole)));
         }
         Err(LoadErrorKind::InvalidJaeger { path: input.path.to_owned(), json: whole }.into())

@@ -6,112 +6,43 @@
 
 mod catalog;
 mod file;
+mod grammar;
+mod input;
 mod interner;
 mod jaeger;
 mod otlp;
+mod reader;
 mod records;
+mod scan;
 mod tracked;
 
 #[cfg(test)]
 mod tests;
 
 use std::{
-    fmt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 pub use catalog::ReadError;
+pub(super) use scan::Indexer;
 pub use tracked::TrackedAttributes;
 pub(crate) use tracked::TrackedNames;
 
 use self::{
-    catalog::{Catalog, Content, OpenFile, Reader},
-    file::{Input, index_file},
-    records::{FileRecords, RecordRange, Walk},
+    catalog::{Catalog, Content, OpenFile},
+    file::index_file,
 };
-use super::{
-    decoded::Decoded,
-    error::{LoadError, LoadErrorKind},
-    format::TraceFormats,
-    model::Trace,
-};
-use crate::json::{Object, ParseError, ScanError, Value};
+use super::{error::LoadError, model::Trace, registry::TraceFormats};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 256 << 10;
 /// Maximum number of files that are kept open between reads.
 const OPEN_FILES: usize = 16;
 
-/// The fast path of a trace format. Only formats of this crate have one.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Indexer(&'static dyn Scan);
-
 impl Indexer {
     pub(super) const OTLP: Self = Self(&otlp::Otlp);
     pub(super) const JAEGER: Self = Self(&jaeger::Jaeger);
-}
-
-/// How the files of a format are scanned, and how its spans are decoded again.
-trait Scan: fmt::Debug + Sync {
-    /// Returns the keys of an object at the top of a text by which the format is recognized; for a text that is a list,
-    /// those of its first item.
-    fn keys(&self, is_list: bool) -> &'static [&'static str];
-
-    /// Returns the keys of the ids of a span: that of its trace, and its own.
-    fn id_keys(&self) -> [&'static str; 2];
-
-    /// Returns the unit of times in nanoseconds.
-    fn time_unit(&self) -> i128;
-
-    /// Decodes a list of attributes. Its problems are reported when the span is read.
-    fn attributes(&self, items: Value) -> Object;
-
-    /// Scans the value that starts here and is the whole text. Returns `None` if it is not of the format.
-    fn document(&self, walk: &mut Walk<'_>) -> Result<Option<FileRecords>, Stop>;
-
-    /// Returns the error of a file that has to be of the format and is not.
-    fn mismatch(&self) -> LoadErrorKind;
-
-    /// Scans a text that is not one JSON value, for the reason `whole`.
-    fn lines(
-        &self,
-        input: &Input<'_>,
-        whole: ParseError,
-        walk: &mut Walk<'_>,
-    ) -> Result<FileRecords, Stop>;
-
-    /// Decodes the spans of these ranges.
-    fn spans(
-        &self,
-        reader: &Reader<'_>,
-        ranges: &[RecordRange],
-        out: &mut Decoded,
-    ) -> Result<(), catalog::Problem>;
-}
-
-/// Reason for which a scan ended early.
-#[derive(Debug)]
-enum Stop {
-    /// The text is not JSON or cannot be read.
-    Scan(ScanError),
-    /// The text is not of the format.
-    Load(LoadErrorKind),
-    /// Only the whole-file decoder understands the text.
-    Fallback,
-}
-
-impl From<ScanError> for Stop {
-    fn from(error: ScanError) -> Self {
-        Self::Scan(error)
-    }
-}
-
-impl From<LoadErrorKind> for Stop {
-    fn from(kind: LoadErrorKind) -> Self {
-        Self::Load(kind)
-    }
 }
 
 /// The traces of some files, of which only those in use are in memory.

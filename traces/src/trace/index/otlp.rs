@@ -8,22 +8,23 @@ use std::{
 };
 
 use super::{
-    Scan, Stop,
-    catalog::{Problem, Reader},
-    file::Input,
+    grammar::{Grammar, Stop},
+    input::Input,
+    reader::{Problem, Reader},
     records::{Field, FileRecords, RecordRange, Records, SpanDraft, Walk, once},
+    scan::Scan,
     tracked::{Found, scan_attributes},
 };
 use crate::{
     json::{Object, ParseError, ScanError, Value, strip},
     trace::{
-        decoded::{Decoded, Side},
+        decoded::Decoded,
         error::LoadErrorKind,
         otlp::{
             self, LOG_LIST, LOGS, Names, SPAN_LISTS, SPANS, no_list, read_line, scope, take,
             take_either,
         },
-        unusable::{Part, Position, scan_unread},
+        unusable::{Part, Position, Side, scan_unread},
     },
 };
 
@@ -55,7 +56,7 @@ const SCOPES: [&str; 3] = ["scope", "instrumentationLibrary", "instrumentation_l
 #[derive(Debug)]
 pub(super) struct Otlp;
 
-impl Scan for Otlp {
+impl Grammar for Otlp {
     fn keys(&self, is_list: bool) -> &'static [&'static str] {
         if is_list { &KEYS[..2] } else { &KEYS }
     }
@@ -72,6 +73,12 @@ impl Scan for Otlp {
         otlp::attributes(items, &mut Vec::new())
     }
 
+    fn mismatch(&self) -> LoadErrorKind {
+        LoadErrorKind::NotOtlp
+    }
+}
+
+impl Scan for Otlp {
     fn document(&self, walk: &mut Walk<'_>) -> Result<Option<FileRecords>, Stop> {
         match walk.scanner.peek()? {
             Some(b'{') => Ok(match root(walk)? {
@@ -100,10 +107,6 @@ impl Scan for Otlp {
         }
     }
 
-    fn mismatch(&self) -> LoadErrorKind {
-        LoadErrorKind::NotOtlp
-    }
-
     /// Scans every line that is not blank. Without a given format, the first line has to be OTLP. Bare spans come after the
     /// spans of all documents.
     fn lines(
@@ -116,7 +119,7 @@ impl Scan for Otlp {
         let mut found =
             FileRecords { spans: Records::with_capacity(walk.capacity), ..FileRecords::default() };
         let mut bare = Records::default();
-        let mut is_first = !input.is_given();
+        let mut is_first = !input.is_given;
         let mut number = 1;
         loop {
             let start = walk.scanner.offset();

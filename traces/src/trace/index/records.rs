@@ -6,18 +6,17 @@ use foldhash::quality::RandomState;
 use indexmap::IndexSet;
 
 use super::{
-    Scan, Stop, TrackedAttributes,
+    grammar::{Grammar, Stop},
     interner::Interner,
-    tracked::{Found, Occurrence},
+    tracked::{Found, Occurrence, TrackedAttributes},
 };
 use crate::{
     json::{Object, Scanner, Value, take_repeated_key},
     trace::{
-        decoded::Side,
         error::LoadErrorKind,
         model::Scope,
         otlp::odd_trace_id,
-        unusable::{Part, Position, UnusableParts, missing_id, scan_unread, wrong_kind},
+        unusable::{Part, Position, Side, UnusableParts, missing_id, scan_unread, wrong_kind},
         values::{self, SPAN_ID, TRACE_ID, normalize},
     },
 };
@@ -77,8 +76,9 @@ impl RecordRange {
         self.origin == Self::LOGS
     }
 
-    pub(super) fn origin(&self) -> Option<u32> {
-        (self.origin < Self::LOGS).then_some(self.origin)
+    /// Returns the origin, of those of all files.
+    pub(super) fn origin_in<'o>(&self, origins: &'o [Origin]) -> Option<&'o Origin> {
+        (self.origin < Self::LOGS).then(|| &origins[self.origin as usize])
     }
 
     /// Adds the number of origins of earlier files to the number of the origin.
@@ -234,7 +234,7 @@ impl SpanDraft {
 /// A scan of one file: the scanner, and the notes so far.
 pub(super) struct Walk<'c> {
     pub(super) scanner: Scanner<'static>,
-    pub(super) format: &'static dyn Scan,
+    pub(super) format: &'static dyn Grammar,
     /// Whether every file has to have the format.
     pub(super) is_given: bool,
     pub(super) tracked: TrackedAttributes,
@@ -254,7 +254,7 @@ pub(super) struct Walk<'c> {
 impl<'c> Walk<'c> {
     pub(super) fn new(
         scanner: Scanner<'static>,
-        (format, is_given): (&'static dyn Scan, bool),
+        (format, is_given): (&'static dyn Grammar, bool),
         (tracked, length): (TrackedAttributes, u64),
         names: &'c mut Interner,
         scopes: &'c mut IndexSet<Arc<Scope>>,

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Scan, Stop};
+use super::grammar::{Grammar, Stop};
 use crate::json::{Object, Scanner, Value};
 
 /// Attributes of spans and of resources whose values are noted when a file is scanned.
@@ -153,7 +153,7 @@ impl Found {
 pub(super) fn scan_attributes(
     scanner: &mut Scanner<'_>,
     tracked: TrackedAttributes,
-    format: &dyn Scan,
+    format: &dyn Grammar,
 ) -> Result<Found, Stop> {
     let keys = tracked.keys;
     let mut found = Found::default();

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::{
     super::{
-        decoded::{Decoded, Side},
+        decoded::{Decoded, skip_unread},
         error::LoadErrorKind,
         format::TraceFormat,
         index::Indexer,
         model::Scope,
-        unusable::{self, Part, Position, wrong_kind},
+        unusable::{self, Part, Position, Side, wrong_kind},
     },
     attributes::{attributes, camel_keys, items_or_kind, take, take_either},
     record::{log_record, scope, span},
@@ -159,7 +159,7 @@ fn lists(mut document: Object, out: &mut Decoded) -> Result<bool, LoadErrorKind>
         has_list |= !value.is_null();
         resources((key, value), names, out)?;
     }
-    unusable::skip_unread(&document, out);
+    skip_unread(&document, out);
     Ok(has_list)
 }
 
@@ -251,7 +251,7 @@ fn resource(mut item: Object, names: &Names, out: &mut Decoded) -> Result<(), Lo
     if !has_list {
         out.skip(names.side, Part::Resource, &no_list(names.scopes[0]));
     }
-    unusable::skip_unread(&item, out);
+    skip_unread(&item, out);
     Ok(())
 }
 
@@ -269,7 +269,7 @@ fn scope_group(
     }
     let scope = Arc::new(scope(recorded));
     let value = take(&mut group, names.leaves);
-    unusable::skip_unread(&group, out);
+    skip_unread(&group, out);
     if value.is_null() {
         out.skip(names.side, Part::Scope, &no_list(names.leaves));
         return Ok(());

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     super::{
-        decoded::{Decoded, Side},
+        decoded::Decoded,
         model::{Event, LogRecord, Scope, Span, SpanStatus},
-        unusable::{Part, missing_id, wrong_kind},
+        unusable::{Part, Side, missing_id, wrong_kind},
         values::{self, SPAN_ID, TRACE_ID, normalize},
     },
     attributes::{

@@ -1,0 +1,16 @@
+//! State of reading a configuration.
+
+use evaluator_document::Problems;
+
+use super::paths::Paths;
+use crate::registries::Registries;
+
+/// Maximum number of retries.
+pub(super) const MAX_RETRIES: u32 = 100;
+
+/// State of reading a configuration.
+pub(super) struct Reader<'a> {
+    pub(super) problems: Problems<'a>,
+    pub(super) paths: Paths,
+    pub(super) known: &'a Registries,
+}

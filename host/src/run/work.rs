@@ -1,0 +1,198 @@
+//! What a plan holds: evaluators that are prepared or have the reason why they are not, and their programs.
+
+use std::{io, sync::Arc, time::Duration};
+
+use evaluator_protocol::{Contract, Description};
+
+use super::{
+    context::ExecutionContext,
+    grading::GradedEvaluator,
+    identity::Fingerprint,
+    judging::JudgedEvaluator,
+    snapshot::ProgramSnapshot,
+    target::{Access, Target},
+};
+use crate::{
+    config::{BuiltinConfig, CodeConfig, MissingTurns},
+    executor::{Containment, Executor, Listener, Scope, Visible, wrap_server},
+    hosts::{Driver, Mismatch},
+    json::Object,
+    linked::LinkedEvaluator,
+    metric::Metric,
+    process::{CommandSpec, forks::ServerCommand},
+    report::Contained,
+    runtime::Reuse,
+    source::ContentHash,
+    verdict::Verdict,
+};
+
+/// An evaluator, prepared or with the reason why it is not.
+#[derive(Debug)]
+pub struct PlannedEvaluator {
+    /// Name.
+    pub name: String,
+    /// Score from which on an evaluation passes.
+    pub threshold: f64,
+    /// Effect of a golden turn without a recording on an evaluation.
+    pub missing_turns: MissingTurns,
+    pub(super) work: Work,
+    /// Identifies the evaluator in saved runs; `None` if the run is not saved or changes of the evaluator would not be
+    /// noticed.
+    pub(super) fingerprint: Option<Fingerprint>,
+}
+
+impl PlannedEvaluator {
+    /// Returns true if golden turns that are not recorded fail an evaluation. A program may compare the golden turns of its
+    /// document, so it counts as one that does.
+    pub(super) fn requires_all_turns(&self) -> bool {
+        let compares = match &self.work {
+            Work::Metric { metric, .. } => metric.compares_golden_turns(),
+            Work::Judge(judged) => judged.needs_golden,
+            Work::Grader(graded) => graded.compares(),
+            Work::Program(_) | Work::Linked { .. } => true,
+            Work::Broken(_) => false,
+        };
+        compares && self.missing_turns == MissingTurns::Fail
+    }
+
+    /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, or `broken` if it cannot run.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.work {
+            Work::Metric { .. } => "builtin",
+            Work::Judge(_) => "judge",
+            Work::Grader(_) => "grader",
+            Work::Program(_) => "code",
+            Work::Linked { .. } => "linked",
+            Work::Broken(_) => "broken",
+        }
+    }
+
+    /// Returns the reason why the evaluator cannot run; `None` if it can.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        match &self.work {
+            Work::Broken(verdict) => verdict.explain(&self.name, ""),
+            _ => None,
+        }
+    }
+}
+
+impl Work {
+    /// Returns true if it is computed in this process from a recording.
+    pub(super) fn is_metric(&self) -> bool {
+        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_))
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Work {
+    Metric {
+        metric: Arc<dyn Metric>,
+        settings: BuiltinConfig,
+    },
+    Judge(Box<JudgedEvaluator>),
+    /// A grader that needs a model, Python or a server.
+    Grader(Box<GradedEvaluator>),
+    Program(Box<Program>),
+    Linked {
+        evaluator: Arc<dyn LinkedEvaluator>,
+        timeout: Duration,
+        config: Object,
+        contract: Option<Contract>,
+    },
+    /// Cannot run; every evaluation has this verdict.
+    Broken(Verdict),
+}
+
+/// A program and its settings.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) one_shot: CommandSpec,
+    /// The streaming form, if the runtime has one. The description of the program states whether the program supports this
+    /// form.
+    pub(super) worker: Option<CommandSpec>,
+    /// Whether the program may be started with `--describe`. A script would ignore the option and evaluate.
+    pub(super) may_describe: bool,
+    /// Work that its evaluations share.
+    pub(super) reuse: Reuse,
+    /// What a fork server is made from.
+    pub(super) forked: ForkedProgram,
+    pub(super) timeout: Duration,
+    /// Number of retries after a verdict that may be transient.
+    pub(super) retries: u32,
+    pub(super) config: Object,
+    /// The contract of its entry.
+    pub(super) contract: Option<Contract>,
+    /// File that calls its function, if the entry names one; deleted when dropped.
+    pub(super) _driver: Option<Driver>,
+    /// Reason why its file does not work with that contract.
+    pub(super) mismatch: Option<Mismatch>,
+    pub(super) context: ExecutionContext,
+    pub(super) snapshot: Arc<ProgramSnapshot>,
+    /// Models that it may ask.
+    pub(super) target: Option<Target>,
+    /// How it is contained; `None` if it is not.
+    pub(super) contained: Option<Arc<Contained>>,
+}
+
+/// A program as its runtime starts it, and the executor that starts it.
+#[derive(Clone, Debug)]
+pub(super) struct ForkedProgram {
+    pub(super) command: CommandSpec,
+    pub(super) executor: Arc<dyn Executor>,
+    pub(super) containment: Arc<Containment>,
+    pub(super) visible: Visible,
+    /// Where it finds the proxy of its models, if it has no network.
+    pub(super) listener: Option<Listener>,
+}
+
+impl ForkedProgram {
+    /// Returns the command of a server, which `make` makes from that of the program.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no server.
+    pub(super) fn server(
+        &self,
+        make: fn(&CommandSpec) -> Result<ServerCommand, String>,
+    ) -> Result<ServerCommand, String> {
+        let Self { command, executor, containment, visible, listener } = self;
+        // No server runs in an image: only executors of this machine fork.
+        let scope = Scope { listener: listener.as_ref(), ..Scope::new(containment, visible) };
+        wrap_server(executor.as_ref(), make(command)?, &scope)
+    }
+}
+
+impl Program {
+    /// Returns true if one process may evaluate several documents. With models, each document has a proxy of its own.
+    pub(super) fn may_stream(&self, description: &Description) -> bool {
+        match self.target {
+            None => description.streams(),
+            Some(_) => description.takes_targets(),
+        }
+    }
+
+    /// Opens the proxy of an evaluation; `None` without models.
+    ///
+    /// # Errors
+    ///
+    /// See [`Target::open`].
+    pub(super) fn open_target(&self) -> io::Result<Option<Access>> {
+        self.target.as_ref().map(Target::open).transpose()
+    }
+}
+
+pub(super) fn broken(reason: String) -> Work {
+    Work::Broken(Verdict::PrepareFailed { reason })
+}
+
+/// A program to prepare, with its executor.
+pub(super) struct Candidate {
+    /// Index among the evaluators.
+    pub(super) index: usize,
+    pub(super) code: CodeConfig,
+    pub(super) executor: Arc<dyn Executor>,
+    /// Pinned content of a fetched evaluator.
+    pub(super) pin: Option<ContentHash>,
+}
