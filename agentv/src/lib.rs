@@ -7,24 +7,21 @@
 //! | [`targets`] | `targets.yaml`; targets as agents and as judges |
 //! | [`output`] | outputs of agents, and recordings of them |
 //! | [`grade`] | grading without a model or a program |
-//! | [`run`] | planning and running tests |
-//! | [`report`] | results |
+//! | [`run`] | planning tests, as a suite of the host, and grading them |
+//! | [`report`] | results of evaluators, and the report as JSON |
 //!
 //! Nothing runs before the whole file is valid, and every test has an output and a judge if it needs one. An evaluator that
 //! breaks is an error, and so is its test: there is no score from what is left.
 //!
 //! ```
-//! use std::num::NonZeroUsize;
-//!
 //! use evaluator_agentv::{
 //!     output::Recordings,
 //!     read::{ReadOptions, read},
-//!     report::Status,
-//!     run::{Options, plan, run},
+//!     run::{Options, plan},
 //!     targets::{TargetSession, Targets},
 //! };
+//! use evaluator_host::{config::Config, run::Runner, verdict::Standing};
 //! use evaluator_judging::{Environment, JudgeSettings};
-//! use evaluator_launch::process::Cancellation;
 //!
 //! let directory = tempfile::tempdir()?;
 //! let file = directory.path().join("capitals.yaml");
@@ -33,21 +30,24 @@
 //! std::fs::create_dir(directory.path().join("outputs"))?;
 //! std::fs::write(directory.path().join("outputs/one.txt"), "It is Paris.")?;
 //!
+//! let mut runner = Runner::default();
 //! let options = ReadOptions::new(directory.path(), |_| None);
 //! let suite = read(&file, &options).expect("the file is valid");
-//! let recordings = Recordings::read(&directory.path().join("outputs"))?;
+//! let recordings = Recordings::read(&directory.path().join("outputs"), &runner)?;
 //! let session = TargetSession::new(
 //!     Targets::default(),
 //!     suite.directory.clone(),
 //!     JudgeSettings::default(),
 //!     Environment::new(|_| None),
-//!     Cancellation::new(),
+//!     runner.cancellation.clone(),
 //! )?;
 //! let plan = plan(suite, session, Options::default(), Some(&recordings))?;
+//! runner.session = Some(plan.session());
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-//! let report = runtime.block_on(run(plan, NonZeroUsize::MIN, &mut |_| {}));
-//! assert_eq!((report.status(), report.results[0].score), (Status::Passed, Some(1.0)));
+//! let request = plan.request(Config::default());
+//! let report = runtime.block_on(runner.run(&request, &mut |_| {}));
+//! assert_eq!((report.standing(), report.tally().passed), (Standing::Passed, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

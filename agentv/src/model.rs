@@ -1,10 +1,11 @@
-//! An eval file as it was read: tests, and what grades them.
+//! An eval file as it was read: tests, and what grades them. Serialized, they are a part of the keys of saved results.
 
 use std::{fmt, path::PathBuf};
 
 use evaluator_document::Problem;
 use evaluator_json::{Object, Value};
-use evaluator_judging::judge::scheme::Scheme;
+use evaluator_judging::judge::scheme::{Item, Scheme};
+use serde::{Serialize, Serializer};
 
 use crate::{pattern::Pattern, template::Template};
 
@@ -57,6 +58,8 @@ pub struct Suite {
     pub target: Option<String>,
     /// Score from which on a test passes, if its own threshold and the command line say nothing.
     pub threshold: Option<f64>,
+    /// Whether programs that judge run in the sandbox.
+    pub is_contained: bool,
     /// Tests in the order of the file.
     pub tests: Vec<Test>,
     /// Warnings.
@@ -72,12 +75,13 @@ impl Suite {
 }
 
 /// One test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Test {
     /// Identifier, unique in the suite.
     pub id: String,
     /// Position: file, line and column.
+    #[serde(skip)]
     pub position: String,
     /// Messages that the agent gets.
     pub input: Vec<Message>,
@@ -98,7 +102,7 @@ pub struct Test {
 }
 
 /// A message of the input or of the gold answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Message {
     /// Message as it was written, with `role` and `content`.
     pub value: Value,
@@ -107,7 +111,7 @@ pub struct Message {
 }
 
 /// A part of the content of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Part {
     /// Text.
     Text(String),
@@ -116,6 +120,7 @@ pub enum Part {
         /// Path as it was written.
         given: String,
         /// Path where it was found.
+        #[serde(skip)]
         path: PathBuf,
         /// Its text.
         text: String,
@@ -131,13 +136,14 @@ impl Message {
 }
 
 /// An entry of a list of evaluators.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Evaluator {
     /// Name. It may repeat.
     pub name: String,
     /// Type in the spelling of AgentV 4.
     pub kind: String,
     /// Position: file, line and column.
+    #[serde(skip)]
     pub position: String,
     /// Weight in the mean of the test.
     pub weight: f64,
@@ -166,7 +172,7 @@ impl Evaluator {
 }
 
 /// Effect of an evaluator on the score of its test, apart from its weight.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Gate {
     /// None.
     Open,
@@ -177,7 +183,7 @@ pub enum Gate {
 }
 
 /// What an evaluator checks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub enum Check {
     /// Text of the answer.
     Text(TextCheck),
@@ -196,7 +202,7 @@ pub enum Check {
 }
 
 /// A check of the text of the answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub enum TextCheck {
     /// One or all of these texts occur.
     Contains {
@@ -220,7 +226,7 @@ pub enum TextCheck {
 }
 
 /// A check of the tool calls.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Trajectory {
     /// How calls are compared.
     pub mode: TrajectoryMode,
@@ -233,7 +239,7 @@ pub struct Trajectory {
 }
 
 /// How tool calls are compared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub enum TrajectoryMode {
     /// Each tool is called at least so often.
     AnyOrder,
@@ -248,7 +254,7 @@ pub enum TrajectoryMode {
 }
 
 /// An expected tool call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ExpectedCall {
     /// Name of the tool.
     pub tool: String,
@@ -261,7 +267,7 @@ pub struct ExpectedCall {
 }
 
 /// How arguments are compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum ArgsMatch {
     /// Equal.
     Exact,
@@ -276,7 +282,7 @@ pub enum ArgsMatch {
 }
 
 /// A check of the fields of a JSON answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FieldAccuracy {
     /// Fields.
     pub fields: Vec<Field>,
@@ -285,7 +291,7 @@ pub struct FieldAccuracy {
 }
 
 /// A field that is compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Field {
     /// Path such as `a.b[0]`.
     pub path: String,
@@ -298,7 +304,7 @@ pub struct Field {
 }
 
 /// How values are compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Comparison {
     /// Equal.
     Exact,
@@ -317,7 +323,7 @@ pub enum Comparison {
 }
 
 /// Limits on measurements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Limits {
     /// Limits, each of which is one row.
     pub limits: Vec<Limit>,
@@ -326,7 +332,7 @@ pub struct Limits {
 }
 
 /// A limit on a measurement.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Limit {
     /// Milliseconds.
     Duration(f64),
@@ -354,11 +360,12 @@ pub enum Limit {
 }
 
 /// A judgement by a model.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Judge {
     /// Prompt.
     pub prompt: Prompt,
     /// Form of the verdict: a number from 0 to 1, or rubrics.
+    #[serde(serialize_with = "write_scheme")]
     pub scheme: Scheme,
     /// Name of the target that judges.
     pub target: Option<String>,
@@ -379,8 +386,22 @@ impl Judge {
     pub const NUMBER: Scheme = Scheme::Number(0.0, 1.0);
 }
 
+/// Writes everything that decides about questions and scores.
+fn write_scheme<S: Serializer>(scheme: &Scheme, serializer: S) -> Result<S::Ok, S::Error> {
+    let items: Vec<_> = scheme
+        .items()
+        .iter()
+        .map(|item| {
+            let Item { id, text, weight, required, min_score, operator: _, ranges } = item;
+            let ranges: Vec<_> = ranges.iter().map(|it| (it.from, it.to, &it.outcome)).collect();
+            (id, text, weight, required, min_score, ranges)
+        })
+        .collect();
+    (scheme.schema(), items).serialize(serializer)
+}
+
 /// Text that a model gets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub enum Prompt {
     /// The default one.
     Default,
@@ -393,12 +414,16 @@ pub enum Prompt {
 }
 
 /// A program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Program {
     /// Words of the command.
     pub command: Vec<String>,
     /// Directory in which it runs.
+    #[serde(skip)]
     pub directory: PathBuf,
+    /// Index among the programs of a plan.
+    #[serde(skip)]
+    pub index: usize,
     /// Settings that it gets.
     pub config: Option<Object>,
     /// Number of calls to models that it may make; `None` if it gets no access.
@@ -406,7 +431,7 @@ pub struct Program {
 }
 
 /// Evaluators that are combined.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Composite {
     /// How.
     pub aggregator: Aggregator,
@@ -415,7 +440,7 @@ pub struct Composite {
 }
 
 /// How scores are combined.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub enum Aggregator {
     /// Weighted mean; the weights by name.
     Weighted(Vec<(String, f64)>),

@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use regress::{Flags, Regex};
+use serde::{Serialize, Serializer};
 
 /// A compiled pattern with its flags.
 #[derive(Clone, Debug)]
@@ -17,6 +18,12 @@ pub struct Pattern {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}/{}", self.source, self.flags)
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -1,18 +1,24 @@
-//! Results of a run, and their form as JSON.
+//! Results of evaluators, and the form of a report as JSON.
 
-use std::{num::NonZeroU64, path::PathBuf, time::Duration};
+use std::{
+    io::{self, Write},
+    num::NonZeroU64,
+};
 
-use evaluator_json::{Value, parse_python};
-use evaluator_models::Usage;
-use serde::Serialize;
+use evaluator_host::{
+    report::{ConversationReport, EvaluationOutcome, Report, TargetProxyReport},
+    verdict::Standing,
+};
+use evaluator_json::{Value, to_pretty_inside};
+use evaluator_models::{RecordId, Usage};
+use serde::{Serialize, Serializer};
 
 use crate::{
     grade::Row,
-    json_text::{count, list, members as object, text},
-    model::{Generation, Warning},
+    json_text::{list, members as object, number, text},
 };
 
-/// Status of a test or an evaluator.
+/// Status of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -22,18 +28,6 @@ pub enum Status {
     Failed,
     /// There is no score, because something broke.
     Error,
-}
-
-impl Status {
-    /// Returns the name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Error => "error",
-        }
-    }
 }
 
 /// Tokens of the calls of an evaluator.
@@ -98,32 +92,29 @@ pub struct JudgeUse {
     /// Prompt, if the options of the run ask for prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Texts>,
+    /// Answers in the cassette.
+    #[serde(skip)]
+    pub recordings: Vec<RecordId>,
 }
 
 /// Calls of a program to models.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProxyUse {
     /// Calls.
-    pub call_count: u64,
-    /// Maximum number of calls.
-    pub max_calls: u64,
-    /// Calls without an answer.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub failed_calls: u64,
-    /// Requests that were not accepted, e.g. beyond the maximum.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub refused_requests: u64,
-    /// Tokens.
-    pub tokens: Tokens,
-    /// Cost, if the models have prices.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
-    /// Models that were asked.
-    pub models: Vec<String>,
-    /// What the program may have ignored.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: TargetProxyReport,
+    /// Failed calls that the program may have ignored.
     pub warning: Option<String>,
+}
+
+impl Serialize for ProxyUse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = self.asked.clone().into_json();
+        if let (Value::Object(members), Some(warning)) = (&mut value, &self.warning) {
+            members.insert("warning".to_owned(), text(warning));
+        }
+        value.serialize(serializer)
+    }
 }
 
 /// Result of an evaluator.
@@ -167,116 +158,109 @@ pub struct EvaluatorResult {
     pub members: Vec<EvaluatorResult>,
 }
 
-/// Result of a test.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct TestResult {
-    /// Id.
-    pub id: String,
-    /// Status.
-    pub status: Status,
-    /// Score, unless the status is an error.
-    pub score: Option<f64>,
-    /// Score from which on the test passes.
-    pub threshold: f64,
-    /// Reason why there is no output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Warnings.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// Results of the evaluators; none if there is no output.
-    pub evaluators: Vec<EvaluatorResult>,
-    /// Time from the start of the test to its end. Not in the JSON, which is the same for every run.
-    #[serde(skip)]
-    pub duration: Duration,
-}
+/// Key of the results of evaluators in the details of a test.
+pub(crate) const EVALUATORS: &str = "evaluators";
 
-/// Result of a run.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Report {
-    /// Eval file.
-    pub file: PathBuf,
-    /// Name of the suite.
-    pub suite: String,
-    /// Generation of the file.
-    pub generation: Generation,
-    /// Results in the order of the file.
-    pub results: Vec<TestResult>,
-    /// Warnings about files.
-    pub warnings: Vec<Warning>,
-    /// Warnings about the run as a whole.
-    pub notes: Vec<String>,
-    /// What could not be written or saved.
-    pub errors: Vec<String>,
-}
-
-impl Report {
-    /// Returns the number of tests of a status.
-    #[must_use]
-    pub fn count(&self, status: Status) -> usize {
-        self.results.iter().filter(|result| result.status == status).count()
+/// Writes the report of an eval file as JSON, one test after the other, without a line feed at the end.
+///
+/// # Errors
+///
+/// Writing fails, or a test cannot be read back.
+pub fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let suite = report.suite.clone().unwrap_or_default();
+    let tally = report.tally();
+    let status = match report.standing() {
+        Standing::Passed => "passed",
+        Standing::Failed => "failed",
+        Standing::Errored => "error",
+    };
+    let number = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+    let mut summary = vec![
+        ("tests", number(tally.total())),
+        ("passed", number(tally.passed)),
+        ("failed", number(tally.failed)),
+        ("errors", number(tally.errored)),
+    ];
+    if tally.not_run > 0 {
+        summary.push(("not_run", number(tally.not_run)));
     }
+    out.write_all(b"{")?;
+    member(out, "\n", "eval_file", &text(&suite.file))?;
+    member(out, ",\n", "suite", &text(&suite.name))?;
+    member(out, ",\n", "generation", &text(&suite.form))?;
+    member(out, ",\n", "status", &text(status))?;
+    member(out, ",\n", "summary", &object(summary))?;
+    out.write_all(b",\n")?;
+    out.write_all(b"  \"results\": [")?;
+    let mut separator = "\n    ";
+    for test in &report.conversations {
+        out.write_all(separator.as_bytes())?;
+        out.write_all(to_pretty_inside(&result(test?), 2).as_bytes())?;
+        separator = ",\n    ";
+    }
+    out.write_all(if report.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
+    let warnings = suite.warnings.iter().chain(&report.warnings);
+    member(out, ",\n", "warnings", &list(warnings.map(|warning| text(warning))))?;
+    member(out, ",\n", "errors", &list(report.errors.iter().map(|error| text(error))))?;
+    out.write_all(b"\n}")
+}
 
-    /// Returns the worst status of the run.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        if self.count(Status::Error) > 0 || !self.errors.is_empty() || self.results.is_empty() {
-            Status::Error
-        } else if self.count(Status::Failed) > 0 {
-            Status::Failed
-        } else {
-            Status::Passed
+fn member(out: &mut dyn Write, separator: &str, key: &str, value: &Value) -> io::Result<()> {
+    write!(out, "{separator}  \"{key}\": {}", to_pretty_inside(value, 1))
+}
+
+/// Returns the result of a test.
+fn result(test: ConversationReport) -> Value {
+    let id = text(&test.trace_id);
+    let Some(graded) = test.evaluations.into_iter().next() else { return object([("id", id)]) };
+    let status = match graded.outcome() {
+        EvaluationOutcome::Passed => "passed",
+        EvaluationOutcome::NotRun => "not_run",
+        EvaluationOutcome::Error => "error",
+        _ => "failed",
+    };
+    let evaluators = graded.details.and_then(|mut details| details.swap_remove(EVALUATORS));
+    let evaluators = evaluators.unwrap_or_else(|| list([]));
+    // Otherwise the reason is that of an evaluator.
+    let is_whole = evaluators.as_array().is_some_and(<[Value]>::is_empty);
+    let error = match graded.error_type {
+        Some("cancelled") if graded.duration.is_none() => {
+            Some("the run was stopped before this test".to_owned())
         }
-    }
-
-    /// Returns all warnings that are not of one test, with their positions.
-    pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.warnings.iter().map(Warning::to_string).chain(self.notes.iter().cloned())
-    }
-
-    /// Returns the report as JSON.
-    ///
-    /// # Errors
-    ///
-    /// A result cannot be written as JSON.
-    pub fn to_json(&self) -> serde_json::Result<Value> {
-        let generation = match self.generation {
-            Generation::V2 => "2",
-            Generation::V4 => "4",
-        };
-        let summary = object([
-            ("tests", count(self.results.len())),
-            ("passed", count(self.count(Status::Passed))),
-            ("failed", count(self.count(Status::Failed))),
-            ("errors", count(self.count(Status::Error))),
-        ]);
-        let results = parse_python(&serde_json::to_string(&self.results)?).unwrap_or_default();
-        Ok(object([
-            ("eval_file", text(&self.file.to_string_lossy())),
-            ("suite", text(&self.suite)),
-            ("generation", text(generation)),
-            ("status", text(self.status().name())),
-            ("summary", summary),
-            ("results", results),
-            ("warnings", list(self.warnings().map(Value::from))),
-            ("errors", list(self.errors.iter().map(|error| text(error)))),
-        ]))
-    }
+        Some("cancelled") if is_whole => Some("the run was stopped".to_owned()),
+        _ => graded.error.filter(|_| is_whole),
+    };
+    let warnings = (!graded.warnings.is_empty())
+        .then(|| list(graded.warnings.iter().map(|warning| text(warning))));
+    let members = [
+        ("id", Some(id)),
+        ("status", Some(text(status))),
+        ("score", Some(number(graded.score))),
+        ("threshold", Some(number(graded.threshold))),
+        ("error", error.map(Value::from)),
+        ("warnings", warnings),
+        (EVALUATORS, Some(evaluators)),
+    ];
+    object(members.into_iter().filter_map(|(key, value)| Some((key, value?))))
 }
 
-impl TestResult {
-    /// Changes every text that a test, a program or a model had a part in.
-    pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> String) {
-        let texts = self.error.iter_mut().chain(&mut self.warnings);
-        texts.for_each(|text| *text = redact(text));
-        self.evaluators.iter_mut().for_each(|it| it.redact(redact));
-    }
+/// Returns the reason of an evaluator that did not pass, else the observations that it missed.
+pub(crate) fn reason_of(result: &EvaluatorResult) -> String {
+    let missed = result.rows.iter().filter(|row| !row.passed).map(|row| &*row.text);
+    result.reason.clone().unwrap_or_else(|| missed.collect::<Vec<_>>().join("; "))
 }
 
 impl EvaluatorResult {
-    fn redact(&mut self, redact: &dyn Fn(&str) -> String) {
+    /// Returns the answers in the cassette that it and its members refer to.
+    pub(crate) fn recordings(&self) -> Vec<RecordId> {
+        let own = self.judge.iter().flat_map(|judge| judge.recordings.clone());
+        let asked = self.proxy.iter().flat_map(|proxy| proxy.asked.recordings.clone());
+        let members = self.members.iter().flat_map(Self::recordings);
+        own.chain(asked).chain(members).collect()
+    }
+
+    /// Changes every text that a test, a program or a model had a part in.
+    pub(crate) fn redact(&mut self, redact: &dyn Fn(&str) -> String) {
         let mut texts: Vec<&mut String> = self.reason.iter_mut().chain(&mut self.missed).collect();
         for row in &mut self.rows {
             texts.push(&mut row.text);

@@ -3,12 +3,14 @@
 use std::convert::Infallible;
 
 use evaluator_judging::Pieces;
+use serde::Serialize;
 
 /// Text with variables. Unknown names are text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Template {
     text: String,
     /// Names as they are written, with white space.
+    #[serde(skip)]
     names: Pieces<String>,
 }
 

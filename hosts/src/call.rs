@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     process::CommandSpec,
-    runtime::{Launch, PrivateDirectory},
+    runtime::{Language, Launch, PrivateDirectory},
 };
 
 const CALL: &str = include_str!("call.py");
@@ -41,7 +41,7 @@ fn functions(contract: Contract) -> Option<&'static Functions> {
 
 /// Returns the contracts whose hosts call Python functions.
 pub fn function_contracts() -> impl Iterator<Item = Contract> {
-    Contract::ALL.into_iter().filter(|contract| functions(*contract).is_some())
+    Contract::ALL.iter().copied().filter(|contract| functions(*contract).is_some())
 }
 
 impl Call {
@@ -61,7 +61,7 @@ impl Call {
     /// The reason, and what to do.
     pub fn check(&self, path: &Path) -> Result<(), String> {
         let Self { function, .. } = self;
-        if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("py")) {
+        if Language::of(path) != Some(Language::Python) {
             return Err(format!(
                 "`function: {function}` needs a Python file, not {}",
                 path.display()

@@ -53,13 +53,13 @@ pub use recognize::{foreign_answer, is_javascript, missing_key_hint, uncalled_fu
 pub use serve::{complete, wants_plain_text};
 
 /// All foreign hosts. The first one with a contract is the host that defines it.
-pub static HOSTS: [&ForeignHost; 5] =
-    [&agentevals::HOST, &agentv::HOST, &adk::HOST, &agenta::HOST, &promptfoo::HOST];
+pub static HOSTS: &[&ForeignHost] =
+    &[&agentevals::HOST, &agentv::HOST, &adk::HOST, &agenta::HOST, &promptfoo::HOST];
 
 /// Returns the host that defines a contract.
 #[must_use]
 pub fn host_of(contract: Contract) -> &'static ForeignHost {
-    HOSTS.into_iter().find(|host| host.contract == contract).unwrap_or(&agentevals::HOST)
+    HOSTS.iter().copied().find(|host| host.contract == contract).unwrap_or(&agentevals::HOST)
 }
 
 /// Returns the documents and answers of a contract; `None` for the default contract.
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn every_contract_has_a_host_of_the_same_name() {
-        for contract in Contract::ALL {
+        for &contract in Contract::ALL {
             let host = host_of(contract);
             assert_eq!((host.contract, host.name), (contract, contract.name()));
             assert_eq!(host.foreign.is_none(), contract == Contract::Agentevals);

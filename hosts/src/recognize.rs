@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, ffi::OsStr, fmt, path::Path};
 use evaluator_protocol::Contract;
 
 use super::{BadAnswer, ForeignContract, Functions, HOSTS, foreign_contract, host_of};
-use crate::{files::read_regular, json::Value};
+use crate::{files::read_regular, json::Value, runtime::Language};
 
 /// Maximum size of a source file that is read, in bytes.
 const MAX_LENGTH: u64 = 1 << 20;
@@ -270,8 +270,7 @@ pub fn uncalled_function(path: &Path) -> Option<String> {
 /// Returns true for a file of JavaScript or TypeScript.
 #[must_use]
 pub fn is_javascript(path: &Path) -> bool {
-    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-    ["js", "mjs", "cjs", "ts", "mts", "cts"].iter().any(|it| extension.eq_ignore_ascii_case(it))
+    Language::of(path).is_some_and(Language::is_for_node)
 }
 
 /// Returns true if a Python file defines this function and is not a program that reads its document. Output of a `__main__`
@@ -346,7 +345,7 @@ pub(super) fn may_define(path: &Path, name: &str) -> bool {
 
 /// Returns the text of a Python file.
 fn python_text(path: &Path) -> Option<String> {
-    let is_python = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("py"));
+    let is_python = Language::of(path) == Some(Language::Python);
     let bytes = bytes_of(path).filter(|_| is_python)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

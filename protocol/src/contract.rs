@@ -18,7 +18,7 @@ pub enum Contract {
 
 impl Contract {
     /// All contracts.
-    pub const ALL: [Self; 4] = [Self::Agentevals, Self::AgentV, Self::Adk, Self::Agenta];
+    pub const ALL: &'static [Self] = &[Self::Agentevals, Self::AgentV, Self::Adk, Self::Agenta];
 
     /// Returns the name that `#[evaluator(contract = ..)]` and `--contract` use.
     #[must_use]
@@ -29,6 +29,12 @@ impl Contract {
             Self::Adk => "adk",
             Self::Agenta => "agenta",
         }
+    }
+
+    /// Returns the names of all contracts, separated by commas.
+    #[must_use]
+    pub fn names() -> String {
+        Self::ALL.iter().map(|contract| contract.name()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -46,8 +52,7 @@ pub struct UnknownContract {
 
 impl fmt::Display for UnknownContract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Contract::ALL.map(Contract::name).join(", ");
-        write!(f, "there is no contract `{}`; there are {known}", self.name)
+        write!(f, "there is no contract `{}`; there are {}", self.name, Contract::names())
     }
 }
 
@@ -57,7 +62,7 @@ impl FromStr for Contract {
     type Err = UnknownContract;
 
     fn from_str(name: &str) -> Result<Self, UnknownContract> {
-        let known = Self::ALL.into_iter().find(|contract| contract.name() == name);
+        let known = Self::ALL.iter().copied().find(|contract| contract.name() == name);
         known.ok_or_else(|| UnknownContract { name: name.to_owned() })
     }
 }

@@ -4,6 +4,9 @@ use std::{io, sync::Arc};
 
 use super::{Report, Status};
 
+/// Maximum number of tests of a suite whose warnings are named.
+const TESTS: usize = 10;
+
 /// Contradictions in the results of an evaluator: the first one, and the number of further ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradictions {
@@ -33,7 +36,7 @@ impl Contradictions {
 }
 
 impl Report {
-    /// Returns the contradictions of each evaluator, in the order of the report.
+    /// Returns the contradictions of each evaluator, in the order of the report; those of a suite for each of its first tests.
     ///
     /// # Errors
     ///
@@ -48,7 +51,10 @@ impl Report {
             for evaluation in conversation.evaluations {
                 let more = evaluation.warnings.len();
                 let Some(first) = evaluation.warnings.into_iter().next() else { continue };
-                match found.iter_mut().find(|known| known.evaluator == evaluation.name) {
+                // The evaluations of a suite are about different tests.
+                let is_named = self.suite.is_some() && found.len() < TESTS;
+                let known = found.iter_mut().find(|known| known.evaluator == evaluation.name);
+                match known.filter(|_| !is_named) {
                     Some(known) => known.more += more,
                     None => found.push(Contradictions {
                         evaluator: evaluation.name,

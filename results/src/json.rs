@@ -173,7 +173,7 @@ fn evaluation(evaluation: EvaluationReport) -> Value {
         ("attempts", attempts),
         ("warnings", some(evaluation.warnings)),
         ("details", details.map(Value::Object)),
-        ("target_proxy", evaluation.target_proxy.map(target_proxy)),
+        ("target_proxy", evaluation.target_proxy.map(TargetProxyReport::into_json)),
         ("containment", evaluation.containment.as_deref().map(containment)),
     ])
 }
@@ -192,27 +192,31 @@ fn containment(contained: &Contained) -> Value {
     ])
 }
 
-fn target_proxy(asked: TargetProxyReport) -> Value {
-    let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
-    let some = |number: u64| (number > 0).then(|| count(number));
-    let TargetTokens { input, output, cached, reasoning } = asked.tokens;
-    let tokens = object([
-        ("input", Some(count(input))),
-        ("output", Some(count(output))),
-        ("cached", some(cached)),
-        ("reasoning", some(reasoning)),
-    ]);
-    // The digits are those of the decimal number.
-    let cost = asked.cost.and_then(|cost| cost.parse().ok()).map(Value::Float);
-    object([
-        ("call_count", Some(count(asked.call_count))),
-        ("max_calls", Some(count(asked.max_calls))),
-        ("failed_calls", some(asked.failed_calls)),
-        ("refused_requests", some(asked.refused_requests)),
-        ("tokens", Some(tokens)),
-        ("cost", cost),
-        ("models", Some(texts(asked.models))),
-    ])
+impl TargetProxyReport {
+    /// Returns the JSON form in reports.
+    #[must_use]
+    pub fn into_json(self) -> Value {
+        let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+        let some = |number: u64| (number > 0).then(|| count(number));
+        let TargetTokens { input, output, cached, reasoning } = self.tokens;
+        let tokens = object([
+            ("input", Some(count(input))),
+            ("output", Some(count(output))),
+            ("cached", some(cached)),
+            ("reasoning", some(reasoning)),
+        ]);
+        // The digits are those of the decimal number.
+        let cost = self.cost.and_then(|cost| cost.parse().ok()).map(Value::Float);
+        object([
+            ("call_count", Some(count(self.call_count))),
+            ("max_calls", Some(count(self.max_calls))),
+            ("failed_calls", some(self.failed_calls)),
+            ("refused_requests", some(self.refused_requests)),
+            ("tokens", Some(tokens)),
+            ("cost", cost),
+            ("models", Some(texts(self.models))),
+        ])
+    }
 }
 
 /// Returns an object of the members that have a value.

@@ -32,7 +32,7 @@ pub use conversations::{Collector, ConversationReports, Conversations, REPORT_ME
 pub use evaluator_protocol::EvalStatus as Status;
 pub use model::{
     ALL_EVALUATORS, CANCELLED, Contained, ConversationReport, ERROR_TYPES, ErrorType,
-    EvaluationReport, JudgeUsage, MissingScores, NOT_RUN, Partial, Report,
+    EvaluationReport, JudgeUsage, MissingScores, NOT_RUN, Partial, Report, SuiteReport,
 };
 pub use outcome::EvaluationOutcome;
 pub use tally::{Balance, Standing, Tally};

@@ -58,10 +58,27 @@ pub struct Report {
     pub partial: Option<Partial>,
     /// Id of the eval set that was compared with, if there was one.
     pub eval_set_id: Option<String>,
+    /// The suite whose cases are the conversations; `None` for a run over traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteReport>,
     /// What this run asked models; `None` if it asked none. Results that a resumed run takes from an earlier one are not
     /// part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeUsage>,
+}
+
+/// A suite, in the report of its run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SuiteReport {
+    /// Name.
+    pub name: String,
+    /// File.
+    pub file: String,
+    /// Form of the file, e.g. the generation of the program that it was written for.
+    pub form: String,
+    /// Warnings about files, with their positions.
+    pub warnings: Vec<String>,
 }
 
 /// What a run asked models.

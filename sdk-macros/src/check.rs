@@ -298,11 +298,12 @@ fn named_parameter<'a>(
     }
     // No argument has this name, so the type decides. The type checker verifies that it is the sdk's.
     if is_config(&typed.ty) {
-        if contract.keyword == "agenta" {
-            complaints.add(
-                &typed.ty,
-                "evaluators of the contract `agenta` take their settings by name: write `app_params: Settings`",
+        if let Some(settings) = contract.settings {
+            let keyword = contract.keyword;
+            let message = format!(
+                "evaluators of the contract `{keyword}` take their settings by name: write `{settings}: Settings`"
             );
+            complaints.add(&typed.ty, &message);
         }
         return (argument_name(typed), Origin::Type);
     }

@@ -31,16 +31,19 @@ pub(crate) struct Contract {
     pub(crate) result: &'static str,
     /// Names of the arguments, if they are matched by name; otherwise they are matched by type.
     pub(crate) parameters: Option<&'static [&'static str]>,
+    /// Name of the argument with the settings, if they are matched by name, too.
+    pub(crate) settings: Option<&'static str>,
 }
 
 /// Every contract, the default first.
-pub(crate) static CONTRACTS: [Contract; 4] = [
+pub(crate) static CONTRACTS: &[Contract] = &[
     Contract {
         keyword: "agentevals",
         type_name: "Agentevals",
         document: "&EvalInput",
         result: "EvalResult",
         parameters: None,
+        settings: None,
     },
     Contract {
         keyword: "agentv",
@@ -48,6 +51,7 @@ pub(crate) static CONTRACTS: [Contract; 4] = [
         document: "&CodeJudgeInput",
         result: "CodeJudgeResult",
         parameters: None,
+        settings: None,
     },
     Contract {
         keyword: "adk",
@@ -60,6 +64,7 @@ pub(crate) static CONTRACTS: [Contract; 4] = [
             "expected_invocations",
             "conversation_scenario",
         ]),
+        settings: None,
     },
     Contract {
         keyword: "agenta",
@@ -76,6 +81,7 @@ pub(crate) static CONTRACTS: [Contract; 4] = [
             "parameters",
             "testcase",
         ]),
+        settings: Some("app_params"),
     },
 ];
 
@@ -176,8 +182,8 @@ fn value_follows(input: ParseStream<'_>, key: &Ident, example: &str) -> syn::Res
 
 fn parse_contract(input: ParseStream<'_>) -> syn::Result<&'static Contract> {
     let known = || {
-        let names = CONTRACTS.each_ref().map(|contract| format!("`{}`", contract.keyword));
-        format!("known contracts: {}", names.join(", "))
+        let names = CONTRACTS.iter().map(|contract| format!("`{}`", contract.keyword));
+        format!("known contracts: {}", names.collect::<Vec<_>>().join(", "))
     };
     if !input.peek(Ident::peek_any) {
         return Err(

@@ -380,7 +380,6 @@ mod log;
 #[cfg(feature = "target")]
 mod offered;
 mod os;
-mod outcome;
 
 pub mod contract;
 pub mod exit;
@@ -396,6 +395,7 @@ pub mod testing;
 pub mod __private_0_1;
 
 pub use context::Context;
+pub use contract::outcome::{IntoFailure, IntoOutcome};
 pub use evaluator::{Evaluator, IntoEvaluator};
 pub use evaluator_protocol::{
     self as protocol, EvalInput, EvalResult, EvalStatus, IntermediateStepData, IntoScore,
@@ -408,7 +408,6 @@ pub use extract::{
     Config, ConfigType, Expected, FromInput, Invocations, MetricName, Threshold, Trajectory,
 };
 pub use failure::{Failure, Rejection};
-pub use outcome::{IntoFailure, IntoOutcome};
 pub use program::run_any;
 #[cfg(feature = "schema")]
 pub use schemars;

@@ -44,10 +44,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serve", &["protocol", "json", "launch", "hosts", "host", "publish"]),
     (
         "agentv",
-        &[
-            "protocol", "json", "document", "traces", "metrics", "launch", "models", "judging",
-            "hosts", "host",
-        ],
+        &["protocol", "json", "document", "traces", "launch", "models", "judging", "hosts", "host"],
     ),
     (
         "cli",

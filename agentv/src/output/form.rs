@@ -178,6 +178,15 @@ impl Output {
         })
     }
 
+    /// Returns what was measured, as text.
+    pub(crate) fn measurements(&self) -> String {
+        let Self { messages: _, usage, cost_usd, duration_ms, model_calls, start_time, end_time } =
+            self;
+        let usage = usage.map(|usage| (usage.input, usage.output, usage.cached));
+        let numbers = (usage, cost_usd, duration_ms, model_calls);
+        serde_json::to_string(&(numbers, start_time, end_time)).unwrap_or_default()
+    }
+
     /// Returns the number of model calls: that of the messages of the assistant, if no other was recorded.
     #[must_use]
     pub fn count_model_calls(&self) -> usize {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use evaluator_document::did_you_mean;
+use evaluator_host::run::Runner;
 use evaluator_json::{MARKED, Object, ParseOptions, Value, parse, parse_python, take_repeated_key};
 
 use super::{
@@ -43,9 +44,9 @@ impl Recordings {
     /// # Errors
     ///
     /// A file cannot be read, or has another form.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path, runner: &Runner) -> Result<Self, String> {
         if !path.is_dir() {
-            return if holds_rows(path) { lines(path) } else { of_traces(path) };
+            return if holds_rows(path) { lines(path) } else { of_traces(path, runner) };
         }
         let index = path.join("index.jsonl");
         if index.is_file() {
@@ -143,9 +144,9 @@ fn lacks(row: &Object, missing: &str) -> String {
 }
 
 /// Reads the conversations of a trace file.
-fn of_traces(file: &Path) -> Result<Recordings, String> {
+fn of_traces(file: &Path, runner: &Runner) -> Result<Recordings, String> {
     let mut recordings = Recordings::default();
-    let traces = traces::read(file).map_err(|error| {
+    let traces = traces::read(file, runner).map_err(|error| {
         format!(
             "{error}\nRecorded outputs are a trace file, JSON lines with `test_id` and `output`, or a directory with ID.json or \
              ID.txt for each test."

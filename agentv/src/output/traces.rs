@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
+use evaluator_host::run::{Inspection, Runner};
 use evaluator_json::Value;
-use evaluator_traces::{
-    conversation::{Conversation, GroupBy, ToolCall, Turn, TurnPart, Usage, extract},
-    trace::{TraceFormats, load_file},
-};
+use evaluator_traces::conversation::{Conversation, GroupBy, ToolCall, Turn, TurnPart, Usage};
 
 use super::{Output, TokenUsage};
 use crate::json_text::{list, members, text};
@@ -17,23 +15,29 @@ const MILLISECOND: f64 = 1e6;
 /// Id of a conversation, and what the agent did, or why that is not known.
 type Named = (String, Result<Output, String>);
 
-/// Reads the conversations of a trace file. Their ids are those of golden cases, where the trace names one, else those of their
-/// traces.
+/// Reads the conversations of a trace file, in the formats and with the conventions of the host. Their ids are those of golden
+/// cases, where the trace names one, else those of their traces.
 ///
 /// # Errors
 ///
 /// The file is not a trace file, or parts of it cannot be used.
-pub(super) fn read(file: &Path) -> Result<Vec<Named>, String> {
-    let traces = load_file(file, &TraceFormats::default()).map_err(|error| error.to_string())?;
-    if !traces.unusable.is_empty() {
-        return Err(format!("{}: {} cannot be used", file.display(), traces.unusable.counted()));
+pub(super) fn read(file: &Path, runner: &Runner) -> Result<Vec<Named>, String> {
+    let (formats, conventions) = (&runner.registries.trace_formats, &runner.registries.conventions);
+    let traces = Inspection::new(&[file.to_owned()], formats, conventions, GroupBy::Auto);
+    let left_out = traces.left_out();
+    if !left_out.is_empty() {
+        return Err(format!("{}: {} cannot be used", file.display(), left_out.counted()));
     }
-    let conversations = extract(&traces.traces, GroupBy::Auto, false);
-    let named = |conversation: &Conversation| {
+    if let Some(error) = traces.errors.first() {
+        return Err(error.to_string());
+    }
+    let named = |number: usize| {
+        let conversation = traces.load(number).map_err(|error| error.to_string())?;
         let id = conversation.case_id.clone();
-        (id.unwrap_or_else(|| conversation.trace_id.to_string()), output(conversation))
+        let id = id.unwrap_or_else(|| conversation.trace_id.to_string());
+        Ok((id, output(&conversation)))
     };
-    Ok(conversations.iter().map(named).collect())
+    (0..traces.len()).map(named).collect()
 }
 
 /// Returns what the agent did. What was not recorded is an error, not an empty answer.

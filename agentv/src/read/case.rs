@@ -190,6 +190,7 @@ pub(super) struct Execution<'n> {
     pub(super) threshold: Option<f64>,
     pub(super) target: Option<String>,
     pub(super) list: Option<Field<'n>>,
+    pub(super) is_contained: bool,
     skips_defaults: bool,
 }
 
@@ -203,7 +204,12 @@ impl<'n> Execution<'n> {
         let skips_defaults = skips.and_then(|field| flag(&field)).unwrap_or_default();
         let target = fields.take("target").and_then(|field| field.sentence());
         reader.targets(&mut fields);
+        let mut is_contained = false;
         if is_suite {
+            let executor = fields.take("executor");
+            let executor =
+                executor.and_then(|it| it.choice(&[("local", false), ("sandbox", true)]));
+            is_contained = executor.unwrap_or_default();
             fields.refuse("trials", "`trials` is not supported", "remove it");
             let budget = "budgets of targets are not supported";
             reader.production(
@@ -217,7 +223,7 @@ impl<'n> Execution<'n> {
             }
         }
         fields.finish();
-        Self { threshold, skips_defaults, target, list }
+        Self { threshold, skips_defaults, target, list, is_contained }
     }
 }
 

@@ -77,7 +77,13 @@ fn aggregator(reader: &Reader<'_>, field: &Field<'_>) -> Option<Aggregator> {
             let directory = reader.directory.to_owned();
             let path = path.or_else(|| fields.missing("path").none());
             path.and_then(|path| program::of_field(&path)).map(|command| {
-                Aggregator::Program(Program { command, directory, config: None, max_calls: None })
+                Aggregator::Program(Program {
+                    command,
+                    directory,
+                    index: 0,
+                    config: None,
+                    max_calls: None,
+                })
             })
         }
         _ => judging(reader, &mut fields).map(Aggregator::Judge),

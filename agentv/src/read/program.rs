@@ -44,6 +44,7 @@ pub(super) fn read(reader: &Reader<'_>, mut fields: Fields<'_>) -> Option<Progra
     Some(Program {
         command: command?,
         directory: directory.unwrap_or_else(|| reader.directory.to_owned()),
+        index: 0,
         config: (!config.is_empty()).then_some(config),
         max_calls,
     })
@@ -62,7 +63,7 @@ pub(super) fn of_prompt(reader: &Reader<'_>, field: &Field<'_>) -> Option<Progra
     if let (Some(found), Some(last)) = (&found, command.last_mut()) {
         *last = found.to_string_lossy().into_owned();
     }
-    Some(Program { command, directory, config, max_calls: None })
+    Some(Program { command, directory, index: 0, config, max_calls: None })
 }
 
 /// Reads the command: words, or text for a shell.

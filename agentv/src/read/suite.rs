@@ -189,6 +189,7 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
         generation: reader.generation,
         target: execution.target.or(outer_target),
         threshold: execution.threshold,
+        is_contained: execution.is_contained,
         tests: Vec::new(),
         warnings: Vec::new(),
     };

@@ -4,7 +4,7 @@ use evaluator_json::Value;
 use futures_util::future::join_all;
 
 use super::{
-    Shared,
+    Context,
     evaluate::{Evaluated, Subject, evaluate as evaluate_member},
     judge, program,
 };
@@ -18,13 +18,13 @@ use crate::{
 
 /// Evaluates the members at the same time, and combines their results. An error of a member is an error of the whole.
 pub(super) async fn evaluate(
-    shared: &Shared,
+    context: Context<'_>,
     evaluator: &Evaluator,
     composite: &Composite,
     subject: Subject<'_>,
 ) -> Evaluated {
     let running =
-        composite.members.iter().map(|member| evaluate_member(shared, member, subject, true));
+        composite.members.iter().map(|member| evaluate_member(context, member, subject, true));
     let members: Vec<EvaluatorResult> = join_all(running).await;
     let broken: Vec<&str> = members
         .iter()
@@ -35,14 +35,14 @@ pub(super) async fn evaluate(
         let reason = format!("there is no score, because of errors in {}", broken.join(", "));
         return Evaluated { members, ..Err(reason).into() };
     }
-    let results = || results(&members, shared.plan.suite.is_v2());
+    let results = || results(&members, context.plan.suite.is_v2());
     let evaluated = match &composite.aggregator {
         Aggregator::Weighted(weights) => Ok(weighted(weights, &members)).into(),
         Aggregator::Threshold(least) => Ok(share(*least, &members)).into(),
-        Aggregator::Program(program) => program::combine(shared, program, results()).await.into(),
+        Aggregator::Program(program) => program::combine(context, program, results()).await.into(),
         Aggregator::Judge(asked) => {
             let question = question(asked, &pretty(&results()));
-            judge::ask(shared, evaluator, asked, subject, question).await
+            judge::ask(context, evaluator, asked, subject, question).await
         }
     };
     Evaluated { members, ..evaluated }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Shared, composite, judge, plan::Tested, program};
+use super::{Context, composite, judge, plan::Tested, program};
 use crate::{
     grade::{self, Score},
     model::{Check, Evaluator, Gate, Test, TextCheck},
@@ -52,18 +52,18 @@ impl From<Result<Score, String>> for Evaluated {
 
 /// Evaluates an output. `is_member`: the evaluator is a member of a composite. Boxed, because composites contain evaluators.
 pub(super) fn evaluate<'e>(
-    shared: &'e Shared,
+    context: Context<'e>,
     evaluator: &'e Evaluator,
     subject: Subject<'e>,
     is_member: bool,
 ) -> BoxFuture<'e, EvaluatorResult> {
     Box::pin(async move {
-        let evaluated = check(shared, evaluator, subject).await;
+        let evaluated = check(context, evaluator, subject).await;
         result(evaluator, evaluated, subject, is_member)
     })
 }
 
-async fn check(shared: &Shared, evaluator: &Evaluator, subject: Subject<'_>) -> Evaluated {
+async fn check(context: Context<'_>, evaluator: &Evaluator, subject: Subject<'_>) -> Evaluated {
     let Subject { test, output, .. } = subject;
     let answer = || output.answer().unwrap_or_default();
     match &evaluator.check {
@@ -78,10 +78,10 @@ async fn check(shared: &Shared, evaluator: &Evaluator, subject: Subject<'_>) -> 
         Check::Trajectory(trajectory) => Ok(grade::trajectory(trajectory, output)).into(),
         Check::Fields(fields) => grade::fields(fields, &answer(), &test.expected).into(),
         Check::Limits(limits) => grade::limits(limits, output).into(),
-        Check::Judge(asked) => judge::judge(shared, evaluator, asked, subject).await,
-        Check::Program(program) => program::judge(shared, program, &evaluator.name, subject).await,
+        Check::Judge(asked) => judge::judge(context, evaluator, asked, subject).await,
+        Check::Program(program) => program::judge(context, program, subject).await,
         Check::Composite(composite) => {
-            composite::evaluate(shared, evaluator, composite, subject).await
+            composite::evaluate(context, evaluator, composite, subject).await
         }
     }
 }

@@ -8,10 +8,10 @@ use evaluator_judging::judge::{
     scheme::{self, Grade, Material, Scheme},
 };
 use evaluator_judging::{Connection, Usage, call};
-use evaluator_models::{ErrorKind, JsonSchema, Message, Request};
+use evaluator_models::{ErrorKind, JsonSchema, Message, RecordId, Request};
 
 use super::{
-    Shared,
+    Context,
     evaluate::{Evaluated, Subject},
     program, wording,
 };
@@ -40,20 +40,20 @@ pub(super) struct Question {
 
 /// Judges an output by an entry.
 pub(super) async fn judge(
-    shared: &Shared,
+    context: Context<'_>,
     evaluator: &Evaluator,
     asked: &Judge,
     subject: Subject<'_>,
 ) -> Evaluated {
-    match question(shared, asked, subject).await {
-        Ok(question) => ask(shared, evaluator, asked, subject, question).await,
+    match question(context, asked, subject).await {
+        Ok(question) => ask(context, evaluator, asked, subject, question).await,
         Err(reason) => Err(reason).into(),
     }
 }
 
 /// Asks the model of an entry.
 pub(super) async fn ask(
-    shared: &Shared,
+    context: Context<'_>,
     evaluator: &Evaluator,
     asked: &Judge,
     subject: Subject<'_>,
@@ -61,7 +61,7 @@ pub(super) async fn ask(
 ) -> Evaluated {
     let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
     let (targets, name) =
-        (&shared.plan.targets, asked.target.as_deref().or(subject.judge).unwrap_or_default());
+        (&context.plan.targets, asked.target.as_deref().or(subject.judge).unwrap_or_default());
     let connected = targets.get(name).and_then(|target| {
         Ok((target.name.clone(), targets.connect(name, asked.model.as_deref())?))
     });
@@ -89,13 +89,14 @@ pub(super) async fn ask(
     let mut calls = JudgeCalls {
         request: Request { params, metric, location, ..Request::new(Vec::new()) },
         code,
-        repairs: !shared.plan.suite.is_v2(),
+        repairs: !context.plan.suite.is_v2(),
         usage: Usage::default(),
+        recordings: Vec::new(),
         warnings: Vec::new(),
         connection,
     };
     let result = calls.until_readable(&texts, &asked.scheme).await;
-    let JudgeCalls { usage, warnings, connection, .. } = calls;
+    let JudgeCalls { usage, warnings, connection, recordings, .. } = calls;
     let used = JudgeUse {
         target,
         model: model_of(&connection),
@@ -105,7 +106,8 @@ pub(super) async fn ask(
         replayed: NonZeroU64::new(usage.replayed),
         cost: usage.cost.map(|cost| cost.to_string()),
         warnings,
-        prompt: shared.plan.options.prompts.then_some(texts),
+        prompt: context.plan.options.prompts.then_some(texts),
+        recordings,
     };
     let score = result.map(|grade| score(&asked.scheme, &grade));
     Evaluated { judge: Some(used), ..score.into() }
@@ -163,6 +165,8 @@ struct JudgeCalls {
     /// Whether the model may repair its last reply, as in AgentV 4.
     repairs: bool,
     usage: Usage,
+    /// Answers in the cassette.
+    recordings: Vec<RecordId>,
     warnings: Vec<String>,
 }
 
@@ -227,6 +231,7 @@ impl JudgeCalls {
             }
         };
         self.usage.add(&answer);
+        self.recordings.extend(answer.key.clone().map(|key| (key, sample)));
         self.warnings.extend(answer.warnings);
         self.warnings.dedup();
         let text = match answer.reply.readable() {
@@ -250,7 +255,7 @@ fn end_of(text: &str) -> String {
 
 /// Returns what a model is asked about an output.
 async fn question(
-    shared: &Shared,
+    context: Context<'_>,
     asked: &Judge,
     subject: Subject<'_>,
 ) -> Result<Question, String> {
@@ -258,15 +263,15 @@ async fn question(
     let value = |name: &str| variable(name, asked, test, output);
     let user = match &asked.prompt {
         Prompt::Template(template) => template.render(&value),
-        Prompt::Default => return default(shared, asked, test, output, &test.criteria),
-        Prompt::Criteria(criteria) => return default(shared, asked, test, output, criteria),
+        Prompt::Default => return default(context, asked, test, output, &test.criteria),
+        Prompt::Criteria(criteria) => return default(context, asked, test, output, criteria),
         Prompt::Program(program) => {
-            let text = program::prompt(shared, program, subject).await?;
+            let text = program::prompt(context, program, subject).await?;
             // Variables in what the program printed are replaced, as AgentV 4 does, unless they may be the agent's: an answer
             // could ask for the expected one.
             let of_agent = ["output", "output_messages", "tool_calls"].map(&value);
             let may_ask = of_agent.iter().flatten().any(|text| text.contains("{{"));
-            match shared.plan.suite.is_v2() || may_ask {
+            match context.plan.suite.is_v2() || may_ask {
                 true => text,
                 false => Template::new(&text).render(&value),
             }
@@ -277,7 +282,7 @@ async fn question(
 
 /// Returns the default question.
 fn default(
-    shared: &Shared,
+    context: Context<'_>,
     asked: &Judge,
     test: &Test,
     output: &Output,
@@ -285,7 +290,7 @@ fn default(
 ) -> Result<Question, String> {
     let (question, reference) = (wording::question(test), wording::reference(test));
     let (answer, tool_calls) = (output.answer().unwrap_or_default(), wording::tool_calls(output));
-    let is_v2 = shared.plan.suite.is_v2();
+    let is_v2 = context.plan.suite.is_v2();
     let material = Material {
         outcome: Some(criteria),
         question: &question,

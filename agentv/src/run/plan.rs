@@ -6,13 +6,19 @@ use std::{
     sync::Arc,
 };
 
-use evaluator_judging::Connection;
+use evaluator_host::{
+    config::Config,
+    report::SuiteReport,
+    run::{Request, SuiteInput},
+};
+use evaluator_judging::{Connection, Session};
 use globset::Glob;
 use tokio::sync::Semaphore;
 
+use super::programs::ProgramTable;
 use crate::{
     files::has_extension,
-    model::{Aggregator, Check, Evaluator, Judge, Program, Prompt, Suite, Test},
+    model::{Aggregator, Check, Evaluator, Judge, Suite, Test},
     output::{Fixture, Output, Recordings, find, fixtures, joined},
     targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
 };
@@ -39,14 +45,14 @@ pub struct Options {
     pub max_retries: u32,
     /// Whether results hold the prompts of judges.
     pub prompts: bool,
-    /// Whether a run that starts a program is refused: eval files name no sandbox.
+    /// Whether programs run in the sandbox, and a run that starts the command of a target is refused.
     pub contained: bool,
 }
 
-/// What to do about programs in a contained run.
+/// What to do about targets in a contained run.
 const UNCONTAINED: &str = "\
-    the programs of eval files cannot be contained: leave --contain out, grade recorded outputs with --outputs and evaluators that \
-    are not programs, or run a grader over traces by an entry with `contract: agentv` and `executor: sandbox`";
+    the commands of targets cannot be contained: leave --contain out, or grade recorded outputs with --outputs and a judge that \
+    is not a command";
 
 /// Number of characters of a command in messages.
 const COMMAND: usize = 60;
@@ -64,8 +70,10 @@ pub struct Plan {
     pub(super) suite: Suite,
     /// Tests to run.
     pub(super) tests: Vec<Planned>,
-    /// Number of tests to run.
-    pub count: usize,
+    /// Ids of the tests.
+    pub(super) ids: Vec<Arc<str>>,
+    /// Programs that the tests start.
+    pub(super) programs: ProgramTable,
     /// Targets.
     pub(super) targets: TargetSession,
     /// Options.
@@ -86,6 +94,8 @@ pub(super) struct Planned {
     pub(super) judge: Option<String>,
     /// The tested target; `None` if the output was recorded.
     pub(super) tested: Option<Tested>,
+    /// Indexes of the programs of its evaluators.
+    pub(super) programs: Vec<usize>,
 }
 
 /// The target that is tested.
@@ -120,6 +130,7 @@ struct Planner<'p> {
     /// Limits of the commands of targets, by their names.
     workers: HashMap<String, Arc<Semaphore>>,
     fixtures: HashMap<PathBuf, Vec<Fixture>>,
+    programs: ProgramTable,
 }
 
 /// Plans a run: which tests run, where their outputs come from, and which models judge them.
@@ -144,10 +155,11 @@ pub fn plan(
         notes: Vec::new(),
         workers: HashMap::new(),
         fixtures: HashMap::new(),
+        programs: ProgramTable::default(),
     };
     let planned = chosen.into_iter().map(|test| planner.test(test));
     let tests: Vec<Planned> = planned.collect::<Vec<_>>().into_iter().flatten().collect();
-    let Planner { mut problems, mut notes, .. } = planner;
+    let Planner { mut problems, mut notes, programs, .. } = planner;
     if !problems.is_empty() {
         if problems.iter().any(|problem| problem.contains(" starts the program `")) {
             problems.push(UNCONTAINED.to_owned());
@@ -157,7 +169,8 @@ pub fn plan(
     let recorded = recordings.into_iter().flat_map(Recordings::ids);
     let unused = recorded.filter(|id| !ids.contains(*id));
     notes.extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
-    Ok(Plan { count: tests.len(), tests, notes, suite, targets, options })
+    let ids = tests.iter().map(|planned| Arc::from(&*planned.test.id)).collect();
+    Ok(Plan { ids, tests, programs, notes, suite, targets, options })
 }
 
 /// Takes the tests whose ids match one of the patterns.
@@ -186,6 +199,67 @@ fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError
     Ok(chosen)
 }
 
+impl Plan {
+    /// Returns the request that runs the tests with these settings.
+    #[must_use]
+    pub fn request(self, mut config: Config) -> Request {
+        config.evaluators.clone_from(&self.programs.entries);
+        let form = if self.suite.is_v2() { "2" } else { "4" };
+        let warnings = self.suite.warnings.iter().map(ToString::to_string).collect();
+        let about = SuiteReport {
+            name: self.suite.name.clone(),
+            file: self.suite.file.to_string_lossy().into_owned(),
+            form: form.to_owned(),
+            warnings,
+        };
+        let warnings = self.notes.clone();
+        let mut request = Request::new([] as [PathBuf; 0], config);
+        request.suite = Some(SuiteInput { suite: Arc::new(self), about, warnings });
+        request
+    }
+
+    /// Returns the name of the suite.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.suite.name
+    }
+
+    /// Returns the session in which the targets are asked.
+    #[must_use]
+    pub fn session(&self) -> Session {
+        self.targets.session.clone()
+    }
+
+    /// Returns what decides about the answers of the judges of evaluators; `None` if changes would not be noticed.
+    pub(super) fn judges(
+        &self,
+        evaluators: &[Evaluator],
+        judge: Option<&str>,
+    ) -> Option<Vec<(serde_json::Value, Vec<String>)>> {
+        let mut all = Vec::new();
+        for evaluator in evaluators {
+            let asked = match &evaluator.check {
+                Check::Judge(asked) => Some(asked),
+                Check::Composite(composite) => {
+                    all.extend(self.judges(&composite.members, judge)?);
+                    match &composite.aggregator {
+                        Aggregator::Judge(asked) => Some(asked),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            let Some(asked) = asked else { continue };
+            let name = asked.target.as_deref().or(judge)?;
+            let connection = self.targets.connect(name, asked.model.as_deref()).ok()?;
+            let identity = connection.identity().ok()?;
+            let recorded: Result<Vec<_>, _> = identity.recorded.into_iter().collect();
+            all.push((identity.asked, recorded.ok()?));
+        }
+        Some(all)
+    }
+}
+
 impl Planner<'_> {
     /// Adds a reason why the run cannot start, once.
     fn refuse(&mut self, message: String) {
@@ -194,7 +268,7 @@ impl Planner<'_> {
         }
     }
 
-    fn test(&mut self, test: Test) -> Option<Planned> {
+    fn test(&mut self, mut test: Test) -> Option<Planned> {
         let threshold = test.threshold.or(self.options.threshold).or(self.suite.threshold);
         let tested = self.tested_name(&test);
         let source = match self.recordings {
@@ -207,6 +281,10 @@ impl Planner<'_> {
         let source = source.map_err(|reason| self.refuse(reason)).ok();
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
+        let is_contained = self.options.contained || self.suite.is_contained;
+        let contained = is_contained.then_some(&*self.suite.directory);
+        let where_from = (self.targets, contained);
+        let programs = self.programs.add(&mut test.evaluators, judge.as_deref(), where_from);
         let threshold = threshold.unwrap_or(THRESHOLD);
         let target = self.targets.get(&tested).ok().filter(|_| self.recordings.is_none());
         let tested = target.map(|target| Tested {
@@ -214,7 +292,7 @@ impl Planner<'_> {
             provider: target.provider.name().to_owned(),
             reads_files: matches!(target.provider, Provider::Cli(_)),
         });
-        Some(Planned { test, threshold, source: source?, judge, tested })
+        Some(Planned { test, threshold, source: source?, judge, tested, programs })
     }
 
     /// Refuses a program in a contained run. `what` starts it.
@@ -228,14 +306,6 @@ impl Planner<'_> {
             }
             self.refuse(format!("{position}: {what} starts the program `{shown}`"));
         }
-    }
-
-    fn contain_program(&mut self, evaluator: &Evaluator, program: &Program) {
-        let command = match &program.command[..] {
-            [shell, option, line] if shell == "sh" && option == "-lc" => line.clone(),
-            words => words.join(" "),
-        };
-        self.contain(&evaluator.position, &format!("`{}`", evaluator.name), &command);
     }
 
     fn tested_name(&mut self, test: &Test) -> String {
@@ -319,7 +389,6 @@ impl Planner<'_> {
             match &evaluator.check {
                 Check::Judge(asked) => self.connect(evaluator, asked, judge),
                 Check::Program(program) => {
-                    self.contain_program(evaluator, program);
                     if program.max_calls.is_some() {
                         self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
                     }
@@ -328,7 +397,6 @@ impl Planner<'_> {
                     self.check(&composite.members, judge);
                     match &composite.aggregator {
                         Aggregator::Judge(asked) => self.connect(evaluator, asked, judge),
-                        Aggregator::Program(program) => self.contain_program(evaluator, program),
                         _ => {}
                     }
                 }
@@ -338,9 +406,6 @@ impl Planner<'_> {
     }
 
     fn connect(&mut self, evaluator: &Evaluator, asked: &Judge, judge: Option<&str>) {
-        if let Prompt::Program(program) = &asked.prompt {
-            self.contain_program(evaluator, program);
-        }
         let Some(name) = asked.target.as_deref().or(judge) else {
             self.refuse(format!(
                 "{}: `{}` needs a model that judges: name one with `grader_target` of the tested target, or with --grader-target",

@@ -1,83 +1,123 @@
 //! A test: its output, its evaluators, its score.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
+use evaluator_host::{
+    report::run_file::{Digest, Digester},
+    run::{CaseResult, Grading, Programs, Suite},
+};
+use evaluator_json::{Object, Value, parse_python};
 use evaluator_judging::call;
-use evaluator_models::{Message, Request};
+use evaluator_models::{Message, RecordId, Request};
 use futures_util::future::join_all;
 
 use super::{
-    Shared,
+    Context, Plan,
     evaluate::{Subject, evaluate},
     payload,
     plan::{Planned, Source},
     wording,
 };
 use crate::{
+    json_text::{compact, count, list, members, text},
     model::Test,
     output::Output,
-    report::{EvaluatorResult, Status, TestResult},
+    report::{EVALUATORS, EvaluatorResult, Status, reason_of},
     targets::{Invocation, Ran},
 };
 
-/// Runs a test. Its result holds no secret of this machine, whatever programs and models say.
-pub(super) async fn run(shared: &Shared, planned: &Planned) -> TestResult {
-    let started = Instant::now();
-    let mut result = result(shared, planned).await;
-    result.redact(&|text| shared.plan.targets.session.redact(text));
-    result.duration = started.elapsed();
-    result
+impl Suite for Plan {
+    fn name(&self) -> &str {
+        &self.suite.name
+    }
+
+    fn file(&self) -> &Path {
+        &self.suite.file
+    }
+
+    fn ids(&self) -> &[Arc<str>] {
+        &self.ids
+    }
+
+    fn threshold(&self, case: usize) -> f64 {
+        self.tests[case].threshold
+    }
+
+    fn programs(&self, case: usize) -> Vec<usize> {
+        self.tests[case].programs.clone()
+    }
+
+    fn identity(&self, case: usize) -> Option<Digest> {
+        let Planned { test, threshold, source, judge, tested, programs } = &self.tests[case];
+        let output = match source {
+            Source::Recorded(Ok(output)) => {
+                let messages = compact(&Value::Array(output.messages.clone()));
+                format!("{messages} {}", output.measurements())
+            }
+            // It may be answered otherwise, or there may be a recording, the next time.
+            Source::Recorded(Err(_)) | Source::Command(..) | Source::Model(_) => return None,
+        };
+        let is_known = programs.iter().all(|program| self.programs.are_known[*program]);
+        let tested = tested.as_ref().map(|tested| (&tested.name, &tested.provider));
+        let judges = self.judges(&test.evaluators, judge.as_deref()).filter(|_| is_known)?;
+        let digester = Digester::new("test").json("test", test).json("threshold", threshold);
+        let digester = digester.bytes("output", output.as_bytes()).json("tested", &tested);
+        Some(digester.json("is v2", &self.suite.is_v2()).json("judges", &judges).finish())
+    }
+
+    fn grade<'s>(&'s self, case: usize, programs: Programs<'s>) -> Grading<'s> {
+        Box::pin(run(Context { plan: self, programs }, &self.tests[case]))
+    }
 }
 
-async fn result(shared: &Shared, planned: &Planned) -> TestResult {
-    let Planned { test, threshold, source, judge, tested } = planned;
-    let output = match shared.plan.targets.cancellation.is_cancelled() {
-        true => Err("the run was stopped before this test".to_owned()),
-        false => output(shared, test, source).await,
-    };
+/// Runs a test. Its result holds no secret of this machine, whatever programs and models say.
+async fn run(context: Context<'_>, planned: &Planned) -> CaseResult {
+    let Planned { test, threshold, source, judge, tested, .. } = planned;
+    let mut recordings = Vec::new();
+    let output = output(context, test, source, &mut recordings).await;
     let output = output.and_then(|output| output.check().map(|()| output));
-    let evaluators = match &output {
+    let mut evaluators = match &output {
         Ok(output) => {
             let (threshold, judge, tested) = (*threshold, judge.as_deref(), tested.as_ref());
             let subject = Subject { test, output, threshold, judge, tested };
-            join_all(test.evaluators.iter().map(|it| evaluate(shared, it, subject, false))).await
+            join_all(test.evaluators.iter().map(|it| evaluate(context, it, subject, false))).await
         }
         Err(_) => Vec::new(),
     };
-    finished(test, *threshold, evaluators, output.err())
+    let redact = |text: &str| context.plan.targets.session.redact(text);
+    evaluators.iter_mut().for_each(|evaluator| evaluator.redact(&redact));
+    recordings.extend(evaluators.iter().flat_map(EvaluatorResult::recordings));
+    let mut result = finished(*threshold, &evaluators, output.err().map(|error| redact(&error)));
+    let recordings = recordings.into_iter().map(|(key, sample)| {
+        let sample = count(usize::try_from(sample).unwrap_or(usize::MAX));
+        members([("key", Value::String(key)), ("recorded_sample", sample)])
+    });
+    result.details.insert("recordings".to_owned(), list(recordings));
+    result
 }
 
 /// Scores a test. An error of an evaluator is an error of the test. `error`: there is no output.
-fn finished(
-    test: &Test,
-    threshold: f64,
-    evaluators: Vec<EvaluatorResult>,
-    error: Option<String>,
-) -> TestResult {
+fn finished(threshold: f64, evaluators: &[EvaluatorResult], error: Option<String>) -> CaseResult {
     let mut warnings = Vec::new();
-    let is_broken = evaluators.iter().any(|evaluator| evaluator.status == Status::Error);
-    let score = (!is_broken && error.is_none()).then(|| {
-        let weight = |evaluator: &EvaluatorResult| evaluator.weight.unwrap_or(1.0);
-        let total: f64 = evaluators.iter().map(weight).sum();
-        let sum: f64 = evaluators.iter().map(|it| weight(it) * it.score.unwrap_or_default()).sum();
-        let is_gated = evaluators
-            .iter()
-            .any(|it| it.required.is_some_and(|least| it.score.is_some_and(|score| score < least)));
-        if total <= 0.0 {
-            warnings.push("all weights are 0, so the score is 0".to_owned());
-        }
-        if is_gated || total <= 0.0 { 0.0 } else { sum / total }
+    let of = |status: Status| evaluators.iter().filter(move |it| it.status == status);
+    let broken: Vec<String> = of(Status::Error)
+        .map(|it| format!("`{}` broke: {}", it.name, reason_of(it).trim()))
+        .collect();
+    let missed = of(Status::Failed).map(|it| {
+        let reason = reason_of(it);
+        let first = reason.trim_start().lines().next().unwrap_or_default();
+        format!("{} {}: {first}", it.name, it.verdict)
     });
-    let status = match score {
-        None => Status::Error,
-        Some(score) if score >= threshold => Status::Passed,
-        Some(_) => Status::Failed,
+    let missed: Vec<String> = missed.collect();
+    let score = match error {
+        Some(error) => Err(error),
+        None if broken.is_empty() => Ok(weighted(evaluators, &mut warnings)),
+        None => Err([broken, missed.clone()].concat().join("\n")),
     };
-    if status == Status::Passed {
+    if score.as_ref().is_ok_and(|score| *score >= threshold) {
         let missed = evaluators.iter().filter(|evaluator| !evaluator.missed.is_empty());
         warnings.extend(missed.map(|it| {
             format!(
@@ -91,8 +131,27 @@ fn finished(
         evaluators.iter().filter_map(|it| Some((it, it.proxy.as_ref()?.warning.as_ref()?)));
     warnings.extend(proxies.map(|(it, warning)| format!("`{}`: {warning}", it.name)));
     warnings.extend(evaluators.iter().flat_map(asked_again));
-    let (id, duration) = (test.id.clone(), Duration::ZERO);
-    TestResult { id, status, score, threshold, error, warnings, evaluators, duration }
+    let results = serde_json::to_string(evaluators).ok().and_then(|text| parse_python(&text));
+    let mut details = Object::default();
+    if score.is_ok() && !missed.is_empty() {
+        details.insert("reason".to_owned(), text(&missed.join("; ")));
+    }
+    details.insert(EVALUATORS.to_owned(), results.unwrap_or_default());
+    CaseResult { score, details, warnings }
+}
+
+/// Returns the weighted mean, or 0 if a required evaluator scores too little.
+fn weighted(evaluators: &[EvaluatorResult], warnings: &mut Vec<String>) -> f64 {
+    let weight = |evaluator: &EvaluatorResult| evaluator.weight.unwrap_or(1.0);
+    let total: f64 = evaluators.iter().map(weight).sum();
+    let sum: f64 = evaluators.iter().map(|it| weight(it) * it.score.unwrap_or_default()).sum();
+    let is_gated = evaluators
+        .iter()
+        .any(|it| it.required.is_some_and(|least| it.score.is_some_and(|score| score < least)));
+    if total <= 0.0 {
+        warnings.push("all weights are 0, so the score is 0".to_owned());
+    }
+    if is_gated || total <= 0.0 { 0.0 } else { sum / total }
 }
 
 /// Returns a warning for each judge, also of members, whose first reply does not count.
@@ -107,7 +166,12 @@ fn asked_again(evaluator: &EvaluatorResult) -> Vec<String> {
 }
 
 /// Returns the output that is graded.
-async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output, String> {
+async fn output(
+    context: Context<'_>,
+    test: &Test,
+    source: &Source,
+    recordings: &mut Vec<RecordId>,
+) -> Result<Output, String> {
     match source {
         Source::Recorded(output) => output.clone().map(|output| *output),
         Source::Model(connection) => {
@@ -117,14 +181,16 @@ async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output,
                 ..Request::new(vec![Message::user(wording::question(test))])
             };
             let answer = call(Arc::clone(connection), 0, request, None).await;
-            let reply = answer.map_err(|error| error.to_string())?.reply;
+            let answer = answer.map_err(|error| error.to_string())?;
+            recordings.extend(answer.key.map(|key| (key, 0)));
+            let reply = answer.reply;
             let text = reply.readable();
             text.map(Output::of_text).map_err(|why| format!("the reply of the target is {why}"))
         }
         Source::Command(command, places) => {
-            let prompt = wording::prompt(test, shared.plan.suite.is_v2());
+            let prompt = wording::prompt(test, context.plan.suite.is_v2());
             let files: Vec<PathBuf> = payload::files(test).map(PathBuf::from).collect();
-            let directory = &shared.plan.suite.directory;
+            let directory = &context.plan.suite.directory;
             let mut invocation = Invocation::new(command, directory, &prompt, &test.id);
             invocation.files = &files;
             let worker = match places {
@@ -132,7 +198,7 @@ async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output,
                 Some(places) => places.acquire().await.ok(),
                 None => None,
             };
-            let output = run_command(shared, invocation).await;
+            let output = run_command(context, invocation).await;
             drop(worker);
             output
         }
@@ -140,13 +206,15 @@ async fn output(shared: &Shared, test: &Test, source: &Source) -> Result<Output,
 }
 
 /// Runs a command, again if it took too long.
-async fn run_command(shared: &Shared, invocation: Invocation<'_>) -> Result<Output, String> {
-    let targets = &shared.plan.targets;
-    let retries = shared.plan.options.max_retries;
+async fn run_command(context: Context<'_>, invocation: Invocation<'_>) -> Result<Output, String> {
+    let targets = &context.plan.targets;
+    let retries = context.plan.options.max_retries;
     let mut attempt = 0;
     loop {
         let invocation = Invocation { attempt, ..invocation };
-        let place = shared.places.acquire().await;
+        let Some(place) = context.programs.permit().await else {
+            return Err("the run was stopped before this test".to_owned());
+        };
         let ran = invocation.run(targets.variables(), &targets.cancellation).await;
         drop(place);
         match ran {

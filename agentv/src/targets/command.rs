@@ -139,7 +139,7 @@ impl<'i> Invocation<'i> {
 }
 
 /// Describes how a program ended that did not end well.
-pub(crate) fn kill_text(outcome: &Outcome) -> String {
+fn kill_text(outcome: &Outcome) -> String {
     let ending = match &outcome.ending {
         Ending::Exited(code) => format!("exited with code {code}"),
         Ending::Signalled(signal) => format!("was killed by signal {signal}"),

@@ -6,6 +6,7 @@ use std::{
 };
 
 use evaluator_document::{ConfigError, Field, Fields};
+use evaluator_models::Providers;
 
 use super::{
     model::{Provider, Setting, Target, Targets, of_file},
@@ -24,12 +25,12 @@ pub fn find(directory: &Path, working_directory: &Path) -> Option<PathBuf> {
     places.find_any(&NAMES)
 }
 
-/// Reads targets from a file, or from the file in a directory.
+/// Reads targets from a file, or from the file in a directory. Targets may be models of these providers.
 ///
 /// # Errors
 ///
 /// The file cannot be used.
-pub fn read(path: &Path) -> Result<Targets, Vec<ConfigError>> {
+pub fn read(path: &Path, providers: &Providers) -> Result<Targets, Vec<ConfigError>> {
     let file = if path.is_dir() {
         let found = NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file());
         found.ok_or_else(|| of_file(path, "the directory has no targets.yaml".to_owned()))?
@@ -45,7 +46,7 @@ pub fn read(path: &Path) -> Result<Targets, Vec<ConfigError>> {
         let list = fields.require("targets");
         fields.finish();
         let items = list?.items()?;
-        let targets = all(items.iter().map(|item| target(item, opened)))?;
+        let targets = all(items.iter().map(|item| target(item, opened, providers)))?;
         let mut names = HashSet::new();
         for (item, target) in items.iter().zip(&targets).filter(|(_, it)| !names.insert(&it.name)) {
             item.add(format!("the target `{}` is given twice", target.name));
@@ -56,7 +57,7 @@ pub fn read(path: &Path) -> Result<Targets, Vec<ConfigError>> {
     Ok(Targets { file: Some(file), targets: targets.unwrap_or_default(), warnings })
 }
 
-fn target(item: &Field<'_>, opened: Opened<'_>) -> Option<Target> {
+fn target(item: &Field<'_>, opened: Opened<'_>, known: &Providers) -> Option<Target> {
     let mut fields = item.fields("this target")?;
     fields.null_is_absent();
     let name = fields.require("name").and_then(|name| name.sentence());
@@ -71,7 +72,7 @@ fn target(item: &Field<'_>, opened: Opened<'_>) -> Option<Target> {
         }
         None => {
             let provider = fields.require("provider").and_then(|field| field.sentence());
-            providers::read(fields, &provider?, opened)?
+            providers::read(fields, &provider?, opened, known)?
         }
     };
     Some(Target { name: name?, position: opened.position(item.node), provider, judge, workers })

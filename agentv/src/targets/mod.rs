@@ -16,7 +16,6 @@ mod placeholders;
 mod providers;
 mod session;
 
-pub(crate) use command::kill_text;
 pub use command::{Invocation, Ran};
 pub use file::{find, read};
 pub use model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting, Target, Targets};

@@ -89,7 +89,7 @@ impl Provider {
     /// Returns the name of the provider in documents.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Model(model) => model.prefix,
+            Self::Model(model) => &model.prefix,
             Self::Cli(_) => "cli",
             Self::Mock(_) => "mock",
             Self::Replay(_) => "replay",
@@ -104,7 +104,7 @@ impl Provider {
 #[non_exhaustive]
 pub struct ModelTarget {
     /// Prefix of the model's name, e.g. `openai`.
-    pub prefix: &'static str,
+    pub prefix: String,
     /// Base URL.
     pub base: Option<Setting>,
     /// Key; a reference.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evaluator_document::{Field, Fields};
-use evaluator_models::Retries;
+use evaluator_models::{Providers, Retries};
 
 use super::{
     file::setting,
@@ -16,7 +16,12 @@ use crate::files::Opened;
 pub(super) const GEMINI_MODEL: &str = "gemini-2.5-flash";
 
 /// Reads the settings of a provider. Those of providers that are not supported are not looked at.
-pub(super) fn read(mut fields: Fields<'_>, provider: &str, opened: Opened<'_>) -> Option<Provider> {
+pub(super) fn read(
+    mut fields: Fields<'_>,
+    provider: &str,
+    opened: Opened<'_>,
+    providers: &Providers,
+) -> Option<Provider> {
     let name = provider.trim().to_ascii_lowercase();
     let read = match &*name {
         "mock" => {
@@ -32,6 +37,8 @@ pub(super) fn read(mut fields: Fields<'_>, provider: &str, opened: Opened<'_>) -
                 "anthropic" | "claude-api" => "anthropic",
                 "gemini" | "google" | "google-gemini" => "gemini",
                 "openrouter" => "openrouter",
+                // Any other name of a provider of models, also of one that was registered.
+                other if providers.accept(&format!("{other}/model")) => other,
                 _ => return Some(Provider::Unsupported(provider.to_owned())),
             };
             let model = model(&mut fields, prefix, opened);
@@ -127,7 +134,7 @@ fn replay(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<ReplayTarget> {
     Some(ReplayTarget { source_target: source?, fixtures, suite, variant })
 }
 
-fn model(fields: &mut Fields<'_>, prefix: &'static str, opened: Opened<'_>) -> Option<ModelTarget> {
+fn model(fields: &mut Fields<'_>, prefix: &str, opened: Opened<'_>) -> Option<ModelTarget> {
     let bases: &[&str] = match prefix {
         "azure" => &["endpoint", "resource", "base_url", "baseUrl", "resourceName"],
         _ => &["base_url", "endpoint", "baseUrl"],
@@ -157,7 +164,7 @@ fn model(fields: &mut Fields<'_>, prefix: &'static str, opened: Opened<'_>) -> O
     let structured = fields.take("structured").and_then(|field| field.flag()).unwrap_or_default();
     let (retries, first_wait) = retries(fields);
     Some(ModelTarget {
-        prefix,
+        prefix: prefix.to_owned(),
         base,
         key,
         model,

@@ -131,7 +131,7 @@ impl TargetSession {
             Some(Err(_)) if self.is_offline => None,
             base => base.transpose()?,
         };
-        settings.base_url = base.map(|base| match target.prefix {
+        settings.base_url = base.map(|base| match &*target.prefix {
             "azure" if !base.contains("://") => format!("https://{base}.openai.azure.com"),
             _ => base,
         });
@@ -232,7 +232,7 @@ impl TargetProvider {
             _ => variables(name),
         });
         // Servers on one's own machine often need no key.
-        let prefix = match (target.prefix, &target.base, &target.key) {
+        let prefix = match (&*target.prefix, &target.base, &target.key) {
             ("openai", Some(_), None) => "openai_like",
             (prefix, _, _) => prefix,
         };

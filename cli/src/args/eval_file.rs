@@ -59,17 +59,11 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.format.is_some(), "--format"),
         (args.trajectory_match_type.is_some(), "--trajectory-match-type"),
         (args.group_by.is_some(), "--group-by"),
-        (args.emit_otel, "--emit-otel"),
         (args.require_evaluated.is_some(), "--require-evaluated"),
         (args.require_all_cases, "--require-all-cases"),
         (args.allow_unevaluated, "--allow-unevaluated"),
         (args.strict_matching, "--strict-matching"),
-        (args.max_error_rate.is_some(), "--max-error-rate"),
-        (args.fail_fast, "--fail-fast"),
-        (args.retries.is_some(), "--retries"),
         (args.locked, "--locked"),
-        (args.save_run.is_some(), "--save-run"),
-        (args.resume, "--resume"),
     ];
     let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name);
     given.or_else(|| args.judge.of_traces())

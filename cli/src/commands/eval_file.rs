@@ -2,39 +2,38 @@
 
 use std::{
     env, fs,
-    io::{self, Read as _},
-    num::NonZeroUsize,
+    io::Read as _,
     path::{Path, PathBuf},
-    thread,
 };
 
 use evaluator_agentv::{
     model::Suite,
     output::Recordings,
     read::{self, ReadOptions},
-    report::{Report, Status},
-    run::{self as evals, Options, Plan, plan},
+    run::{Options, Plan, plan},
     targets::{self, TargetSession, Targets},
 };
 use evaluator_host::{
-    config::{ConfigError, OutputFormat},
-    files::{WriteOptions, atomic_write},
-    json::{ParseOptions, parse, to_pretty},
+    config::{Config, ConfigError, EvaluatorConfig},
+    json::{ParseOptions, parse},
     judging::JudgeSettings,
+    report::run_file::default_file,
     run::Runner,
     trace::trace_files,
 };
 
 use super::{
-    broken, print, print_document, print_with, report::append_job_summary, unusable, watched,
+    broken,
+    outcome::{event_exporter, finish, run_file},
+    print, unusable, watched,
 };
 use crate::{
     args::{
-        CheckArgs, ReportOutput, RunArgs,
+        CheckArgs, RunArgs,
         eval_file::{EvalFileFlags, of_traces},
         outputs,
     },
-    exit, render, signals, streams,
+    exit, render, signals,
 };
 
 /// Beginning of a file that is looked at; whole eval files are hardly ever longer, traces often are.
@@ -163,33 +162,33 @@ fn beginning(file: &Path, extensions: &[&str]) -> Option<String> {
 }
 
 /// Runs the tests of an eval file, and writes the report.
-pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: &Runner) -> Result<u8, u8> {
+pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
+    let events = event_exporter(args.emit_otel)?;
     let suite = load(file, &args.eval_file)?;
     let flags = &args.eval_file;
     let mut options = options(flags, args.threshold, verbose > 0);
     options.contained = args.contain;
     let judge = args.judge.settings();
-    let plan =
-        prepare(suite, flags.targets.as_deref(), flags.outputs.as_deref(), options, judge, runner)?;
-    let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let jobs = args.jobs.unwrap_or(processors);
+    let (targets, recorded) = (flags.targets.as_deref(), flags.outputs.as_deref());
+    let plan = prepare(suite, targets, recorded, options, judge, &runner)?;
+    let (name, mut runner) = (plan.name().to_owned(), runner);
+    runner.session = Some(plan.session());
+    runner.jobs = args.jobs.unwrap_or(runner.jobs);
+    let default = || default_file(Some(file), [].into_iter());
+    runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
+    let mut config = Config::default();
+    config.fail_fast = args.fail_fast;
+    config.retries = args.retries.unwrap_or_default();
+    config.max_error_rate = args.max_error_rate.unwrap_or_default();
+    let mut request = plan.request(config);
+    request.events = events.is_some();
     signals::watch(runner.cancellation.clone());
-    let count = plan.count;
-    let report = watched(verbose, async |_| {
-        let mut done = 0_usize;
-        evals::run(plan, jobs, &mut |result| {
-            done += 1;
-            if verbose > 0 {
-                let id = render::one_line(&result.id);
-                render::note(&format!("{done} of {count}: {id} {}", result.status.name()));
-            }
-        })
-        .await
-    })?;
-    let code = show(&report, &outputs);
-    render::eval_outcome(&report, code);
-    Ok(code)
+    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
+    // Events name the suite, which has no entry of its own.
+    let mut config = Config::default();
+    config.evaluators.push(EvaluatorConfig::linked(name));
+    Ok(finish(&report, &outputs, events, (&config, &runner), verbose))
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
@@ -272,60 +271,15 @@ fn prepare(
     let directory = working_directory()?;
     let found = found.or_else(|| targets::find(&suite.directory, &directory));
     let targets = match found {
-        Some(file) => targets::read(&file).map_err(problems)?,
+        Some(file) => targets::read(&file, &runner.registries.models).map_err(problems)?,
         None => Targets::default(),
     };
     targets.warnings.iter().for_each(|it| render::warning(&it.to_string()));
-    let recordings = outputs.map(Recordings::read).transpose().map_err(unusable)?;
+    let recordings =
+        outputs.map(|outputs| Recordings::read(outputs, runner)).transpose().map_err(unusable)?;
     let (directory, environment) = (suite.directory.clone(), runner.environment());
     let session =
         TargetSession::new(targets, directory, judge, environment, runner.cancellation.clone());
     let session = session.map_err(unusable)?;
     plan(suite, session, options, recordings.as_ref()).map_err(unusable)
-}
-
-/// Writes the report in all requested forms. Returns the exit code.
-fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
-    let code = match report.status() {
-        Status::Passed => exit::OK,
-        Status::Failed => exit::FAILED,
-        Status::Error => exit::ERRORED,
-    };
-    let show = |output: &ReportOutput| {
-        let file = output.file.as_deref();
-        let width = if file.is_none() { streams::stdout_width() } else { None };
-        let write = |out: &mut dyn io::Write| match output.form {
-            OutputFormat::Json => writeln!(out, "{}", to_pretty(&report.to_json()?)),
-            OutputFormat::Junit => render::eval_junit(report, out),
-            // Its lines are meant as commands; text of others in them is escaped.
-            OutputFormat::Github => out.write_all(render::eval_github(report).as_bytes()),
-            form => {
-                let text = match form {
-                    OutputFormat::Markdown => render::eval_markdown(report),
-                    OutputFormat::Summary => render::eval_table(report, false, width),
-                    _ => render::eval_table(report, true, width),
-                };
-                out.write_all(render::printable(&text).as_bytes())
-            }
-        };
-        let is_for_people = matches!(output.form, OutputFormat::Table | OutputFormat::Summary);
-        let file = match file {
-            Some(file) => file,
-            None if is_for_people => return print_with(write, code),
-            None => return print_document(write, code),
-        };
-        match atomic_write(file, WriteOptions::default(), write) {
-            Ok(()) => code,
-            Err(error) => {
-                code.max(broken(format!("cannot write the report to {}: {error}", file.display())))
-            }
-        }
-    };
-    let code = outputs.iter().map(show).max().unwrap_or(code);
-    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
-        append_job_summary(outputs, |out| {
-            out.write_all(render::printable(&render::eval_markdown(report)).as_bytes())
-        });
-    }
-    code
 }

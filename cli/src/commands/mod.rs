@@ -15,6 +15,7 @@ mod init;
 mod inspect;
 mod judge;
 mod list;
+mod outcome;
 mod output;
 mod report;
 mod run;

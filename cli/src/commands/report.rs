@@ -78,7 +78,13 @@ fn write_as(
         OutputFormat::Markdown => render::markdown(report, out),
         OutputFormat::Github => render::github(report, out),
         OutputFormat::Junit => render::junit(report, out),
-        OutputFormat::Json => report.write_json(out).and_then(|()| out.write_all(b"\n")),
+        OutputFormat::Json => {
+            match report.suite {
+                Some(_) => evaluator_agentv::report::write_json(report, out)?,
+                None => report.write_json(out)?,
+            }
+            out.write_all(b"\n")
+        }
     }
 }
 

@@ -1,24 +1,23 @@
 //! `evaluator run`.
 
 use std::{
-    env, mem,
+    mem,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use evaluator_host::{
     config::{Config, EvaluatorConfig, EvaluatorKind, Overrides},
-    events::{self, EventSwitches, Exporter},
     hosts::Mismatch,
     metric::{Metrics, UnknownMetric},
-    report::run_file::{RunFile, RunFileError, default_file},
+    report::run_file::default_file,
     run::{Request, Runner},
 };
 use evaluator_publish::{manifest, program_at};
 
 use super::{
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
-    report::{begin, show},
+    outcome::{event_exporter, finish, run_file},
+    report::begin,
     settings_of_paths, trace_format,
     types::is_type,
     unusable, watched,
@@ -35,12 +34,12 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let inputs = args.traces.iter().chain(&args.evaluators);
     begin(&reports, inputs.chain(named.into_iter().flatten()))?;
     if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
-        return eval_file::run(&file, args, verbose, &runner);
+        return eval_file::run(&file, args, verbose, runner);
     }
     args.traces.iter().try_for_each(|path| refuse_program(path, &runner)).map_err(unusable)?;
     ensure_known(&args.metrics, &runner.registries.metrics).map_err(unusable)?;
     let config_file = config_file(&mut args)?;
-    let switches = EventSwitches::read(args.emit_otel, &variable).map_err(unusable)?;
+    let events = event_exporter(args.emit_otel)?;
     let mut config = load_config(config_file.as_deref(), &runner)?;
     let programs = programs(&args, &config, &runner).map_err(unusable)?;
     configure(&mut config, programs, &mut args, &runner);
@@ -56,31 +55,16 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
-    runner.run_file = run_file(args.save_run, args.resume, &config).map_err(unusable)?;
-    // An invalid destination of events is reported before the run, which may take long.
-    let events = switches.and_then(|switches| {
-        let exporter = Exporter::new(&variable).map_err(|error| {
-            render::warning(&format!("evaluation events will not be sent: {error}"));
-        });
-        Some((switches, exporter.ok()?))
-    });
+    let default = || {
+        let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
+        default_file(config.file.as_deref(), names)
+    };
+    runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
     request.events = events.is_some();
     signals::watch(runner.cancellation.clone());
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
-    let code = show(&report, &outputs);
-    if let Some((switches, exporter)) = events {
-        let records =
-            events::records(&report, &request.config, &runner.registries.metrics, switches);
-        // The report is written by now, and no error here changes it.
-        if let Err(error) = exporter.export(records) {
-            render::warning(&format!("{error}; this changes nothing about the results"));
-        }
-    }
-    // Writing the report may have found results that cannot be read back.
-    let code = code.max(report.standing().exit_code());
-    render::verdict(&report, code, verbose > 0);
-    Ok(code)
+    Ok(finish(&report, &outputs, events, (&request.config, &runner), verbose))
 }
 
 /// Refuses a program in the place of a trace file.
@@ -219,23 +203,4 @@ fn configure(
     config.strict_matching |= args.strict_matching;
     config.fail_fast |= args.fail_fast;
     config.max_error_rate = args.max_error_rate.unwrap_or(config.max_error_rate);
-}
-
-/// Opens the file that the run is saved in, if one is requested.
-fn run_file(
-    file: Option<PathBuf>,
-    resume: bool,
-    config: &Config,
-) -> Result<Option<Arc<RunFile>>, RunFileError> {
-    let default = || {
-        let names = config.evaluators.iter().map(|evaluator| evaluator.name.as_str());
-        default_file(config.file.as_deref(), names)
-    };
-    let file = file.or_else(|| resume.then(default));
-    file.map(|file| RunFile::open(&file, resume).map(Arc::new)).transpose()
-}
-
-/// Returns the value of an environment variable.
-fn variable(name: &str) -> Option<String> {
-    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }

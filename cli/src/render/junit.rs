@@ -9,7 +9,7 @@ use std::{
 };
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationOutcome, EvaluationReport, Report},
+    report::{ConversationReport, EvaluationOutcome, EvaluationReport, Report, SuiteReport},
     verdict::Tally,
 };
 use quick_xml::{
@@ -60,17 +60,26 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let unrecorded =
             unrecorded.map(|name| (name.to_string(), outcome(NO_RECORDING.to_owned())));
         suite(writer, "golden_cases", kind, unrecorded.collect())?;
-        report
-            .conversations
-            .iter()
-            .without_performance()
-            .try_for_each(|it| conversation(writer, &it?))
+        let mut conversations = report.conversations.iter().without_performance();
+        let Some(SuiteReport { name, .. }) = &report.suite else {
+            return conversations.try_for_each(|it| conversation(writer, &it?));
+        };
+        let counts =
+            [("tests", tally.total()), ("failures", tally.failed), ("errors", tally.errored)];
+        element(writer, "testsuite", &attribute(name), &counts, |writer| {
+            conversations.try_for_each(|it| {
+                let it = it?;
+                let file = it.trace_file.as_deref();
+                let mut graded = it.evaluations.iter();
+                graded.try_for_each(|graded| evaluation(writer, (name, &it.trace_id), graded, file))
+            })
+        })
     })?;
     writer.into_inner().write_all(b"\n")
 }
 
 /// Writes an element with a name and counts.
-pub(super) fn element(
+fn element(
     writer: &mut Xml<'_>,
     tag: &'static str,
     name: &str,
@@ -86,7 +95,7 @@ pub(super) fn element(
 }
 
 /// Writes a suite of tests that all have the same kind of outcome; nothing without tests.
-pub(super) fn suite(
+fn suite(
     writer: &mut Xml<'_>,
     name: &str,
     kind: &'static str,
@@ -115,7 +124,8 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
         found.push(("max_error_rate", report.max_error_rate.to_string()));
         found.push(("errors_tolerated", report.balance().tolerates_errors().to_string()));
     }
-    found.extend(report.warnings.iter().map(|warning| ("warning", warning.clone())));
+    let of_suite = report.suite.iter().flat_map(|suite| &suite.warnings);
+    found.extend(of_suite.chain(&report.warnings).map(|it| ("warning", it.clone())));
     if !report.left_out.is_empty() {
         found.push(("left_out", report.left_out.counted()));
     }
@@ -124,7 +134,7 @@ fn run(writer: &mut Xml<'_>, report: &Report) -> io::Result<()> {
 }
 
 /// Writes facts about the whole run; nothing without facts.
-pub(super) fn facts(writer: &mut Xml<'_>, found: &[(&str, String)]) -> io::Result<()> {
+fn facts(writer: &mut Xml<'_>, found: &[(&str, String)]) -> io::Result<()> {
     if found.is_empty() {
         return Ok(());
     }
@@ -162,34 +172,40 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
     facts.extend(conversation.failed_turns.iter().map(|failure| ("failed_turn", failure.clone())));
     element(writer, "testsuite", &attribute(&conversation.trace_id), &counts, |writer| {
         properties(writer, &facts)?;
-        for evaluation in &conversation.evaluations {
-            let outcome = match evaluation.outcome() {
-                EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
-                EvaluationOutcome::Error => {
-                    Some(Outcome::Error(kind(evaluation), error_text(evaluation)))
-                }
-                EvaluationOutcome::Failed => Some(Outcome::Failure(failure(evaluation))),
-                EvaluationOutcome::NotEvaluated => {
-                    Some(Outcome::Skipped(reason(evaluation).into_owned()))
-                }
-                _ => None,
-            };
-            let written = Case {
-                outcome,
-                file,
-                duration: evaluation.duration.unwrap_or_default(),
-                warnings: &evaluation.warnings,
-                attempts: evaluation.attempts,
-                stderr: evaluation.stderr.as_deref(),
-            };
-            case(writer, &conversation.trace_id, &evaluation.name, &written)?;
-        }
-        Ok(())
+        conversation
+            .evaluations
+            .iter()
+            .try_for_each(|one| evaluation(writer, (&conversation.trace_id, &one.name), one, file))
     })
 }
 
+/// Writes an evaluation as a test case with this class and name.
+fn evaluation(
+    writer: &mut Xml<'_>,
+    (class, name): (&str, &str),
+    evaluation: &EvaluationReport,
+    file: Option<&str>,
+) -> io::Result<()> {
+    let outcome = match evaluation.outcome() {
+        EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
+        EvaluationOutcome::Error => Some(Outcome::Error(kind(evaluation), error_text(evaluation))),
+        EvaluationOutcome::Failed => Some(Outcome::Failure(failure(evaluation))),
+        EvaluationOutcome::NotEvaluated => Some(Outcome::Skipped(reason(evaluation).into_owned())),
+        _ => None,
+    };
+    let written = Case {
+        outcome,
+        file,
+        duration: evaluation.duration.unwrap_or_default(),
+        warnings: &evaluation.warnings,
+        attempts: evaluation.attempts,
+        stderr: evaluation.stderr.as_deref(),
+    };
+    case(writer, class, name, &written)
+}
+
 /// Outcome of a test case that did not pass.
-pub(super) enum Outcome {
+enum Outcome {
     /// Kind and text.
     Error(&'static str, String),
     Failure(String),
@@ -198,24 +214,19 @@ pub(super) enum Outcome {
 
 /// A test case.
 #[derive(Default)]
-pub(super) struct Case<'c> {
-    pub(super) outcome: Option<Outcome>,
+struct Case<'c> {
+    outcome: Option<Outcome>,
     /// File that CI systems show with the test.
-    pub(super) file: Option<&'c str>,
-    pub(super) duration: Duration,
-    pub(super) warnings: &'c [String],
+    file: Option<&'c str>,
+    duration: Duration,
+    warnings: &'c [String],
     /// Attempts, if they are counted.
-    pub(super) attempts: u32,
-    pub(super) stderr: Option<&'c str>,
+    attempts: u32,
+    stderr: Option<&'c str>,
 }
 
 /// Writes a test case, with its warnings, standard error and attempts.
-pub(super) fn case(
-    writer: &mut Xml<'_>,
-    class: &str,
-    name: &str,
-    written: &Case<'_>,
-) -> io::Result<()> {
+fn case(writer: &mut Xml<'_>, class: &str, name: &str, written: &Case<'_>) -> io::Result<()> {
     let Case { outcome, file, duration, warnings, attempts, stderr } = written;
     let seconds = duration.as_secs_f64();
     let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
@@ -270,7 +281,7 @@ fn error_text(evaluation: &EvaluationReport) -> String {
 }
 
 /// Converts text to the value of an attribute.
-pub(super) fn attribute(text: &str) -> String {
+fn attribute(text: &str) -> String {
     valid(&printable(&one_line(text)))
 }
 

@@ -64,7 +64,8 @@ fn remarks(report: &Report) -> io::Result<Vec<String>> {
     remarks.extend(report.warnings.iter().map(|warning| format!("warning: {warning}")));
     remarks.extend(unrecorded(report).iter().map(|case| format!("{NO_RECORDING}: {case}")));
     let contradictions = report.contradictions()?;
-    remarks.extend(contradictions.iter().map(|it| format!("warning: {}", contradiction(it))));
+    remarks
+        .extend(contradictions.iter().map(|it| format!("warning: {}", contradiction(report, it))));
     Ok(remarks)
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn table(
     let mut text = block("Errors", &report.errors);
     let mut broken = Errors::of(report)?;
     report.conversations.iter().try_for_each_ahead(|conversation| {
+        heading(&mut text, &conversation, report.suite.is_some());
         one(&mut text, &conversation, &mut broken, width);
         out.write_all(text.as_bytes())?;
         text.clear();
@@ -53,9 +54,12 @@ fn block(title: &str, lines: &[String]) -> String {
 }
 
 /// Writes the lines above the table of a conversation.
-fn heading(text: &mut String, conversation: &ConversationReport) {
-    let _ = writeln!(text, "Trace: {}", one_line(&conversation.trace_id));
-    let _ = writeln!(text, "Invocations: {}", conversation.turns);
+fn heading(text: &mut String, conversation: &ConversationReport, is_test: bool) {
+    let id = one_line(&conversation.trace_id);
+    let _ = match is_test {
+        true => writeln!(text, "Test: {id}"),
+        false => writeln!(text, "Trace: {id}\nInvocations: {}", conversation.turns),
+    };
     for warning in &conversation.warnings {
         let _ = writeln!(text, "  Warning: {}", one_line(warning));
     }
@@ -74,11 +78,11 @@ fn one(
     broken: &mut Errors,
     width: Option<usize>,
 ) {
-    heading(text, conversation);
     let showings: Vec<Option<Showing>> =
         conversation.evaluations.iter().map(|evaluation| broken.showing(evaluation)).collect();
     let mut table =
         Columns::new(["", "Metric", "Score", "Status", "Per-Invocation", "Time", "Error"]);
+    let (mut places, mut rows) = (Vec::new(), 0);
     for (evaluation, showing) in conversation.evaluations.iter().zip(&showings) {
         table.row([
             evaluation.outcome().mark().to_owned(),
@@ -94,19 +98,20 @@ fn one(
             time(evaluation),
             errors::cell(evaluation, *showing),
         ]);
+        places.push(rows);
+        rows += 1 + members(&mut table, evaluation.details.as_ref(), 1);
     }
     table.shorten_numbers();
     let cut = table.fit(width);
     text.push_str(&table.to_text());
-    for ((evaluation, showing), was_cut) in conversation.evaluations.iter().zip(&showings).zip(cut)
-    {
+    for ((evaluation, showing), at) in conversation.evaluations.iter().zip(&showings).zip(places) {
         let own = evaluation.reason().filter(|_| evaluation.status == Status::Failed);
         let reasons = [evaluation.failure_reason.as_deref(), own.as_deref()];
         for reason in reasons.into_iter().flatten() {
             let _ = writeln!(text, "  {}: {}", one_line(&evaluation.name), one_line(reason));
         }
         if let Some(Showing::First(extent)) = *showing {
-            errors::whole(text, evaluation, extent, was_cut);
+            errors::whole(text, evaluation, extent, cut[at]);
         }
     }
     for evaluation in
@@ -120,6 +125,42 @@ fn one(
     if let Some(performance) = &conversation.performance {
         conversation_performance(text, performance);
     }
+}
+
+/// Adds the rows of the evaluators whose results an evaluation combines. Returns their number.
+fn members(table: &mut Columns<7>, details: Option<&Object>, depth: usize) -> usize {
+    let mut added = 0;
+    let lists = details.map(|details| [details.get("evaluators"), details.get("members")]);
+    let lists = lists.into_iter().flatten().flatten().filter_map(Value::as_array);
+    for member in lists.flatten().filter_map(Value::as_object) {
+        let text = |key: &str| member.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (mark, label) = match text("status") {
+            "passed" => ("[PASS]", "PASSED"),
+            "failed" => ("[FAIL]", "FAILED"),
+            _ => ("[ERR ]", "ERROR"),
+        };
+        let label = if text("verdict") == "borderline" { "FAILED (borderline)" } else { label };
+        let value = match member.get("score") {
+            Some(Value::Float(score)) => Some(*score),
+            _ => None,
+        };
+        let name = format!("{}{}", "  ".repeat(depth), one_line(text("name")));
+        let rows = member.get("rows").and_then(Value::as_array).unwrap_or_default();
+        let missed =
+            rows.iter().filter(|row| row.get("passed").and_then(Value::as_bool) == Some(false));
+        let missed: Vec<&str> = missed.filter_map(|row| row.get("text")?.as_str()).collect();
+        let reason = match text("reason") {
+            "" => missed.join("; "),
+            reason => reason.to_owned(),
+        };
+        let reason = one_line(reason.trim_start().lines().next().unwrap_or_default());
+        let empty = String::new;
+        let cells = [mark.to_owned(), name, score(value, None), label.to_owned(), empty(), empty()];
+        let [a, b, c, d, e, f] = cells;
+        table.row([a, b, c, d, e, f, reason.into_owned()]);
+        added += 1 + members(table, Some(member), depth + 1);
+    }
+    added
 }
 
 fn score(score: Option<f64>, threshold: Option<f64>) -> String {
@@ -186,7 +227,10 @@ pub(crate) fn summary(report: &Report, out: &mut dyn io::Write) -> io::Result<()
     let mut broken = Errors::of(report)?;
     report.conversations.iter().outlines().try_for_each_ahead(|conversation| {
         let trace_id = one_line(&conversation.trace_id);
-        let _ = writeln!(text, "Trace {trace_id} ({} invocations):", conversation.turns);
+        let _ = match &report.suite {
+            Some(_) => writeln!(text, "Test {trace_id}:"),
+            None => writeln!(text, "Trace {trace_id} ({} invocations):", conversation.turns),
+        };
         failed_turns(&mut text, &conversation);
         for evaluation in &conversation.evaluations {
             let _ = writeln!(

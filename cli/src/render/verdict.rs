@@ -5,7 +5,7 @@ use std::{fmt::Write as _, io};
 use evaluator_host::{
     conversation::GroupedBy,
     report::{JudgeUsage, NotEvaluated, Report},
-    verdict::{Balance, Standing},
+    verdict::{Balance, Standing, Tally},
 };
 use serde_json::{Map, Value, json};
 
@@ -87,7 +87,7 @@ fn remarks(report: &Report, verbose: bool) -> io::Result<String> {
         let _ = writeln!(text, "judges: {}", asked(judges));
     }
     for contradiction in report.contradictions()?.iter().filter(|_| !verbose) {
-        let _ = writeln!(text, "warning: {}", words::contradiction(contradiction));
+        let _ = writeln!(text, "warning: {}", words::contradiction(report, contradiction));
     }
     text += &not_evaluated(report)?;
     for missing in report.missing_scores() {
@@ -156,17 +156,19 @@ fn counts(report: &Report) -> String {
         0 => String::new(),
         count => format!(", {count} not run"),
     };
-    let mut text = format!(
-        "{} passed, {} failed, {} errored, {} not evaluated{not_run} ({} in {}), {} scored of {} in total",
-        tally.passed,
-        tally.failed,
-        tally.errored,
-        tally.not_evaluated,
-        counted(tally.total(), "evaluation"),
-        counted(report.conversations.len() as u64, "conversation"),
-        tally.scored(),
-        tally.total(),
-    );
+    let Tally { passed, failed, errored, not_evaluated, .. } = tally;
+    let mut text = format!("{passed} passed, {failed} failed, {errored} errored");
+    let _ = match &report.suite {
+        Some(_) => write!(text, "{not_run} ({})", counted(tally.total(), "test")),
+        None => write!(
+            text,
+            ", {not_evaluated} not evaluated{not_run} ({} in {}), {} scored of {} in total",
+            counted(tally.total(), "evaluation"),
+            counted(report.conversations.len() as u64, "conversation"),
+            tally.scored(),
+            tally.total(),
+        ),
+    };
     let dropped_out = report.conversations.dropped_out();
     if dropped_out > 0 {
         let conversations = counted(dropped_out, "conversation");

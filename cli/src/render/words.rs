@@ -6,9 +6,10 @@ use evaluator_host::report::{Contradictions, EvaluationReport, Report};
 
 use super::plain::one_line;
 
-/// Returns the first contradiction of an evaluator with its name and the trace, and the number of further ones.
-pub(super) fn contradiction(found: &Contradictions) -> String {
-    let text = format!("{}, trace {}: {}", found.evaluator, found.trace_id, found.message());
+/// Returns the first contradiction of an evaluator with its name and the trace or test, and the number of further ones.
+pub(super) fn contradiction(report: &Report, found: &Contradictions) -> String {
+    let noun = if report.suite.is_some() { "test" } else { "trace" };
+    let text = format!("{}, {noun} {}: {}", found.evaluator, found.trace_id, found.message());
     one_line(&text).into_owned()
 }
 

@@ -290,8 +290,8 @@ fn read_common(fields: &mut Fields<'_>) -> CodeConfig {
 }
 
 /// Returns the contracts by name.
-pub(super) fn contracts() -> [(&'static str, Contract); 4] {
-    Contract::ALL.map(|contract| (contract.name(), contract))
+pub(super) fn contracts() -> Vec<(&'static str, Contract)> {
+    Contract::ALL.iter().map(|contract| (contract.name(), *contract)).collect()
 }
 
 /// Reads the name of the function to call. Only the hosts of some contracts call functions.

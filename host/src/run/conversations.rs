@@ -2,6 +2,7 @@
 
 use std::{ops::Range, path::Path, sync::Arc};
 
+use super::suite::{Suite, conversation};
 use crate::{
     conversation::{
         Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed,
@@ -15,42 +16,60 @@ use crate::{
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 256 << 10;
 
-/// The conversations of a run in order, as an index into trace files.
+/// The conversations of a run in order: an index into trace files, or the cases of a suite.
 #[derive(Debug)]
-pub(super) struct Conversations {
+pub(super) struct Conversations(Origin);
+
+#[derive(Debug)]
+enum Origin {
+    Traces(Box<Traces>),
+    Suite(Arc<dyn Suite>),
+}
+
+/// Conversations in trace files.
+#[derive(Debug)]
+struct Traces {
     index: TraceIndex,
     /// The traces of each.
     groups: Groups,
-    grouped_by: GroupedBy,
     conventions: Conventions,
 }
 
 impl Conversations {
-    /// Groups the traces. `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
+    /// Groups the traces, and returns how. `eval_set_has_multi_turn` is true if a golden conversation has more than one turn.
     pub(super) fn new(
         index: TraceIndex,
         conventions: Conventions,
         group_by: GroupBy,
         eval_set_has_multi_turn: bool,
-    ) -> Self {
+    ) -> (Self, GroupedBy) {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
-        Self { index, groups, grouped_by, conventions }
+        (Self(Origin::Traces(Box::new(Traces { index, groups, conventions }))), grouped_by)
     }
 
-    /// Returns how traces were grouped.
-    pub(super) fn grouped_by(&self) -> GroupedBy {
-        self.grouped_by
+    /// Returns the conversations that stand for the cases of a suite.
+    pub(super) fn of_suite(suite: Arc<dyn Suite>) -> Self {
+        Self(Origin::Suite(suite))
     }
 
     pub(super) fn len(&self) -> usize {
-        self.groups.len()
+        match &self.0 {
+            Origin::Traces(traces) => traces.groups.len(),
+            Origin::Suite(suite) => suite.ids().len(),
+        }
     }
 
     /// Returns the trace id of a conversation without loading it.
     pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
-        let first = self.groups.get(number).next();
-        first.map_or_else(|| Arc::from(""), |trace| self.index.trace_id(trace))
+        let id = match &self.0 {
+            Origin::Traces(traces) => {
+                let first = traces.groups.get(number).next();
+                first.map(|trace| traces.index.trace_id(trace))
+            }
+            Origin::Suite(suite) => suite.ids().get(number).cloned(),
+        };
+        id.unwrap_or_else(|| Arc::from(""))
     }
 
     /// Returns the digest of the trace ids of all conversations, in order. Runs over the same inputs have the same.
@@ -62,12 +81,23 @@ impl Conversations {
 
     /// Returns the file of a conversation without loading it; `None` for the standard input.
     pub(super) fn trace_file(&self, number: usize) -> Option<Arc<str>> {
-        self.groups.get(number).next().and_then(|trace| shown(self.index.file(trace)))
+        match &self.0 {
+            Origin::Traces(traces) => {
+                let first = traces.groups.get(number).next();
+                first.and_then(|trace| shown(traces.index.file(trace)))
+            }
+            Origin::Suite(suite) => shown(suite.file()),
+        }
     }
 
     /// Returns the length of the text of a conversation in bytes.
     pub(super) fn size(&self, number: usize) -> usize {
-        self.groups.get(number).map(|trace| self.index.size(trace)).sum()
+        match &self.0 {
+            Origin::Traces(traces) => {
+                traces.groups.get(number).map(|trace| traces.index.size(trace)).sum()
+            }
+            Origin::Suite(_) => 0,
+        }
     }
 
     /// Returns the conversations that are loaded together, from `first` on.
@@ -86,13 +116,14 @@ impl Conversations {
     ///
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        let traces: Vec<_> = self
-            .groups
-            .get(number)
-            .map(|trace| self.index.read(trace))
-            .collect::<Result<_, _>>()?;
+        let Traces { index, groups, conventions, .. } = match &self.0 {
+            Origin::Traces(traces) => &**traces,
+            Origin::Suite(suite) => return Ok(conversation(&**suite, number)),
+        };
+        let traces: Vec<_> =
+            groups.get(number).map(|trace| index.read(trace)).collect::<Result<_, _>>()?;
         let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
-        Ok(extract_group(&group, &self.conventions))
+        Ok(extract_group(&group, conventions))
     }
 }
 

@@ -33,6 +33,9 @@ impl PreparedEvaluator {
         let turns = recording.conversation.turns.len();
         report.warnings.extend(self.not_compared(&report, turns));
         report.warnings.extend(self.not_recorded(&report, recording));
+        if let Work::Suite(suite) = &self.evaluator.work {
+            report.threshold = Some(suite.threshold(recording.number));
+        }
         let status = failure_reason.as_ref().map_or(report.status, |_| Status::Failed);
         EvaluationReport { status, failure_reason, ..report }
     }
@@ -148,6 +151,19 @@ impl PreparedEvaluator {
         let (missing, golden) = recording.missing_turns()?;
         let (turns, are) = if golden == 1 { ("turn", "is") } else { ("turns", "are") };
         Some(format!("{missing} of {golden} golden {turns} {are} not recorded"))
+    }
+
+    /// Returns the error of a program, as a clause that follows its name, with the end of its standard error.
+    pub(super) fn whole_error(&self, evaluation: &Evaluation) -> String {
+        let stderr = evaluation.end_of_stderr();
+        let error = match &evaluation.verdict {
+            verdict @ Verdict::Exited { .. } | verdict @ Verdict::Signalled { .. } => {
+                let what = verdict.describe("", "").unwrap_or_default();
+                if stderr.is_empty() { what } else { format!("{what}: {stderr}") }
+            }
+            verdict => verdict.describe(self.name(), &stderr).unwrap_or_default(),
+        };
+        retry::with_attempts(self.with_hint(error, evaluation), evaluation)
     }
 
     /// Appends a hint about the cause to an error, if there is one.
@@ -283,7 +299,7 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
 }
 
 /// Returns what the program of an evaluation asked models, for its report.
-fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
+pub(super) fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
     let Usage { input, output, cached, reasoning } = usage.tokens;
     TargetProxyReport {
         call_count: usage.calls,

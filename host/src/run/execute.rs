@@ -134,16 +134,19 @@ async fn close(evaluators: Vec<Arc<PreparedEvaluator>>, writer: &mut RunWriter) 
     let closing: Vec<_> = evaluators
         .into_iter()
         .filter_map(Arc::into_inner)
-        .map(|evaluator| (evaluator.name().to_owned(), tokio::spawn(evaluator.close())))
+        .flat_map(PreparedEvaluator::with_programs)
+        .map(|(owner, evaluator)| {
+            (owner, evaluator.name().to_owned(), tokio::spawn(evaluator.close()))
+        })
         .collect();
     let mut problems = Vec::new();
-    for (name, closing) in closing {
+    for (owner, name, closing) in closing {
         let problem = match closing.await {
             Ok(Ok(())) => continue,
             Ok(Err(fault)) => fault.explain(&name),
             Err(error) => format!("{name}: ending its workers {}", failure(error)),
         };
-        writer.withdraw(&name, &problem);
+        writer.withdraw(&owner, &problem);
         problems.push(problem);
     }
     problems
@@ -292,7 +295,8 @@ impl Execution<'_, '_> {
     fn evaluate(&mut self, number: usize, conversation: Conversation) {
         let case = self.golden_case(&conversation);
         let scenario = self.cases.scenario(&conversation, self.conversations.len()).cloned();
-        let recording = Arc::new(Recording::new(conversation, case).with_scenario(scenario));
+        let recording =
+            Arc::new(Recording::new(number, conversation, case).with_scenario(scenario));
         let missing = self.evaluators.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
         for (column, evaluator) in self.evaluators.iter().enumerate() {

@@ -135,7 +135,7 @@ pub(super) fn of_this_program(
             let inputs = Inputs { files, ..Inputs::default() };
             of_program(&evaluator.name, &inputs, digester, on_event)
         }
-        Work::Program(_) | Work::Broken(_) => None,
+        Work::Program(_) | Work::Suite(_) | Work::Broken(_) => None,
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Inspection {
     conversations: Conversations,
+    grouped_by: GroupedBy,
     /// One error per input that cannot be used, or only in part.
     pub errors: Vec<LoadError>,
     /// Warning about what directories hold and is not read.
@@ -37,8 +38,9 @@ impl Inspection {
         let mut errors = found.errors;
         let mut index = TraceIndex::new(found.files, formats, GROUPING, &|| false);
         errors.append(&mut index.errors);
-        let conversations = Conversations::new(index, conventions.clone(), group_by, false);
-        Self { conversations, errors, warning }
+        let (conversations, grouped_by) =
+            Conversations::new(index, conventions.clone(), group_by, false);
+        Self { conversations, grouped_by, errors, warning }
     }
 
     /// Returns the number of conversations.
@@ -56,7 +58,7 @@ impl Inspection {
     /// Returns how traces were grouped.
     #[must_use]
     pub fn grouped_by(&self) -> GroupedBy {
-        self.conversations.grouped_by()
+        self.grouped_by
     }
 
     /// Returns the parts of all files that cannot be used.

@@ -21,6 +21,7 @@
 //! | `check`, `describe`, `examine` | checks of a configuration before a run |
 //! | `inspect` | conversations of trace files, without evaluation |
 //! | `diagnosis` | hints about unusable input files |
+//! | `suite` | [`Suite`]: cases that are graded as wholes |
 //! | `resident` | evaluators that stay prepared for documents from outside |
 //! | `event` | [`RunEvent`]: progress of a run |
 
@@ -59,6 +60,7 @@ mod runner;
 mod session;
 mod snapshot;
 mod stages;
+mod suite;
 mod target;
 mod work;
 
@@ -73,5 +75,6 @@ pub use inspect::{Inspection, invocations};
 pub use plan::Plan;
 pub use resident::{Resident, Residents};
 pub use runner::Runner;
-pub use stages::Request;
+pub use stages::{Request, SuiteInput};
+pub use suite::{CaseResult, Grading, ProgramOutput, Programs, Suite};
 pub use work::PlannedEvaluator;

@@ -107,7 +107,7 @@ impl PreparedEvaluator {
         let entry = match &evaluator.work {
             Work::Program(program) => Some((&program.config, program.contract)),
             Work::Linked { config, contract, .. } => Some((config, *contract)),
-            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) | Work::Broken(_) => None,
+            _ => None,
         };
         let (name, threshold) = (evaluator.name.as_str(), evaluator.threshold);
         let settings = entry.map(|(config, _)| Settings::new(name, threshold, config));
@@ -136,6 +136,25 @@ impl PreparedEvaluator {
         &self.evaluator.name
     }
 
+    /// Accepts any output, whatever the contract of the entry.
+    pub(super) fn expecting_any_output(self) -> Self {
+        Self { expected: Expected::Output, ..self }
+    }
+
+    /// Returns the evaluators whose processes have to end, each with the one whose results depend on it.
+    pub(super) fn with_programs(mut self) -> Vec<(String, Self)> {
+        let name = self.name().to_owned();
+        let broken = Work::Broken(Verdict::NotRun);
+        let programs = match std::mem::replace(&mut self.evaluator.work, broken) {
+            Work::Suite(suite) => suite.into_programs(),
+            work => {
+                self.evaluator.work = work;
+                vec![self]
+            }
+        };
+        programs.into_iter().map(|program| (name.clone(), program)).collect()
+    }
+
     /// Returns the key of the evaluation; `None` if the evaluator has no fingerprint.
     pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
@@ -157,6 +176,7 @@ impl PreparedEvaluator {
                 };
                 fingerprint.key(&digest)
             }
+            (Work::Suite(suite), _) => suite.key(recording.number),
             (Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
         }
     }
@@ -168,7 +188,10 @@ impl PreparedEvaluator {
 
     /// Returns the reason why evaluations do not share work, if that was decided since the last call.
     pub(super) fn take_unshared(&self) -> Option<String> {
-        self.shared.as_ref()?.take_reason()
+        match &self.evaluator.work {
+            Work::Suite(suite) => suite.programs().iter().find_map(Self::take_unshared),
+            _ => self.shared.as_ref()?.take_reason(),
+        }
     }
 
     /// Returns the number of retries after a verdict that may be transient.
@@ -249,6 +272,12 @@ impl PreparedEvaluator {
                 };
                 let Some(_permit) = permits.take_judged().await else { return not_run() };
                 judged.evaluate(recording, &self.cancellation).await
+            }
+            Work::Suite(suite) => {
+                let Input::Recording(recording) = input else {
+                    return self.lost("grades cases, and this is a document");
+                };
+                suite.evaluate(recording.number, permits, &self.cancellation).await
             }
             Work::Linked { evaluator, timeout, .. } => {
                 let Some(_permit) = permits.take().await else { return not_run() };

@@ -16,6 +16,8 @@ use crate::{
 /// A conversation with its golden case, and the texts and digests that evaluators share.
 pub(super) struct Recording {
     pub(super) conversation: Conversation,
+    /// Position among the conversations of the run.
+    pub(super) number: usize,
     /// The golden case, or the reason why it is missing.
     pub(super) golden: Result<EvalCase, Unmatched>,
     /// The case with the scenario of a simulated user, if there is one.
@@ -25,9 +27,13 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    pub(super) fn new(conversation: Conversation, golden: Result<EvalCase, Unmatched>) -> Self {
+    pub(super) fn new(
+        number: usize,
+        conversation: Conversation,
+        golden: Result<EvalCase, Unmatched>,
+    ) -> Self {
         let (turns, metric_digest) = (OnceLock::new(), OnceLock::new());
-        Self { conversation, golden, scenario: None, turns, metric_digest }
+        Self { conversation, number, golden, scenario: None, turns, metric_digest }
     }
 
     /// Adds the case with the scenario of a simulated user.

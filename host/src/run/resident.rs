@@ -98,7 +98,11 @@ impl Residents {
                 config: config.clone(),
                 contract: *contract,
             },
-            Work::Metric { .. } | Work::Judge(_) | Work::Grader(_) | Work::Broken(_) => {
+            Work::Metric { .. }
+            | Work::Judge(_)
+            | Work::Grader(_)
+            | Work::Suite(_)
+            | Work::Broken(_) => {
                 return Err("it evaluates no documents".to_owned());
             }
         };

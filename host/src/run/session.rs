@@ -118,8 +118,13 @@ pub(super) async fn cancelled<T>(cancellation: &Cancellation, session: Option<&S
 /// Saves the recordings of a session, and adds what it asked to the report.
 pub(super) fn finish(session: &Session, report: &mut Report, on_event: &mut dyn FnMut(RunEvent)) {
     let summary = session.finish();
-    for message in summary.warnings {
-        on_event(RunEvent::JudgeWarning { message });
+    match report.suite {
+        // Its report has all warnings about the run.
+        Some(_) => report.warnings.extend(summary.warnings),
+        None => summary
+            .warnings
+            .into_iter()
+            .for_each(|message| on_event(RunEvent::JudgeWarning { message })),
     }
     report.errors.extend(summary.errors);
     let usage = summary.usage;

@@ -15,13 +15,14 @@ use super::{
     fingerprint,
     permits::Permits,
     session,
+    suite::{Suite, SuiteWork},
 };
 use crate::{
     config::Config,
     conversation::GROUPING,
     eval_set::{CaseIndex, EvalSet},
     report::{
-        Partial, Report,
+        Partial, Report, SuiteReport,
         run_file::{Header, RunWriter},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
@@ -37,6 +38,8 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 pub struct Request {
     /// Trace files, and directories of trace files; `-` is the standard input.
     pub traces: Vec<PathBuf>,
+    /// Cases in place of trace files. Default: none.
+    pub suite: Option<SuiteInput>,
     /// Evaluators and settings.
     pub config: Config,
     /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
@@ -47,8 +50,20 @@ impl Request {
     /// Creates a request for these trace files and directories.
     #[must_use]
     pub fn new<P: Into<PathBuf>>(traces: impl IntoIterator<Item = P>, config: Config) -> Self {
-        Self { traces: traces.into_iter().map(Into::into).collect(), config, events: false }
+        let traces = traces.into_iter().map(Into::into).collect();
+        Self { traces, config, ..Self::default() }
     }
+}
+
+/// Cases to run in place of the conversations of trace files.
+#[derive(Clone, Debug)]
+pub struct SuiteInput {
+    /// Cases. Their programs are the evaluators of the configuration, in the order of their indexes.
+    pub suite: Arc<dyn Suite>,
+    /// What reports say about the suite.
+    pub about: SuiteReport,
+    /// Warnings about the run.
+    pub warnings: Vec<String>,
 }
 
 impl Runner {
@@ -83,19 +98,15 @@ impl Runner {
     ) -> Report {
         let config = &request.config;
         let mut report = with_policy(config);
-        let Some(index) = self.load_traces(request, &mut report, on_event).await else {
-            return report;
+        let opened = match &request.suite {
+            Some(input) => {
+                report.suite = Some(input.about.clone());
+                report.warnings.clone_from(&input.warnings);
+                Some((Conversations::of_suite(Arc::clone(&input.suite)), None))
+            }
+            None => self.load_conversations(request, &mut report, on_event).await,
         };
-        let eval_set = load_eval_set(config, &mut report, on_event);
-        let multi_turn =
-            eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
-        let group_by = config.group_by.unwrap_or_default();
-        let conventions = self.registries.conventions.clone();
-        let grouping =
-            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
-        let Some(conversations) = grouping else { return report };
-        report.grouping = Some(conversations.grouped_by());
-        on_event(RunEvent::Loaded { conversations: conversations.len() });
+        let Some((conversations, eval_set)) = opened else { return report };
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
@@ -104,6 +115,10 @@ impl Runner {
         let plan = match permits.is_closed() {
             true => Plan::all(config, &Verdict::NotRun),
             false => self.prepare(config, on_event).await,
+        };
+        let plan = match &request.suite {
+            Some(input) => SuiteWork::plan(Arc::clone(&input.suite), plan, self),
+            None => plan,
         };
         let session = plan.session.clone();
         if let Some(session) = &session {
@@ -133,6 +148,28 @@ impl Runner {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
         report
+    }
+
+    /// Loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
+    async fn load_conversations(
+        &self,
+        request: &Request,
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Option<(Conversations, Option<EvalSet>)> {
+        let config = &request.config;
+        let index = self.load_traces(request, report, on_event).await?;
+        let eval_set = load_eval_set(config, report, on_event);
+        let multi_turn =
+            eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
+        let group_by = config.group_by.unwrap_or_default();
+        let conventions = self.registries.conventions.clone();
+        let grouping =
+            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
+        let (conversations, grouped_by) = grouping?;
+        report.grouping = Some(grouped_by);
+        on_event(RunEvent::Loaded { conversations: conversations.len() });
+        Some((conversations, eval_set))
     }
 
     /// Finds and indexes the trace files and reports their errors. Returns `None` if there is nothing to evaluate.

@@ -10,6 +10,7 @@ use super::{
     identity::Fingerprint,
     judging::JudgedEvaluator,
     snapshot::ProgramSnapshot,
+    suite::SuiteWork,
     target::{Access, Target},
 };
 use crate::{
@@ -50,12 +51,12 @@ impl PlannedEvaluator {
             Work::Judge(judged) => judged.needs_golden,
             Work::Grader(graded) => graded.compares(),
             Work::Program(_) | Work::Linked { .. } => true,
-            Work::Broken(_) => false,
+            Work::Broken(_) | Work::Suite(_) => false,
         };
         compares && self.missing_turns == MissingTurns::Fail
     }
 
-    /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, or `broken` if it cannot run.
+    /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, `suite`, or `broken` if it cannot run.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.work {
@@ -64,6 +65,7 @@ impl PlannedEvaluator {
             Work::Grader(_) => "grader",
             Work::Program(_) => "code",
             Work::Linked { .. } => "linked",
+            Work::Suite(_) => "suite",
             Work::Broken(_) => "broken",
         }
     }
@@ -81,7 +83,7 @@ impl PlannedEvaluator {
 impl Work {
     /// Returns true if it is computed in this process from a recording.
     pub(super) fn is_metric(&self) -> bool {
-        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_))
+        matches!(self, Self::Metric { .. } | Self::Judge(_) | Self::Grader(_) | Self::Suite(_))
     }
 }
 
@@ -101,6 +103,8 @@ pub(super) enum Work {
         config: Object,
         contract: Option<Contract>,
     },
+    /// Cases that are graded as wholes.
+    Suite(Box<SuiteWork>),
     /// Cannot run; every evaluation has this verdict.
     Broken(Verdict),
 }

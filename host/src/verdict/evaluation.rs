@@ -42,6 +42,8 @@ pub struct Evaluation {
     pub earlier_errors: Vec<&'static str>,
     /// What the program asked models through its proxy; `None` if it was offered none.
     pub(crate) asked: Option<ProxyUsage>,
+    /// Whether calls to models failed that are not in `asked`.
+    pub(crate) calls_failed: bool,
     /// Details of an evaluation without an answer, such as the calls of a judge.
     pub details: Option<Object>,
     /// Warnings of a judge.
@@ -82,12 +84,14 @@ impl Evaluation {
 
     /// Returns true if calls to models failed. Another evaluation may have another result.
     pub(crate) fn has_failed_calls(&self) -> bool {
-        self.asked.as_ref().is_some_and(|asked| asked.warning().is_some())
+        let asked = self.asked.as_ref();
+        self.calls_failed || asked.is_some_and(|asked| asked.warning().is_some())
     }
 
     /// Keeps the text of an answer of a foreign contract.
     pub(crate) fn with_answer(mut self, printed: &[u8], expected: Expected) -> Self {
-        if expected == Expected::Anything && matches!(self.verdict, Verdict::Answer(_)) {
+        let is_kept = matches!(expected, Expected::Anything | Expected::Output);
+        if is_kept && matches!(self.verdict, Verdict::Answer(_)) {
             self.answer = printed.trim_ascii().to_vec();
         }
         self
@@ -122,6 +126,7 @@ impl Evaluation {
             attempts: 1,
             earlier_errors: Vec::new(),
             asked: None,
+            calls_failed: false,
             details: None,
             warnings: Vec::new(),
             failure_reason: None,

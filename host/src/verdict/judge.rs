@@ -82,6 +82,8 @@ pub(crate) enum Expected {
     OwnResult,
     /// An answer of another contract, which is not converted: any JSON document except `null`.
     Anything,
+    /// Any text, also none.
+    Output,
 }
 
 impl Expected {
@@ -89,6 +91,7 @@ impl Expected {
         match self {
             Self::Result => from_text(text),
             Self::OwnResult => result_in(text, false),
+            Self::Output => Verdict::Answer(Answer::default()),
             Self::Anything => match parse_strict_document(text) {
                 Ok(Value::Null) => Verdict::BadAnswer(BadAnswer::Invalid {
                     path: String::new(),

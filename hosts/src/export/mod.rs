@@ -50,7 +50,7 @@ impl Origin {
 
 /// Returns the hosts that evaluators can be exported for, each with a description of the files.
 pub fn targets() -> impl Iterator<Item = (&'static ForeignHost, &'static str)> {
-    HOSTS.into_iter().filter_map(|host| Some((host, host.exporter.as_ref()?.about)))
+    HOSTS.iter().copied().filter_map(|host| Some((host, host.exporter.as_ref()?.about)))
 }
 
 /// Returns the hosts that evaluators can be exported for without further information if they read documents of `reads`.

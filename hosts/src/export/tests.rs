@@ -6,7 +6,7 @@ use crate::process::CommandSpec;
 use evaluator_test_support::TestDirectory;
 
 fn host(name: &str) -> &'static ForeignHost {
-    HOSTS.into_iter().find(|host| host.name == name).unwrap()
+    HOSTS.iter().copied().find(|host| host.name == name).unwrap()
 }
 
 fn program(name: &str) -> Program {
@@ -27,7 +27,7 @@ fn text_of(export: &Export, name: &str) -> String {
 
 #[test]
 fn every_file_says_where_it_is_from_and_names_the_program() {
-    for target in HOSTS {
+    for &target in HOSTS {
         let one = exported(&program("polite"), target);
         assert_eq!(one, exported(&program("polite"), target), "the same in, the same out");
         for file in &one.files {
@@ -127,11 +127,11 @@ fn no_host_gets_an_evaluator_that_cannot_read_its_documents() {
             .map(drop)
             .map_err(|error| error.to_string())
     };
-    for target in HOSTS {
+    for &target in HOSTS {
         assert_eq!(fits(&native, target), Ok(()), "its documents are not known");
         assert_eq!(fits(&native.clone().reads(Reads::All), target), Ok(()));
         assert_eq!(fits(&script, target).is_ok(), target.name == "agentevals");
-        for contract in Contract::ALL {
+        for &contract in Contract::ALL {
             let one = script.clone().reads(Reads::One(contract));
             assert_eq!(fits(&one, target).is_ok(), contract == target.contract);
         }

@@ -18,6 +18,7 @@ use std::{
 
 use regex_lite::Regex;
 
+use super::Language;
 use crate::environment::{is_executable, is_listed};
 
 /// Code that one file of a script runs.
@@ -31,9 +32,9 @@ pub(super) struct Traced {
     pub(super) dynamic_code: Option<String>,
 }
 
-/// Languages with their own rules.
+/// Rules by which code is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
+enum Rules {
     Python,
     JavaScript,
     Shell,
@@ -43,23 +44,28 @@ enum Language {
 /// Reads the `text` of `file`.
 pub(super) fn trace(file: &Path, text: &str) -> Traced {
     let mut traced = Traced::default();
-    let language = language(file, text);
-    let code = without_comments(text, language);
-    match language {
-        Language::Python => python(file, &code, &mut traced),
-        Language::JavaScript => javascript(file, &code, &mut traced),
-        Language::Shell => shell(file, &code, &mut traced),
-        Language::Other => traced.dynamic_code = first_match(&OTHER, &code),
+    let rules = rules(file, text);
+    let code = without_comments(text, rules);
+    match rules {
+        Rules::Python => python(file, &code, &mut traced),
+        Rules::JavaScript => javascript(file, &code, &mut traced),
+        Rules::Shell => shell(file, &code, &mut traced),
+        Rules::Other => traced.dynamic_code = first_match(&OTHER, &code),
     }
     traced
 }
 
-fn language(file: &Path, text: &str) -> Language {
+fn rules(file: &Path, text: &str) -> Rules {
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
-        "py" | "pyi" => return Language::Python,
-        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => return Language::JavaScript,
-        "sh" | "bash" => return Language::Shell,
+        "pyi" => return Rules::Python,
+        "jsx" | "tsx" => return Rules::JavaScript,
+        "sh" | "bash" => return Rules::Shell,
+        _ => {}
+    }
+    match Language::of(file) {
+        Some(Language::Python) => return Rules::Python,
+        Some(language) if language.is_for_node() => return Rules::JavaScript,
         _ => {}
     }
     let first = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
@@ -67,19 +73,19 @@ fn language(file: &Path, text: &str) -> Language {
     let interpreter = words.find_map(|word| {
         let name = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         match name {
-            "python" | "pypy" => Some(Language::Python),
-            "node" | "tsx" | "deno" | "bun" => Some(Language::JavaScript),
-            "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => Some(Language::Shell),
+            "python" | "pypy" => Some(Rules::Python),
+            "node" | "tsx" | "deno" | "bun" => Some(Rules::JavaScript),
+            "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => Some(Rules::Shell),
             _ => None,
         }
     });
-    interpreter.unwrap_or(Language::Other)
+    interpreter.unwrap_or(Rules::Other)
 }
 
 /// The text without comment lines.
-fn without_comments(text: &str, language: Language) -> String {
-    let is_comment = |line: &str| match language {
-        Language::JavaScript => is_javascript_comment(line),
+fn without_comments(text: &str, rules: Rules) -> String {
+    let is_comment = |line: &str| match rules {
+        Rules::JavaScript => is_javascript_comment(line),
         _ => line.starts_with('#'),
     };
     let is_code = |line: &&str| !is_comment(line.trim());

@@ -6,6 +6,7 @@ mod events;
 mod executable;
 mod imports;
 mod inputs;
+mod language;
 mod model;
 mod node;
 pub mod own_tests;
@@ -27,6 +28,7 @@ pub use executable::Executable;
 #[doc(hidden)]
 pub use imports::imported_from;
 pub use inputs::Inputs;
+pub use language::Language;
 pub use model::{Built, CachedCommand, Entrypoint, Launch, Reuse, Runtime};
 pub use node::Node;
 #[doc(hidden)]

@@ -6,7 +6,6 @@
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 use toml_edit::{DocumentMut, Item, TableLike, Value};
@@ -33,7 +32,7 @@ pub const fn is_embedded() -> bool {
 pub fn write_copy(directory: &Path) -> io::Result<()> {
     let workspace = SOURCES.iter().find(|(name, _)| *name == "Cargo.toml");
     let workspace: DocumentMut = parse(workspace.map_or("", |(_, text)| *text))?;
-    let made = env::current_exe()?.metadata()?.modified()?.min(SystemTime::now());
+    let made = env::current_exe()?.metadata()?.modified()?;
     for (name, text) in SOURCES.iter().filter(|(name, _)| *name != "Cargo.toml") {
         let path = directory.join(name);
         if let Some(parent) = path.parent() {

@@ -15,7 +15,7 @@ use super::{
 use crate::turn_scores::TurnScore;
 
 /// Names of all measures and their variants, without `cosine`, which needs the embeddings of a model.
-pub const SIMILARITIES: [&str; 29] = [
+pub const SIMILARITIES: &[&str] = &[
     "fuzzy_match",
     "bleu",
     "bleu:azure",

@@ -77,6 +77,37 @@ const AGENTEVALS: u32 = METRIC_NAME | INVOCATIONS | OF_AGENTEVALS;
 /// Keys that decide nothing.
 const OTHERS: u32 = 1 << 16;
 
+/// A contract, keys that a document has, of which all and (unless 0) any are needed, and a text.
+type Row = (Contract, u32, u32, &'static str);
+
+/// The keys by which documents match a contract; the first row of a contract counts.
+const MARKS: &[Row] = &[
+    (Contract::Agentevals, METRIC_NAME, 0, "`metric_name`"),
+    (Contract::AgentV, CANDIDATE_ANSWER, 0, "`candidate_answer`"),
+    (Contract::AgentV, CRITERIA, OUTPUT | ANSWER, "`criteria` with an answer"),
+    (Contract::Adk, EVAL_METRIC | ACTUAL, 0, "`eval_metric` with `actual_invocations`"),
+    (Contract::Agenta, INPUTS | OUTPUT, 0, "`inputs` with `output`"),
+    (Contract::Agenta, INPUTS | OUTPUTS, 0, "`inputs` with `outputs`"),
+    (Contract::Agenta, INPUTS | PARAMETERS, 0, "`inputs` with `parameters`"),
+    (Contract::Agenta, PARAMETERS | CORRECT_ANSWER, 0, "`app_params` with `correct_answer`"),
+];
+
+/// What documents with these keys lack to match a contract. The decoder reports missing fields of the default contract.
+const LACKING: &[Row] = &[
+    (
+        Contract::AgentV,
+        CRITERIA,
+        0,
+        "an answer (`output`, `answer`, `output_text` or `output_path`)",
+    ),
+    (Contract::AgentV, 0, OUTPUT | ANSWER, "`criteria`"),
+    (Contract::AgentV, 0, QUESTION | OF_AGENTV, "`candidate_answer`"),
+    (Contract::Adk, EVAL_METRIC, 0, "`actual_invocations`"),
+    (Contract::Adk, ACTUAL, 0, "`eval_metric`"),
+    (Contract::Agenta, INPUTS, 0, "`output` or `outputs`"),
+    (Contract::Agenta, 0, OUTPUT | OUTPUTS | PARAMETERS | CORRECT_ANSWER, "`inputs`"),
+];
+
 impl Keys {
     /// Reads the keys of a document.
     pub(super) fn of(document: &[u8]) -> Result<Self, DecodeError> {
@@ -100,27 +131,6 @@ impl Keys {
         self.0 & any != 0
     }
 
-    /// Returns the keys by which a document with these keys matches the contract; `None` if it does not.
-    fn marks(self, contract: Contract) -> Option<&'static str> {
-        match contract {
-            Contract::Agentevals if self.has(METRIC_NAME) => Some("`metric_name`"),
-            Contract::AgentV if self.has(CANDIDATE_ANSWER) => Some("`candidate_answer`"),
-            Contract::AgentV if self.has(CRITERIA) && self.has_any(OUTPUT | ANSWER) => {
-                Some("`criteria` with an answer")
-            }
-            Contract::Adk if self.has(EVAL_METRIC | ACTUAL) => {
-                Some("`eval_metric` with `actual_invocations`")
-            }
-            Contract::Agenta if self.has(INPUTS | OUTPUT) => Some("`inputs` with `output`"),
-            Contract::Agenta if self.has(INPUTS | OUTPUTS) => Some("`inputs` with `outputs`"),
-            Contract::Agenta if self.has(INPUTS | PARAMETERS) => Some("`inputs` with `parameters`"),
-            Contract::Agenta if self.has(PARAMETERS | CORRECT_ANSWER) => {
-                Some("`app_params` with `correct_answer`")
-            }
-            _ => None,
-        }
-    }
-
     /// Returns true if a document with these keys, which match no contract, is an incomplete document of AgentV, as people
     /// write them to try a judge. The document of a composite evaluator's aggregator has a single key, which is not specific
     /// to AgentV.
@@ -137,32 +147,21 @@ impl Keys {
         resembles && !self.has_any(OF_ANOTHER) || self.0 & !OTHERS == RESULTS
     }
 
-    /// Returns what a document with these keys lacks to match the contract; `None` if no key belongs to it.
-    fn lacks(self, contract: Contract) -> Option<&'static str> {
-        match contract {
-            // The decoder reports missing fields of the default contract.
-            Contract::Agentevals => None,
-            Contract::AgentV if self.has(CRITERIA) => {
-                Some("an answer (`output`, `answer`, `output_text` or `output_path`)")
+    /// Returns the text of the first row of each contract that these keys match.
+    fn find(self, rows: &[Row]) -> Vec<(Contract, &'static str)> {
+        let mut found: Vec<(Contract, &str)> = Vec::new();
+        for &(contract, all, any, text) in rows {
+            let matches = self.has(all) && (any == 0 || self.has_any(any));
+            if matches && found.last().is_none_or(|(last, _)| *last != contract) {
+                found.push((contract, text));
             }
-            Contract::AgentV if self.has_any(OUTPUT | ANSWER) => Some("`criteria`"),
-            Contract::AgentV if self.has_any(QUESTION | OF_AGENTV) => Some("`candidate_answer`"),
-            Contract::Adk if self.has(EVAL_METRIC) => Some("`actual_invocations`"),
-            Contract::Adk if self.has(ACTUAL) => Some("`eval_metric`"),
-            Contract::Agenta if self.has(INPUTS) => Some("`output` or `outputs`"),
-            Contract::Agenta if self.has_any(OUTPUT | OUTPUTS | PARAMETERS | CORRECT_ANSWER) => {
-                Some("`inputs`")
-            }
-            Contract::AgentV | Contract::Adk | Contract::Agenta => None,
         }
+        found
     }
 
     /// Returns the contract that documents with these keys match.
     pub(super) fn contract(self) -> Result<Contract, Undetected> {
-        let candidates: Vec<(Contract, &str)> = Contract::ALL
-            .into_iter()
-            .filter_map(|contract| Some((contract, self.marks(contract)?)))
-            .collect();
+        let candidates = self.find(MARKS);
         match candidates[..] {
             [(contract, _)] => return Ok(contract),
             [_, _, ..] => {
@@ -173,10 +172,7 @@ impl Keys {
             [] if self.is_part_of_agentv() => return Ok(Contract::AgentV),
             [] => {}
         }
-        let nearly: Vec<(Contract, &str)> = Contract::ALL
-            .into_iter()
-            .filter_map(|contract| Some((contract, self.lacks(contract)?)))
-            .collect();
+        let nearly = self.find(LACKING);
         // Decoding it as a document of the default contract gives the best error.
         let unmarked = nearly.is_empty() && (self.0 == 0 || self.has(OF_AGENTEVALS));
         let of_adk = self.has_any(EVAL_METRIC | ACTUAL);

@@ -5,7 +5,6 @@
 mod files;
 mod read;
 
+pub use crate::runtime::Language;
 pub use files::{DirectoryFile, files};
-pub use read::{
-    Discovered, EVALUATORS, FILE_NAME, Language, LoadedManifest, discover, has_manifest, home,
-};
+pub use read::{Discovered, EVALUATORS, FILE_NAME, LoadedManifest, discover, has_manifest, home};

@@ -1,7 +1,7 @@
 //! Finds directories of evaluators and reads their `evaluator.yaml`.
 
 use std::{
-    fmt, fs, io,
+    fs, io,
     path::{Component, Path, PathBuf},
 };
 
@@ -10,7 +10,7 @@ use evaluator_document::{
 };
 use evaluator_protocol::Manifest;
 
-use crate::source::is_plain;
+use crate::{runtime::Language, source::is_plain};
 
 /// File name of a manifest.
 pub const FILE_NAME: &str = "evaluator.yaml";
@@ -97,7 +97,7 @@ fn read(
     let name = required("name");
     let description = required("description");
     let language =
-        required("language").and_then(|(_, field)| Some((field.choice(&Language::NAMED)?, field)));
+        required("language").and_then(|(_, field)| Some((field.choice(&languages())?, field)));
     let entrypoint = required("entrypoint");
     fields.null_is_absent();
     let tags = fields.take("tags").map(tags).unwrap_or_default();
@@ -241,60 +241,24 @@ fn check_inside(field: Field<'_>, entrypoint: &str) -> Option<()> {
     )
 }
 
+/// Returns the languages by their names.
+fn languages() -> Vec<(&'static str, Language)> {
+    Language::ALL.iter().map(|language| (language.as_str(), *language)).collect()
+}
+
 fn check_extension(field: Field<'_>, entrypoint: &str, language: Language) -> Option<()> {
     if entrypoint.ends_with(language.extension()) {
         return Some(());
     }
-    let other = Language::NAMED
-        .into_iter()
-        .find(|(_, other)| entrypoint.ends_with(other.extension()))
-        .map(|(name, _)| format!("a file like this is `language: {name}`"));
+    let mut languages = Language::ALL.iter();
+    let other = languages
+        .find(|other| entrypoint.ends_with(other.extension()))
+        .map(|other| format!("a file like this is `language: {other}`"));
     let problem = format!(
         "`entrypoint` must end in {} where `language` is {language}: `{entrypoint}`",
         language.extension()
     );
     field.add(problem).maybe_hint(other).none()
-}
-
-/// Language of an evaluator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Language {
-    /// Python.
-    Python,
-    /// JavaScript.
-    JavaScript,
-    /// TypeScript.
-    TypeScript,
-    /// Rust.
-    Rust,
-}
-
-impl Language {
-    /// All languages with their names in manifests.
-    const NAMED: [(&'static str, Self); 4] = [
-        ("python", Self::Python),
-        ("javascript", Self::JavaScript),
-        ("typescript", Self::TypeScript),
-        ("rust", Self::Rust),
-    ];
-
-    /// Returns the name in manifests.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMED[self as usize].0
-    }
-
-    /// Returns the extension of an entrypoint, with its dot. Other hosts accept only these in a source.
-    #[must_use]
-    pub fn extension(self) -> &'static str {
-        [".py", ".js", ".ts", ".rs"][self as usize]
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// Name of the directory of evaluators in a repository.
@@ -369,16 +333,4 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Language;
-
-    #[test]
-    fn names_are_in_the_order_of_the_languages() {
-        for (name, language) in Language::NAMED {
-            assert_eq!(language.as_str(), name);
-        }
-    }
 }

@@ -8,7 +8,9 @@ use evaluator_protocol::{
 };
 use serde_json::Value;
 
-use super::{Contract, HasConfig, HasParameters, check_turns, foreign, sealed};
+use super::{
+    Contract, HasConfig, HasParameters, check_turns, foreign, outcome::IntoOutcome, sealed,
+};
 use crate::failure::{CRITERION, Failure, Rejection};
 
 /// The contract of Google's Agent Development Kit: the parameters of its Python functions in, [`EvaluationResult`] out.
@@ -61,6 +63,20 @@ impl Contract for Adk {
             AdkOutcome::Complete(result) => Answer::Adk(Box::new(result)),
             AdkOutcome::Plain(result) => Answer::Agentevals(result),
         }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvaluationResult {
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Complete(self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Adk> for EvalResult {
+    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
+        Ok(AdkOutcome::Plain(self))
     }
 }
 

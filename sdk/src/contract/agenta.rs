@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use evaluator_protocol::{
-    Answer, Contract as Name, Document, Score,
+    Answer, Contract as Name, Document, JsonObject, Score,
     agenta::{EvaluateInput, EvaluateResult, Form, Outputs},
 };
 use serde_json::{Value, json};
 
-use super::{Contract, HasParameters, foreign, sealed};
-use crate::failure::Rejection;
+use super::{Contract, HasParameters, foreign, outcome::IntoOutcome, sealed};
+use crate::failure::{Failure, Kind, Rejection};
 
 /// The contract of Agenta: the parameters of its Python functions in, [`EvaluateResult`] out.
 ///
@@ -65,6 +65,34 @@ impl Contract for Agenta {
 
     fn answer(output: Outputs) -> Answer {
         Answer::Agenta(output)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for EvaluateResult {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Outputs {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for JsonObject {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Value::Object(self).into_outcome()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<Agenta> for Value {
+    fn into_outcome(self) -> Result<Outputs, Failure> {
+        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
     }
 }
 

@@ -4,14 +4,10 @@ use evaluator_protocol::{
     Answer, Contract as Name, Document, EvalInput, EvalResult, JsonObject, Score,
 };
 
-use super::{Contract, HasConfig, agentv::read_answer, check_turns, sealed};
+use super::{
+    Agentevals, Contract, HasConfig, agentv::read_answer, check_turns, outcome::IntoOutcome, sealed,
+};
 use crate::failure::{Failure, Rejection};
-
-/// The contract of agentevals: [`EvalInput`] in, [`EvalResult`] out.
-///
-/// Documents of the other contracts are converted to its own, and answered in the terms of the host that sent them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agentevals {}
 
 impl sealed::Sealed for Agentevals {}
 
@@ -47,6 +43,13 @@ impl Contract for Agentevals {
 
     fn answer(output: EvalResult) -> Answer {
         Answer::Agentevals(output)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome for EvalResult {
+    fn into_outcome(self) -> Result<EvalResult, Failure> {
+        Ok(self)
     }
 }
 

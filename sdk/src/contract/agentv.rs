@@ -7,8 +7,8 @@ use evaluator_protocol::{
     agentv::{CodeJudgeInput, CodeJudgeResult},
 };
 
-use super::{Contract, HasConfig, foreign, sealed};
-use crate::failure::Rejection;
+use super::{Contract, HasConfig, foreign, outcome::IntoOutcome, sealed};
+use crate::failure::{Failure, Rejection};
 
 /// The contract of AgentV: [`CodeJudgeInput`] in, [`CodeJudgeResult`] out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,13 @@ impl Contract for AgentV {
 
     fn answer(output: CodeJudgeResult) -> Answer {
         Answer::AgentV(Box::new(output))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOutcome<AgentV> for CodeJudgeResult {
+    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
+        Ok(self)
     }
 }
 

@@ -4,10 +4,10 @@ mod adk;
 mod agenta;
 mod agentevals;
 mod agentv;
+pub(crate) mod outcome;
 
 pub use adk::{Adk, AdkOutcome};
 pub use agenta::Agenta;
-pub use agentevals::Agentevals;
 pub use agentv::AgentV;
 
 use std::borrow::Cow;
@@ -54,6 +54,12 @@ pub trait Contract: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     fn answer(output: Self::Output) -> Answer;
 }
+
+/// The contract of agentevals: [`EvalInput`](crate::EvalInput) in, [`EvalResult`] out.
+///
+/// Documents of the other contracts are converted to its own, and answered in the terms of the host that sent them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agentevals {}
 
 /// A contract whose documents carry the evaluator's config.
 pub trait HasConfig: Contract {

@@ -137,7 +137,7 @@ pub(super) fn help(choice: Choice<'_>) -> String {
          Options:\n    \
          --stream            Read one document per line, write one answer per line\n    \
          --evaluator NAME    Evaluator that answers{choose}\n    \
-         --contract NAME     Contract of the documents: agentevals, agentv, adk, agenta [detected by their keys]\n    \
+         --contract NAME     Contract of the documents: {contracts} [detected by their keys]\n    \
          --describe          Print the evaluators of this program, as JSON\n    \
          --help, -h          Print this help\n    \
          --version, -V       Print the versions\n\
@@ -151,6 +151,7 @@ pub(super) fn help(choice: Choice<'_>) -> String {
          {usage:<5} Wrong arguments\n    \
          {input:<5} The document or its config cannot be read, or is refused\n    \
          {crashed:<5} The evaluator crashed\n",
+        contracts = Contract::names(),
         variable = log::VARIABLE,
         answered = exit::ANSWERED,
         failed = exit::FAILED,

@@ -6,3 +6,4 @@ mod judge_server;
 mod keys;
 mod outputs;
 mod programs;
+mod runs;

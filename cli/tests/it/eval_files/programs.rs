@@ -86,44 +86,23 @@ fn values_of_placeholders_are_single_words() {
 }
 
 #[test]
-fn contained_runs_of_eval_files_start_no_program() {
+fn contained_runs_start_no_command_of_a_target() {
     let directory = Directory::new();
-    let entries = [
-        (
-            "{name: g, type: code-grader, command: 'touch ran; exit 3'}",
-            "e.yaml:1:55: `g` starts the program `touch ran; exit 3`",
-        ),
-        (
-            "{name: g, type: code-grader, command: [touch, ran]}",
-            "`g` starts the program `touch ran`",
-        ),
-        (
-            "{name: g, type: llm-grader, prompt: {command: [touch, ran]}}",
-            "`g` starts the program `touch ran`",
-        ),
-        (
-            "{name: g, type: composite, aggregator: {type: code-grader, path: touch ran}, assertions: [{name: a, type: is-json}]}",
-            "`g` starts the program `touch ran`",
-        ),
-        (
-            "{name: g, type: llm-grader, target: judge}",
-            "targets.yaml:1:54: the target `judge`, which judges, starts the program `touch ran`",
-        ),
-    ];
     let targets = "targets: [{name: t, provider: mock, response: '{}'}, {name: judge, provider: cli, command: touch ran}]";
     directory.file("targets.yaml", targets);
     directory.file("out/one.txt", "{}");
-    for (entry, message) in entries {
-        directory.file(
-            "e.yaml",
-            format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]"),
-        );
-        for command in ["run", "check"] {
-            let args = [command, "e.yaml", "--contain", "--outputs", "out", "--grader-target", "t"];
-            let ran = directory.evaluator(&args).exits(2);
-            assert_eq!(ran.stdout, "", "{entry}");
-            ran.says(message).says("leave --contain out, grade recorded outputs with --outputs");
-        }
+    let entry = "{name: g, type: llm-grader, target: judge}";
+    directory.file(
+        "e.yaml",
+        format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]"),
+    );
+    let message =
+        "targets.yaml:1:54: the target `judge`, which judges, starts the program `touch ran`";
+    for command in ["run", "check"] {
+        let args = [command, "e.yaml", "--contain", "--outputs", "out", "--grader-target", "t"];
+        let ran = directory.evaluator(&args).exits(2);
+        assert_eq!(ran.stdout, "");
+        ran.says(message).says("leave --contain out, or grade recorded outputs with --outputs");
     }
     directory
         .file("e.yaml", "tests: [{id: one, criteria: x, input: q, assertions: [{type: is-json}]}]");
@@ -135,6 +114,78 @@ fn contained_runs_of_eval_files_start_no_program() {
         for command in ["run", "check"] {
             directory.evaluator(&[&[command, "e.yaml", "--contain"], rest].concat()).exits(0);
         }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn contained_programs_read_the_directory_of_the_file_and_change_nothing() {
+    if !has("python3") || !can_contain() {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("note", "Paris");
+    directory.file(
+        "judge.py",
+        "note = open('note').read()\ntry:\n    open('ran', 'w')\nexcept OSError:\n    print('{\"score\": %d}' % (note == 'Paris'))\n",
+    );
+    let judge = "grep -q Paris note && ! touch ran && echo '{\"score\": 1}'";
+    directory.file("judge.sh", judge);
+    directory.file("prompt.sh", "! touch ran && cat note\n");
+    directory
+        .file("targets.yaml", "targets: [{name: t, provider: mock, response: '{\"score\": 1}'}]");
+    directory.file("out/one.txt", "{}");
+    for entry in [
+        "{name: g, type: code-grader, command: sh judge.sh}",
+        "{name: g, type: code-grader, command: [python3, judge.py]}",
+        "{name: g, type: composite, aggregator: {type: code-grader, path: sh judge.sh}, assertions: [{name: a, type: is-json}]}",
+        "{name: g, type: llm-grader, target: t, prompt: {command: [sh, prompt.sh]}}",
+    ] {
+        let test = format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]");
+        for (execution, option) in [("", "--contain"), ("execution: {executor: sandbox}\n", "-v")] {
+            directory.file("e.yaml", format!("{execution}{test}"));
+            let args = ["e.yaml", "--outputs", "out", "-v", option];
+            let ran = directory.run(&args).exits(0);
+            assert!(ran.stderr.contains("g: sandbox: "), "{entry}: {}", ran.stderr);
+            assert!(!directory.join("ran").exists(), "{entry}");
+        }
+    }
+}
+
+/// Returns true if this machine can contain programs.
+#[cfg(target_os = "linux")]
+fn can_contain() -> bool {
+    let directory = Directory::new();
+    directory.script("bin/true", "exit 0");
+    let config = "evaluators:\n- {name: a, type: code, path: bin/true, executor: sandbox}\n";
+    directory.file("available.yaml", config);
+    let ran = directory.evaluator(&["check", "available.yaml"]);
+    let required = std::env::var_os("CONTAINMENT_TESTS").is_some_and(|it| it == "required");
+    assert!(!required || ran.code == Some(0), "{}{}", ran.stdout, ran.stderr);
+    ran.code == Some(0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn graders_in_python_are_forks_of_one_interpreter() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    let entry = "{name: g, type: code-grader, command: [python3, judge.py]}";
+    let test = |id| format!("- {{id: t{id}, criteria: x, input: q, assertions: [{entry}]}}\n");
+    directory.file("e.yaml", format!("tests:\n{}", (0..6).map(test).collect::<String>()));
+    let row = |id| format!("{{\"test_id\": \"t{id}\", \"output\": \"x\"}}\n");
+    directory.file("rows.jsonl", (0..6).map(row).collect::<String>());
+    directory.file(
+        "judge.py",
+        "import json, os\nparent = open('/proc/%d/comm' % os.getppid()).read().strip()\nprint(json.dumps({'score': 1, 'reasoning': parent}))\n",
+    );
+    let ran = directory.run(&["e.yaml", "--outputs", "rows.jsonl", "-o", "json"]).exits(0);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("a report");
+    for result in report["results"].as_array().expect("a list") {
+        let parent = result["evaluators"][0]["reason"].as_str().unwrap_or_default();
+        assert!(parent.starts_with("python"), "{parent}: {}", ran.stdout);
     }
 }
 

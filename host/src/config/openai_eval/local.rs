@@ -23,7 +23,8 @@ pub(super) fn read_text_similarity(fields: &mut Fields<'_>) -> Option<Grader> {
     let wordnet = fields.take("wordnet").map(|field| (field, read_wordnet(field)));
     let embedding = fields.take("embedding_model");
     let field = metric?;
-    let name = field.choice(&SIMILARITIES.map(|name| (name, name)))?;
+    let names: Vec<_> = SIMILARITIES.iter().map(|name| (*name, *name)).collect();
+    let name = field.choice(&names)?;
     if name == "cosine" {
         let model = match embedding {
             Some(field) => field.text()?,

@@ -24,7 +24,8 @@ use crate::{
     files,
     process::{Cancellation, CommandSpec},
     runtime::{
-        Built, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Runtime,
+        Built, Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent,
+        Runtime,
         own_tests::{OwnTests, TestCount},
         paths, tool,
     },
@@ -229,11 +230,11 @@ impl Default for Cargo {
 
 impl Runtime for Cargo {
     fn name(&self) -> &str {
-        "Rust"
+        Language::Rust.name()
     }
 
     fn extensions(&self) -> &[&str] {
-        &[".rs"]
+        Language::Rust.extensions()
     }
 
     fn claims(&self, path: &Path) -> bool {

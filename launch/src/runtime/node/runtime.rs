@@ -21,8 +21,8 @@ use crate::{
     files,
     process::{Cancellation, CommandSpec},
     runtime::{
-        CachedCommand, Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent,
-        PrivateDirectory, Reuse, Runtime, Syntax, imports,
+        CachedCommand, Entrypoint, Environment, Inputs, Language, Launch, PrepareError,
+        PrepareEvent, PrivateDirectory, Reuse, Runtime, Syntax, imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax, tool,
     },
@@ -56,12 +56,6 @@ pub struct Node {
     environment: Environment,
     /// Asked once, and only if it matters: it costs a process start.
     version: OnceLock<Result<Version, String>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    JavaScript,
-    TypeScript,
 }
 
 impl Node {
@@ -161,10 +155,10 @@ impl Node {
     /// Returns how the Node.js of an image runs a file, which sees its package.
     fn in_image(&self, source: &Path) -> Launch {
         let node = CommandSpec::new("node");
+        // Versions that need no flag accept it, too.
         let node = match self.language {
-            Language::JavaScript => node,
-            // Versions that need no flag accept it, too.
             Language::TypeScript => node.arg("--experimental-strip-types"),
+            _ => node,
         };
         let is_package = |directory: &&Path| {
             ["package.json", "node_modules"].iter().any(|name| directory.join(name).exists())
@@ -188,17 +182,11 @@ impl Node {
 
 impl Runtime for Node {
     fn name(&self) -> &str {
-        match self.language {
-            Language::JavaScript => "JavaScript",
-            Language::TypeScript => "TypeScript",
-        }
+        self.language.name()
     }
 
     fn extensions(&self) -> &[&str] {
-        match self.language {
-            Language::JavaScript => &[".js", ".mjs", ".cjs"],
-            Language::TypeScript => &[".ts", ".mts", ".cts"],
-        }
+        self.language.extensions()
     }
 
     /// Asks Node.js for its version. TypeScript is available if files with type annotations can run.
@@ -250,7 +238,6 @@ impl Runtime for Node {
                 }
                 let node = node.clone()?;
                 let command = match self.language {
-                    Language::JavaScript => CommandSpec::new(&node).arg(&source),
                     Language::TypeScript => {
                         let (command, note) =
                             self.typescript_command(&node, &source, cancellation)?;
@@ -259,6 +246,7 @@ impl Runtime for Node {
                         }
                         command
                     }
+                    _ => CommandSpec::new(&node).arg(&source),
                 };
                 let reuse = self.reuse((&node, &command), &source, cancellation);
                 let visible = visible((&node, &command), &source, &self.environment);
@@ -329,8 +317,8 @@ impl Runtime for Node {
             return Syntax::Unchecked { reason: MISSING.to_owned() };
         };
         match self.language {
-            Language::JavaScript => syntax::javascript(&node, source, cancellation),
             Language::TypeScript => syntax::typescript(&node, source, cancellation),
+            _ => syntax::javascript(&node, source, cancellation),
         }
     }
 }
@@ -458,10 +446,10 @@ const TESTS: Convention = Convention {
 
 /// Returns true if Node.js treats a file of this name as a test file.
 fn is_test(name: &str) -> bool {
-    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    let Some((stem, _)) = name.rsplit_once('.') else { return false };
     let is_named = stem.starts_with("test-")
         || [".test", "-test", "_test"].iter().any(|suffix| stem.ends_with(suffix));
-    is_named && ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&extension)
+    is_named && Language::of(Path::new(name)).is_some_and(Language::is_for_node)
 }
 
 /// Module that Node.js loads before the evaluator, so that the processes of one evaluator share compiled code.

@@ -35,8 +35,8 @@ use crate::{
     executor::{Containment, contain_build},
     process::{Cancellation, CommandSpec},
     runtime::{
-        Entrypoint, Environment, Inputs, Launch, PrepareError, PrepareEvent, Reuse, Runtime,
-        Syntax, imports,
+        Entrypoint, Environment, Inputs, Language, Launch, PrepareError, PrepareEvent, Reuse,
+        Runtime, Syntax, imports,
         own_tests::{Convention, OwnTests, TestCount},
         paths, syntax,
     },
@@ -150,11 +150,11 @@ fn failed(reason: String) -> PrepareError {
 
 impl Runtime for Python {
     fn name(&self) -> &str {
-        "Python"
+        Language::Python.name()
     }
 
     fn extensions(&self) -> &[&str] {
-        &[".py"]
+        Language::Python.extensions()
     }
 
     /// Asks the interpreter for its version: it may be Python 2, or a stub that offers to install one.

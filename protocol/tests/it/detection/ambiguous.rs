@@ -16,7 +16,7 @@ fn an_ambiguous_document_names_its_candidates() {
     let (candidates, message) = undetected(document.to_string().as_bytes());
     assert_eq!(candidates, [Agentevals, AgentV, Adk, Agenta]);
     assert_reads_as_detected(document.to_string().as_bytes());
-    for contract in Contract::ALL {
+    for &contract in Contract::ALL {
         assert!(message.contains(contract.name()), "{message}");
     }
     // What is forced is read.

@@ -22,7 +22,7 @@ fn samples() -> Vec<Sample> {
 fn read_samples() -> Vec<Sample> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut samples = Vec::new();
-    for contract in Contract::ALL {
+    for &contract in Contract::ALL {
         let mut files: Vec<_> = fs::read_dir(data.join(contract.name())).unwrap().collect();
         files.sort_by_key(|file| file.as_ref().unwrap().file_name());
         for file in files {

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn every_sample_is_of_its_contract() {
     let samples = samples();
-    for contract in Contract::ALL {
+    for &contract in Contract::ALL {
         assert!(samples.iter().filter(|(of, ..)| *of == contract).count() >= 3, "{contract}");
     }
     for (contract, name, document) in samples {

@@ -2,18 +2,10 @@
 
 use std::error::Error;
 
-use evaluator_protocol::{
-    EvalResult, JsonObject, Score,
-    adk::EvaluationResult,
-    agenta::{EvaluateResult, Outputs},
-    agentv::CodeJudgeResult,
-};
-use serde_json::Value;
+use evaluator_protocol::Score;
 
-use crate::{
-    contract::{Adk, AdkOutcome, AgentV, Agenta, Agentevals, Contract},
-    failure::{Failure, Kind},
-};
+use super::{Agentevals, Contract};
+use crate::failure::{Failure, Kind};
 
 /// A type that an evaluator may return.
 ///
@@ -44,13 +36,6 @@ pub trait IntoOutcome<C: Contract = Agentevals, M = ()> {
 }
 
 #[diagnostic::do_not_recommend]
-impl IntoOutcome for EvalResult {
-    fn into_outcome(self) -> Result<EvalResult, Failure> {
-        Ok(self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
 impl<C: Contract> IntoOutcome<C> for Score {
     fn into_outcome(self) -> Result<C::Output, Failure> {
         Ok(C::scored(self))
@@ -71,55 +56,6 @@ impl<C: Contract> IntoOutcome<C> for f64 {
 impl<C: Contract> IntoOutcome<C> for bool {
     fn into_outcome(self) -> Result<C::Output, Failure> {
         Ok(C::scored(Score::from(self)))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<AgentV> for CodeJudgeResult {
-    fn into_outcome(self) -> Result<CodeJudgeResult, Failure> {
-        Ok(self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Adk> for EvaluationResult {
-    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
-        Ok(AdkOutcome::Complete(self))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Adk> for EvalResult {
-    fn into_outcome(self) -> Result<AdkOutcome, Failure> {
-        Ok(AdkOutcome::Plain(self))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for EvaluateResult {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Ok(self.into())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for Outputs {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Ok(self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for JsonObject {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Value::Object(self).into_outcome()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoOutcome<Agenta> for Value {
-    fn into_outcome(self) -> Result<Outputs, Failure> {
-        Outputs::try_from(self).map_err(|error| Failure::of(Kind::Answer, error.to_string()))
     }
 }
 
@@ -168,6 +104,8 @@ impl IntoFailure for Box<dyn Error> {
 
 #[cfg(test)]
 mod tests {
+    use evaluator_protocol::EvalResult;
+
     use super::*;
 
     fn outcome<T: IntoOutcome<Agentevals, M>, M>(value: T) -> Result<f64, String> {

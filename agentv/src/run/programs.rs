@@ -1,0 +1,170 @@
+//! The programs of a plan, as entries of a configuration: the host prepares, contains and starts them.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use evaluator_host::config::{CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation};
+use evaluator_judging::{JudgeSettings, ProgramModels};
+use evaluator_launch::{executor::Containment, runtime::Environment};
+use evaluator_protocol::Contract;
+
+use crate::{
+    files::has_extension,
+    model::{Aggregator, Check, Evaluator, Program, Prompt},
+    targets::TargetSession,
+};
+
+/// Time limit of a program.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Time limit of a program that asks models.
+const ASKING_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What distinguishes a program from others: the name of its entry, its command and directory, and of one that asks models
+/// the number of calls and the model that answers requests that name none.
+type Key = (String, Vec<String>, PathBuf, Option<(u32, Option<String>)>);
+
+/// Programs in the order of their indexes.
+#[derive(Debug, Default)]
+pub(super) struct ProgramTable {
+    indexes: HashMap<Key, usize>,
+    /// Entries of the configuration.
+    pub(super) entries: Vec<EvaluatorConfig>,
+    /// Whether changes of the program would be noticed.
+    pub(super) are_known: Vec<bool>,
+}
+
+impl ProgramTable {
+    /// Adds the programs of evaluators, and returns their indexes. `contained`: the directory that contained programs may read.
+    pub(super) fn add(
+        &mut self,
+        evaluators: &mut [Evaluator],
+        judge: Option<&str>,
+        (targets, contained): (&TargetSession, Option<&Path>),
+    ) -> Vec<usize> {
+        let mut found = Vec::new();
+        for evaluator in evaluators {
+            if let Check::Composite(composite) = &mut evaluator.check {
+                found.extend(self.add(&mut composite.members, judge, (targets, contained)));
+            }
+            let Some(program) = program_of(&mut evaluator.check) else { continue };
+            let models = program.max_calls.map(|calls| (calls, judge.map(str::to_owned)));
+            let (command, directory) = (program.command.clone(), program.directory.clone());
+            let key = (evaluator.name.clone(), command, directory, models);
+            program.index = *self.indexes.entry(key).or_insert(self.entries.len());
+            if program.index == self.entries.len() {
+                let (entry, is_known) =
+                    lowered(&evaluator.name, program, judge, targets, contained);
+                self.entries.push(entry);
+                self.are_known.push(is_known);
+            }
+            found.push(program.index);
+        }
+        found
+    }
+}
+
+/// Returns the program that an evaluator starts itself.
+fn program_of(check: &mut Check) -> Option<&mut Program> {
+    let asked = match check {
+        Check::Program(program) => return Some(program),
+        Check::Judge(asked) => asked,
+        Check::Composite(composite) => match &mut composite.aggregator {
+            Aggregator::Program(program) => return Some(program),
+            Aggregator::Judge(asked) => asked,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match &mut asked.prompt {
+        Prompt::Program(program) => Some(program),
+        _ => None,
+    }
+}
+
+/// Returns the entry of a program, and whether changes of the program would be noticed: the files behind the words of a command
+/// are not known.
+fn lowered(
+    name: &str,
+    program: &Program,
+    judge: Option<&str>,
+    targets: &TargetSession,
+    contained: Option<&Path>,
+) -> (EvaluatorConfig, bool) {
+    let Program { command, directory, max_calls, .. } = program;
+    let (first, rest) = command.split_first().map_or(("", &[][..]), |(it, rest)| (&**it, rest));
+    let script = script(first, rest, directory);
+    let is_file = first.contains('/') && rest.is_empty();
+    let mut entry = EvaluatorConfig::code(name, executable(first, directory));
+    if let EvaluatorKind::Code(code) = &mut entry.kind {
+        code.args = rest.to_vec();
+        // A worker is asked for its description, which other commands would take for a document.
+        code.isolation = if is_file { Isolation::Auto } else { Isolation::Process };
+        if let Some(script) = &script {
+            (code.path, code.args) = (script.clone(), rest[1..].to_vec());
+            code.isolation = Isolation::Auto;
+        }
+        code.contract = Some(Contract::AgentV);
+        code.process.cwd = Some(directory.clone());
+        code.timeout = TIMEOUT;
+        if let Some(calls) = max_calls {
+            code.timeout = ASKING_TIMEOUT;
+            code.models = Some(models(targets, judge, *calls));
+        }
+        if let Some(readable) = contained {
+            contain(code, readable);
+        }
+    }
+    (entry, script.is_some() || is_file)
+}
+
+/// Contains a program. It may read the directory of the eval file.
+fn contain(code: &mut CodeConfig, readable: &Path) {
+    "sandbox".clone_into(&mut code.executor);
+    let read = vec![readable.to_owned()];
+    code.containment = Arc::new(Containment { read, ..Containment::default() });
+}
+
+/// Returns the path of the program of a command.
+fn executable(first: &str, directory: &Path) -> PathBuf {
+    let known = Environment::inherited().find_program(first).filter(|_| !first.contains('/'));
+    // A name that is not on `PATH` is an error of the entry, unless the directory of the program has such a file.
+    known.unwrap_or_else(|| directory.join(first))
+}
+
+/// Returns the script of a command that is a Python file with arguments: interpreters of Python can be forked. `None` if the
+/// host would run the file with another interpreter or with other packages than the command does.
+fn script(first: &str, rest: &[String], directory: &Path) -> Option<PathBuf> {
+    let environment = Environment::inherited();
+    let is_default =
+        environment.get("EVALUATOR_PYTHON").is_none() && environment.get("VIRTUAL_ENV").is_none();
+    if !is_default || !matches!(first, "python3" | "python") {
+        return None;
+    }
+    let real = |name: &str| environment.find_program(name)?.canonicalize().ok();
+    if real(first) != real("python3") {
+        return None;
+    }
+    let file = directory.join(rest.first()?);
+    let is_plain = has_extension(&file, "py") && !file.with_file_name("requirements.txt").exists();
+    let text = fs::read_to_string(&file).ok().filter(|_| is_plain)?;
+    let needs_packages = text.contains("# /// script") || text.contains("evaluator_sdk");
+    (!needs_packages).then_some(file)
+}
+
+/// Returns the models that a program may ask: all targets that can be asked, first the one that answers requests that name
+/// none.
+fn models(targets: &TargetSession, judge: Option<&str>, calls: u32) -> ProgramModels {
+    let mut names: Vec<&String> = targets.targets.targets.iter().map(|it| &it.name).collect();
+    names.sort_by_key(|name| Some(name.as_str()) != judge);
+    let model = |name: &String| -> Option<(String, JudgeSettings)> {
+        Some((name.clone(), targets.connect(name, None).ok()?.settings().clone()))
+    };
+    let models = names.into_iter().filter_map(model).collect();
+    ProgramModels { models, max_calls: calls.into(), ..ProgramModels::default() }
+}

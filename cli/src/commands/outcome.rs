@@ -1,0 +1,65 @@
+//! Outcome of a run over traces or of an eval file: the file that it is saved in, its report, its events.
+
+use std::{env, path::PathBuf, sync::Arc};
+
+use evaluator_host::{
+    config::Config,
+    events::{self, EventSwitches, Exporter},
+    report::{
+        Report,
+        run_file::{RunFile, RunFileError},
+    },
+    run::Runner,
+};
+
+use super::{report::show, unusable};
+use crate::{args::ReportOutput, render};
+
+/// Returns the switches of evaluation events and their destination, if they are to be sent. An invalid destination is reported
+/// before the run, which may take long.
+pub(super) fn event_exporter(is_wanted: bool) -> Result<Option<(EventSwitches, Exporter)>, u8> {
+    let switches = EventSwitches::read(is_wanted, &variable).map_err(unusable)?;
+    Ok(switches.and_then(|switches| {
+        let exporter = Exporter::new(&variable).map_err(|error| {
+            render::warning(&format!("evaluation events will not be sent: {error}"));
+        });
+        Some((switches, exporter.ok()?))
+    }))
+}
+
+/// Writes the report of a run and sends its events. Returns the exit code.
+pub(super) fn finish(
+    report: &Report,
+    outputs: &[ReportOutput],
+    events: Option<(EventSwitches, Exporter)>,
+    (config, runner): (&Config, &Runner),
+    verbose: u8,
+) -> u8 {
+    let code = show(report, outputs);
+    if let Some((switches, exporter)) = events {
+        let records = events::records(report, config, &runner.registries.metrics, switches);
+        // The report is written by now, and no error here changes it.
+        if let Err(error) = exporter.export(records) {
+            render::warning(&format!("{error}; this changes nothing about the results"));
+        }
+    }
+    // Writing the report may have found results that cannot be read back.
+    let code = code.max(report.standing().exit_code());
+    render::verdict(report, code, verbose > 0);
+    code
+}
+
+/// Opens the file that the run is saved in, if one is requested.
+pub(super) fn run_file(
+    file: Option<PathBuf>,
+    resume: bool,
+    default: impl FnOnce() -> PathBuf,
+) -> Result<Option<Arc<RunFile>>, RunFileError> {
+    let file = file.or_else(|| resume.then(default));
+    file.map(|file| RunFile::open(&file, resume).map(Arc::new)).transpose()
+}
+
+/// Returns the value of an environment variable.
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}

@@ -1,0 +1,142 @@
+//! Eval files as runs: run files, `--resume`, `--fail-fast`, tolerated errors, events.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use std::fs;
+
+use evaluator_test_support::finish;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Directory,
+    collector::{collector, decoded},
+    has,
+};
+
+/// A directory with recorded outputs of three tests, each graded by a text and by a program that counts its starts.
+fn three_tests() -> Directory {
+    let directory = Directory::new();
+    let entries = "[{name: has, type: contains, value: Paris}, {name: g, type: code-grader, command: [python3, judge.py]}]";
+    let test = |(id, threshold): (&str, f64)| {
+        format!(
+            "  - {{id: {id}, criteria: x, input: q, execution: {{threshold: {threshold}}}, assertions: {entries}}}\n"
+        )
+    };
+    let tests: String =
+        [("one", 0.75), ("two", 0.25), ("three", 0.75)].into_iter().map(test).collect();
+    directory.file("capitals.yaml", format!("tests:\n{tests}"));
+    directory.file("out/one.txt", "Paris");
+    directory.file("out/two.txt", "Rome");
+    directory.file("out/three.txt", "Paris");
+    directory.file("judge.py", "open('starts', 'a').write('x')\nprint('{\"score\": 1}')\n");
+    directory
+}
+
+fn starts(directory: &Directory) -> usize {
+    fs::read(directory.join("starts")).map_or(0, |text| text.len())
+}
+
+fn report(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_saved_run_is_resumed_and_reported() {
+    if !has("python3") {
+        return;
+    }
+    let directory = three_tests();
+    let run = |more: &[&str]| {
+        let args = ["capitals.yaml", "--outputs", "out", "-o", "json", "--save-run", "r.evalrun"];
+        directory.run(&[&args[..], more].concat())
+    };
+    let first = run(&[]).exits(0);
+    assert_eq!(starts(&directory), 3);
+    assert_eq!(report(&first.stdout)["results"][1]["threshold"], 0.25);
+    let again = run(&["--resume"]).exits(0);
+    assert_eq!((starts(&directory), &again.stdout), (3, &first.stdout));
+    again.says("3 of 3 results from an earlier run");
+    let saved = directory.evaluator(&["report", "r.evalrun", "-o", "json"]).exits(0);
+    assert_eq!(saved.stdout, first.stdout);
+    let table = directory.evaluator(&["report", "r.evalrun"]).exits(0);
+    assert!(table.stdout.contains("Test: one\n"), "{}", table.stdout);
+    // Another output, another test and another program are graded again.
+    directory.file("out/one.txt", "Paris, of course");
+    run(&["--resume"]).exits(0).says("2 of 3 results from an earlier run");
+    let text = directory.read("capitals.yaml").replacen("value: Paris", "value: Pari", 1);
+    directory.file("capitals.yaml", text);
+    run(&["--resume"]).exits(0).says("2 of 3 results from an earlier run");
+    directory.file("judge.py", "open('starts', 'a').write('x')\nprint('{\"score\": 0.5}')\n");
+    run(&["--resume"]).exits(0).says("0 of 3 results from an earlier run");
+    assert_eq!(starts(&directory), 8);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_may_change_unseen_is_graded_again() {
+    let directory = Directory::new();
+    directory.file("judge.sh", "echo x >> starts\necho '{\"score\": 1}'\n");
+    let entry = "{name: g, type: code-grader, command: sh judge.sh}";
+    directory.file(
+        "e.yaml",
+        format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]"),
+    );
+    directory.file("out/one.txt", "Paris");
+    for count in [2, 4] {
+        let args = ["e.yaml", "--outputs", "out", "--resume", "--save-run", "r.evalrun"];
+        directory.run(&args).exits(0).says("0 of 1 result from an earlier run");
+        assert_eq!(starts(&directory), count);
+    }
+}
+
+#[test]
+fn fail_fast_starts_no_test_after_a_failure() {
+    let directory = Directory::new();
+    let test = |id: usize| {
+        format!(
+            "  - {{id: t{id}, criteria: x, input: q, assertions: [{{type: contains, value: Paris}}]}}\n"
+        )
+    };
+    let tests: String = (0..400).map(test).collect();
+    directory.file("e.yaml", format!("tests:\n{tests}"));
+    let row = |id: usize| format!("{{\"test_id\": \"t{id}\", \"output\": \"Rome\"}}\n");
+    directory.file("rows.jsonl", (0..400).map(row).collect::<String>());
+    let args = ["e.yaml", "--outputs", "rows.jsonl", "-o", "json", "--fail-fast", "--jobs", "1"];
+    let ran = directory.run(&args).exits(1);
+    let report = report(&ran.stdout);
+    let summary = &report["summary"];
+    assert!(summary["not_run"].as_u64().unwrap() > 0, "{summary}");
+    assert_eq!(report["results"][399]["status"], "not_run");
+    ran.says("not run (400 tests)").says("partial: the run stopped at the first failure");
+}
+
+#[test]
+fn a_share_of_errors_is_tolerated() {
+    let directory = Directory::new();
+    let test = |id: &str| {
+        format!(
+            "  - {{id: {id}, criteria: x, input: q, assertions: [{{type: contains, value: Paris}}]}}\n"
+        )
+    };
+    directory.file("e.yaml", format!("tests:\n{}{}", test("one"), test("two")));
+    directory.file("out/one.txt", "Paris");
+    directory.run(&["e.yaml", "--outputs", "out"]).exits(3);
+    let ran = directory.run(&["e.yaml", "--outputs", "out", "--max-error-rate", "0.5"]).exits(0);
+    ran.says("1 error tolerated");
+}
+
+#[test]
+fn results_are_sent_as_events() {
+    let directory = three_tests();
+    let server = collector("200 OK");
+    let args = ["run", "capitals.yaml", "--outputs", "out", "--emit-otel"];
+    let mut command = directory.command(&args);
+    finish(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", server.url()).spawn().unwrap()).exits(0);
+    let requests = server.requests();
+    let export = decoded(&requests[0].body);
+    let records = export["records"].as_array().unwrap();
+    assert_eq!(records.len(), 3, "{export}");
+    for record in records {
+        assert_eq!(record["attributes"]["gen_ai.evaluation.name"], json!("capitals"));
+    }
+}

@@ -1,0 +1,261 @@
+//! Suites: cases that are graded as wholes, such as the tests of an eval file. They run on the engine of all runs.
+
+use std::{
+    fmt,
+    future::Future,
+    path::Path,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use super::{
+    Plan, PlannedEvaluator, Runner,
+    evaluation_report::target_proxy,
+    identity::Fingerprint,
+    permits::Permits,
+    prepared::{Input, PreparedEvaluator},
+    retry,
+    work::Work,
+};
+use crate::{
+    config::MissingTurns,
+    conversation::{Conversation, Turn},
+    json::Object,
+    models::ProxyUsage,
+    pool::Document,
+    process::Cancellation,
+    report::{
+        TargetProxyReport,
+        run_file::{Digest, Digester},
+    },
+    verdict::{Answer, Evaluation, Status, Verdict},
+};
+
+/// Cases that are graded as wholes. In a report, each is a conversation with one evaluation, which has the name of the suite.
+pub trait Suite: fmt::Debug + Send + Sync {
+    /// Name.
+    fn name(&self) -> &str;
+
+    /// File that the cases are from.
+    fn file(&self) -> &Path;
+
+    /// Unique ids of the cases, in their order.
+    fn ids(&self) -> &[Arc<str>];
+
+    /// Score from which on a case passes.
+    fn threshold(&self, case: usize) -> f64;
+
+    /// Indexes of the programs that the grading of a case starts, among the evaluators of the configuration.
+    fn programs(&self, case: usize) -> Vec<usize>;
+
+    /// Digest of everything that decides about the result of a case, apart from its programs. `None` if changes would not be
+    /// noticed, so that the case is graded again in every run.
+    fn identity(&self, case: usize) -> Option<Digest>;
+
+    /// Grades a case.
+    fn grade<'s>(&'s self, case: usize, programs: Programs<'s>) -> Grading<'s>;
+}
+
+/// Result of the grading of a case, later.
+pub type Grading<'s> = Pin<Box<dyn Future<Output = CaseResult> + Send + 's>>;
+
+/// Result of a case.
+#[derive(Clone, Debug)]
+pub struct CaseResult {
+    /// Score from 0 to 1, or the reason why there is none.
+    pub score: Result<f64, String>,
+    /// Data for reports.
+    pub details: Object,
+    /// Warnings, each a sentence about the case.
+    pub warnings: Vec<String>,
+}
+
+/// The programs of a suite during the grading of a case.
+#[derive(Clone, Copy)]
+pub struct Programs<'r> {
+    prepared: &'r [PreparedEvaluator],
+    permits: &'r Permits,
+    state: &'r State,
+}
+
+/// State of the grading of a case.
+#[derive(Debug, Default)]
+struct State {
+    /// Whether a program was not started, because the run has stopped.
+    was_stopped: AtomicBool,
+    /// Whether a call of a program to a model failed.
+    calls_failed: AtomicBool,
+}
+
+/// Output of a program.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ProgramOutput {
+    /// What it printed, or the error as a clause that follows "the program".
+    pub printed: Result<Vec<u8>, String>,
+    /// Its calls to models; `None` if it was offered none.
+    pub asked: Option<TargetProxyReport>,
+    /// Failed calls to models.
+    pub warning: Option<String>,
+}
+
+impl fmt::Debug for Programs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.prepared.iter().map(PreparedEvaluator::name)).finish()
+    }
+}
+
+impl<'r> Programs<'r> {
+    /// Gives a document to the program with this index, and returns its output.
+    pub async fn run(self, program: usize, document: &[u8]) -> ProgramOutput {
+        let Some(prepared) = self.prepared.get(program) else {
+            let printed = Err("is not known".to_owned());
+            return ProgramOutput { printed, asked: None, warning: None };
+        };
+        let document = Document::from(document);
+        let evaluation = retry::evaluate(prepared, Input::Document(&document), self.permits).await;
+        if evaluation.has_failed_calls() {
+            self.state.calls_failed.store(true, Ordering::Relaxed);
+        }
+        if matches!(evaluation.verdict, Verdict::NotRun) {
+            self.state.was_stopped.store(true, Ordering::Relaxed);
+        }
+        output(prepared, evaluation)
+    }
+
+    /// Waits for the permit to start a process; `None` if the run has stopped.
+    pub async fn permit(self) -> Option<impl Sized + use<'r>> {
+        let permit = self.permits.take().await;
+        if permit.is_none() {
+            self.state.was_stopped.store(true, Ordering::Relaxed);
+        }
+        permit
+    }
+}
+
+/// Returns what a program printed, or its error.
+fn output(prepared: &PreparedEvaluator, mut evaluation: Evaluation) -> ProgramOutput {
+    let printed = match evaluation.verdict.error_type() {
+        None => Ok(std::mem::take(&mut evaluation.answer)),
+        Some(_) => Err(prepared.whole_error(&evaluation)),
+    };
+    let warning = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
+    ProgramOutput { printed, asked: evaluation.asked.map(target_proxy), warning }
+}
+
+/// A suite with its prepared programs.
+pub(super) struct SuiteWork {
+    suite: Arc<dyn Suite>,
+    programs: Vec<PreparedEvaluator>,
+    /// Keys of the cases for saved results.
+    keys: Vec<Option<Digest>>,
+}
+
+impl fmt::Debug for SuiteWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.suite.fmt(f)
+    }
+}
+
+impl SuiteWork {
+    /// Returns the plan that consists of a suite, whose programs are those of another plan.
+    pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
+        let cases = 0..suite.ids().len();
+        let mut uses = vec![0_usize; programs.evaluators.len()];
+        let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
+        used.iter().flatten().for_each(|program| uses[*program] += 1);
+        let of_program = |program: &usize| {
+            programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
+        };
+        let key = |case: usize| {
+            let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
+            let case = suite.identity(case).filter(|_| runner.run_file.is_some())?;
+            let digester = Digester::new("case").bytes("case", case.as_ref());
+            Some(digester.json("programs", &programs?).finish())
+        };
+        let keys: Vec<Option<Digest>> = cases.map(key).collect();
+        let prepared = programs.evaluators.into_iter().zip(uses);
+        let prepared = prepared.map(|(program, uses)| {
+            PreparedEvaluator::new(program, runner, uses).expecting_any_output()
+        });
+        let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys);
+        let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::of_settings(all));
+        let work = Self { programs: prepared.collect(), keys, suite: Arc::clone(&suite) };
+        let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
+        let work = Work::Suite(Box::new(work));
+        let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
+        Plan { evaluators: vec![suite], session: programs.session }
+    }
+
+    pub(super) fn key(&self, case: usize) -> Option<Digest> {
+        *self.keys.get(case)?
+    }
+
+    pub(super) fn threshold(&self, case: usize) -> f64 {
+        self.suite.threshold(case)
+    }
+
+    pub(super) fn programs(&self) -> &[PreparedEvaluator] {
+        &self.programs
+    }
+
+    pub(super) fn into_programs(self) -> Vec<PreparedEvaluator> {
+        self.programs
+    }
+
+    pub(super) async fn evaluate(
+        &self,
+        case: usize,
+        permits: &Permits,
+        cancellation: &Cancellation,
+    ) -> Evaluation {
+        let started = Instant::now();
+        if cancellation.is_cancelled() {
+            return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
+        }
+        let state = State::default();
+        let programs = Programs { prepared: &self.programs, permits, state: &state };
+        let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
+        let mut lost = Some(details);
+        let verdict = match score {
+            Ok(score) => {
+                let passes = score >= self.threshold(case);
+                Verdict::Answer(Answer {
+                    score: Some(score),
+                    status: Some(if passes { Status::Passed } else { Status::Failed }),
+                    details: lost.take(),
+                    ..Answer::default()
+                })
+            }
+            Err(_) if cancellation.is_cancelled() => Verdict::Cancelled,
+            Err(_) if state.was_stopped.into_inner() => Verdict::NotRun,
+            Err(reason) => Verdict::MetricFailed { reason },
+        };
+        Evaluation {
+            details: lost,
+            warnings,
+            attempts: 1,
+            calls_failed: state.calls_failed.into_inner(),
+            ..Evaluation::without_process(verdict, started.elapsed())
+        }
+    }
+}
+
+/// Returns the conversation that stands for a case.
+pub(super) fn conversation(suite: &dyn Suite, case: usize) -> Conversation {
+    Conversation {
+        trace_id: suite.ids().get(case).cloned().unwrap_or_else(|| Arc::from("")),
+        file: suite.file().to_owned(),
+        turns: vec![Turn::default()],
+        case_id: None,
+        warnings: Vec::new(),
+        errors: Vec::new(),
+        operations: Vec::new(),
+        dropped_copies: 0,
+        performance: None,
+    }
+}
