@@ -171,7 +171,7 @@ impl Connection {
     }
 }
 
-/// What decides about the answers of models.
+/// Settings that decide about the answers of models.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Identity {

@@ -20,7 +20,7 @@ use crate::{
     usage::Usage,
 };
 
-/// What a session gets from its program.
+/// Environment of a session.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Environment {
@@ -77,13 +77,13 @@ struct Inner {
     cassettes: Mutex<BTreeMap<PathBuf, Arc<Cassette>>>,
 }
 
-/// What the calls of a session used, and what a user should know about them.
+/// Usage of a session, with warnings and errors.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
     /// Sums over all calls.
     pub usage: Usage,
-    /// What the budget of the run was spent on.
+    /// Spent part of the run's budget.
     pub spent: Spent,
     /// Currency of the costs, if the prices name one.
     pub currency: Option<String>,

@@ -60,7 +60,7 @@ pub struct JudgeSettings {
     pub cassette: Option<PathBuf>,
     /// Whether the cassette has the texts of requests. Default: `true`.
     pub cassette_text: Option<bool>,
-    /// What is asked, and what is taken from the cassette. Default: `auto`, `off` without a cassette.
+    /// Use of the cassette. Default: `auto`, `off` without a cassette.
     pub mode: Option<Mode>,
     /// Prompts that replace built-in ones, by the names of those.
     pub prompts: BTreeMap<String, PromptFile>,
@@ -76,7 +76,7 @@ pub struct JudgeSettings {
     pub on_disagreement: Option<OnDisagreement>,
     /// Whether half of the samples see the material in another order. Default: `false`.
     pub swap: Option<bool>,
-    /// How the verdicts of several models are combined. Default: by majority.
+    /// Rule that combines the verdicts of several models. Default: by majority.
     pub panel: Option<Panel>,
     /// Number of models whose verdicts are enough. Default: all.
     pub panel_quorum: Option<u32>,

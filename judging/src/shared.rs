@@ -1,4 +1,4 @@
-//! What the connections of a session share: the broker, entries to its queues, and what was counted.
+//! State that the connections of a session share: the broker, entries to its queues, and counts.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

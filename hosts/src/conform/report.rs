@@ -40,7 +40,7 @@ pub struct CaseReport {
     pub kind: Kind,
     /// Behavior of the program.
     pub behavior: Behavior,
-    /// What the host would record; `None` if the case was not run.
+    /// Record of the host; `None` if the case was not run.
     pub recorded: Option<Recorded>,
     /// The problem; `None` if the behavior is correct.
     pub problem: Option<String>,

@@ -35,7 +35,7 @@ pub struct Endpoint<'a> {
     pub api_key_env: Option<&'a str>,
 }
 
-/// What models answered.
+/// Answers of models.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Answers {
@@ -43,7 +43,7 @@ pub struct Answers {
     pub results: CallResults,
     /// Details of the calls for the report; empty if there were none.
     pub details: Object,
-    /// What a user should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
@@ -165,7 +165,7 @@ async fn call_all(
     asked.map(|((model, turn, sample), result)| Asked { model, turn, sample, result }).collect()
 }
 
-/// How the form of a reply is asked for.
+/// Way in which the form of a reply is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Schema,

@@ -18,7 +18,7 @@ pub(super) struct Grade {
     pub(super) score: f64,
     pub(super) passed: bool,
     pub(super) notes: Vec<String>,
-    /// What the report shows apart from the score.
+    /// Details of the report, apart from the score.
     pub(super) details: Vec<(&'static str, Value)>,
 }
 

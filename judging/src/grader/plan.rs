@@ -11,7 +11,7 @@ use super::{
     question::message,
 };
 
-/// What graders need from outside for a conversation.
+/// Calls that graders need for a conversation.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Needs {
@@ -97,7 +97,7 @@ pub(super) enum Planned {
     Call(usize, usize),
 }
 
-/// What one part needs for one turn.
+/// Need of one part for one turn.
 enum Need<'g> {
     Nothing(Grade),
     Reply(Box<Question>),

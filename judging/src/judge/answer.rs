@@ -18,7 +18,7 @@ pub enum Answer {
 pub struct Reply {
     /// Text; `None` if there is none, e.g. because the model called a tool.
     pub text: Option<String>,
-    /// What the model thought. It is not part of the reply.
+    /// Thinking of the model. It is not part of the reply.
     pub thinking: Option<String>,
     /// Why the reply is incomplete, e.g. `cut off at 4096 tokens`.
     pub cut_off: Option<String>,

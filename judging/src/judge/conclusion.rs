@@ -1,4 +1,4 @@
-//! What a judgement means for the verdict: a score, nothing, or an error.
+//! Conclusion of a judgement for the verdict: a score, nothing, or an error.
 
 use super::{Criterion, Judgement, OnDisagreement, Status};
 

@@ -1,4 +1,4 @@
-//! How a conversation is judged.
+//! Criterion of a judged metric.
 
 use super::{Panel, Prompts, Rubric};
 
@@ -20,13 +20,13 @@ pub struct Criterion {
     /// Whether half of the samples see the reference before the answer, or the rubrics in reverse order. The number of
     /// samples must be even.
     pub swap: bool,
-    /// How the verdicts of several models are combined.
+    /// Rule that combines the verdicts of several models.
     pub panel: Panel,
     /// Least number of models that must have a verdict about a turn; all if `None`.
     pub quorum: Option<usize>,
     /// Prompts in place of built-in ones.
     pub prompts: Prompts,
-    /// What is done about judges that fail.
+    /// Rules for judges that fail.
     pub rules: Rules,
 }
 
@@ -49,7 +49,7 @@ impl Default for Criterion {
     }
 }
 
-/// What is done about judges that fail. The default never lets a failure look like a score.
+/// Rules for judges that fail. The default never lets a failure look like a score.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     /// Effect of failed calls and unreadable replies.
@@ -64,7 +64,7 @@ pub struct Rules {
     pub read_thinking: bool,
     /// Whether replies that are cut off are read.
     pub read_cut_off: bool,
-    /// How a word that is no label is read after the key `is_the_agent_response_invalid`.
+    /// Reading of a word that is not a label after the key `is_the_agent_response_invalid`.
     pub unknown_word: super::reply::UnknownWord,
     /// Whether the replies about every turn are read with the rubrics of the last turn, as ADK reads them.
     pub rubrics_of_last_turn: bool,

@@ -16,7 +16,7 @@ pub struct Judgement {
     pub missed: Vec<String>,
     /// Votes, in the order of the turns.
     pub votes: Vec<Votes>,
-    /// What went wrong, in the order of the turns.
+    /// Problems, in the order of the turns.
     pub problems: Vec<TurnProblem>,
     /// Things that a user should know.
     pub warnings: Vec<String>,

@@ -1,4 +1,4 @@
-//! What is counted before scores are computed: votes, failures and warnings.
+//! Counts before scores are computed: votes, failures and warnings.
 
 use super::{Criterion, OnFailure, RubricScore, TurnJudgement, Votes, answer::Readings};
 
@@ -8,7 +8,7 @@ use super::{Criterion, OnFailure, RubricScore, TurnJudgement, Votes, answer::Rea
 pub struct Tally {
     /// Votes, in the order of the turns.
     pub votes: Vec<Votes>,
-    /// What went wrong, in the order of the turns.
+    /// Problems, in the order of the turns.
     pub problems: Vec<TurnProblem>,
     /// Things that a user should know.
     pub warnings: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Scores {
     pub missed: Vec<String>,
 }
 
-/// Something that went wrong in a turn.
+/// Problem in a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TurnProblem {
@@ -35,7 +35,7 @@ pub struct TurnProblem {
     pub turn: usize,
     /// Model of a panel.
     pub model: Option<String>,
-    /// What went wrong.
+    /// Cause.
     pub cause: Cause,
 }
 
@@ -49,7 +49,7 @@ impl std::fmt::Display for TurnProblem {
     }
 }
 
-/// What went wrong.
+/// Cause of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// A call failed.

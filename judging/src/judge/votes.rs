@@ -21,7 +21,7 @@ impl Order {
     }
 }
 
-/// How several votes become one.
+/// Rule that makes one vote of several.
 ///
 /// Votes are scores; a vote for or against something is 1 or 0. The same rule holds for both: that of the majority is the
 /// median, and of an even number of votes the lower one of the two in the middle, so that a tie is negative.
@@ -93,7 +93,7 @@ pub struct Votes {
     pub scores: Vec<f64>,
     /// Votes of each model of a panel; empty if there is one model.
     pub members: Vec<MemberVotes>,
-    /// How the votes become one.
+    /// Rule that makes one vote of several.
     pub(super) rule: Panel,
     /// Least score of a vote for it.
     bar: f64,

@@ -1,4 +1,4 @@
-//! What judges look at: turns with their steps, the agents that took part, and rubrics.
+//! Material of judges: turns with their steps, the agents that took part, and rubrics.
 
 mod adk;
 mod inputs;
@@ -25,7 +25,7 @@ pub struct JudgedTurn {
     pub user: Option<Content>,
     /// Answer of the agent.
     pub answer: Option<Content>,
-    /// What the agent did before it answered.
+    /// Steps of the agent before its answer.
     pub steps: Steps,
     /// Agents that took part, if known.
     pub agents: Option<Vec<Agent>>,
@@ -80,7 +80,7 @@ pub struct Response {
     pub response: Value,
 }
 
-/// What an agent did before it answered.
+/// Steps of an agent before its answer.
 #[derive(Clone, Debug, Default)]
 pub enum Steps {
     /// Nothing is known.
@@ -134,7 +134,7 @@ pub struct Rubric {
     pub kind: Option<String>,
 }
 
-/// What a simulated user should do.
+/// Scenario of a simulated user.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Scenario {

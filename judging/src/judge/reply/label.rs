@@ -14,7 +14,7 @@ pub enum Label {
     Invalid,
 }
 
-/// How a word is read that is no known label and stands after the key `is_the_agent_response_invalid`.
+/// Reading of a word that is not a known label, after the key `is_the_agent_response_invalid`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownWord {
     /// The reply is unreadable.
