@@ -4,14 +4,17 @@
 
 use std::hint::black_box;
 
-use evaluator_host::judging::Pieces;
-use evaluator_host::judging::judge::{
-    Code, Template,
-    llm_judge::LlmJudge,
-    reply::{
-        UnknownWord, answer_sentences, match_label, rubric_verdicts, sentence_verdicts, user_label,
+use evaluator_host::judging::{
+    Pieces,
+    judge::{
+        Code, Template,
+        llm_judge::LlmJudge,
+        reply::{
+            UnknownWord, answer_sentences, match_label, rubric_verdicts, sentence_verdicts,
+            user_label,
+        },
+        scheme::{Choice, Item, Scheme, ScoreRange},
     },
-    scheme::{Choice, Item, Scheme, ScoreRange},
 };
 use libfuzzer_sys::fuzz_target;
 

@@ -2,6 +2,7 @@
 
 use evaluator_json::{Object, Value, count};
 use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
+use indexmap::IndexSet;
 
 use crate::{
     asked::{AskedQuestion, Interview, Sample},
@@ -9,11 +10,6 @@ use crate::{
     judge::Order,
     usage::Usage,
 };
-
-/// Returns what the calls used.
-pub(crate) fn usage(interviews: &[Interview]) -> Usage {
-    Usage::of(samples(interviews).map(|(_, _, sample)| &sample.result))
-}
 
 /// Returns all calls, each with its question and the index of its model.
 fn samples(interviews: &[Interview]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
@@ -29,18 +25,19 @@ pub(crate) fn readable(interviews: &[Interview]) -> usize {
     samples(interviews).filter(|(_, _, sample)| sample.is_readable).count()
 }
 
+/// Returns the results of all calls.
+pub(crate) fn results(
+    interviews: &[Interview],
+) -> impl Iterator<Item = &Result<Answer, ModelError>> {
+    samples(interviews).map(|(_, _, sample)| &sample.result)
+}
+
 /// Returns the warnings of answers, each once.
-pub(crate) fn warnings(interviews: &[Interview]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
-    let answers = samples(interviews).filter_map(|(_, _, sample)| sample.result.as_ref().ok());
-    for answer in answers {
-        for warning in &answer.warnings {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
-    }
-    warnings
+pub(crate) fn warnings<'r>(
+    results: impl Iterator<Item = &'r Result<Answer, ModelError>>,
+) -> impl Iterator<Item = String> {
+    let warnings = results.flatten().flat_map(|answer| &answer.warnings).cloned();
+    warnings.collect::<IndexSet<String>>().into_iter()
 }
 
 /// Returns `details.judge`: the judgement and its calls.

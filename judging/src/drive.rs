@@ -64,7 +64,7 @@ impl Connection {
             Err(refusal) => return refused(refusal),
         };
         let interviews = self.ask_all(judge, case, subject, &planned).await;
-        let usage = details::usage(&interviews);
+        let usage = Usage::of(details::results(&interviews));
         match self.aggregate(judge, case, &planned, &interviews) {
             Ok(judgement) => {
                 self.judged(&judgement, case, &interviews, (&usage, details::readable(&interviews)))
@@ -128,7 +128,7 @@ impl Connection {
             failed @ Outcome::Failed { .. } => failed,
         };
         let mut warnings = judgement.warnings.clone();
-        warnings.extend(details::warnings(interviews));
+        warnings.extend(details::warnings(details::results(interviews)));
         let failure_reason = judgement.failure_reason(case.criterion);
         let failure_reason = failure_reason.filter(|_| matches!(outcome, Outcome::Scored(_)));
         let is_evaluated = !matches!(outcome, Outcome::NotEvaluated { .. });

@@ -37,6 +37,7 @@
 //! before its body is read. A request names no file. Web pages are refused where there is no token, recognized by
 //! `Origin` and by `Host` (DNS rebinding). axum's own `serve` has no time limits, so connections are hyper's.
 
+mod access;
 mod admission;
 mod catalog;
 mod fault;
@@ -45,9 +46,10 @@ mod routes;
 mod server;
 mod service;
 mod settings;
+mod token;
 
-pub use admission::{BadToken, Token};
-pub use routes::{Access, Remarks};
-pub use server::{Ended, ServeError, Server};
+pub use access::{Access, Remarks};
+pub use server::{Ended, Server};
 pub use service::{Answered, Offered, Refusal, Service, Unservable};
 pub use settings::{BasePath, BasePathError, Settings};
+pub use token::{BadToken, ServeError, Token};

@@ -1,6 +1,6 @@
 //! The server: address, connections and shutdown.
 
-use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -20,7 +20,7 @@ use tokio_io_timeout::TimeoutWriter;
 use evaluator_launch::process::Cancellation;
 
 use super::{
-    Access, Service, Settings,
+    Access, ServeError, Service, Settings,
     metrics::Metrics,
     routes::{App, router},
 };
@@ -40,26 +40,6 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     settings: Settings,
-}
-
-/// Error of starting a server.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// Other machines can reach the address, and no token is configured.
-    #[error("{address} can be reached from other machines, and no bearer token is configured")]
-    Open {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// The server cannot listen on the address.
-    #[error("cannot listen on {address}: {error}")]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// Error of the system.
-        error: io::Error,
-    },
 }
 
 /// Result of a shutdown.

@@ -12,9 +12,10 @@ use tokio::runtime::Handle;
 use super::{Runner, fingerprint, identity::Fingerprint, snapshot::ProgramSnapshot};
 use crate::{
     models::{CommandError, CommandRunner},
-    process::{self, Cancellation, CommandSpec, Ending, Limits},
+    process::{self, Cancellation, CommandSpec, Limits},
     report::run_file::Digester,
     runtime::{Entrypoint, Environment, EnvironmentFilter, Inherit, Inputs, Launch, Runtimes},
+    verdict::{Verdict, answer_of},
 };
 
 /// Starts the programs, with the runtimes and the environment of evaluators.
@@ -121,19 +122,42 @@ impl CommandRunner for ModelPrograms {
             runtime.block_on(process::run(&program.command, input, &limits, &self.cancellation));
         let stderr = outcome.stderr.text();
         let said = stderr.trim().lines().last().map(|line| format!(": {line}")).unwrap_or_default();
-        match outcome.ending {
-            Ending::Exited(0) if outcome.leaked_pipe() => {
-                Err(failed("a process that it started kept its output open".to_owned()))
+        let answer = answer_of(&outcome).map(<[u8]>::to_vec);
+        answer.map_err(|verdict| match *verdict {
+            Verdict::LeakedPipe => {
+                failed("a process that it started kept its output open".to_owned())
             }
-            Ending::Exited(0) => Ok(outcome.stdout.head().to_vec()),
-            Ending::Exited(code) => Err(failed(format!("it exited with code {code}{said}"))),
-            Ending::Signalled(signal) => {
-                Err(failed(format!("it was killed by signal {signal}{said}")))
+            Verdict::Exited { code } => failed(format!("it exited with code {code}{said}")),
+            Verdict::Signalled { signal } => {
+                failed(format!("it was killed by signal {signal}{said}"))
             }
-            Ending::TimedOut { .. } => Err(CommandError::TimedOut),
-            Ending::Cancelled => Err(failed("the run was stopped".to_owned())),
-            Ending::SpawnFailed(error) => Err(failed(error.to_string())),
-            Ending::Lost { reason } => Err(failed(reason)),
-        }
+            Verdict::TimedOut { .. } => CommandError::TimedOut,
+            Verdict::Cancelled => failed("the run was stopped".to_owned()),
+            verdict => failed(verdict.describe(name, "").unwrap_or_default()),
+        })
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::runtime::testing::Directory;
+
+    #[tokio::test]
+    async fn a_reply_that_is_cut_off_is_none() {
+        let directory = Directory::new("model-program");
+        let cap = Limits::default().stdout_cap;
+        directory.script("whole", &format!("head -c {cap} /dev/zero"));
+        directory.script("more", &format!("head -c {} /dev/zero", cap + 1));
+        let config = directory.path("c.yaml");
+        let programs = Arc::new(ModelPrograms::new(&Runner::default(), Some(&config)));
+        let run = |name: &'static str| {
+            let programs = Arc::clone(&programs);
+            let limit = Duration::from_secs(60);
+            tokio::task::spawn_blocking(move || programs.run(name, b"", limit))
+        };
+        assert_eq!(run("whole").await.unwrap().map(|reply| reply.len()), Ok(cap));
+        let CommandError::Failed(error) = run("more").await.unwrap().unwrap_err() else { panic!() };
+        assert_eq!(error, format!("wrote more than {cap} bytes to stdout"));
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     judging::grader::Calls,
     process::{self, Cancellation, CommandSpec},
     runtime::{Entrypoint, Environment, PrivateDirectory},
-    verdict::from_ending,
+    verdict::{Verdict, answer_of},
 };
 
 const PROGRAM: &str = include_str!("grade.py");
@@ -65,16 +65,17 @@ impl PythonGrader {
         let limits = self.context.limits(timeout);
         let outcome = process::run(&self.command, document.as_bytes(), &limits, cancellation).await;
         let stderr = outcome.stderr.text();
-        if let Some(verdict) = from_ending(&outcome.ending) {
-            let reason = verdict.explain(name, &stderr);
-            let hint = self.context.hint(&verdict, &[&stderr]);
-            let parts: Vec<String> = [reason, hint].into_iter().flatten().collect();
-            return Err(parts.join("; "));
-        }
-        if outcome.leaked_pipe() || outcome.stdout.overflowed() {
-            return Err("the answer of the Python process is incomplete".to_owned());
-        }
-        let text = String::from_utf8_lossy(outcome.stdout.head()).into_owned();
+        let answer = answer_of(&outcome).map_err(|verdict| match *verdict {
+            Verdict::LeakedPipe | Verdict::BadAnswer(_) => {
+                "the answer of the Python process is incomplete".to_owned()
+            }
+            verdict => {
+                let reason = verdict.explain(name, &stderr);
+                let hint = self.context.hint(&verdict, &[&stderr]);
+                [reason, hint].into_iter().flatten().collect::<Vec<_>>().join("; ")
+            }
+        })?;
+        let text = String::from_utf8_lossy(answer);
         let results = parse(&text, &ParseOptions::default()).ok().map(|parsed| parsed.value);
         let results = results.as_ref().and_then(Value::as_array);
         let results = results.ok_or("the Python process exited without an answer")?;

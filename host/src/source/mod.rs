@@ -16,17 +16,18 @@ mod local;
 mod model;
 mod pins;
 mod reference;
+mod registry;
 mod resolve;
 
 pub use cache::Cache;
 pub use github::GitHub;
 pub use local::{File, Local};
 pub use model::{
-    Builtin, ContentHash, Entry, EvaluatorSource, Fetched, Freshness, Listing, SourceError,
-    SourceFile, Sources,
+    ContentHash, Entry, EvaluatorSource, Fetched, Freshness, Listing, SourceError, SourceFile,
 };
 pub use pins::{LOCK_FILE, Pin, Pins};
 pub use reference::{Reference, ReferenceError};
+pub use registry::{Builtin, Sources};
 pub use resolve::{Context, Resolved, Updated, Wanted, resolve, update};
 
 #[doc(hidden)]

@@ -18,16 +18,24 @@ pub fn from_outcome(outcome: &Outcome) -> Verdict {
 
 /// Returns the verdict on a process that should have printed an output of the expected form.
 pub(crate) fn judged(outcome: &Outcome, expected: Expected) -> Verdict {
-    if let Some(verdict) = from_ending(&outcome.ending) {
-        return verdict;
-    }
-    if outcome.leaked_pipe() {
-        return Verdict::LeakedPipe;
-    }
-    if outcome.stdout.overflowed() {
-        return Verdict::BadAnswer(BadAnswer::TooLarge { limit: outcome.stdout.head().len() });
-    }
-    expected.in_text(outcome.stdout.head())
+    answer_of(outcome).map_or_else(|verdict| *verdict, |text| expected.in_text(text))
+}
+
+/// Returns the whole output of a process that exited with code 0.
+///
+/// # Errors
+///
+/// The verdict on any other exit, and on an output that may be incomplete.
+pub(crate) fn answer_of(outcome: &Outcome) -> Result<&[u8], Box<Verdict>> {
+    let text = outcome.stdout.head();
+    Err(Box::new(match from_ending(&outcome.ending) {
+        Some(verdict) => verdict,
+        None if outcome.leaked_pipe() => Verdict::LeakedPipe,
+        None if outcome.stdout.overflowed() => {
+            Verdict::BadAnswer(BadAnswer::TooLarge { limit: text.len() })
+        }
+        None => return Ok(text),
+    }))
 }
 
 /// Returns the verdict on the exit of a process; `None` if it exited with code 0, so that its output decides.

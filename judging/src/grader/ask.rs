@@ -7,11 +7,11 @@ use evaluator_models::{
     Answer, ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request,
 };
 
-use super::{CallResults, Grader, Needs, Question, Reply, Texts};
+use super::{CallResults, Grader, Needs, Question, Texts};
 use crate::{
     calls::calls,
     connection::Connection,
-    details::{add_usage, name, result},
+    details::{self, add_usage, name, result},
     settings::JudgeSettings,
     subject::Subject,
     usage::Usage,
@@ -130,14 +130,8 @@ pub async fn ask(
     let repeated = |index: usize| &needs.questions[index / samples.max(1) as usize];
     ask_again(connection, &mut asked[..questions], repeated, subject, &mut warnings).await;
     let results = results(needs, &asked, questions, samples);
-    for answer in asked.iter().filter_map(|call| call.result.as_ref().ok()) {
-        for warning in &answer.warnings {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
-    }
-    let details = if asked.is_empty() { Object::default() } else { details(connection, &asked) };
+    warnings.extend(details::warnings(asked.iter().map(|call| &call.result)));
+    let details = if asked.is_empty() { Object::default() } else { judge(connection, &asked) };
     Answers { results, details, warnings }
 }
 
@@ -240,7 +234,8 @@ fn request_of(
 fn results(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> CallResults {
     let (replies, vectors) = asked.split_at(questions);
     let replies = replies.chunks(samples.max(1) as usize);
-    let replies = replies.map(|calls| calls.iter().map(reply_of).collect());
+    let reply = |call: &Asked| call.result.clone().map(|answer| answer.reply);
+    let replies = replies.map(|calls| calls.iter().map(reply).collect());
     let mut vectors = vectors.iter();
     let embeddings = needs.embeddings.iter().map(|Texts { texts, .. }| {
         let mut all = Vec::new();
@@ -259,18 +254,8 @@ fn results(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> Ca
     CallResults { replies: replies.collect(), embeddings, numbers: Vec::new() }
 }
 
-fn reply_of(call: &Asked) -> Reply {
-    match &call.result {
-        Ok(answer) => match answer.reply.readable() {
-            Ok(text) => Reply::Text(text.to_owned()),
-            Err(cause) => Reply::Unreadable(cause),
-        },
-        Err(error) => Reply::Failed(error.to_string()),
-    }
-}
-
 /// Returns the details of calls for the report: models, tokens, costs and replies. Replies that are vectors are left out.
-fn details(connection: &Connection, asked: &[Asked]) -> Object {
+fn judge(connection: &Connection, asked: &[Asked]) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
     let mut details = Object::default();
     details.insert("model".to_owned(), names.join(", ").into());

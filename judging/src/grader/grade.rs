@@ -2,41 +2,13 @@
 
 use evaluator_json::{Object, Value, count};
 use evaluator_metrics::{Outcome, TurnScore, TurnScores, cosine};
+use evaluator_models::{ModelError, Reply};
 
 use super::{
     CallResults, Formula, Grader, LabelModel, Plan, ScoreModel,
-    plan::{Planned, PlannedTurn, Reply},
+    plan::{Grade, Planned, PlannedTurn},
     question::Reading,
 };
-
-/// Grade of a turn by one grader.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Grade {
-    /// Value in formulas: the score, or the number as the model gave it.
-    pub(super) value: f64,
-    /// Score from 0 to 1.
-    pub(super) score: f64,
-    pub(super) passed: bool,
-    pub(super) notes: Vec<String>,
-    /// Details of the report, apart from the score.
-    pub(super) details: Vec<(&'static str, Value)>,
-}
-
-impl Grade {
-    /// Creates the grade of a score from 0 to 1.
-    pub(super) fn new(score: f64, threshold: f64) -> Self {
-        Self { value: score, score, passed: score >= threshold, ..Self::default() }
-    }
-
-    /// Creates the grade of a value that may be outside of 0..=1; the nearest score counts. The value decides whether the
-    /// turn passes, which is the same.
-    fn clamped(value: f64, threshold: f64) -> Self {
-        let score = value.clamp(0.0, 1.0);
-        let outside = (score - value).abs() > 0.0;
-        let notes = outside.then(|| format!("{value} is not in 0..=1; {score} counts"));
-        Self { value, notes: notes.into_iter().collect(), ..Self::new(score, threshold) }
-    }
-}
 
 impl Grader {
     /// Returns true if the score depends on the part at this index.
@@ -48,7 +20,7 @@ impl Grader {
     }
 
     /// Reads the replies of a model.
-    fn read(&self, replies: &[Reply], threshold: f64) -> Result<Grade, String> {
+    fn read(&self, replies: &[Result<Reply, ModelError>], threshold: f64) -> Result<Grade, String> {
         match self {
             Self::LabelModel(model) => model.grade(&readings(replies, |text| model.read(text))?),
             Self::ScoreModel(model) => {
@@ -61,16 +33,14 @@ impl Grader {
 
 /// Reads replies. A call that failed is an error, and so are too few replies that can be read.
 fn readings<T>(
-    replies: &[Reply],
+    replies: &[Result<Reply, ModelError>],
     read: impl Fn(&str) -> Result<Reading<T>, String>,
 ) -> Result<Vec<Reading<T>>, String> {
     let (mut read_replies, mut unreadable) = (Vec::new(), None);
     for reply in replies {
-        let reading = match reply {
-            Reply::Text(text) => read(text),
-            Reply::Unreadable(reason) => Err(format!("unreadable reply: {reason}")),
-            Reply::Failed(reason) => return Err(reason.clone()),
-        };
+        let text = reply.as_ref().map_err(ToString::to_string)?.readable();
+        let text = text.map_err(|reason| format!("unreadable reply: {reason}"));
+        let reading = text.and_then(&read);
         match reading {
             Ok(reading) => read_replies.push(reading),
             Err(reason) => {

@@ -2,13 +2,10 @@
 
 use evaluator_json::Value;
 use evaluator_metrics::{MetricInput, Outcome, TurnScore};
-use evaluator_models::Params;
+use evaluator_models::{ModelError, Params, Reply};
 
 use super::{
-    Grader, MessageTemplate, Question, ScoreModel,
-    grade::Grade,
-    item::{Gap, Item},
-    question::message,
+    Grader, MessageTemplate, Question, ScoreModel, gap::Gap, item::Item, question::message,
 };
 
 /// Calls that graders need for a conversation.
@@ -45,22 +42,11 @@ pub struct Calls {
 #[derive(Clone, Debug, Default)]
 pub struct CallResults {
     /// Replies to each question, one per sample.
-    pub replies: Vec<Vec<Reply>>,
+    pub replies: Vec<Vec<Result<Reply, ModelError>>>,
     /// One vector per text.
     pub embeddings: Vec<Result<Vec<Vec<f64>>, String>>,
     /// Result of each call.
     pub numbers: Vec<Result<Vec<Result<f64, String>>, String>>,
-}
-
-/// Reply to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// Text.
-    Text(String),
-    /// The model replied, and the reply cannot be read, for this reason.
-    Unreadable(String),
-    /// There is no reply, for this reason.
-    Failed(String),
 }
 
 /// A conversation that is being graded.
@@ -95,6 +81,35 @@ pub(super) enum Planned {
     Embeddings(usize, [usize; 2]),
     /// Positions of the calls of the source, and of one call among them.
     Call(usize, usize),
+}
+
+/// Grade of a turn by one grader.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grade {
+    /// Value in formulas: the score, or the number as the model gave it.
+    pub(super) value: f64,
+    /// Score from 0 to 1.
+    pub(super) score: f64,
+    pub(super) passed: bool,
+    pub(super) notes: Vec<String>,
+    /// Details of the report, apart from the score.
+    pub(super) details: Vec<(&'static str, Value)>,
+}
+
+impl Grade {
+    /// Creates the grade of a score from 0 to 1.
+    pub(super) fn new(score: f64, threshold: f64) -> Self {
+        Self { value: score, score, passed: score >= threshold, ..Self::default() }
+    }
+
+    /// Creates the grade of a value that may be outside of 0..=1; the nearest score counts. The value decides whether the
+    /// turn passes, which is the same.
+    pub(super) fn clamped(value: f64, threshold: f64) -> Self {
+        let score = value.clamp(0.0, 1.0);
+        let outside = (score - value).abs() > 0.0;
+        let notes = outside.then(|| format!("{value} is not in 0..=1; {score} counts"));
+        Self { value, notes: notes.into_iter().collect(), ..Self::new(score, threshold) }
+    }
 }
 
 /// Need of one part for one turn.

@@ -4,10 +4,7 @@ use evaluator_json::{NonFinite, Value, object, to_string};
 use evaluator_models::{Message, Params};
 use serde_json::Value as Json;
 
-use super::{
-    LabelModel, MessageTemplate, Part, ScoreModel,
-    item::{Gap, Item},
-};
+use super::{LabelModel, MessageTemplate, Part, ScoreModel, gap::Gap, item::Item};
 use crate::judge::reply::object::whole;
 
 /// A question to a model about a turn.

@@ -1,6 +1,6 @@
 //! Results of judged metrics.
 
-use super::{Case, Cause, Scores, Tally, TurnProblem, Votes};
+use super::{Case, Cause, Tally, TurnProblem, Votes};
 
 /// Result of a metric that a model judges.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,19 @@ pub struct RubricScore {
     pub score: Option<f64>,
     /// Reason.
     pub rationale: String,
+}
+
+/// Scores that follow from votes.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// Score of the conversation; `None` if it was not evaluated.
+    pub score: Option<f64>,
+    /// Judgement of each turn.
+    pub turns: Vec<TurnJudgement>,
+    /// Mean score of each rubric that was judged; `None` if the metric has no rubrics, or there are no turns.
+    pub rubrics: Option<Vec<RubricScore>>,
+    /// Reasons why the conversation fails whatever its score is, e.g. a required rubric that is not fulfilled.
+    pub missed: Vec<String>,
 }
 
 /// Status of a score.

@@ -1,6 +1,6 @@
 //! Counts before scores are computed: votes, failures and warnings.
 
-use super::{Criterion, OnFailure, RubricScore, TurnJudgement, Votes, answer::Readings};
+use super::{Criterion, OnFailure, Votes, answer::Readings};
 
 /// Votes in the answers of a judge.
 #[derive(Clone, Debug, Default)]
@@ -14,19 +14,6 @@ pub struct Tally {
     pub warnings: Vec<String>,
 }
 
-/// Scores that follow from votes.
-#[derive(Clone, Debug, Default)]
-pub struct Scores {
-    /// Score of the conversation; `None` if it was not evaluated.
-    pub score: Option<f64>,
-    /// Judgement of each turn.
-    pub turns: Vec<TurnJudgement>,
-    /// Mean score of each rubric that was judged; `None` if the metric has no rubrics, or there are no turns.
-    pub rubrics: Option<Vec<RubricScore>>,
-    /// Reasons why the conversation fails whatever its score is, e.g. a required rubric that is not fulfilled.
-    pub missed: Vec<String>,
-}
-
 /// Problem in a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -35,7 +22,7 @@ pub struct TurnProblem {
     pub turn: usize,
     /// Model of a panel.
     pub model: Option<String>,
-    /// Cause.
+    /// Cause of a problem.
     pub cause: Cause,
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{
     runtime::{Builder, Handle},
-    sync::{Semaphore, oneshot, watch},
+    sync::{oneshot, watch},
     task::AbortHandle,
 };
 
@@ -109,7 +109,8 @@ impl ProxyServer {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         #[cfg(target_os = "linux")]
         {
-            let connections = CONNECTIONS.saturating_mul(evaluations).min(Semaphore::MAX_PERMITS);
+            let connections =
+                CONNECTIONS.saturating_mul(evaluations).min(tokio::sync::Semaphore::MAX_PERMITS);
             let socket = super::receive::bind(name)?;
             let receiving = super::receive::run(socket, Arc::clone(&registered), connections);
             let receiving = self.runtime.spawn(receiving).abort_handle();

@@ -10,6 +10,7 @@
 //! published evaluators meet stricter hosts. An evaluator with other files in its directory is run once more without
 //! them, as hosts fetch it. A check that cannot be made is never green.
 
+mod copy;
 mod findings;
 mod smoke;
 mod structure;

@@ -7,10 +7,7 @@ use evaluator_protocol::ProtocolVersion;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{
-    Finding,
-    validator::{Ready, counted},
-};
+use super::{Finding, copy::Copy};
 use crate::{
     process::{self, Cancellation, Ending, Limits, Outcome},
     runtime::Launch,
@@ -301,6 +298,24 @@ fn inputs(evaluator: &str) -> Result<Vec<Input>, String> {
         input.document.extend(settings.map(|(key, value)| (key.to_owned(), value)));
     }
     Ok(inputs)
+}
+
+/// An evaluator that can be run in its directory, and alone if that may make a difference.
+pub(super) struct Ready {
+    pub(super) launch: Launch,
+    pub(super) alone: Option<Alone>,
+}
+
+/// A copy that can be run.
+pub(super) struct Alone {
+    pub(super) launch: Launch,
+    /// Removed after the runs.
+    pub(super) _copy: Copy,
+}
+
+/// Returns a number with its noun.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 #[cfg(test)]

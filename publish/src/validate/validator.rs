@@ -1,7 +1,6 @@
 //! Checks several evaluators: without running them, then with copies as hosts fetch them.
 
 use std::{
-    fs, io,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,7 +9,9 @@ use std::{
 };
 
 use super::{
-    CheckKind, Finding, Validation, smoke,
+    CheckKind, Finding, Validation,
+    copy::Copy,
+    smoke::{self, Alone, Ready, counted},
     structure::{self, REQUIREMENTS},
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
     process::Cancellation,
     runtime::{
         Entrypoint, Environment, EnvironmentFilter, Inherit, Launch, PrepareError, PrepareEvent,
-        PrivateDirectory, Runtimes, Syntax,
+        Runtimes, Syntax,
     },
 };
 
@@ -364,24 +365,6 @@ fn name_of(directory: &Path) -> String {
     directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Returns a number with its noun.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-/// An evaluator that can be run in its directory, and alone if that may make a difference.
-pub(super) struct Ready {
-    pub(super) launch: Launch,
-    pub(super) alone: Option<Alone>,
-}
-
-/// A copy that can be run.
-pub(super) struct Alone {
-    pub(super) launch: Launch,
-    /// Removed after the runs.
-    pub(super) _copy: Copy,
-}
-
 /// Returns true if the directory has files that hosts do not fetch.
 ///
 /// Hosts fetch whole packages, but of other evaluators only the entrypoint and the requirements next to it.
@@ -396,25 +379,4 @@ pub(super) fn has_companions(
     };
     let fetched = [entrypoint, &requirements, manifest::FILE_NAME];
     language != Language::Rust && files.iter().any(|file| !fetched.contains(&&*file.path))
-}
-
-/// Copy of the files that hosts fetch, in a directory that is removed afterwards.
-pub(super) struct Copy {
-    /// Removed when this is dropped.
-    _directory: PrivateDirectory,
-    pub(super) entrypoint: PathBuf,
-}
-
-impl Copy {
-    pub(super) fn new(entrypoint: &Path) -> io::Result<Self> {
-        let name = entrypoint.file_name().unwrap_or_default();
-        let directory = PrivateDirectory::new("alone")?;
-        let requirements = directory.path().join(REQUIREMENTS);
-        let copy = Self { entrypoint: directory.path().join(name), _directory: directory };
-        fs::copy(entrypoint, &copy.entrypoint)?;
-        match fs::copy(entrypoint.with_file_name(REQUIREMENTS), requirements) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(copy),
-        }
-    }
 }

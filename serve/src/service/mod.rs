@@ -19,7 +19,9 @@
 
 mod answer;
 mod offer;
+mod refusal;
 mod screen;
 
-pub use answer::{Answered, Refusal};
+pub use answer::Answered;
 pub use offer::{Offered, Service, Unservable};
+pub use refusal::Refusal;

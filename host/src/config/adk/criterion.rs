@@ -5,11 +5,14 @@ use std::sync::Arc;
 use evaluator_document::{Field, Fields, NodeKind, did_you_mean};
 use evaluator_judging::{JudgeSettings, read_model_options};
 
-use super::{super::BuiltinConfig, MISSING_TURNS_KEYS};
+use super::super::BuiltinConfig;
 use crate::{
     json::{Object, Value, parse_float},
     metric::{MatchType, Metric, Metrics},
 };
+
+/// Key of the criteria of programs and built-in metrics, in both spellings.
+pub(super) const MISSING_TURNS_KEYS: (&str, &str) = ("missing_turns", "missingTurns");
 
 /// A key that every criterion may have, in both spellings.
 const INTERMEDIATE: (&str, &str) =

@@ -25,8 +25,7 @@ use super::{
         process,
         reader::Reader,
     },
-    MISSING_TURNS_KEYS,
-    criterion::{number, plain, required_threshold},
+    criterion::{MISSING_TURNS_KEYS, number, plain, required_threshold},
 };
 use crate::{json::Object, runtime::Runtimes};
 

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use evaluator_document::{Field, JsonDocument, Node, NodeKind, Span, did_you_mean, read_json};
 
-use self::custom::Custom;
+use self::{criterion::MISSING_TURNS_KEYS, custom::Custom};
 use super::{
     Config, EvaluatorConfig, EvaluatorKind, MissingTurns, evaluator::MISSING_TURNS, reader::Reader,
 };
@@ -62,9 +62,6 @@ const ABOUT_RUNNING: [(&str, &str, &str); 2] = [
         "`live_model_config` has no effect here: recordings are evaluated, and no agent is run",
     ),
 ];
-
-/// Key of the criteria of programs and built-in metrics, in both spellings.
-const MISSING_TURNS_KEYS: (&str, &str) = ("missing_turns", "missingTurns");
 
 /// Parses `text` if its content is a configuration of ADK; `None` for anything else, such as another configuration as JSON.
 /// Invalid JSON is recognized by the keys that it mentions.

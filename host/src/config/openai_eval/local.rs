@@ -1,10 +1,10 @@
 //! Graders that compare texts, call a function, or calculate.
 
-use evaluator_document::{Field, Fields};
+use evaluator_document::Fields;
 
-use super::{read_grader, template};
+use super::template::template;
 use crate::{
-    judging::grader::{Formula, Grader, Operation, Template},
+    judging::grader::{Grader, Operation, Template},
     metric::{Measure, NO_WORDNET, SIMILARITIES, find_wordnet, read_wordnet},
 };
 
@@ -95,28 +95,6 @@ fn read_texts(fields: &mut Fields<'_>) -> Option<(Template, Template)> {
     Some((input, reference))
 }
 
-pub(super) fn read_multi(fields: &mut Fields<'_>) -> Option<Grader> {
-    let graders = fields.require("graders");
-    let formula = fields.require("calculate_output");
-    let graders: Vec<(&str, Option<Grader>)> = graders?
-        .named()
-        .into_iter()
-        .map(|(name, node)| (name, read_part(name, node, fields)))
-        .collect();
-    let (names, graders): (Vec<&str>, Vec<Option<Grader>>) = graders.into_iter().unzip();
-    let field = formula?;
-    let formula = match Formula::parse(field.text()?, &names) {
-        Ok(formula) => formula,
-        Err(error) => {
-            let message = format!("`{}` {}", field.key, error.message);
-            return field.add(message).hint(error.hint).none();
-        }
-    };
-    let graders = names.into_iter().zip(graders);
-    let graders = graders.map(|(name, grader)| Some((name.to_owned(), grader?)));
-    Some(Grader::Multi { graders: graders.collect::<Option<_>>()?, formula })
-}
-
 pub(super) fn read_python(fields: &mut Fields<'_>) -> Option<Grader> {
     fields.take("image_tag").and_then(|field| field.text());
     let field = fields.require("source")?;
@@ -129,19 +107,4 @@ pub(super) fn read_python(fields: &mut Fields<'_>) -> Option<Grader> {
         return field.add("`source` does not define `grade`").hint(hint).none();
     }
     Some(Grader::Python { source: source.to_owned() })
-}
-
-/// Reads a grader of a multi grader.
-fn read_part<'n>(
-    name: &'n str,
-    node: &'n evaluator_document::Node,
-    fields: &Fields<'n>,
-) -> Option<Grader> {
-    let field: Field<'n> = Field { key: name, node, problems: fields.problems() };
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    if name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_name) {
-        let message = format!("`{name}` cannot be used as a name in `calculate_output`");
-        return field.add(message).hint("use letters, digits and `_`").none();
-    }
-    read_grader(field, true).map(|(grader, _)| grader)
 }

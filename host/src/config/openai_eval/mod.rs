@@ -2,16 +2,17 @@
 
 mod local;
 mod model;
+mod template;
 
 use std::time::Duration;
 
-use evaluator_document::{Field, Fields};
+use evaluator_document::{Field, Fields, Node};
 use evaluator_judging::JudgeSettings;
 
 use super::reader::Reader;
 use crate::{
     json::Object,
-    judging::grader::{self, Endpoint, Grader, Template},
+    judging::grader::{self, Endpoint, Formula, Grader},
 };
 
 /// Default time limit.
@@ -197,7 +198,7 @@ fn read_grader(field: Field<'_>, inside: bool) -> Option<(Grader, Option<Field<'
     let types: [(&str, Read); 6] = [
         ("text_similarity", local::read_text_similarity),
         ("string_check", local::read_string_check),
-        ("multi", local::read_multi),
+        ("multi", read_multi),
         ("label_model", |fields| model::read_label_model(fields).map(Grader::LabelModel)),
         ("score_model", |fields| model::read_score_model(fields).map(Grader::ScoreModel)),
         ("python", local::read_python),
@@ -216,13 +217,35 @@ fn read_grader(field: Field<'_>, inside: bool) -> Option<(Grader, Option<Field<'
     Some((grader?, pass_threshold))
 }
 
-/// Reads a template. A reference to what a turn does not have is a problem.
-fn template(field: Field<'_>) -> Option<Template> {
-    let Some(text) = field.node.as_str() else { return field.expected("text").none() };
-    match Template::parse(text) {
-        Ok(template) => Some(template),
+fn read_multi(fields: &mut Fields<'_>) -> Option<Grader> {
+    let graders = fields.require("graders");
+    let formula = fields.require("calculate_output");
+    let graders: Vec<(&str, Option<Grader>)> = graders?
+        .named()
+        .into_iter()
+        .map(|(name, node)| (name, read_part(name, node, fields)))
+        .collect();
+    let (names, graders): (Vec<&str>, Vec<Option<Grader>>) = graders.into_iter().unzip();
+    let field = formula?;
+    let formula = match Formula::parse(field.text()?, &names) {
+        Ok(formula) => formula,
         Err(error) => {
-            field.add(format!("`{}` {}", field.key, error.message)).hint(error.hint).none()
+            let message = format!("`{}` {}", field.key, error.message);
+            return field.add(message).hint(error.hint).none();
         }
+    };
+    let graders = names.into_iter().zip(graders);
+    let graders = graders.map(|(name, grader)| Some((name.to_owned(), grader?)));
+    Some(Grader::Multi { graders: graders.collect::<Option<_>>()?, formula })
+}
+
+/// Reads a grader of a multi grader.
+fn read_part<'n>(name: &'n str, node: &'n Node, fields: &Fields<'n>) -> Option<Grader> {
+    let field: Field<'n> = Field { key: name, node, problems: fields.problems() };
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    if name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_name) {
+        let message = format!("`{name}` cannot be used as a name in `calculate_output`");
+        return field.add(message).hint("use letters, digits and `_`").none();
     }
+    read_grader(field, true).map(|(grader, _)| grader)
 }

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use evaluator_document::{Field, Fields, NodeKind};
 
+use super::template::template;
 use crate::{
     json::Value,
     judging::grader::{LabelModel, MessageTemplate, Part, ScoreModel},
@@ -91,7 +92,7 @@ fn read_message(field: Field<'_>) -> Option<MessageTemplate> {
 fn read_part(field: Field<'_>) -> Option<Part> {
     if !field.is_mapping() {
         field.text()?;
-        return super::template(field).map(Part::Text);
+        return template(field).map(Part::Text);
     }
     let mut fields = field.fields("this content")?;
     type Read = fn(&mut Fields<'_>) -> Option<Part>;
@@ -110,7 +111,7 @@ fn read_part(field: Field<'_>) -> Option<Part> {
 fn read_text(fields: &mut Fields<'_>) -> Option<Part> {
     let field = fields.require("text")?;
     field.text()?;
-    super::template(field).map(Part::Text)
+    template(field).map(Part::Text)
 }
 
 fn read_image(fields: &mut Fields<'_>) -> Option<Part> {
@@ -122,7 +123,7 @@ fn read_image(fields: &mut Fields<'_>) -> Option<Part> {
     };
     let url = url?;
     url.text()?;
-    Some(Part::Image { url: super::template(url)?, detail })
+    Some(Part::Image { url: template(url)?, detail })
 }
 
 fn read_audio(fields: &mut Fields<'_>) -> Option<Part> {

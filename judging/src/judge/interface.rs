@@ -1,0 +1,90 @@
+//! What a judge is.
+
+use std::fmt;
+
+use evaluator_traces::conversation::TurnPart;
+
+use super::{Asked, Case, Judgement, Member, Question, Refusal, Scores, Tally, panel};
+
+/// A metric that a model judges.
+pub trait Judge: Send + Sync + fmt::Debug {
+    /// Returns the name of the metric.
+    fn name(&self) -> &str;
+
+    /// Returns the parts of recorded turns that are judged; the message of the user and the answer by default. A recording
+    /// without them cannot be judged.
+    fn parts(&self) -> &[TurnPart] {
+        &[TurnPart::User, TurnPart::Answer]
+    }
+
+    /// Returns true if the judge compares material that can be shown in two orders, so that
+    /// [`Criterion::swap`](super::Criterion::swap) has an effect; true by default.
+    fn can_swap(&self) -> bool {
+        true
+    }
+
+    /// Returns the questions about a conversation, in order.
+    ///
+    /// # Errors
+    ///
+    /// The conversation cannot be judged.
+    fn plan(&self, case: &Case<'_>) -> Result<Vec<Question>, Refusal>;
+
+    /// Returns the question that follows from the answers to another one; `None` by default.
+    fn follow_up(&self, _case: &Case<'_>, _asked: &Asked) -> Option<Question> {
+        None
+    }
+
+    /// Returns true if the text of a reply to the question can be read.
+    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool;
+
+    /// Returns the votes in the answers of one model. `planned` is what [`plan`](Self::plan) returned, and `asked` has these
+    /// questions in order, each followed by its follow-up question.
+    ///
+    /// # Errors
+    ///
+    /// A question was not asked as often as it says, or an answer is missing that the metric cannot do without.
+    fn tally(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Tally, Refusal>;
+
+    /// Returns the scores that follow from the votes. `values` has the score of each of the votes of `tally`, in order;
+    /// [`Votes::score`](super::Votes::score) is one of the vote itself, others ask what would follow from another one.
+    fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores;
+
+    /// Returns the tally of the answers of one model.
+    ///
+    /// # Errors
+    ///
+    /// As [`tally`](Self::tally).
+    fn aggregate(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        asked: &[Asked],
+    ) -> Result<Judgement, Refusal> {
+        let tally = self.tally(case, planned, asked)?;
+        Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
+    }
+
+    /// Returns the judgement by the answers of several models. The verdict of each model is one vote, see
+    /// [`Panel`](super::Panel).
+    ///
+    /// # Errors
+    ///
+    /// As [`tally`](Self::tally), if more models fail than [`Criterion::quorum`](super::Criterion::quorum) allows.
+    fn aggregate_panel(
+        &self,
+        case: &Case<'_>,
+        planned: &[Question],
+        members: &[Member<'_>],
+    ) -> Result<Judgement, Refusal> {
+        let tallies = members.iter();
+        let tallies = tallies.map(|member| (member.model, self.tally(case, planned, member.asked)));
+        let tally = panel::combine(case.criterion, tallies.collect())?;
+        Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
+    }
+}
