@@ -18,7 +18,7 @@
 //! ```
 //! use evaluator_agentv::{
 //!     output::Recordings,
-//!     read::{Surroundings, read},
+//!     read::{ReadOptions, read},
 //!     run::{Options, plan},
 //!     targets::{TargetSession, Targets},
 //! };
@@ -33,8 +33,8 @@
 //! std::fs::write(directory.path().join("outputs/one.txt"), "It is Paris.")?;
 //!
 //! let mut runner = Runner::default();
-//! let surroundings = Surroundings::new(directory.path(), |_| None);
-//! let suite = read(&file, &surroundings).expect("the file is valid");
+//! let options = ReadOptions::new(directory.path(), |_| None);
+//! let suite = read(&file, &options).expect("the file is valid");
 //! let recordings = Recordings::read(&directory.path().join("outputs"), &runner)?;
 //! let session = TargetSession::new(
 //!     Targets::default(),

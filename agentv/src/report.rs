@@ -66,7 +66,7 @@ pub struct Texts {
     pub user: String,
 }
 
-/// What asking a model took.
+/// Calls of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct JudgeUse {
@@ -147,7 +147,7 @@ pub struct EvaluatorResult {
     /// Required rubrics that were missed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<String>,
-    /// What asking a model took.
+    /// Calls of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge: Option<JudgeUse>,
     /// Calls of a program to models.

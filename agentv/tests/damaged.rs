@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use evaluator_agentv::read::{Surroundings, is_eval_file, parse};
+use evaluator_agentv::read::{ReadOptions, is_eval_file, parse};
 
 /// Numbers that look random and are the same in every run.
 struct Numbers(u64);
@@ -69,7 +69,7 @@ fn damaged(text: &str, numbers: &mut Numbers) -> String {
 
 #[test]
 fn damaged_files_are_refused_with_positions() {
-    let surroundings = Surroundings::new("/nonexistent", |name| Some(format!("value of {name}")));
+    let options = ReadOptions::new("/nonexistent", |name| Some(format!("value of {name}")));
     let originals = originals();
     assert!(originals.len() > 100);
     let mut numbers = Numbers(1);
@@ -78,7 +78,7 @@ fn damaged_files_are_refused_with_positions() {
         for (name, text) in &originals {
             let text = if round == 0 { text.clone() } else { damaged(text, &mut numbers) };
             let is_recognized = is_eval_file(Path::new(name), &text);
-            let Err(errors) = parse(Path::new(name), &text, &surroundings) else {
+            let Err(errors) = parse(Path::new(name), &text, &options) else {
                 assert!(is_recognized, "{text}");
                 continue;
             };

@@ -1,4 +1,4 @@
-//! What a foreign host is: its documents and answers, its conformance test, its exports.
+//! Foreign hosts: documents and answers, conformance test, exports.
 
 use evaluator_protocol::{Contract, DecodeError, Document};
 

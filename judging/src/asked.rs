@@ -30,7 +30,7 @@ pub(crate) struct AskedQuestion {
 
 /// A planned question to one model, with its follow-up questions.
 #[derive(Debug)]
-pub(crate) struct Chain {
+pub(crate) struct Interview {
     pub(crate) model: usize,
     pub(crate) asked: Vec<AskedQuestion>,
     /// Time in its calls.

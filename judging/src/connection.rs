@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 
 use crate::{
-    door::{Door, Gate},
     settings::JudgeSettings,
+    shared::{Gate, Shared},
 };
 
 /// Connection of an evaluator with its models. Its calls count in the budgets of the run and of the evaluator.
@@ -26,7 +26,7 @@ pub struct Connection {
     pub(crate) prices: Prices,
     pub(crate) cassette: Option<Arc<Cassette>>,
     pub(crate) redactor: Redactor,
-    pub(crate) door: Arc<Door>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Connection {
@@ -54,7 +54,7 @@ impl Connection {
 
     /// Waits until it is the turn of an evaluation, if calls must not overtake each other. Its turn ends with the result.
     pub(crate) async fn turn(&self) -> Option<MutexGuard<'_, ()>> {
-        if self.is_ordered() { Some(self.door.turn.lock().await) } else { None }
+        if self.is_ordered() { Some(self.shared.turn.lock().await) } else { None }
     }
 
     /// Returns what decides about the answers, for keys of saved results: the settings, and the servers, programs or recordings
@@ -113,7 +113,7 @@ impl Connection {
         request: &Request,
         time_limit: Option<Duration>,
     ) -> Result<Answer, ModelError> {
-        self.with_call(model, request, time_limit, |call| Some(self.door.broker.ask(call)))
+        self.with_call(model, request, time_limit, |call| Some(self.shared.broker.ask(call)))
             .unwrap_or_else(|| Err(no_model(model)))
     }
 
@@ -123,7 +123,7 @@ impl Connection {
         model: usize,
         request: &Request,
     ) -> Option<Result<Answer, ModelError>> {
-        self.with_call(model, request, None, |call| self.door.broker.recorded(call))
+        self.with_call(model, request, None, |call| self.shared.broker.recorded(call))
     }
 
     /// Makes a call, and counts its result.
@@ -153,7 +153,7 @@ impl Connection {
             let usage = answer.reply.usage.as_ref();
             answer.cost = price.zip(usage).and_then(|(price, usage)| price.cost(usage));
         }
-        self.door.count(&**endpoint, &result);
+        self.shared.count(&**endpoint, &result);
         Some(result)
     }
 
@@ -171,7 +171,7 @@ impl Connection {
     }
 }
 
-/// What decides about the answers of models.
+/// Settings that decide about the answers of models.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Identity {

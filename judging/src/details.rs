@@ -5,29 +5,31 @@ use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
 use indexmap::IndexSet;
 
 use crate::{
-    asked::{AskedQuestion, Chain, Sample},
+    asked::{AskedQuestion, Interview, Sample},
     connection::Connection,
     judge::Order,
     usage::Usage,
 };
 
 /// Returns all calls, each with its question and the index of its model.
-fn samples(chains: &[Chain]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
-    chains.iter().flat_map(|chain| {
-        chain.asked.iter().flat_map(move |asked| {
-            asked.samples.iter().map(move |sample| (chain.model, asked, sample))
+fn samples(interviews: &[Interview]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
+    interviews.iter().flat_map(|interview| {
+        interview.asked.iter().flat_map(move |asked| {
+            asked.samples.iter().map(move |sample| (interview.model, asked, sample))
         })
     })
 }
 
 /// Returns the number of replies that can be read.
-pub(crate) fn readable(chains: &[Chain]) -> usize {
-    samples(chains).filter(|(_, _, sample)| sample.is_readable).count()
+pub(crate) fn readable(interviews: &[Interview]) -> usize {
+    samples(interviews).filter(|(_, _, sample)| sample.is_readable).count()
 }
 
 /// Returns the results of all calls.
-pub(crate) fn results(chains: &[Chain]) -> impl Iterator<Item = &Result<Answer, ModelError>> {
-    samples(chains).map(|(_, _, sample)| &sample.result)
+pub(crate) fn results(
+    interviews: &[Interview],
+) -> impl Iterator<Item = &Result<Answer, ModelError>> {
+    samples(interviews).map(|(_, _, sample)| &sample.result)
 }
 
 /// Returns the warnings of answers, each once.
@@ -38,11 +40,11 @@ pub(crate) fn warnings<'r>(
     warnings.collect::<IndexSet<String>>().into_iter()
 }
 
-/// Returns `details.judge`: what the judgement says, and what its calls were.
+/// Returns `details.judge`: the judgement and its calls.
 pub(crate) fn judge(
     connection: &Connection,
     judged: Option<&Value>,
-    chains: &[Chain],
+    interviews: &[Interview],
     (usage, readable): (&Usage, Option<usize>),
 ) -> Object {
     let mut judge = Object::default();
@@ -56,7 +58,7 @@ pub(crate) fn judge(
         set("readable", count(readable));
     }
     add_usage(&mut judge, usage);
-    let replies = samples(chains).map(|(model, asked, sample)| {
+    let replies = samples(interviews).map(|(model, asked, sample)| {
         reply(names.get(model).filter(|_| names.len() > 1), asked, sample)
     });
     judge.insert("replies".to_owned(), Value::Array(replies.collect()));
@@ -105,7 +107,7 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
     Value::Object(reply)
 }
 
-/// Returns what came of a call: the reply with its usage, or the error. `sample` is the number of its record in a cassette.
+/// Returns the result of a call: the reply with its usage, or the error. `sample` is the number of its record in a cassette.
 pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object {
     let mut members = Object::default();
     let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);

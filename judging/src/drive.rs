@@ -9,7 +9,7 @@ use evaluator_models::{
 };
 
 use crate::{
-    asked::{AskedQuestion, Chain, Sample},
+    asked::{AskedQuestion, Interview, Sample},
     calls::{calls, lost},
     connection::Connection,
     details,
@@ -35,12 +35,12 @@ pub struct Judged {
 }
 
 /// Calls about one subject.
-struct Asking<'a> {
+struct Evaluation<'a> {
     connection: &'a Arc<Connection>,
     judge: &'a dyn Judge,
     case: &'a Case<'a>,
     subject: &'a Subject,
-    chains: Vec<Chain>,
+    interviews: Vec<Interview>,
     /// Number of calls so far of each model for equal messages.
     numbers: Vec<HashMap<Messages, u32>>,
 }
@@ -52,7 +52,7 @@ struct Planned {
 }
 
 impl Connection {
-    /// Judges a conversation: asks what `judge` plans, asks follow-up questions, and returns what the answers amount to.
+    /// Judges a conversation: asks what `judge` plans, asks follow-up questions, and returns the result.
     pub async fn judge(
         self: &Arc<Self>,
         judge: &dyn Judge,
@@ -63,33 +63,35 @@ impl Connection {
             Ok(planned) => planned,
             Err(refusal) => return refused(refusal),
         };
-        let chains = self.ask_all(judge, case, subject, &planned).await;
-        let usage = Usage::of(details::results(&chains));
-        match self.aggregate(judge, case, &planned, &chains) {
+        let interviews = self.ask_all(judge, case, subject, &planned).await;
+        let usage = Usage::of(details::results(&interviews));
+        match self.aggregate(judge, case, &planned, &interviews) {
             Ok(judgement) => {
-                self.judged(&judgement, case, &chains, (&usage, details::readable(&chains)))
+                self.judged(&judgement, case, &interviews, (&usage, details::readable(&interviews)))
             }
             Err(refusal) => {
-                let judge = details::judge(self, None, &chains, (&usage, None));
+                let judge = details::judge(self, None, &interviews, (&usage, None));
                 let details = [("judge".to_owned(), judge.into())].into_iter().collect();
                 Judged { details, ..refused(refusal) }
             }
         }
     }
 
-    /// Returns what the answers of all models amount to.
+    /// Returns the judgement by the answers of all models.
     fn aggregate(
         &self,
         judge: &dyn Judge,
         case: &Case<'_>,
         planned: &[Question],
-        chains: &[Chain],
+        interviews: &[Interview],
     ) -> Result<Judgement, Refusal> {
         let names: Vec<String> = self.models().map(details::name).collect();
         let answers: Vec<Vec<Asked>> = (0..names.len())
             .map(|model| {
-                let own = chains.iter().filter(|chain| chain.model == model);
-                own.flat_map(|chain| &chain.asked).map(|asked| self.answers(asked)).collect()
+                let own = interviews.iter().filter(|interview| interview.model == model);
+                own.flat_map(|interview| &interview.asked)
+                    .map(|asked| self.answers(asked))
+                    .collect()
             })
             .collect();
         match &answers[..] {
@@ -107,11 +109,11 @@ impl Connection {
         &self,
         judgement: &Judgement,
         case: &Case<'_>,
-        chains: &[Chain],
+        interviews: &[Interview],
         (usage, readable): (&Usage, usize),
     ) -> Judged {
         let mut details = judgement.details(case);
-        let judge = details::judge(self, details.get("judge"), chains, (usage, Some(readable)));
+        let judge = details::judge(self, details.get("judge"), interviews, (usage, Some(readable)));
         details.insert("judge".to_owned(), judge.into());
         let outcome = match judgement.outcome(case) {
             Outcome::Scored(mut scored) => {
@@ -126,7 +128,7 @@ impl Connection {
             failed @ Outcome::Failed { .. } => failed,
         };
         let mut warnings = judgement.warnings.clone();
-        warnings.extend(details::warnings(details::results(chains)));
+        warnings.extend(details::warnings(details::results(interviews)));
         let failure_reason = judgement.failure_reason(case.criterion);
         let failure_reason = failure_reason.filter(|_| matches!(outcome, Outcome::Scored(_)));
         let is_evaluated = !matches!(outcome, Outcome::NotEvaluated { .. });
@@ -134,32 +136,33 @@ impl Connection {
         Judged { outcome, details, unscored_turns, failure_reason, warnings }
     }
 
-    /// Asks all models all questions. The result has a chain per model and planned question, in order.
+    /// Asks all models all questions. The result has a interview per model and planned question, in order.
     async fn ask_all(
         self: &Arc<Self>,
         judge: &dyn Judge,
         case: &Case<'_>,
         subject: &Subject,
         planned: &[Question],
-    ) -> Vec<Chain> {
-        let (mut chains, mut questions) = (Vec::new(), Vec::new());
+    ) -> Vec<Interview> {
+        let (mut interviews, mut questions) = (Vec::new(), Vec::new());
         for model in 0..self.endpoints.len() {
             for question in planned {
-                questions.push((chains.len(), question.clone()));
-                chains.push(Chain { model, asked: Vec::new(), spent: Duration::ZERO });
+                questions.push((interviews.len(), question.clone()));
+                interviews.push(Interview { model, asked: Vec::new(), spent: Duration::ZERO });
             }
         }
         let numbers = vec![HashMap::new(); self.endpoints.len()];
-        let mut asking = Asking { connection: self, judge, case, subject, chains, numbers };
+        let mut evaluation =
+            Evaluation { connection: self, judge, case, subject, interviews, numbers };
         let turn = self.turn().await;
         if turn.is_some() {
             for question in questions {
-                asking.rounds(vec![question]).await;
+                evaluation.rounds(vec![question]).await;
             }
         } else {
-            asking.rounds(questions).await;
+            evaluation.rounds(questions).await;
         }
-        asking.chains
+        evaluation.interviews
     }
 
     /// Returns the answers to a question as the judge reads them.
@@ -184,12 +187,13 @@ impl Connection {
     }
 }
 
-impl Asking<'_> {
-    /// Asks the questions, each of which belongs to the chain with its index, then their follow-up questions, and so on.
+impl Evaluation<'_> {
+    /// Asks the questions, each of which belongs to the interview with its index, then their follow-up questions, and so on.
     async fn rounds(&mut self, mut questions: Vec<(usize, Question)>) {
         while !questions.is_empty() {
             let mut asked: Vec<AskedQuestion> = Vec::new();
-            let chains: Vec<usize> = questions.iter().map(|(chain, _)| *chain).collect();
+            let interviews: Vec<usize> =
+                questions.iter().map(|(interview, _)| *interview).collect();
             for (_, question) in questions.drain(..) {
                 let question = self.in_form(question);
                 asked.push(AskedQuestion { question, samples: Vec::new() });
@@ -199,17 +203,17 @@ impl Asking<'_> {
             });
             let mut planned: Vec<Planned> = all.collect();
             let reask = self.connection.settings.reask.unwrap_or_default();
-            self.calls(&chains, &mut asked, planned).await;
+            self.calls(&interviews, &mut asked, planned).await;
             for _ in 0..reask {
                 planned = self.unreadable(&asked);
-                self.calls(&chains, &mut asked, planned).await;
+                self.calls(&interviews, &mut asked, planned).await;
             }
-            for (chain, asked) in chains.into_iter().zip(asked) {
+            for (interview, asked) in interviews.into_iter().zip(asked) {
                 let follow_up = self.judge.follow_up(self.case, &self.connection.answers(&asked));
-                questions.extend(follow_up.map(|question| (chain, question)));
-                let chain = &mut self.chains[chain];
-                chain.spent = chain.spent.saturating_add(longest(&asked));
-                chain.asked.push(asked);
+                questions.extend(follow_up.map(|question| (interview, question)));
+                let interview = &mut self.interviews[interview];
+                interview.spent = interview.spent.saturating_add(longest(&asked));
+                interview.asked.push(asked);
             }
         }
     }
@@ -236,7 +240,7 @@ impl Asking<'_> {
     /// Makes the planned calls. Those that replace an earlier one of the same sample mark it.
     async fn calls(
         &mut self,
-        chains: &[usize],
+        interviews: &[usize],
         asked: &mut [AskedQuestion],
         planned: Vec<Planned>,
     ) {
@@ -244,8 +248,8 @@ impl Asking<'_> {
         // The samples of a question follow each other.
         let mut prepared: Option<(usize, Result<Request, ModelError>)> = None;
         for Planned { position, .. } in &planned {
-            let chain = &self.chains[chains[*position]];
-            let (model, spent) = (chain.model, chain.spent);
+            let interview = &self.interviews[interviews[*position]];
+            let (model, spent) = (interview.model, interview.spent);
             let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
             let request = match prepared.take_if(|(last, _)| *last == *position) {
                 Some((_, request)) => request,

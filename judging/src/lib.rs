@@ -1,4 +1,4 @@
-//! Judging with language models: the settings of judges, the one door of a run to models, and the way from a question to an
+//! Judging with language models: the settings of judges, the connections of a run to models, and the way from a question to an
 //! outcome.
 //!
 //! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
@@ -55,7 +55,6 @@ mod asked;
 mod calls;
 mod connection;
 mod details;
-mod door;
 mod drive;
 pub mod grader;
 pub mod judge;
@@ -65,6 +64,7 @@ mod programs;
 mod read;
 mod session;
 mod settings;
+mod shared;
 mod subject;
 mod usage;
 

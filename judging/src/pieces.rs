@@ -9,7 +9,7 @@ pub struct Pieces<T>(Vec<Piece<T>>);
 pub enum Piece<T> {
     /// Text that stays as it is.
     Text(String),
-    /// What stands for a value.
+    /// Text that stands for a value.
     Value(T),
 }
 

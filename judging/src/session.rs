@@ -1,4 +1,4 @@
-//! The one door of a run to models.
+//! The connections of a run to models.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -14,13 +14,13 @@ use evaluator_models::{
 
 use crate::{
     connection::Connection,
-    door::{Counted, Door, lock},
     prices::PriceTable,
     settings::JudgeSettings,
+    shared::{Counted, Shared, lock},
     usage::Usage,
 };
 
-/// What a session gets from its program.
+/// Environment of a session.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Environment {
@@ -59,7 +59,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// The one door of a run to models: connections of its evaluators, their queues, recordings, budgets and prices. Clones are
+/// The models of a run: connections of its evaluators, their queues, recordings, budgets and prices. Clones are
 /// the same session.
 #[derive(Clone, Debug)]
 pub struct Session(Arc<Inner>);
@@ -71,19 +71,19 @@ struct Inner {
     redactor: Redactor,
     prices: Option<PriceTable>,
     budget: Budget,
-    door: Arc<Door>,
+    shared: Arc<Shared>,
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
     endpoints: Mutex<HashMap<String, Arc<dyn Endpoint>>>,
     cassettes: Mutex<BTreeMap<PathBuf, Arc<Cassette>>>,
 }
 
-/// What the calls of a session used, and what a user should know about them.
+/// Usage of a session, with warnings and errors.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
     /// Sums over all calls.
     pub usage: Usage,
-    /// What the budget of the run was spent on.
+    /// Spent part of the run's budget.
     pub spent: Spent,
     /// Currency of the costs, if the prices name one.
     pub currency: Option<String>,
@@ -107,7 +107,7 @@ impl Session {
         let budget = Budget::new("the run", run.budget.clone(), table);
         Ok(Self(Arc::new(Inner {
             redactor: Redactor::new(environment.secrets.iter().cloned()),
-            door: Arc::new(Door::new(environment.cancel.clone())),
+            shared: Arc::new(Shared::new(environment.cancel.clone())),
             run,
             environment,
             prices,
@@ -159,7 +159,7 @@ impl Session {
             endpoint.parameters(&settings.params)?;
             endpoints.push((
                 endpoint.clone(),
-                self.0.door.gate(&*endpoint, settings.limits().concurrency),
+                self.0.shared.gate(&*endpoint, settings.limits().concurrency),
             ));
         }
         // Nothing is spent if nothing is sent.
@@ -178,7 +178,7 @@ impl Session {
             prices,
             cassette,
             redactor: self.0.redactor.clone(),
-            door: Arc::clone(&self.0.door),
+            shared: Arc::clone(&self.0.shared),
         })
     }
 
@@ -212,7 +212,7 @@ impl Session {
     /// Returns the maximum number of calls that may be in flight at the same time.
     #[must_use]
     pub fn concurrency(&self) -> usize {
-        self.0.door.concurrency()
+        self.0.shared.concurrency()
     }
 
     /// Returns the number of evaluations that are enough to use all queues: each has at least one call in flight, and others
@@ -235,7 +235,7 @@ impl Session {
             }
             warnings.extend(cassette.take_warnings());
         }
-        let Counted { usage, reported, dropped } = self.0.door.counted();
+        let Counted { usage, reported, dropped } = self.0.shared.counted();
         for (model, names) in dropped {
             let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
             let names = names.join(", ");

@@ -60,11 +60,11 @@ pub struct JudgeSettings {
     pub cassette: Option<PathBuf>,
     /// Whether the cassette has the texts of requests. Default: `true`.
     pub cassette_text: Option<bool>,
-    /// What is asked, and what is taken from the cassette. Default: `auto`, `off` without a cassette.
+    /// Use of the cassette. Default: `auto`, `off` without a cassette.
     pub mode: Option<Mode>,
     /// Prompts that replace built-in ones, by the names of those.
     pub prompts: BTreeMap<String, PromptFile>,
-    /// What failed calls and unreadable replies amount to. Default: an error.
+    /// Effect of failed calls and unreadable replies. Default: an error.
     pub errors: Option<OnFailure>,
     /// Least number of readable replies per turn. Default: more than half of the samples.
     pub min_readable: Option<u32>,
@@ -72,11 +72,11 @@ pub struct JudgeSettings {
     pub complete: Option<bool>,
     /// Least agreement of the votes of a turn. Default: none.
     pub min_agreement: Option<f64>,
-    /// What less agreement amounts to. Default: the conversation fails.
+    /// Effect of less agreement. Default: the conversation fails.
     pub on_disagreement: Option<OnDisagreement>,
     /// Whether half of the samples see the material in another order. Default: `false`.
     pub swap: Option<bool>,
-    /// How the verdicts of several models are combined. Default: by majority.
+    /// Rule that combines the verdicts of several models. Default: by majority.
     pub panel: Option<Panel>,
     /// Number of models whose verdicts are enough. Default: all.
     pub panel_quorum: Option<u32>,

@@ -1,8 +1,8 @@
-//! What models are asked about.
+//! Subjects of questions to models.
 
 use std::time::Duration;
 
-/// What is judged or graded.
+/// Subject that is judged or graded.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Subject {

@@ -1,4 +1,4 @@
-//! What calls used.
+//! Usage of calls.
 
 use std::time::Duration;
 

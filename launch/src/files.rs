@@ -80,7 +80,7 @@ fn read_all(file: File, limit: u64) -> io::Result<Vec<u8>> {
 /// Maximum number of symbolic links that are followed, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// How [`atomic_write`] writes a file. The default keeps the mode of an existing file and gives a new one the mode that
+/// Options of [`atomic_write`]. The default keeps the mode of an existing file and gives a new one the mode that
 /// the umask leaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions {

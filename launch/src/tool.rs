@@ -215,7 +215,7 @@ fn pump(stream: Stream, pipe: impl Read + Send + 'static, lines: SyncSender<(Str
     thread::spawn(move || {
         let mut reader = BufReader::new(pipe);
         let mut line = Vec::new();
-        // A read error is an end of output: the exit status says what happened.
+        // A read error is an end of output: the exit status decides.
         let mut read =
             |line: &mut Vec<u8>| reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line);
         while read(&mut line).is_ok_and(|read| read > 0) {

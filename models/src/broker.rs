@@ -19,7 +19,7 @@ use crate::{
     queue::{Queue, too_long},
 };
 
-/// How often and for how long a call is repeated.
+/// Limits of the repetitions of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
     /// Maximum number of requests of a call.

@@ -67,7 +67,7 @@ pub struct BudgetLimits {
     pub assume_tokens: Option<u64>,
 }
 
-/// What a budget was spent on.
+/// Spent part of a budget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Requests that were sent.

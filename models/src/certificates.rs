@@ -8,7 +8,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts};
 ///
 /// # Errors
 ///
-/// What is wrong, as a clause that follows the name of the file: it is not PEM, or holds no certificates.
+/// Reason, as a clause that follows the name of the file: it is not PEM, or holds no certificates.
 pub fn parse_certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
     let mut certificates = Vec::new();
     for item in ureq::tls::parse_pem(pem) {

@@ -54,7 +54,7 @@ pub enum ErrorKind {
     DeadlineExceeded,
 }
 
-/// How often a call that failed is sent again.
+/// Repetitions of a call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
     Never,
@@ -120,7 +120,7 @@ pub struct ModelError {
     pub kind: ErrorKind,
     /// Provider and model, or empty.
     pub model: String,
-    /// What happened and what to do, without secrets.
+    /// Error with a hint, without secrets.
     pub message: String,
     /// HTTP status, if there was an answer.
     pub status: Option<u16>,

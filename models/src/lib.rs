@@ -1,4 +1,4 @@
-//! The only door to a language model.
+//! All calls of language models.
 //!
 //! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
 //!

@@ -95,7 +95,7 @@ pub struct Reply {
     pub refusal: Option<String>,
     /// Tokens, if the server counted them.
     pub usage: Option<Usage>,
-    /// Model that the server says it used.
+    /// Model that the server reports.
     pub model_reported: Option<String>,
 }
 

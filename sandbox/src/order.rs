@@ -1,4 +1,4 @@
-//! What the helper is asked to do: the one argument of JSON between host and helper.
+//! Order of the host to the helper: its one argument, as JSON.
 
 use std::{fmt, io, process};
 
@@ -19,7 +19,7 @@ pub const HELPER_FAILED: i32 = 125;
 /// A program can write the same line and exit with the same code. That is an error as well, only another one.
 pub const HELPER_ERROR: &str = "evaluator-sandbox: ";
 
-/// What to do. Holds no secrets: arguments of processes can be seen by every user of the machine.
+/// Task of the helper. Holds no secrets: arguments of processes can be seen by every user of the machine.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {
@@ -73,7 +73,7 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Failure {
     pub(crate) step: Step,
-    /// What was done, and on what.
+    /// Action that failed, with its object.
     pub(crate) action: String,
     pub(crate) reason: String,
     /// Number of the system's error.

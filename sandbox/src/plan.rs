@@ -1,4 +1,4 @@
-//! What a contained program sees of the file system: [`Plan`].
+//! File system that a contained program sees: [`Plan`].
 //!
 //! A path has the same name inside as outside. Links are followed once, when the plan is made, and made again inside; the
 //! helper opens the paths found here without following any link, so a link that changes later opens nothing else.
@@ -56,7 +56,7 @@ const MOST_LINKS: usize = 40;
 /// The paths that a contained program sees, besides `/tmp`, `/dev` and `/proc`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is visible: parents before children, no path twice.
+    /// Visible paths: parents before children, no path twice.
     pub mounts: Vec<Mount>,
     /// The working directory of the program.
     #[serde(with = "path_text")]
@@ -69,11 +69,11 @@ pub struct Mount {
     /// The path, the same inside and outside: absolute, without `.`, `..` and links.
     #[serde(with = "path_text")]
     pub path: PathBuf,
-    /// What is there.
+    /// Kind of the file.
     pub kind: MountKind,
 }
 
-/// What is at a visible path.
+/// Kind of the file at a visible path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MountKind {

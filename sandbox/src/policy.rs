@@ -1,4 +1,4 @@
-//! What a contained program may do: [`Policy`].
+//! Rights of a contained program: [`Policy`].
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{path_text, refusal::Refusal};
 
-/// How strongly a program is contained.
+/// Level of containment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -28,11 +28,11 @@ impl Level {
     }
 }
 
-/// What a contained program may see, change and use.
+/// Rights of a contained program: visible files, writable directories, network and resources.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// How strongly the program is contained. Default: full.
+    /// Level of containment. Default: full.
     pub level: Level,
     /// Allows IPv4 and IPv6, also to servers of this machine. Default: false.
     pub network: bool,

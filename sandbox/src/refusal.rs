@@ -11,7 +11,7 @@ pub struct Refusal {
     text: String,
 }
 
-/// What refused.
+/// Component that refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RefusalKind {
@@ -44,7 +44,7 @@ impl Refusal {
         Self::new(RefusalKind::Policy, text)
     }
 
-    /// What refused.
+    /// Returns the component that refused.
     pub fn kind(&self) -> RefusalKind {
         self.kind
     }

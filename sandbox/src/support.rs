@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{command::check_helper, policy::Level, refusal::Refusal};
 
-/// What contains a program on this machine.
+/// Features of this machine that contain a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Support {
@@ -22,7 +22,7 @@ pub struct Support {
 ///
 /// # Errors
 ///
-/// What is missing, with the cure. There is never another level instead of the one asked for.
+/// A feature is missing; the message has the cure. Another level never replaces the one that was asked for.
 pub fn support(level: Level) -> Result<&'static Support, Refusal> {
     static KNOWN: [OnceLock<Result<Support, Refusal>>; 2] = [OnceLock::new(), OnceLock::new()];
     check_helper()?;
@@ -45,7 +45,7 @@ fn check(level: Level) -> Result<Support, Refusal> {
         refusal::RefusalKind,
     };
 
-    /// What the helper reports if it succeeds.
+    /// Report of a helper that succeeds.
     #[derive(Deserialize)]
     struct Checked {
         landlock_abi: Option<u32>,

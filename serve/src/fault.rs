@@ -114,7 +114,7 @@ pub(super) fn json(body: impl Into<Body>) -> Response {
 /// still sending when the connection is closed would not see the response.
 const BEGINNING: usize = 64 << 10;
 const PASSED_OVER: usize = 64 << 20;
-const PATIENCE: Duration = Duration::from_secs(2);
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
 /// Reads a whole body.
 ///
@@ -175,7 +175,7 @@ async fn skim(headers: &HeaderMap, mut body: Body, mut read: Vec<u8>) -> Vec<u8>
         // The client waits for `100 Continue` before it sends the body.
         return read;
     }
-    let deadline = clock::after(Instant::now(), PATIENCE);
+    let deadline = clock::after(Instant::now(), DRAIN_LIMIT);
     let mut passed_over = 0;
     while passed_over < PASSED_OVER {
         let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await else { break };

@@ -9,18 +9,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::program::PATIENCE;
+use crate::program::TIME_LIMIT;
 
 /// Waits until this is true.
 ///
 /// # Panics
 ///
-/// If it does not become true within [`PATIENCE`]; `what` describes it.
+/// If it does not become true within [`TIME_LIMIT`]; `what` describes it.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_true() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
+        assert!(start.elapsed() < TIME_LIMIT, "waited in vain: {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }

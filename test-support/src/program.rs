@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 /// Time after which a program counts as hanging: far more than any of them takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(600);
+pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Exit code and output of a program.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub fn run_with_input(command: &mut Command, input: impl AsRef<[u8]>) -> Output 
 ///
 /// # Panics
 ///
-/// If it still runs after [`PATIENCE`], or if its output is not UTF-8.
+/// If it still runs after [`TIME_LIMIT`], or if its output is not UTF-8.
 #[track_caller]
 pub fn finish(mut child: Child) -> Output {
     let read = |pipe: Option<Box<dyn Read + Send>>| {
@@ -63,7 +63,7 @@ pub fn finish(mut child: Child) -> Output {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIME_LIMIT {
             child.kill().unwrap();
             panic!("the program hangs; stderr: {}", stderr.join().unwrap());
         }

@@ -40,10 +40,10 @@ pub use foreign::PROMPTFOO;
 pub use recognize::{is_eval_file, is_span_data};
 pub use suite::{parse, read};
 
-/// What reading an eval file depends on, apart from the file.
+/// Options for reading an eval file.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Surroundings {
+pub struct ReadOptions {
     /// Variables of the environment.
     pub variables: Variables,
     /// Working directory.
@@ -54,14 +54,14 @@ pub struct Surroundings {
     pub has_target: bool,
 }
 
-impl std::fmt::Debug for Surroundings {
+impl std::fmt::Debug for ReadOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surroundings").field("directory", &self.directory).finish_non_exhaustive()
+        f.debug_struct("ReadOptions").field("directory", &self.directory).finish_non_exhaustive()
     }
 }
 
-impl Surroundings {
-    /// Creates surroundings.
+impl ReadOptions {
+    /// Creates options.
     pub fn new(
         directory: impl Into<PathBuf>,
         variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -78,7 +78,7 @@ impl Surroundings {
 /// State of reading one eval file.
 #[derive(Debug)]
 struct Reader<'r> {
-    surroundings: &'r Surroundings,
+    options: &'r ReadOptions,
     findings: &'r Findings,
     places: Places,
     /// Directory of the eval file.
@@ -96,7 +96,7 @@ impl Reader<'_> {
     /// Replaces references to the environment, which AgentV 2 has in `targets.yaml` only.
     fn substitute(&self, node: &mut evaluator_document::Node, opened: Opened<'_>) {
         if !self.is_v2() {
-            crate::references::environment(node, &*self.surroundings.variables, &|span, name| {
+            crate::references::environment(node, &*self.options.variables, &|span, name| {
                 let message = format!("the variable `{name}` is not set; its value is empty");
                 opened.problems.warn(span, message);
             });
@@ -106,7 +106,7 @@ impl Reader<'_> {
     /// Takes keys that only concern how outputs are produced. Refuses them if outputs are produced in this run.
     fn production(&self, fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
         for (key, what) in keys {
-            if self.surroundings.is_recorded {
+            if self.options.is_recorded {
                 fields.take(key);
             } else {
                 let hint = "record the outputs with AgentV, and grade them with `run --outputs`";
@@ -117,7 +117,7 @@ impl Reader<'_> {
 
     /// Takes a list of targets. Refuses it if nothing else chooses the target.
     fn targets(&self, fields: &mut Fields<'_>) {
-        if self.surroundings.is_recorded || self.surroundings.has_target {
+        if self.options.is_recorded || self.options.has_target {
             fields.take("targets");
         } else {
             let message = "several targets are not supported";

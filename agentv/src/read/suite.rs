@@ -12,7 +12,7 @@ use evaluator_json::{Object, Value};
 use globset::GlobBuilder;
 
 use super::{
-    Reader, Surroundings,
+    ReadOptions, Reader,
     case::{self, Defaults, Execution},
     foreign,
     list::{self, Place},
@@ -51,9 +51,9 @@ const OLD_KEYS: [&str; 4] = ["input_messages", "expected_messages", "expected_ou
 /// # Errors
 ///
 /// Every problem of every file, one error per file.
-pub fn read(file: &Path, surroundings: &Surroundings) -> Result<Suite, Vec<ConfigError>> {
+pub fn read(file: &Path, options: &ReadOptions) -> Result<Suite, Vec<ConfigError>> {
     let text = load(file, "eval file").map_err(|error| vec![error])?;
-    parse(file, &text, surroundings)
+    parse(file, &text, options)
 }
 
 /// Reads the text of an eval file, and all files that it names.
@@ -61,22 +61,18 @@ pub fn read(file: &Path, surroundings: &Surroundings) -> Result<Suite, Vec<Confi
 /// # Errors
 ///
 /// Every problem of every file, one error per file.
-pub fn parse(
-    file: &Path,
-    text: &str,
-    surroundings: &Surroundings,
-) -> Result<Suite, Vec<ConfigError>> {
+pub fn parse(file: &Path, text: &str, options: &ReadOptions) -> Result<Suite, Vec<ConfigError>> {
     let findings = Findings::default();
-    let directory = surroundings.directory.join(file);
-    let directory = directory.parent().unwrap_or(&surroundings.directory).to_owned();
+    let directory = options.directory.join(file);
+    let directory = directory.parent().unwrap_or(&options.directory).to_owned();
     let suite = if has_extension(file, "jsonl") {
-        lines(file, text, &directory, surroundings, &findings)
+        lines(file, text, &directory, options, &findings)
     } else {
         findings.read_text(file, text, syntax_of(file), |root, opened| {
             let root =
                 root.or_else(|| opened.problems.add_to_file("the eval file is empty").none())?;
             let generation = generation(&root);
-            let reader = reader(surroundings, &findings, &directory, generation);
+            let reader = reader(options, &findings, &directory, generation);
             whole_file(&reader, root, opened)
         })
     };
@@ -88,15 +84,15 @@ pub fn parse(
 }
 
 fn reader<'r>(
-    surroundings: &'r Surroundings,
+    options: &'r ReadOptions,
     findings: &'r Findings,
     directory: &'r Path,
     generation: Generation,
 ) -> Reader<'r> {
     Reader {
-        surroundings,
+        options,
         findings,
-        places: Places::new(directory, &surroundings.directory),
+        places: Places::new(directory, &options.directory),
         directory,
         generation,
         ids: RefCell::new(HashMap::new()),
@@ -379,14 +375,14 @@ fn lines(
     file: &Path,
     text: &str,
     directory: &Path,
-    surroundings: &Surroundings,
+    options: &ReadOptions,
     findings: &Findings,
 ) -> Option<Suite> {
     findings.read_lines(file, text, |rows, opened| {
         let is_new = rows.iter().any(|row| has_any(row, &NEW_KEYS));
         let is_old = rows.iter().any(|row| has_any(row, &OLD_KEYS));
         let generation = if is_old && !is_new { Generation::V2 } else { Generation::V4 };
-        let reader = reader(surroundings, findings, directory, generation);
+        let reader = reader(options, findings, directory, generation);
         let (mut suite, defaults) = sidecar(&reader, file)?;
         suite.tests = of_rows(&reader, &defaults, rows, opened)?;
         if suite.tests.is_empty() {

@@ -35,7 +35,7 @@ pub(super) struct Subject<'s> {
     pub(super) tested: Option<&'s Tested>,
 }
 
-/// What an evaluator led to.
+/// Result of an evaluator.
 #[derive(Debug)]
 pub(super) struct Evaluated {
     pub(super) score: Result<Score, String>,

@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 3;
 /// Number of characters of an unreadable reply in errors.
 const EXCERPT: usize = 2000;
 
-/// What a model is asked.
+/// Question to a model.
 pub(super) struct Question {
     /// The question.
     pub(super) user: String,
@@ -38,7 +38,7 @@ pub(super) struct Question {
     pub(super) is_fenced: bool,
 }
 
-/// Judges an output as an entry says.
+/// Judges an output by an entry.
 pub(super) async fn judge(
     context: Context<'_>,
     evaluator: &Evaluator,
@@ -86,7 +86,7 @@ pub(super) async fn ask(
     };
     let texts = Texts { system, user };
     let metric = Some("llm-grader".to_owned());
-    let mut asking = Asking {
+    let mut calls = JudgeCalls {
         request: Request { params, metric, location, ..Request::new(Vec::new()) },
         code,
         repairs: !context.plan.suite.is_v2(),
@@ -95,8 +95,8 @@ pub(super) async fn ask(
         warnings: Vec::new(),
         connection,
     };
-    let result = asking.until_readable(&texts, &asked.scheme).await;
-    let Asking { usage, warnings, connection, recordings, .. } = asking;
+    let result = calls.until_readable(&texts, &asked.scheme).await;
+    let JudgeCalls { usage, warnings, connection, recordings, .. } = calls;
     let used = JudgeUse {
         target,
         model: model_of(&connection),
@@ -119,7 +119,7 @@ pub(super) fn model_of(connection: &Connection) -> String {
     model.map(|it| format!("{}/{}", it.provider(), it.model())).unwrap_or_default()
 }
 
-/// Returns what a reply amounts to.
+/// Returns the score of a grade.
 fn score(scheme: &Scheme, grade: &Grade) -> Score {
     let row = |text: &str, passed, evidence: Option<&str>| Row {
         text: text.to_owned(),
@@ -156,7 +156,7 @@ fn score(scheme: &Scheme, grade: &Grade) -> Score {
 }
 
 /// The calls about one judgement.
-struct Asking {
+struct JudgeCalls {
     connection: Arc<Connection>,
     /// Request without messages.
     request: Request,
@@ -170,7 +170,7 @@ struct Asking {
     warnings: Vec<String>,
 }
 
-/// Why an attempt led to nothing.
+/// Failure of an attempt.
 enum Failure {
     /// Another attempt may help. With the text of the reply, if there is one.
     Unreadable(String, Option<String>),
@@ -178,7 +178,7 @@ enum Failure {
     Final(String),
 }
 
-impl Asking {
+impl JudgeCalls {
     /// Asks until a reply can be read.
     async fn until_readable(&mut self, texts: &Texts, scheme: &Scheme) -> Result<Grade, String> {
         let messages = |user: &str| vec![Message::system(&*texts.system), Message::user(user)];

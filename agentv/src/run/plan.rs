@@ -23,7 +23,7 @@ use crate::{
     targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
 };
 
-/// Score from which on a test passes if nothing says otherwise.
+/// Default of the score from which on a test passes.
 const THRESHOLD: f64 = 0.8;
 
 /// Name of the tested target of a suite that names none.

@@ -50,7 +50,7 @@ pub(super) fn config(args: &ConfigArgs, verbose: u8, runner: &Runner) -> Result<
 /// Line between the comment about an evaluator and its entry.
 const EVALUATORS: &str = "evaluators:\n";
 
-/// How programs are asked for their descriptions.
+/// Options of questions to programs for their descriptions.
 struct Asked<'a> {
     runner: &'a Runner,
     /// The executor that contains them.

@@ -9,7 +9,7 @@ use std::{
 use evaluator_agentv::{
     model::Suite,
     output::Recordings,
-    read::{self, Surroundings},
+    read::{self, ReadOptions},
     run::{Options, Plan, plan},
     targets::{self, TargetSession, Targets},
 };
@@ -245,10 +245,10 @@ fn load(file: &Path, flags: &EvalFileFlags) -> Result<Suite, u8> {
     if let Some(reason) = not_read(file) {
         return Err(unusable(reason));
     }
-    let mut surroundings = Surroundings::new(working_directory()?, variable);
-    surroundings.is_recorded = flags.outputs.is_some();
-    surroundings.has_target = flags.target.is_some();
-    let suite = read::read(file, &surroundings).map_err(problems)?;
+    let mut options = ReadOptions::new(working_directory()?, variable);
+    options.is_recorded = flags.outputs.is_some();
+    options.has_target = flags.target.is_some();
+    let suite = read::read(file, &options).map_err(problems)?;
     suite.warnings.iter().for_each(|it| render::warning(&it.to_string()));
     Ok(suite)
 }

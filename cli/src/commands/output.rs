@@ -1,4 +1,4 @@
-//! What commands print, and the exit codes that follow from it.
+//! Output of commands, and the exit codes that follow from it.
 
 use std::{
     fmt::Display,

@@ -202,7 +202,7 @@ pub(crate) fn validation_json(validations: &[Validation]) -> String {
         .map(|validation| {
             json!({
                 "name": validation.name,
-                "folder": validation.directory.to_string_lossy(),
+                "directory": validation.directory.to_string_lossy(),
                 "standing": validation.standing(),
                 "checks": validation.checks,
                 "notes": validation.notes,

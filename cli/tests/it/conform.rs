@@ -60,7 +60,7 @@ fn standings(ran: &Ran) -> Vec<String> {
     hosts.iter().map(|host| host["standing"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What became of a case: its manner, the fate, the score.
+/// Behavior of a case, outcome and score of its record.
 #[track_caller]
 fn case(ran: &Ran, host_name: &str, name: &str) -> (String, String, Value) {
     let json = ran.json();
@@ -68,7 +68,7 @@ fn case(ran: &Ran, host_name: &str, name: &str) -> (String, String, Value) {
     let case = cases.iter().find(|case| case["case"] == name).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let recorded = &case["recorded"];
-    (text(&case["manner"]), text(&recorded["fate"]), recorded["score"].clone())
+    (text(&case["behavior"]), text(&recorded["outcome"]), recorded["score"].clone())
 }
 
 #[track_caller]
@@ -324,7 +324,7 @@ fn what_hangs_is_ended_and_not_waited_for_again_and_again() {
     // What was not played may do any harm.
     for host in ran.json()["hosts"].as_array().unwrap() {
         let cases = host["cases"].as_array().unwrap();
-        let skipped = |case: &Value| case["manner"] == "not_played" && case["kind"] == "document";
+        let skipped = |case: &Value| case["behavior"] == "not_run" && case["kind"] == "document";
         assert!(!cases.iter().any(skipped) || host["standing"] == "does_not_conform", "{host}");
     }
 }

@@ -12,14 +12,14 @@ use std::{
 use crate::support::{Directory, Ran, finish, has, trace};
 
 /// Time after which a command counts as waiting for a file.
-const PATIENCE: Duration = Duration::from_secs(100);
+const TIME_LIMIT: Duration = Duration::from_secs(100);
 
 /// Waits for a command, and kills it if it waits for a file.
 #[track_caller]
 fn finishes(mut child: Child) -> Ran {
     let started = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > TIME_LIMIT {
             child.kill().unwrap();
             child.wait().unwrap();
             panic!("it waits for a file");

@@ -347,6 +347,10 @@ fn a_rust_evaluator_is_compiled_and_what_the_compiler_says_is_shown() {
     let ran = directory.evaluator(&["validate", ".", "-o", "json"]).exits(1);
     let compiled = ["manifest ok", "files ok", "syntax ok", "smoke_run ok", "result_schema ok"];
     assert_eq!(outcomes(&ran, "good"), compiled);
+    let evaluators = ran.json()["evaluators"].as_array().unwrap().clone();
+    for evaluator in evaluators {
+        assert_eq!(evaluator["directory"], format!("./{}", evaluator["name"].as_str().unwrap()));
+    }
     let failed =
         ["manifest ok", "files ok", "syntax failed", "smoke_run skipped", "result_schema skipped"];
     assert_eq!(outcomes(&ran, "bad"), failed);

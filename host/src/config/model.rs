@@ -143,7 +143,7 @@ impl EvaluatorConfig {
     }
 
     /// Creates an evaluator that is not from a file.
-    pub(crate) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
+    pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
         let (missing_turns, place, models_place) = (MissingTurns::default(), None, None);
         Self { name: name.into(), kind, missing_turns, place, models_place }
     }

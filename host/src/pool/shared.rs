@@ -18,7 +18,7 @@ use crate::{
 use super::{fault::WorkerFault, job::Job, worker};
 
 /// Interval at which the pool checks whether another worker pays.
-pub(super) const PATIENCE: Duration = Duration::from_millis(10);
+pub(super) const GROWTH_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Cost of starting a worker: the waiting work should take longer.
 const START: Duration = Duration::from_millis(10);
@@ -313,9 +313,9 @@ impl Shared {
     }
 
     /// Closes the pool. The returned tasks end when their workers have ended.
-    pub(super) fn close(&self, patience: Duration) -> Vec<JoinHandle<()>> {
+    pub(super) fn close(&self, grace: Duration) -> Vec<JoinHandle<()>> {
         let mut state = self.state();
-        state.closed.get_or_insert(patience);
+        state.closed.get_or_insert(grace);
         let wakers: Vec<Waker> = state.slots.iter_mut().filter_map(WorkerSlot::wake).collect();
         let (tasks, queue) = (std::mem::take(&mut state.tasks), std::mem::take(&mut state.queue));
         drop(state);

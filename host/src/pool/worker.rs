@@ -24,14 +24,14 @@ use super::{
     in_flight::{Answered, InFlight, Lost, Sent, holds_answer},
     job::Job,
     pace::Pace,
-    shared::{Offer, PATIENCE, Shared, SlotState},
+    shared::{GROWTH_INTERVAL, Offer, Shared, SlotState},
 };
 
 /// Time for which a worker keeps its permit while others may wait for it.
 const TURN: Duration = Duration::from_millis(20);
 
 /// Time that a worker has to exit when another one replaces it.
-const REPLACEMENT_PATIENCE: Duration = Duration::from_millis(200);
+const REPLACEMENT_GRACE: Duration = Duration::from_millis(200);
 
 /// Evaluates documents of the queue, with one process after the other if necessary, until the queue is empty and no
 /// process is left.
@@ -71,7 +71,7 @@ async fn start(shared: &Shared) -> Result<Session, Verdict> {
 /// Checks regularly whether another worker pays.
 pub(super) async fn grow(shared: Weak<Shared>) {
     loop {
-        sleep(PATIENCE).await;
+        sleep(GROWTH_INTERVAL).await;
         // The pool was dropped.
         let Some(shared) = shared.upgrade() else { return };
         if !shared.grow() {
@@ -169,8 +169,8 @@ async fn converse(
 /// is replaced.
 async fn end_idle(shared: &Shared, session: &mut Session) -> Option<Verdict> {
     let closed = shared.closed();
-    let patience = closed.unwrap_or(REPLACEMENT_PATIENCE);
-    match session.end(patience, &shared.cancellation).await {
+    let grace = closed.unwrap_or(REPLACEMENT_GRACE);
+    match session.end(grace, &shared.cancellation).await {
         Some(exit) => verdict_on_exit(&exit),
         None if shared.cancellation.is_cancelled() => closed.map(|_| Verdict::Cancelled),
         // A dropped pool does not wait.
@@ -219,14 +219,14 @@ struct WorkerDriver<'a> {
     /// The permit to be busy, and when it was obtained.
     permit: Option<(OwnedSemaphorePermit, Instant)>,
     /// A pending request for a permit.
-    asking: Option<Asking>,
+    permit_request: Option<PermitRequest>,
     /// True if it has a document that needs a worker of its own.
     retires: bool,
     /// True if answers have changed the average duration.
     learned: bool,
 }
 
-type Asking =
+type PermitRequest =
     Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send + Sync>>;
 
 impl SessionDriver for WorkerDriver<'_> {
@@ -259,7 +259,7 @@ impl SessionDriver for WorkerDriver<'_> {
                 NextDocument::Stop => return Next::Stop,
             }
         }
-        if self.in_flight.is_empty() && self.asking.is_none() {
+        if self.in_flight.is_empty() && self.permit_request.is_none() {
             self.permit = None;
         }
         Next::Wait(self.in_flight.head().and_then(deadline))
@@ -272,10 +272,10 @@ impl SessionDriver for WorkerDriver<'_> {
     }
 
     fn poll_wake(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(asking) = &mut self.asking
-            && let Poll::Ready(permit) = asking.as_mut().poll(context)
+        if let Some(permit_request) = &mut self.permit_request
+            && let Poll::Ready(permit) = permit_request.as_mut().poll(context)
         {
-            self.asking = None;
+            self.permit_request = None;
             self.permit = permit.ok().map(|permit| (permit, Instant::now()));
             return Poll::Ready(());
         }
@@ -309,7 +309,7 @@ impl<'a> WorkerDriver<'a> {
             in_flight: InFlight::new(shared.numbered, shared.expected),
             pace: Pace::new(shared.numbered),
             permit: Some((permit, Instant::now())),
-            asking: None,
+            permit_request: None,
             retires: false,
             learned: false,
         }
@@ -340,7 +340,7 @@ impl<'a> WorkerDriver<'a> {
             // Workers that wait for a permit come first.
             self.permit = None;
         }
-        if self.asking.is_some() {
+        if self.permit_request.is_some() {
             return NextDocument::Busy;
         }
         let fresh = self.in_flight.sent() == 0;
@@ -365,7 +365,8 @@ impl<'a> WorkerDriver<'a> {
             match Arc::clone(&self.shared.permits).try_acquire_owned() {
                 Ok(permit) => self.permit = Some((permit, Instant::now())),
                 Err(_) => {
-                    self.asking = Some(Box::pin(Arc::clone(&self.shared.permits).acquire_owned()));
+                    self.permit_request =
+                        Some(Box::pin(Arc::clone(&self.shared.permits).acquire_owned()));
                     self.shared.put_back(vec![job]);
                     return NextDocument::Busy;
                 }

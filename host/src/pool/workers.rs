@@ -94,13 +94,13 @@ impl Pool {
         })
     }
 
-    /// Ends all workers: closes their inputs, waits `patience` for their exit, then kills them.
+    /// Ends all workers: closes their inputs, waits `grace` for their exit, then kills them.
     ///
     /// # Errors
     ///
     /// [`WorkerFault`] if the answers of the workers are unreliable, because of how one of them behaved or exited.
-    pub async fn shutdown(self, patience: Duration) -> Result<(), WorkerFault> {
-        for task in self.shared.close(patience) {
+    pub async fn shutdown(self, grace: Duration) -> Result<(), WorkerFault> {
+        for task in self.shared.close(grace) {
             // A worker whose task has panicked has ended, too.
             let _ = task.await;
         }

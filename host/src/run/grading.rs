@@ -14,7 +14,7 @@ use crate::{
     json::{Object, Value},
     judging::{
         Connection, Session, Subject,
-        grader::{self, Answers, Supplies},
+        grader::{self, Answers, CallResults},
     },
     metric::{MetricInput, Outcome},
     process::Cancellation,
@@ -153,8 +153,8 @@ impl GradedEvaluator {
         };
         let (asked, called) = tokio::join!(asking, calling);
         let ((mut answers, asked), (numbers, called)) = (asked?, called?);
-        let supplies = Supplies { numbers, ..std::mem::take(&mut answers.supplies) };
-        let evaluation = evaluation(plan.finish(&supplies), answers);
+        let results = CallResults { numbers, ..std::mem::take(&mut answers.results) };
+        let evaluation = evaluation(plan.finish(&results), answers);
         Some(Evaluation { duration: asked.max(called), ..evaluation })
     }
 }

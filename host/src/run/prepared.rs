@@ -515,11 +515,11 @@ impl PreparedEvaluator {
     ///
     /// [`WorkerFault`] if its answers are unreliable.
     pub(super) async fn close(self) -> Result<(), WorkerFault> {
-        let patience = match &self.evaluator.work {
+        let grace = match &self.evaluator.work {
             Work::Program(program) => program.timeout,
             _ => SHUTDOWN_LIMIT,
         };
-        self.end(patience).await
+        self.end(grace).await
     }
 
     /// Ends its processes without waiting long.
@@ -528,9 +528,9 @@ impl PreparedEvaluator {
         let _ = self.end(SHUTDOWN_LIMIT).await;
     }
 
-    async fn end(self, patience: Duration) -> Result<(), WorkerFault> {
+    async fn end(self, grace: Duration) -> Result<(), WorkerFault> {
         let answered = match self.pool.into_inner().flatten() {
-            Some(pool) => pool.shutdown(patience).await,
+            Some(pool) => pool.shutdown(grace).await,
             None => Ok(()),
         };
         // The exit of each fork is part of its verdict; the server runs no code of the evaluator.

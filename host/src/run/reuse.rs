@@ -119,13 +119,13 @@ impl Shared {
         }
     }
 
-    /// Ends the server, which may exit by itself within `patience`.
-    pub(super) async fn close(self, patience: Duration) {
+    /// Ends the server, which may exit by itself within `grace`.
+    pub(super) async fn close(self, grace: Duration) {
         if let Way::Fork(_, state) = self.way
             && let Server::Running { server, .. } = state.into_inner()
             && let Some(server) = Arc::into_inner(server)
         {
-            server.end(patience).await;
+            server.end(grace).await;
         }
     }
 

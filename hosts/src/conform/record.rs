@@ -18,7 +18,6 @@ pub(crate) const NOT_EVALUATED: &str = "NOT_EVALUATED";
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recorded {
     /// Relation of the record to what the program meant.
-    #[serde(rename = "fate")]
     pub outcome: Outcome,
     /// Recorded score, any number including `NaN`; `None` if no score is recorded.
     #[serde(serialize_with = "number_or_text")]
@@ -29,7 +28,7 @@ pub struct Recorded {
     pub rows: Vec<Row>,
     /// Recorded message.
     pub message: Option<String>,
-    /// What was lost, or why the record is not what the program meant.
+    /// Lost part, or the reason why the record differs from the answer.
     pub remark: Option<String>,
 }
 
@@ -176,7 +175,7 @@ pub(super) fn bad_exit_code(ending: &Ending) -> Option<i32> {
 ///
 /// # Errors
 ///
-/// How the process failed, as hosts written in Python record it.
+/// Returns the failure of the process, as hosts written in Python record it.
 pub(crate) fn finished(run: &process::Outcome) -> Result<&[u8], String> {
     if let Some(untimely) = untimely(&run.ending) {
         return Err(untimely.into_owned());

@@ -39,9 +39,8 @@ pub struct CaseReport {
     /// Expected behavior.
     pub kind: Kind,
     /// Behavior of the program.
-    #[serde(rename = "manner")]
     pub behavior: Behavior,
-    /// What the host would record; `None` if the case was not run.
+    /// Record of the host; `None` if the case was not run.
     pub recorded: Option<Recorded>,
     /// The problem; `None` if the behavior is correct.
     pub problem: Option<String>,
@@ -58,7 +57,7 @@ pub enum Behavior {
     /// Any other behavior.
     Broke,
     /// The case was not run.
-    NotPlayed,
+    NotRun,
 }
 
 /// Conformance of a program to a release of a host.
@@ -142,7 +141,7 @@ impl HostReport {
         let documents = || self.cases.iter().filter(|case| case.kind == Kind::Document);
         let answers = documents().any(|case| case.behavior == Behavior::Answered);
         let may_harm = documents()
-            .any(|case| case.behavior == Behavior::NotPlayed || case.does_harm(self.release));
+            .any(|case| case.behavior == Behavior::NotRun || case.does_harm(self.release));
         if !answers && !may_harm {
             Standing::NotAnswered
         } else if self.cases.iter().any(|case| case.problem.is_some()) {
@@ -167,11 +166,11 @@ impl CaseReport {
         Self { name: case.name, kind: case.kind, behavior, recorded: Some(recorded), problem }
     }
 
-    pub(super) fn not_played(case: &Case) -> Self {
+    pub(super) fn not_run(case: &Case) -> Self {
         Self {
             name: case.name,
             kind: case.kind,
-            behavior: Behavior::NotPlayed,
+            behavior: Behavior::NotRun,
             recorded: None,
             problem: Some("not played: its time ran out too often".to_owned()),
         }

@@ -134,7 +134,7 @@ fn report(releases: &[&'static Release], cases: &[Case], runs: &[Option<Outcome>
         let mine = cases.iter().zip(runs).filter(|(case, _)| case.is_sent_by(release));
         let cases = mine.map(|(case, run)| match run {
             Some(run) => CaseReport::new(case, run, (release.record)(run, case.turns)),
-            None => CaseReport::not_played(case),
+            None => CaseReport::not_run(case),
         });
         HostReport::new(release, cases.collect())
     };

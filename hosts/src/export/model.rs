@@ -1,4 +1,4 @@
-//! What is exported, and for whom.
+//! Exports and their targets.
 
 use std::path::Path;
 

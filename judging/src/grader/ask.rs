@@ -7,7 +7,7 @@ use evaluator_models::{
     Answer, ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request,
 };
 
-use super::{Grader, Needs, Question, Supplies, Texts};
+use super::{CallResults, Grader, Needs, Question, Texts};
 use crate::{
     calls::calls,
     connection::Connection,
@@ -35,15 +35,15 @@ pub struct Endpoint<'a> {
     pub api_key_env: Option<&'a str>,
 }
 
-/// What models answered.
+/// Answers of models.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Answers {
     /// Replies and embeddings, or the reasons why there are none. There are no numbers in it.
-    pub supplies: Supplies,
-    /// What the report says about the calls; empty if there were none.
+    pub results: CallResults,
+    /// Details of the calls for the report; empty if there were none.
     pub details: Object,
-    /// What a user should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
@@ -129,10 +129,10 @@ pub async fn ask(
     let mut warnings = Vec::new();
     let repeated = |index: usize| &needs.questions[index / samples.max(1) as usize];
     ask_again(connection, &mut asked[..questions], repeated, subject, &mut warnings).await;
-    let supplies = supplies(needs, &asked, questions, samples);
+    let results = results(needs, &asked, questions, samples);
     warnings.extend(details::warnings(asked.iter().map(|call| &call.result)));
     let details = if asked.is_empty() { Object::default() } else { judge(connection, &asked) };
-    Answers { supplies, details, warnings }
+    Answers { results, details, warnings }
 }
 
 /// A call with its result.
@@ -159,7 +159,7 @@ async fn call_all(
     asked.map(|((model, turn, sample), result)| Asked { model, turn, sample, result }).collect()
 }
 
-/// How the form of a reply is asked for.
+/// Way in which the form of a reply is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Schema,
@@ -231,7 +231,7 @@ fn request_of(
 }
 
 /// Sorts the results of calls: first those of the questions, then those of the embeddings.
-fn supplies(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> Supplies {
+fn results(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> CallResults {
     let (replies, vectors) = asked.split_at(questions);
     let replies = replies.chunks(samples.max(1) as usize);
     let reply = |call: &Asked| call.result.clone().map(|answer| answer.reply);
@@ -251,10 +251,10 @@ fn supplies(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> S
         Ok(all)
     });
     let embeddings = embeddings.collect();
-    Supplies { replies: replies.collect(), embeddings, numbers: Vec::new() }
+    CallResults { replies: replies.collect(), embeddings, numbers: Vec::new() }
 }
 
-/// Returns what the report says about calls: models, tokens, costs and replies. Replies that are vectors are left out.
+/// Returns the details of calls for the report: models, tokens, costs and replies. Replies that are vectors are left out.
 fn judge(connection: &Connection, asked: &[Asked]) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
     let mut details = Object::default();

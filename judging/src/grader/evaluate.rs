@@ -2,7 +2,7 @@
 
 use evaluator_metrics::{Metric, MetricInput, Outcome};
 
-use super::{Grader, Supplies};
+use super::{CallResults, Grader};
 
 /// A grader as a metric of that name. The score is the mean of the evaluated turns, each of which has to pass.
 ///
@@ -40,7 +40,7 @@ impl Metric for LocalGrader {
 
     fn evaluate(&self, input: &MetricInput<'_>) -> Outcome {
         match self.grader.plan(input) {
-            Ok(plan) => plan.finish(&Supplies::default()),
+            Ok(plan) => plan.finish(&CallResults::default()),
             Err(outcome) => outcome,
         }
     }

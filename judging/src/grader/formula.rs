@@ -53,9 +53,9 @@ enum Expression {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({hint})")]
 pub struct FormulaError {
-    /// What is wrong, to be read after the name of the text.
+    /// Reason, to be read after the name of the text.
     pub message: String,
-    /// What to write instead.
+    /// Correct form.
     pub hint: String,
 }
 

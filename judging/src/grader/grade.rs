@@ -1,11 +1,11 @@
-//! What the answers to a plan amount to.
+//! Grades by the answers to a plan.
 
 use evaluator_json::{Object, Value, count};
 use evaluator_metrics::{Outcome, TurnScore, TurnScores, cosine};
 use evaluator_models::{ModelError, Reply};
 
 use super::{
-    Formula, Grader, LabelModel, Plan, ScoreModel, Supplies,
+    CallResults, Formula, Grader, LabelModel, Plan, ScoreModel,
     plan::{Grade, Planned, PlannedTurn},
     question::Reading,
 };
@@ -110,7 +110,7 @@ impl Plan<'_> {
     /// Combines the answers to [`needs`](Self::needs) into the outcome. A turn without an answer that it needs is an error of
     /// the whole evaluation, never a score.
     #[must_use]
-    pub fn finish(self, supplies: &Supplies) -> Outcome {
+    pub fn finish(self, results: &CallResults) -> Outcome {
         let (mut scores, mut grades, mut failed) = (TurnScores::default(), Vec::new(), Vec::new());
         let mut known = Vec::new();
         for (index, turn) in self.turns.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Plan<'_> {
                 }
                 PlannedTurn::Parts(parts) => parts,
             };
-            match self.grade(index, parts, supplies, &mut grades) {
+            match self.grade(index, parts, results, &mut grades) {
                 Ok(grade) => {
                     known.push(format!("turn {} {:.3}", index + 1, grade.score));
                     let Grade { score, passed, notes, .. } = grade;
@@ -154,7 +154,7 @@ impl Plan<'_> {
         &self,
         turn: usize,
         planned: &[Result<Planned, String>],
-        supplies: &Supplies,
+        results: &CallResults,
         shown: &mut Vec<Value>,
     ) -> Result<Grade, String> {
         let (mut graded, mut notes) = (Vec::new(), Vec::new());
@@ -162,7 +162,7 @@ impl Plan<'_> {
             planned.iter().zip(self.grader.parts()).enumerate()
         {
             let grade = match planned {
-                Ok(planned) => self.part(grader, planned, supplies),
+                Ok(planned) => self.part(grader, planned, results),
                 Err(reason) => Err(reason.clone()),
             };
             match grade {
@@ -194,16 +194,16 @@ impl Plan<'_> {
         &self,
         grader: &Grader,
         planned: &Planned,
-        supplies: &Supplies,
+        results: &CallResults,
     ) -> Result<Grade, String> {
         const MISSING: &str = "there is no answer";
         match planned {
             Planned::Graded(grade) => Ok(grade.clone()),
             Planned::Reply(index) => {
-                grader.read(supplies.replies.get(*index).ok_or(MISSING)?, self.threshold)
+                grader.read(results.replies.get(*index).ok_or(MISSING)?, self.threshold)
             }
             Planned::Embeddings(batch, places) => {
-                let vectors = supplies.embeddings.get(*batch).ok_or(MISSING)?.as_ref()?;
+                let vectors = results.embeddings.get(*batch).ok_or(MISSING)?.as_ref()?;
                 let [u, v] = places.map(|place| vectors.get(place).ok_or(MISSING));
                 let raw = cosine(u?, v?).map_err(|error| format!("no cosine: {error}"))?;
                 let details = vec![("cosine", Value::Float(raw))];
@@ -211,7 +211,7 @@ impl Plan<'_> {
                 Ok(Grade { details, ..Grade::new(raw.clamp(0.0, 1.0), self.threshold) })
             }
             Planned::Call(batch, place) => {
-                let numbers = supplies.numbers.get(*batch).ok_or(MISSING)?.as_ref()?;
+                let numbers = results.numbers.get(*batch).ok_or(MISSING)?.as_ref()?;
                 let value = *numbers.get(*place).ok_or(MISSING)?.as_ref()?;
                 if !value.is_finite() {
                     return Err(format!("`grade` returned {value}, which is not a finite number"));

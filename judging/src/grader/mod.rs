@@ -20,7 +20,7 @@ pub use ask::{Answers, Endpoint, ask, settings};
 pub use evaluate::LocalGrader;
 pub use formula::{Formula, FormulaError};
 pub use model::{Grader, LabelModel, MessageTemplate, Operation, Part, ScoreModel};
-pub use plan::{Calls, Needs, Plan, Supplies, Texts};
+pub use plan::{CallResults, Calls, Needs, Plan, Texts};
 pub use question::Question;
 pub use reference::TemplateError;
 pub use template::Template;

@@ -16,7 +16,7 @@ pub enum Grader {
         input: Template,
         /// Text that it is compared with.
         reference: Template,
-        /// How they are compared.
+        /// Comparison.
         operation: Operation,
     },
     /// Measures the similarity of two texts.

@@ -1,4 +1,4 @@
-//! Grading in two steps: what is needed from outside, and what the answers amount to.
+//! Grading in two steps: the calls that are needed, and the grade by their results.
 
 use evaluator_json::Value;
 use evaluator_metrics::{MetricInput, Outcome, TurnScore};
@@ -8,7 +8,7 @@ use super::{
     Grader, MessageTemplate, Question, ScoreModel, gap::Gap, item::Item, question::message,
 };
 
-/// What graders need from outside for a conversation.
+/// Calls that graders need for a conversation.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Needs {
@@ -40,7 +40,7 @@ pub struct Calls {
 
 /// Answers to [`Needs`], in the same order, or the reasons why there are none.
 #[derive(Clone, Debug, Default)]
-pub struct Supplies {
+pub struct CallResults {
     /// Replies to each question, one per sample.
     pub replies: Vec<Vec<Result<Reply, ModelError>>>,
     /// One vector per text.
@@ -92,7 +92,7 @@ pub(super) struct Grade {
     pub(super) score: f64,
     pub(super) passed: bool,
     pub(super) notes: Vec<String>,
-    /// What the report shows apart from the score.
+    /// Details of the report, apart from the score.
     pub(super) details: Vec<(&'static str, Value)>,
 }
 
@@ -112,8 +112,8 @@ impl Grade {
     }
 }
 
-/// What one part needs for one turn.
-enum Asking<'g> {
+/// Need of one part for one turn.
+enum Need<'g> {
     Nothing(Grade),
     Reply(Box<Question>),
     Embeddings(&'g str, [String; 2]),
@@ -152,18 +152,18 @@ impl Grader {
     }
 
     /// Returns what is needed for the grade of a turn.
-    fn ask(&self, turn: usize, item: &Item<'_>, threshold: f64) -> Result<Asking<'_>, Gap> {
+    fn ask(&self, turn: usize, item: &Item<'_>, threshold: f64) -> Result<Need<'_>, Gap> {
         let question = |model: &str, input: &[MessageTemplate], schema_name, schema, params| {
             let messages = input.iter().map(|template| message(template, item));
             let (messages, model) = (messages.collect::<Result<_, Gap>>()?, model.to_owned());
             let question = Question { turn, model, messages, schema_name, schema, params };
-            Ok(Asking::Reply(Box::new(question)))
+            Ok(Need::Reply(Box::new(question)))
         };
         match self {
             Self::StringCheck { input, reference, operation } => {
                 let passed = operation.holds(&input.render(item)?, &reference.render(item)?);
                 let score = f64::from(u8::from(passed));
-                Ok(Asking::Nothing(Grade { passed, ..Grade::new(score, threshold) }))
+                Ok(Need::Nothing(Grade { passed, ..Grade::new(score, threshold) }))
             }
             Self::TextSimilarity { input, reference, measure } => {
                 let (input, reference) = (input.render(item)?, reference.render(item)?);
@@ -171,7 +171,7 @@ impl Grader {
                 match scored.map_err(Gap::Missing)? {
                     TurnScore::Scored { score, note, .. } => {
                         let notes = note.into_iter().collect();
-                        Ok(Asking::Nothing(Grade { notes, ..Grade::new(score, threshold) }))
+                        Ok(Need::Nothing(Grade { notes, ..Grade::new(score, threshold) }))
                     }
                     TurnScore::NotEvaluated(reason) => Err(Gap::NotEvaluated(reason)),
                 }
@@ -179,7 +179,7 @@ impl Grader {
             Self::Cosine { input, reference, model } => {
                 let texts = [input.render(item)?, reference.render(item)?];
                 match texts.iter().position(String::is_empty) {
-                    None => Ok(Asking::Embeddings(model, texts)),
+                    None => Ok(Need::Embeddings(model, texts)),
                     Some(index) => {
                         let which = ["input", "reference"][index];
                         let text = format!("the text of `{which}` is empty and has no embedding");
@@ -195,7 +195,7 @@ impl Grader {
                 let schema = ScoreModel::schema();
                 question(&it.model, &it.input, "score_model_result", schema, it.params.clone())
             }
-            Self::Python { source } => Ok(Asking::Call(source, item.python_call(source)?)),
+            Self::Python { source } => Ok(Need::Call(source, item.python_call(source)?)),
             Self::Multi { .. } => {
                 Err(Gap::Missing("a multi grader cannot contain another one".to_owned()))
             }
@@ -218,7 +218,7 @@ impl<'g> Plan<'g> {
             // The threshold applies to the result of a formula, not to its parts.
             let threshold = if name.is_some() { 0.0 } else { self.threshold };
             asked.push(match part.ask(turn, item, threshold) {
-                Ok(asking) => Ok(asking),
+                Ok(need) => Ok(need),
                 Err(Gap::Missing(reason) | Gap::NotEvaluated(reason))
                     if !grader.uses_part(index) =>
                 {
@@ -227,19 +227,19 @@ impl<'g> Plan<'g> {
                 Err(gap) => return Err(gap.of_part(name)),
             });
         }
-        Ok(asked.into_iter().map(|asking| Ok(self.register(asking?))).collect())
+        Ok(asked.into_iter().map(|need| Ok(self.register(need?))).collect())
     }
 
     /// Adds what a part needs.
-    fn register(&mut self, asking: Asking<'g>) -> Planned {
+    fn register(&mut self, need: Need<'g>) -> Planned {
         let needs = &mut self.needs;
-        match asking {
-            Asking::Nothing(grade) => Planned::Graded(grade),
-            Asking::Reply(question) => {
+        match need {
+            Need::Nothing(grade) => Planned::Graded(grade),
+            Need::Reply(question) => {
                 needs.questions.push(*question);
                 Planned::Reply(needs.questions.len() - 1)
             }
-            Asking::Embeddings(model, texts) => {
+            Need::Embeddings(model, texts) => {
                 let known = needs.embeddings.iter().position(|batch| batch.model == model);
                 let index = known.unwrap_or_else(|| {
                     needs.embeddings.push(Texts { model: model.to_owned(), texts: Vec::new() });
@@ -254,7 +254,7 @@ impl<'g> Plan<'g> {
                 });
                 Planned::Embeddings(index, places)
             }
-            Asking::Call(source, arguments) => {
+            Need::Call(source, arguments) => {
                 let known = needs.calls.iter().position(|batch| batch.source == source);
                 let index = known.unwrap_or_else(|| {
                     needs.calls.push(Calls { source: source.to_owned(), arguments: Vec::new() });

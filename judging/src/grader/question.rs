@@ -25,7 +25,7 @@ pub struct Question {
     pub params: Params,
 }
 
-/// What a reply says.
+/// Content of a reply.
 #[derive(Clone, Debug)]
 pub(super) struct Reading<T> {
     /// Label or number.

@@ -9,7 +9,7 @@ pub enum Answer {
     Reply(Reply),
     /// The model ended its answer without a reply.
     Nothing,
-    /// The call failed, the model refused, or the reply was blocked. The text says why.
+    /// The call failed, the model refused, or the reply was blocked. With the reason.
     Failed(String),
 }
 
@@ -18,7 +18,7 @@ pub enum Answer {
 pub struct Reply {
     /// Text; `None` if there is none, e.g. because the model called a tool.
     pub text: Option<String>,
-    /// What the model thought. It is not part of the reply.
+    /// Thinking of the model. It is not part of the reply.
     pub thinking: Option<String>,
     /// Why the reply is incomplete, e.g. `cut off at 4096 tokens`.
     pub cut_off: Option<String>,
@@ -105,7 +105,7 @@ impl<T> Readings<T> {
 ///
 /// # Errors
 ///
-/// There is none; the text says why.
+/// There is none; with the reason.
 fn text(reply: &Reply, rules: &Rules) -> Result<String, String> {
     if let (Some(cause), false) = (&reply.cut_off, rules.read_cut_off) {
         return Err(cause.clone());

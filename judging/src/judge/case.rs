@@ -10,9 +10,9 @@ pub struct Case<'a> {
     pub actual: &'a [JudgedTurn],
     /// Golden turns, if any.
     pub expected: Option<&'a [JudgedTurn]>,
-    /// What the simulated user should do, if the user was simulated.
+    /// Scenario of the simulated user, if the user was simulated.
     pub scenario: Option<&'a Scenario>,
-    /// How it is judged.
+    /// Criterion of the judgement.
     pub criterion: &'a Criterion,
 }
 

@@ -1,4 +1,4 @@
-//! What a judgement means for the verdict: a score, nothing, or an error.
+//! Conclusion of a judgement for the verdict: a score, nothing, or an error.
 
 use super::{Criterion, Judgement, OnDisagreement, Status};
 
@@ -12,9 +12,9 @@ pub enum Conclusion {
         /// Whether it passes.
         passed: bool,
     },
-    /// There was nothing to judge; the text says why.
+    /// There was nothing to judge; with the reason.
     NotEvaluated(String),
-    /// The judge failed. That is an error, never a score; the text says why.
+    /// The judge failed. That is an error, never a score; with the reason.
     Failed(String),
 }
 
@@ -22,13 +22,13 @@ impl Judgement {
     /// Returns what the judgement means under the rules of `criterion`.
     #[must_use]
     pub fn conclude(&self, criterion: &Criterion) -> Conclusion {
-        let mut troubles = self.troubles.iter().filter(|trouble| trouble.cause.is_error(criterion));
-        if let Some(trouble) = troubles.next() {
-            let more = match troubles.count() {
+        let mut problems = self.problems.iter().filter(|problem| problem.cause.is_error(criterion));
+        if let Some(problem) = problems.next() {
+            let more = match problems.count() {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
             };
-            return Conclusion::Failed(format!("{trouble}{more}"));
+            return Conclusion::Failed(format!("{problem}{more}"));
         }
         let Some(score) = self.score else {
             let reason = match self.turns.is_empty() {

@@ -1,4 +1,4 @@
-//! How a conversation is judged.
+//! Criterion of a judged metric.
 
 use super::{Panel, Prompts, Rubric};
 
@@ -20,13 +20,13 @@ pub struct Criterion {
     /// Whether half of the samples see the reference before the answer, or the rubrics in reverse order. The number of
     /// samples must be even.
     pub swap: bool,
-    /// How the verdicts of several models are combined.
+    /// Rule that combines the verdicts of several models.
     pub panel: Panel,
     /// Least number of models that must have a verdict about a turn; all if `None`.
     pub quorum: Option<usize>,
     /// Prompts in place of built-in ones.
     pub prompts: Prompts,
-    /// What is done about judges that fail.
+    /// Rules for judges that fail.
     pub rules: Rules,
 }
 
@@ -49,22 +49,22 @@ impl Default for Criterion {
     }
 }
 
-/// What is done about judges that fail. The default never lets a failure look like a score.
+/// Rules for judges that fail. The default never lets a failure look like a score.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// What failed calls and unreadable replies amount to.
+    /// Effect of failed calls and unreadable replies.
     pub errors: OnFailure,
     /// Least number of readable replies per turn, and of verdicts about each rubric; more than half of the samples if `None`.
     pub min_readable: Option<usize>,
     /// Whether a rubric or a sentence that no readable reply judges is an error even if failures are not.
     pub complete: bool,
-    /// Least agreement of the votes of every turn, with what less amounts to; ADK's majority alone decides if `None`.
+    /// Least agreement of the votes of every turn, with the effect of less; ADK's majority alone decides if `None`.
     pub min_agreement: Option<(f64, OnDisagreement)>,
     /// Whether text that the model thought is read, before its reply.
     pub read_thinking: bool,
     /// Whether replies that are cut off are read.
     pub read_cut_off: bool,
-    /// How a word that is no label is read after the key `is_the_agent_response_invalid`.
+    /// Reading of a word that is not a label after the key `is_the_agent_response_invalid`.
     pub unknown_word: super::reply::UnknownWord,
     /// Whether the replies about every turn are read with the rubrics of the last turn, as ADK reads them.
     pub rubrics_of_last_turn: bool,
@@ -87,7 +87,7 @@ impl Rules {
     }
 }
 
-/// What failed calls and unreadable replies amount to.
+/// Effect of failed calls and unreadable replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// An error of the metric.
@@ -97,7 +97,7 @@ pub enum OnFailure {
     NotEvaluated,
 }
 
-/// What votes amount to that disagree.
+/// Effect of votes that disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDisagreement {
     /// The conversation fails.

@@ -57,12 +57,12 @@ impl Judgement {
 
     fn judge(&self, case: &Case<'_>) -> Value {
         let texts = |texts: Vec<String>| Value::Array(texts.into_iter().map(Value::from).collect());
-        let troubles = self.troubles.iter().map(ToString::to_string);
+        let problems = self.problems.iter().map(ToString::to_string);
         let mut members = vec![
             ("samples", count(case.criterion.samples)),
             ("votes", Value::Array(self.votes.iter().filter_map(votes).collect())),
             ("warnings", texts(self.warnings.clone())),
-            ("errors", texts(troubles.collect())),
+            ("errors", texts(problems.collect())),
             ("close", self.close.into()),
         ];
         if !self.missed.is_empty() {

@@ -55,7 +55,7 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// [`Votes::score`](super::Votes::score) is one of the vote itself, others ask what would follow from another one.
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores;
 
-    /// Returns what the answers of one model amount to.
+    /// Returns the tally of the answers of one model.
     ///
     /// # Errors
     ///
@@ -70,7 +70,8 @@ pub trait Judge: Send + Sync + fmt::Debug {
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
 
-    /// Returns what the answers of several models amount to. The verdict of each model is one vote, see [`Panel`](super::Panel).
+    /// Returns the judgement by the answers of several models. The verdict of each model is one vote, see
+    /// [`Panel`](super::Panel).
     ///
     /// # Errors
     ///

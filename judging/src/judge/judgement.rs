@@ -1,6 +1,6 @@
-//! What the answers of a judge amount to.
+//! Results of judged metrics.
 
-use super::{Case, Cause, Tally, Trouble, Votes};
+use super::{Case, Cause, Tally, TurnProblem, Votes};
 
 /// Result of a metric that a model judges.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +16,8 @@ pub struct Judgement {
     pub missed: Vec<String>,
     /// Votes, in the order of the turns.
     pub votes: Vec<Votes>,
-    /// What went wrong, in the order of the turns.
-    pub troubles: Vec<Trouble>,
+    /// Problems, in the order of the turns.
+    pub problems: Vec<TurnProblem>,
     /// Things that a user should know.
     pub warnings: Vec<String>,
     /// Whether the score would pass or fail differently if one vote changed.
@@ -108,16 +108,16 @@ impl Judgement {
             values[index] = value;
         }
         let Scores { score, turns, rubrics, missed } = scores;
-        let Tally { votes, troubles, mut warnings } = tally;
+        let Tally { votes, problems, mut warnings } = tally;
         // What is not an error leaves turns out, and must not do so silently. What is incomplete is a warning already.
-        let left_out = troubles.iter().filter(|trouble| {
-            let is_noted = matches!(trouble.cause, Cause::Incomplete(_));
-            !is_noted && !trouble.cause.is_error(case.criterion)
+        let left_out = problems.iter().filter(|problem| {
+            let is_noted = matches!(problem.cause, Cause::Incomplete(_));
+            !is_noted && !problem.cause.is_error(case.criterion)
         });
-        let mut left_out: Vec<&Trouble> = left_out.collect();
-        left_out.dedup_by_key(|trouble| trouble.turn);
-        warnings.extend(left_out.into_iter().map(|trouble| format!("{trouble}; not evaluated")));
-        Self { score, turns, rubrics, missed, votes, troubles, warnings, close }
+        let mut left_out: Vec<&TurnProblem> = left_out.collect();
+        left_out.dedup_by_key(|problem| problem.turn);
+        warnings.extend(left_out.into_iter().map(|problem| format!("{problem}; not evaluated")));
+        Self { score, turns, rubrics, missed, votes, problems, warnings, close }
     }
 
     /// Returns the least agreement with its turn; `None` if there are no votes.

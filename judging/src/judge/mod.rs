@@ -1,4 +1,4 @@
-//! Metrics that a model judges, without the model: what is asked, how replies are read, and what they amount to.
+//! Metrics that a model judges, without the model: its questions, how replies are read, and the result.
 //!
 //! A [`Judge`] plans [`Question`]s about a conversation. The caller asks a model each of them as often as the question
 //! says, in any order, asks follow-up questions, and hands all answers back. So the number of calls in flight, retries and
@@ -73,7 +73,7 @@ pub use panel::Member;
 pub use prompt::{PROMPTS, Prompt, Prompts};
 pub use question::{Question, Variables, Wording};
 pub use refusal::Refusal;
-pub use tally::{Cause, Tally, Trouble};
+pub use tally::{Cause, Tally, TurnProblem};
 pub use template::{Template, TemplateError};
 pub use votes::{Order, Panel, Votes};
 

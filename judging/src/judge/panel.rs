@@ -1,6 +1,6 @@
 //! Panels: several models judge the same things, and the verdict of each is one vote.
 
-use super::{Asked, Criterion, Refusal, Tally, Trouble, Votes, votes::MemberVotes};
+use super::{Asked, Criterion, Refusal, Tally, TurnProblem, Votes, votes::MemberVotes};
 
 /// Answers of one model of a panel.
 #[derive(Clone, Copy, Debug)]
@@ -40,24 +40,24 @@ pub(super) fn combine(
         return Err(refusal);
     }
     let has_vote = |tally: &Tally, turn: usize| {
-        let mut troubles = tally.troubles.iter().filter(|trouble| trouble.turn == turn);
-        !troubles.any(|trouble| trouble.cause.loses_vote(criterion))
+        let mut problems = tally.problems.iter().filter(|problem| problem.turn == turn);
+        !problems.any(|problem| problem.cause.loses_vote(criterion))
     };
     let is_lost =
         |turn: usize| counted.iter().filter(|(_, tally)| has_vote(tally, turn)).count() < quorum;
     for (model, tally) in &counted {
         let warnings = tally.warnings.iter().map(|warning| format!("{model}: {warning}"));
         combined.warnings.extend(warnings);
-        for trouble in &tally.troubles {
-            let trouble = Trouble { model: Some((*model).to_owned()), ..trouble.clone() };
-            if trouble.cause.loses_vote(criterion) && !is_lost(trouble.turn) {
-                combined.warnings.push(trouble.to_string());
+        for problem in &tally.problems {
+            let problem = TurnProblem { model: Some((*model).to_owned()), ..problem.clone() };
+            if problem.cause.loses_vote(criterion) && !is_lost(problem.turn) {
+                combined.warnings.push(problem.to_string());
             } else {
-                combined.troubles.push(trouble);
+                combined.problems.push(problem);
             }
         }
     }
-    combined.troubles.sort_by_key(|trouble| trouble.turn);
+    combined.problems.sort_by_key(|problem| problem.turn);
     for (turn, part, rubric) in keys(&counted) {
         let votes = counted.iter().filter_map(|(model, tally)| {
             let found = tally.votes.iter().find(|votes| key(votes) == (turn, part, rubric));

@@ -1,4 +1,4 @@
-//! What the metrics with rubrics share.
+//! Code that the metrics with rubrics share.
 
 use std::{collections::HashMap, ops::Range};
 

@@ -1,4 +1,4 @@
-//! What is counted before scores are computed: votes, failures and warnings.
+//! Counts before scores are computed: votes, failures and warnings.
 
 use super::{Criterion, OnFailure, Votes, answer::Readings};
 
@@ -8,25 +8,25 @@ use super::{Criterion, OnFailure, Votes, answer::Readings};
 pub struct Tally {
     /// Votes, in the order of the turns.
     pub votes: Vec<Votes>,
-    /// What went wrong, in the order of the turns.
-    pub troubles: Vec<Trouble>,
+    /// Problems, in the order of the turns.
+    pub problems: Vec<TurnProblem>,
     /// Things that a user should know.
     pub warnings: Vec<String>,
 }
 
-/// Something that went wrong in a turn.
+/// Problem in a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Trouble {
+pub struct TurnProblem {
     /// Index of the turn.
     pub turn: usize,
     /// Model of a panel.
     pub model: Option<String>,
-    /// What went wrong.
+    /// Cause of a problem.
     pub cause: Cause,
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for TurnProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "turn {}", self.turn + 1)?;
         if let Some(model) = &self.model {
@@ -36,7 +36,7 @@ impl std::fmt::Display for Trouble {
     }
 }
 
-/// What went wrong.
+/// Cause of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// A call failed.
@@ -105,15 +105,15 @@ impl Tally {
     /// Notes what is wrong with the answers about a turn.
     pub(super) fn note<T>(&mut self, turn: usize, readings: &Readings<T>, criterion: &Criterion) {
         for (sample, reason) in &readings.failed {
-            self.trouble(turn, Cause::Failed { sample: *sample, reason: reason.clone() });
+            self.problem(turn, Cause::Failed { sample: *sample, reason: reason.clone() });
         }
         let (readable, samples) = (readings.read.len(), readings.samples);
         let least = least(criterion, samples);
         match readings.unreadable.first() {
             Some((_, excerpt)) if readable == 0 => {
-                self.trouble(turn, Cause::Unreadable { excerpt: excerpt.clone() });
+                self.problem(turn, Cause::Unreadable { excerpt: excerpt.clone() });
             }
-            Some(_) if readable < least => self.trouble(turn, Cause::TooFew { readable, samples }),
+            Some(_) if readable < least => self.problem(turn, Cause::TooFew { readable, samples }),
             _ => {}
         }
     }
@@ -133,27 +133,27 @@ impl Tally {
             self.incomplete(turn, format!("no reply judges the rubric `{rubric}`"));
         } else if judged < least && readings.read.len() >= least {
             let rubric = rubric.to_owned();
-            self.trouble(turn, Cause::TooFewFor { rubric, judged, samples });
+            self.problem(turn, Cause::TooFewFor { rubric, judged, samples });
         }
     }
 
     /// Notes that something was not judged.
     pub(super) fn incomplete(&mut self, turn: usize, text: String) {
         self.warnings.push(format!("turn {}: {text}", turn + 1));
-        self.trouble(turn, Cause::Incomplete(text));
+        self.problem(turn, Cause::Incomplete(text));
     }
 
     /// Returns true if a call about the turn failed.
     pub(super) fn has_failed(&self, turn: usize) -> bool {
-        let mut troubles = self.troubles.iter().filter(|trouble| trouble.turn == turn);
-        troubles.any(|trouble| matches!(trouble.cause, Cause::Failed { .. }))
+        let mut problems = self.problems.iter().filter(|problem| problem.turn == turn);
+        problems.any(|problem| matches!(problem.cause, Cause::Failed { .. }))
     }
 
     /// Returns true if the votes are too few for a score, and that is not an error.
     pub(super) fn has_too_few(&self, votes: &Votes, criterion: &Criterion) -> bool {
-        let own = self.troubles.iter();
+        let own = self.problems.iter();
         let mut own = own.filter(|it| it.turn == votes.turn && it.model.is_none());
-        own.any(|trouble| match &trouble.cause {
+        own.any(|problem| match &problem.cause {
             cause if cause.is_error(criterion) => false,
             Cause::TooFew { .. } => true,
             Cause::TooFewFor { rubric, .. } => votes.rubric.as_ref() == Some(rubric),
@@ -161,8 +161,8 @@ impl Tally {
         })
     }
 
-    fn trouble(&mut self, turn: usize, cause: Cause) {
-        self.troubles.push(Trouble { turn, model: None, cause });
+    fn problem(&mut self, turn: usize, cause: Cause) {
+        self.problems.push(TurnProblem { turn, model: None, cause });
     }
 }
 

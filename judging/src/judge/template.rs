@@ -105,7 +105,7 @@ impl Template {
         known.iter().copied().filter(|name| EXPECTED.contains(name) && !used(name)).collect()
     }
 
-    /// Returns true if the prompt tells the judge with which ending it writes the keys of its verdict.
+    /// Returns true if the prompt shows the judge the ending of the keys of its verdict.
     #[must_use]
     pub fn shows_code(&self) -> bool {
         self.variables().any(|name| name == CODE)

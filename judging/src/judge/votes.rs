@@ -21,7 +21,7 @@ impl Order {
     }
 }
 
-/// How several votes become one.
+/// Rule that makes one vote of several.
 ///
 /// Votes are scores; a vote for or against something is 1 or 0. The same rule holds for both: that of the majority is the
 /// median, and of an even number of votes the lower one of the two in the middle, so that a tie is negative.
@@ -37,7 +37,7 @@ pub enum Panel {
 }
 
 impl Panel {
-    /// Returns the score that the votes amount to; `None` if there are none.
+    /// Returns the score of the votes; `None` if there are none.
     pub(super) fn score(self, scores: &[f64]) -> Option<f64> {
         let mut scores = scores.to_vec();
         scores.sort_by(f64::total_cmp);
@@ -93,7 +93,7 @@ pub struct Votes {
     pub scores: Vec<f64>,
     /// Votes of each model of a panel; empty if there is one model.
     pub members: Vec<MemberVotes>,
-    /// How the votes become one.
+    /// Rule that makes one vote of several.
     pub(super) rule: Panel,
     /// Least score of a vote for it.
     bar: f64,
@@ -187,7 +187,7 @@ impl Votes {
         }
     }
 
-    /// Returns the score that the votes amount to; `None` if there is no vote, or if a call failed.
+    /// Returns the score of the votes; `None` if there is no vote, or if a call failed.
     #[must_use]
     pub fn score(&self) -> Option<f64> {
         (self.failed == 0).then(|| self.rule.score(&self.scores)).flatten()
@@ -226,7 +226,7 @@ impl Votes {
         own || self.members.iter().any(|member| member.counts && member.votes.depends_on_order())
     }
 
-    /// Returns the scores that the votes could amount to if one vote of one model were another one.
+    /// Returns the possible scores of the votes if one vote of one model were another one.
     pub(super) fn alternatives(&self) -> Vec<Option<f64>> {
         if self.failed > 0 || self.positive + self.negative == 0 {
             return Vec::new();

@@ -258,7 +258,7 @@ fn read_prompt(field: Field<'_>, path: std::path::PathBuf, prompt: &Prompt) -> P
     PromptFile { path, text, template }
 }
 
-/// Reads the keys that decide what replies amount to.
+/// Reads the keys that decide the effect of replies.
 fn read_rules(fields: &mut Fields<'_>, settings: &mut JudgeSettings) {
     let errors = [("error", OnFailure::Error), ("not_evaluated", OnFailure::NotEvaluated)];
     settings.errors = fields.take("errors").and_then(|field| field.choice(&errors));

@@ -399,7 +399,7 @@ mod visible_tests {
         EnvironmentFilter::new(&Environment::new(INHERITED), inherit, &variables)
     }
 
-    /// What a program sees in the end whose runtime sets `OWN`, and `RUST_LOG` to another value.
+    /// Returns the variables of a program whose runtime sets `OWN`, and `RUST_LOG` to another value.
     fn seen(visible: &EnvironmentFilter) -> Vec<(String, String)> {
         let command = CommandSpec::new("x").env("OWN", "1").env("RUST_LOG", "runtime");
         let command = visible.give_to(command);

@@ -39,8 +39,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// What is missing, and one hint. An evaluator whose executor is not available is reported as broken, and never runs
-    /// elsewhere.
+    /// It is not available; the message has one hint. An evaluator whose executor is not available is reported as broken, and
+    /// never runs elsewhere.
     fn check(&self, containment: &Containment) -> Result<String, String>;
 
     /// Returns the image in whose file system programs with these settings run; `None`, the default, for that of this
@@ -73,14 +73,14 @@ pub trait Executor: Send + Sync + fmt::Debug {
     fn wrap(&self, command: CommandSpec, scope: &Scope<'_>) -> Result<CommandSpec, String>;
 }
 
-/// What one program may use.
+/// Rights of one program.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     /// Settings of its entry.
     pub containment: &'a Containment,
-    /// What its runtime needs.
+    /// Files that its runtime needs.
     pub visible: &'a Visible,
-    /// What [`Executor::image`] returned for it.
+    /// Result of [`Executor::image`] for it.
     pub image: Option<&'a Image>,
     /// Server of the host that it reaches without network, if the executor [listens](Executor::listens).
     pub listener: Option<&'a Listener>,

@@ -10,7 +10,7 @@ pub const MAX_FILE_SIZE: u64 = 64 << 20;
 /// Memory of a process in a sandbox, or of a container, whose entry has no limit of its own, in bytes.
 pub const CONTAINED_MEMORY: u64 = 1 << 30;
 
-/// How a program is contained, for reports.
+/// Containment of a program, for reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contained {
     /// Name of the executor.
@@ -53,10 +53,10 @@ impl fmt::Display for CrateSource {
     }
 }
 
-/// What a contained program may reach and use: the keys `sandbox` and `docker` of an entry.
+/// Rights of a contained program: the keys `sandbox` and `docker` of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Containment {
-    /// How much is kept from it; default: [`Level::Full`].
+    /// Level; default: [`Level::Full`].
     pub level: Level,
     /// Whether it may use IPv4 and IPv6; default: `false`.
     pub network: bool,

@@ -1,4 +1,4 @@
-//! What to start, for how long and with which resources: the values that describe a process.
+//! Values that describe a process: its command, time limit and resources.
 
 use std::{env, ffi::OsString, fmt, path::PathBuf, process::Command, time::Duration};
 
@@ -19,7 +19,7 @@ pub struct CommandSpec {
     pub cwd: Option<PathBuf>,
     /// Resource limits.
     pub resources: Resources,
-    /// What starts the program in turn, if `program` is not the program itself.
+    /// Description of `program`, if it only starts the program itself.
     pub starter: Option<Starter>,
     /// Beginning of the names of containers, if the program is a container engine and the arguments start a container: each
     /// start adds a number, and passes the name on as the second argument `--name=NAME`. A container whose client has to end
@@ -135,7 +135,7 @@ impl CommandSpec {
     }
 }
 
-/// How long a process may run and how much of its output is kept.
+/// Limits of the time and the output of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time limit from the start on. Default 30 s; [`Duration::MAX`] for no limit.

@@ -19,7 +19,7 @@ pub(super) const NOT_ENDED: &str = "it did not end when it was killed";
 pub struct SpawnError {
     /// The program as it was given.
     pub program: OsString,
-    /// What is wrong, with a hint if there is one.
+    /// Reason, with a hint if there is one.
     pub reason: String,
     /// True if the system lacks a resource (processes, memory, descriptors), so that another attempt may succeed.
     pub transient: bool,
@@ -39,7 +39,7 @@ pub(super) fn nothing(start_time: Instant, ending: Ending) -> Outcome {
 /// Result of one process.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How the process ended.
+    /// Ending of the process.
     pub ending: Ending,
     /// Its standard output.
     pub stdout: Captured,
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// How a process ended.
+/// Ending of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It exited with this code.

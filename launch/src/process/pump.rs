@@ -58,11 +58,11 @@ impl<'a> Pumps<'a> {
         event.await
     }
 
-    /// Reads the rest of the outputs, until both have ended or `patience` is over. The input is closed.
-    pub(super) async fn finish(&mut self, patience: Duration) {
+    /// Reads the rest of the outputs, until both have ended or `limit` is over. The input is closed.
+    pub(super) async fn finish(&mut self, limit: Duration) {
         self.stdin = None;
         // A timeout is visible in `Captured::ended`.
-        let _ = timeout(patience, self.pump()).await;
+        let _ = timeout(limit, self.pump()).await;
     }
 
     /// Bytes of the input that were not written.
@@ -261,7 +261,7 @@ impl StderrSections {
         self.started
     }
 
-    /// What the process printed before its first document, as far as it was not taken.
+    /// Returns the output of the process before its first document, as far as it was not taken.
     pub(super) fn beginning(&self) -> &[u8] {
         self.start.head()
     }

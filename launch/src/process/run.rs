@@ -112,7 +112,7 @@ async fn stop(started: &mut Started, pumps: &mut Pumps<'_>, limits: &Limits) {
         // A process that survives this is left to the runtime.
         let _ = pumps.pump_until(timeout(KILL_GRACE, started.exited())).await;
     }
-    // Its status only says that it was stopped.
+    // Its status only shows that it was stopped.
     let _ = started.reap();
     pumps.finish(DRAIN_AFTER_KILL).await;
 }

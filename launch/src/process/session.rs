@@ -42,7 +42,7 @@ const CATCH_UP: usize = 64;
 #[derive(Debug)]
 pub struct Session {
     started: Started,
-    /// How it ended, once that is known.
+    /// Ending, once it is known.
     ending: Option<Ending>,
     stdin: Option<ChildStdin>,
     outgoing: Outgoing<'static>,
@@ -67,7 +67,7 @@ pub trait SessionDriver {
     fn poll_wake(&mut self, context: &mut Context<'_>) -> std::task::Poll<()>;
 }
 
-/// What the session does next.
+/// Next step of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Wait for an answer, at most until then.
@@ -121,10 +121,10 @@ impl LineWriter<'_> {
     }
 }
 
-/// How a process exited by itself.
+/// Exit of a process by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// How the process ended.
+    /// Ending of the process.
     pub ending: Ending,
     /// True if another process still has its standard output open.
     pub leaked_pipe: bool,
@@ -167,7 +167,7 @@ impl Alarm {
     }
 }
 
-/// What was read of the standard output during a conversation.
+/// Standard output that was read during a conversation.
 #[derive(Default)]
 struct Reading {
     /// The current line is longer than accepted.
@@ -353,18 +353,18 @@ impl Session {
         self.lines.take_rest()
     }
 
-    /// Ends the process: closes its input, waits at most `patience`, sends `SIGTERM`, and kills it. The beginning of
+    /// Ends the process: closes its input, waits at most `grace`, sends `SIGTERM`, and kills it. The beginning of
     /// its remaining output is [kept](Self::take_rest).
     ///
     /// Returns how it exited, if it exited by itself.
-    pub async fn end(&mut self, patience: Duration, cancellation: &Cancellation) -> Option<Exit> {
+    pub async fn end(&mut self, grace: Duration, cancellation: &Cancellation) -> Option<Exit> {
         if let Some(ending) = &self.ending {
             return Some(Exit { ending: ending.clone(), leaked_pipe: self.stdout.is_some() });
         }
         self.stdin = None;
         let has_exited = tokio::select! {
             biased;
-            exited = self.exits_within(patience) => exited,
+            exited = self.exits_within(grace) => exited,
             () = cancellation.cancelled() => false,
         };
         if has_exited {
@@ -395,16 +395,16 @@ impl Session {
     async fn exit(&mut self) -> Exit {
         let Self { stdout, lines, limits, stderr, notes, .. } = self;
         let mut last = Captured::new(LAST_PRINTED, 0);
-        let mut patience = limits.eof_grace;
+        let mut grace = limits.eof_grace;
         if self.started.is_contained() {
             // What it leaves ends with it.
             self.started.kill();
-            patience = KILL_GRACE;
+            grace = KILL_GRACE;
         }
         // A pipe that is still open afterwards is held by a child of the process.
-        let _ = timeout(patience, drain(stdout, &mut last)).await;
+        let _ = timeout(grace, drain(stdout, &mut last)).await;
         lines.push(last.head());
-        let _ = timeout(patience, note(stderr, notes)).await;
+        let _ = timeout(grace, note(stderr, notes)).await;
         let ending = self.started.reap();
         let ending = match &self.starter {
             Some(starter) => starter.ending(ending, self.notes.beginning()),
@@ -414,7 +414,7 @@ impl Session {
         Exit { ending, leaked_pipe: self.stdout.is_some() }
     }
 
-    async fn exits_within(&mut self, patience: Duration) -> bool {
+    async fn exits_within(&mut self, limit: Duration) -> bool {
         let Self { started, stdout, stderr, notes, lines, .. } = self;
         let mut last = Captured::new(LAST_PRINTED, 0);
         let draining = async {
@@ -423,7 +423,7 @@ impl Session {
         };
         let has_exited = tokio::select! {
             biased;
-            exited = timeout(patience, started.exited()) => exited.is_ok(),
+            exited = timeout(limit, started.exited()) => exited.is_ok(),
             () = draining => false,
         };
         if let Some(stdout) = stdout {
@@ -435,9 +435,9 @@ impl Session {
         has_exited
     }
 
-    /// Reads the rest of standard error for at most `patience` and stores the ending.
-    async fn collect(&mut self, ending: Ending, patience: Duration) {
-        let _ = timeout(patience, note(&mut self.stderr, &mut self.notes)).await;
+    /// Reads the rest of standard error for at most `limit` and stores the ending.
+    async fn collect(&mut self, ending: Ending, limit: Duration) {
+        let _ = timeout(limit, note(&mut self.stderr, &mut self.notes)).await;
         self.notes.finish();
         self.ending = Some(ending);
     }

@@ -158,7 +158,7 @@ fn is_transient(error: &io::Error) -> bool {
 }
 
 /// Time to wait for processes that are being started.
-const START_PATIENCE: Duration = Duration::from_millis(500);
+const START_LIMIT: Duration = Duration::from_millis(500);
 
 static ALL: ProcessRegistry = ProcessRegistry::new();
 
@@ -237,7 +237,7 @@ impl ProcessRegistry {
             let last = self.starting.load(Ordering::SeqCst) == 0;
             // Under the lock no process is unregistered, so none is reaped, and its id is valid.
             self.leaders().iter().for_each(|leader| os::kill_group(*leader));
-            if last || start_time.elapsed() > START_PATIENCE {
+            if last || start_time.elapsed() > START_LIMIT {
                 return;
             }
             thread::sleep(Duration::from_millis(1));

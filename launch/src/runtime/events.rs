@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum PrepareEvent {
     /// A build or an installation started, for one evaluator or several.
     Started {
-        /// What is done, e.g. `building 3 Rust evaluators`.
+        /// Action, e.g. `building 3 Rust evaluators`.
         what: String,
     },
     /// A line of progress, e.g. `Compiling serde v1.0.229`.
@@ -22,7 +22,7 @@ pub enum PrepareEvent {
     },
     /// The work ended.
     Finished {
-        /// What was done and how long it took.
+        /// Action and its duration.
         what: String,
     },
 }
@@ -52,7 +52,7 @@ pub enum PrepareError {
     /// The runtime is not available on this machine.
     #[error("runtime not available: {reason}")]
     RuntimeMissing {
-        /// What is missing and one hint.
+        /// Missing program and one hint.
         reason: String,
     },
     /// The evaluator does not compile.
@@ -66,7 +66,7 @@ pub enum PrepareError {
     /// A dependency cannot be installed.
     #[error("Dependency installation failed: {reason}")]
     InstallFailed {
-        /// What failed, the end of the installer's output, and one hint; several lines.
+        /// Failed step, the end of the installer's output, and one hint; several lines.
         reason: String,
     },
     /// The evaluator brings no tests.

@@ -93,7 +93,7 @@ impl Runtime for Executable {
     }
 }
 
-/// What an executable file reads in a sandbox: its directory, and that of its interpreter's installation.
+/// Returns the paths that an executable file reads in a sandbox: its directory, and that of its interpreter's installation.
 fn visible(program: &Path) -> Vec<PathBuf> {
     let environment = Environment::inherited();
     let mut visible = vec![around(program, &environment)];

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-/// What an evaluator consists of: while nothing of this changes, it is the same evaluator. What it accesses while it runs (the
+/// Files of an evaluator: while nothing of this changes, it is the same evaluator. What it accesses while it runs (the
 /// network, variables, data files) is not included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {

@@ -40,14 +40,14 @@ pub trait Runtime: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// What is missing, and one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
+    /// A program is missing; the message has one hint, e.g. `node was not found on PATH; install Node.js 18 or later`.
     fn availability(&self) -> Result<String, String>;
 
     /// Describes how an evaluator would be run, e.g. the interpreter. Builds nothing and starts no evaluator.
     ///
     /// # Errors
     ///
-    /// What would make [`prepare`](Self::prepare) fail, as far as that is visible; by default only that the runtime is not
+    /// [`prepare`](Self::prepare) would fail, as far as that is visible; by default only that the runtime is not
     /// [available](Self::availability).
     fn inspect(&self, _entrypoint: &Entrypoint) -> Result<String, PrepareError> {
         self.availability().map_err(PrepareError::runtime_missing)
@@ -164,7 +164,7 @@ pub enum Built {
     Unknown,
 }
 
-/// How to start a prepared evaluator.
+/// Commands that start a prepared evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Launch {
@@ -173,13 +173,13 @@ pub struct Launch {
     /// The streaming form, used only if the evaluator declares it (`--describe`). The last argument is `--stream`; arguments of
     /// the configuration go before it.
     pub worker: Option<CommandSpec>,
-    /// How repeated evaluations of the one-shot form start faster.
+    /// Work that repeated evaluations of the one-shot form share.
     pub reuse: Reuse,
-    /// What both commands need to read.
+    /// Files that both commands read.
     pub visible: Visible,
 }
 
-/// How processes of one program share work that each would otherwise repeat.
+/// Work that processes of one program share instead of repeating it.
 ///
 /// Such a process must be indistinguishable from one that is started without it.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +189,7 @@ pub enum Reuse {
     None,
     /// Sharing would help, and is not possible here.
     Unavailable {
-        /// What happens instead and why, as [`Reuse::not_forked`] or [`Reuse::not_cached`] write it.
+        /// Alternative and its reason, as [`Reuse::not_forked`] or [`Reuse::not_cached`] write it.
         reason: String,
     },
     /// Evaluations are [forked](crate::process::forks) from a server, whose command is made from the one-shot command. An
@@ -237,7 +237,7 @@ pub struct CachedCommand {
     pub command: CommandSpec,
     /// A file without which the command fails before the evaluator starts.
     pub needs: PathBuf,
-    /// What has to exist as long as processes of the command run, and is removed when this is dropped.
+    /// Files that exist as long as processes of the command run, and are removed when this is dropped.
     pub keeps: Box<dyn Any + Send + Sync>,
 }
 

@@ -26,7 +26,7 @@ pub struct OwnTests {
     pub count: TestCount,
     /// Texts to replace in the output, with their replacements: generated files have names that the user does not know.
     pub renames: Vec<(String, String)>,
-    /// What to do if no test runs.
+    /// Hint if no test runs.
     pub hint: String,
     /// A file that stays locked until the tests have ended.
     pub lock: Option<File>,
@@ -49,7 +49,7 @@ pub enum TestResult {
     NoneRan,
     /// The test runner did not report a result.
     Broke {
-        /// What happened.
+        /// Reason.
         reason: String,
     },
 }
@@ -81,7 +81,7 @@ pub(super) fn renamed(text: &str, renames: &[(String, String)]) -> String {
     renames.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// How the test files of a language are named.
+/// Names of the test files of a language.
 #[derive(Clone, Copy, Debug)]
 pub struct Convention {
     /// Returns true if a file of this name is a test file.

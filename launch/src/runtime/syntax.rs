@@ -105,7 +105,7 @@ fn verdict(answer: Result<ToolOutput, ToolError>, broken: i32) -> Syntax {
             Some(code) if code == broken => {
                 return Syntax::Broken { rendered: stderr.trim_end().to_owned() };
             }
-            // An interpreter that dies, or does not know an option, says nothing about the file.
+            // An interpreter that dies, or does not know an option, is no evidence about the file.
             Some(code) => format!("the interpreter exited with code {code}: {}", stderr.trim()),
             None => format!("the interpreter was killed by a signal: {}", stderr.trim()),
         },

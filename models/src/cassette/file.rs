@@ -28,7 +28,7 @@ pub struct Found {
 /// Longest line in bytes, many times the longest request that a model can read.
 const LONGEST: u64 = 64 << 20;
 
-/// What [`tidy`] did.
+/// Changes that [`tidy`] made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tidied {

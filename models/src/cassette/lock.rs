@@ -16,7 +16,7 @@ use std::{
 use crate::{ErrorKind, ModelError, request::sha};
 
 /// Longest wait for another process, which holds a lock while it writes one file.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_LIMIT: Duration = Duration::from_secs(20);
 /// Time after which a wait is reported.
 const SILENCE: Duration = Duration::from_secs(1);
 /// Interval in which a process that waits looks whether the lock is free.
@@ -56,7 +56,7 @@ pub(super) fn exclusive(path: &Path, waits: &Waits) -> Result<File, ModelError> 
             ));
         }
     };
-    open(&file).and_then(|lock| wait(lock, (SILENCE, PATIENCE), report)).map_err(|error| {
+    open(&file).and_then(|lock| wait(lock, (SILENCE, WAIT_LIMIT), report)).map_err(|error| {
         failed(path, format!("its lock {} cannot be used: {error}", file.display()))
     })
 }
@@ -72,7 +72,7 @@ pub(super) fn directory(path: &Path) -> &Path {
 /// Waits for a lock, and reports a wait that is longer than `silence` once.
 fn wait(
     lock: File,
-    (silence, patience): (Duration, Duration),
+    (silence, limit): (Duration, Duration),
     report: impl FnOnce(),
 ) -> io::Result<File> {
     let started = Instant::now();
@@ -81,7 +81,7 @@ fn wait(
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if started.elapsed() < patience => {
+            Err(TryLockError::WouldBlock) if started.elapsed() < limit => {
                 if let Some(report) = report.take_if(|_| started.elapsed() >= silence) {
                     report();
                 }
@@ -90,7 +90,7 @@ fn wait(
             Err(TryLockError::WouldBlock) => {
                 return Err(io::Error::other(format!(
                     "another process has held it for {} s; end that process, and run again",
-                    patience.as_secs()
+                    limit.as_secs()
                 )));
             }
         }
@@ -150,7 +150,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("cache/locks/c.lock");
         let never = || panic!("nothing is waited for");
-        let held = wait(open(&path).unwrap(), (SILENCE, PATIENCE), never).unwrap();
+        let held = wait(open(&path).unwrap(), (SILENCE, WAIT_LIMIT), never).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let mut reported = 0;
@@ -159,7 +159,7 @@ mod tests {
         assert!(error.starts_with("another process has held it"), "{error}");
         assert_eq!(reported, 1);
         drop(held);
-        wait(open(&path).unwrap(), (SILENCE, PATIENCE), never).unwrap();
+        wait(open(&path).unwrap(), (SILENCE, WAIT_LIMIT), never).unwrap();
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::{
 /// Interval in which a call that waits for the reply of an equal call looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What is asked, and what is taken from a cassette.
+/// Use of a cassette.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
@@ -36,7 +36,7 @@ pub enum Mode {
     Record,
     /// Nothing is asked; what is not recorded is an error.
     Replay,
-    /// What is recorded is replayed; the rest is asked and recorded.
+    /// Recorded replies are replayed; other questions are asked and recorded.
     #[default]
     Auto,
 }

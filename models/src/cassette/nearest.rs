@@ -1,4 +1,4 @@
-//! What to say about a request that is not recorded: the nearest record and its differences.
+//! Message about a request that is not recorded: the nearest record and its differences.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -148,7 +148,7 @@ fn difference(old: &StoredMessage, new: &Message) -> Result<usize, (usize, Strin
         bytes += c.len_utf8();
         (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
     }
-    // What is before the difference on its line says what differs.
+    // The text before the difference on its line names the part that differs.
     let before = text.get(..bytes).unwrap_or_default();
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let context = before[line_start..].char_indices().rev().nth(BEFORE - 1);

@@ -30,7 +30,7 @@ pub(crate) struct Identity<'a> {
     pub(crate) key: String,
 }
 
-/// What the key is the digest of, besides the messages.
+/// Content of the key's digest, besides the messages.
 #[derive(Serialize)]
 struct Keyed<'a> {
     model: &'a str,
@@ -131,7 +131,7 @@ pub struct StoredReply {
     /// Tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Model that the server says it used.
+    /// Model that the server reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_reported: Option<String>,
     /// SHA-256 of the thinking, which is never read.
@@ -189,7 +189,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// What is not the digest of what the record shows.
+    /// A digest is not that of the record; the name of the digest.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let shown = |message: &StoredMessage| {
             let content = message.content.as_ref().filter(|_| message.sha.is_none())?;

@@ -1,4 +1,4 @@
-//! What an error answer of a model server means. All providers send the same words in different places.
+//! Kinds of error answers of model servers. All providers send the same words in different places.
 
 use std::time::Duration;
 

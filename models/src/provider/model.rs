@@ -112,7 +112,8 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// What would not be noticed, as the subject of a sentence: `changes of the program`. So it is by default.
+    /// Changes are not noticed; the message is the subject of a sentence about them: `changes of the program`. This is the
+    /// default.
     fn identity(&self) -> Result<String, String> {
         Err(format!("changes of the model `{}/{}`", self.provider(), self.model()))
     }

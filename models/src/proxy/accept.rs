@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_io_timeout::TimeoutWriter;
 
-use super::routes::{self, Doors};
+use super::routes::{self, Evaluations};
 
 /// Time limit for the head of a request, and for the client to take the next bytes of a response.
 const STALLED: Duration = Duration::from_secs(30);
@@ -24,7 +24,11 @@ const HEAD: usize = 64 << 10;
 pub(super) const NO_ROOM: Duration = Duration::from_millis(100);
 
 /// Accepts connections, at most so many at a time, until the task is aborted, which ends them.
-pub(super) async fn accept(listener: std::net::TcpListener, doors: Arc<Doors>, connections: usize) {
+pub(super) async fn accept(
+    listener: std::net::TcpListener,
+    registered: Arc<Evaluations>,
+    connections: usize,
+) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     let room = Arc::new(Semaphore::new(connections));
     let mut connections = JoinSet::new();
@@ -33,9 +37,9 @@ pub(super) async fn accept(listener: std::net::TcpListener, doors: Arc<Doors>, c
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => {
-                let doors = Arc::clone(&doors);
+                let registered = Arc::clone(&registered);
                 connections.spawn(async move {
-                    serve(stream, doors).await;
+                    serve(stream, registered).await;
                     drop(permit);
                 });
             }
@@ -46,12 +50,12 @@ pub(super) async fn accept(listener: std::net::TcpListener, doors: Arc<Doors>, c
 }
 
 /// Answers the request of a connection.
-async fn serve(stream: TcpStream, doors: Arc<Doors>) {
+async fn serve(stream: TcpStream, registered: Arc<Evaluations>) {
     // Responses are short; waiting for more data would only delay them.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutWriter::new(stream);
     stream.set_timeout(Some(STALLED));
-    let answer = service_fn(move |request| routes::answer(Arc::clone(&doors), request));
+    let answer = service_fn(move |request| routes::answer(Arc::clone(&registered), request));
     // An error of a connection is a matter of its client.
     let _ = http1::Builder::new()
         .keep_alive(false)

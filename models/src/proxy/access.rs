@@ -1,4 +1,4 @@
-//! What one evaluation may ask, and what it has asked.
+//! Models that one evaluation may ask, and its calls.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -53,7 +53,7 @@ impl Offer {
     }
 }
 
-/// What one evaluation asked through its proxy.
+/// Calls of one evaluation through its proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProxyUsage {

@@ -4,9 +4,9 @@
 //! token of its own, so a program that floods its proxy delays no other program; closing the [`Proxy`] closes the address.
 //!
 //! A program in a network namespace of its own cannot reach such an address. There, one listening socket is made inside and
-//! handed over to a [`ListenerReceiver`]; the token of a request says to which evaluation it belongs.
+//! handed over to a [`ListenerReceiver`]; the token of a request identifies its evaluation.
 //!
-//! What a program may ask is an [`Offer`]; the models are asked through [`ProxiedModel`], usually by a
+//! The models that a program may ask are an [`Offer`]; they are asked through [`ProxiedModel`], usually by a
 //! [`Broker`](crate::Broker), on threads for blocking work.
 //!
 //! | request | answer |

@@ -25,7 +25,7 @@ use tokio::{
 
 use super::{
     accept::{NO_ROOM, accept},
-    routes::Doors,
+    routes::Evaluations,
 };
 
 /// Binds an abstract Unix socket.
@@ -36,17 +36,17 @@ pub(super) fn bind(name: &str) -> io::Result<UnixListener> {
 }
 
 /// Receives and serves listeners until the task is aborted, which ends them.
-pub(super) async fn run(socket: UnixListener, doors: Arc<Doors>, connections: usize) {
+pub(super) async fn run(socket: UnixListener, registered: Arc<Evaluations>, connections: usize) {
     let Ok(socket) = tokio::net::UnixListener::from_std(socket) else { return };
     let mut sandboxes = JoinSet::new();
     loop {
         while sandboxes.try_join_next().is_some() {}
         match socket.accept().await {
             Ok((stream, _)) => {
-                let doors = Arc::clone(&doors);
+                let registered = Arc::clone(&registered);
                 sandboxes.spawn(async move {
                     // The sandbox sees the end of the connection, and reports it.
-                    let _ = serve(stream, doors, connections).await;
+                    let _ = serve(stream, registered, connections).await;
                 });
             }
             // The system has no descriptors left.
@@ -56,7 +56,11 @@ pub(super) async fn run(socket: UnixListener, doors: Arc<Doors>, connections: us
 }
 
 /// Serves the listener of a sandbox until the sandbox ends.
-async fn serve(mut stream: UnixStream, doors: Arc<Doors>, connections: usize) -> io::Result<()> {
+async fn serve(
+    mut stream: UnixStream,
+    registered: Arc<Evaluations>,
+    connections: usize,
+) -> io::Result<()> {
     if stream.peer_cred()?.uid() != geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -71,7 +75,7 @@ async fn serve(mut stream: UnixStream, doors: Arc<Doors>, connections: usize) ->
     stream.write_all(&[0]).await?;
     let mut nothing = [0];
     select! {
-        () = accept(listener, doors, connections) => Ok(()),
+        () = accept(listener, registered, connections) => Ok(()),
         // Nothing is sent any more.
         ended = stream.read(&mut nothing) => ended.map(drop),
     }

@@ -32,9 +32,9 @@ const DRAINED: usize = 4 * BODY;
 /// Time limit for the body of a request.
 const BODY_LIMIT: Duration = Duration::from_secs(30);
 
-/// What the requests of one evaluation need.
+/// Evaluation whose requests a listener serves.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Evaluation {
     pub(super) offer: Arc<Offer>,
     pub(super) token: String,
     pub(super) account: Arc<Account>,
@@ -42,26 +42,31 @@ pub(super) struct Door {
     pub(super) open: watch::Receiver<()>,
 }
 
-/// The evaluations that a listener serves.
+/// All evaluations that a listener serves.
 #[derive(Debug, Default)]
-pub(super) struct Doors(Mutex<Vec<Arc<Door>>>);
+pub(super) struct Evaluations(Mutex<Vec<Arc<Evaluation>>>);
 
-impl Doors {
-    pub(super) fn add(&self, door: Arc<Door>) {
-        lock(&self.0).push(door);
+impl Evaluations {
+    pub(super) fn add(&self, evaluation: Arc<Evaluation>) {
+        lock(&self.0).push(evaluation);
     }
 
     pub(super) fn remove(&self, token: &str) {
-        lock(&self.0).retain(|door| door.token != token);
+        lock(&self.0).retain(|evaluation| evaluation.token != token);
     }
 
     /// Returns the evaluation of a token, if it has not ended.
-    fn admit(&self, authorization: Option<&HeaderValue>) -> Result<Arc<Door>, Fault> {
+    fn admit(&self, authorization: Option<&HeaderValue>) -> Result<Arc<Evaluation>, Fault> {
         let sent = authorization.map_or(&b""[..], |value| value.as_bytes());
-        let doors = lock(&self.0);
-        let door = doors.iter().find(|door| door.is_opened_by(sent));
-        let door = door.ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, "Unauthorized"))?;
-        if door.account.is_closed() { Err(Fault::closed()) } else { Ok(Arc::clone(door)) }
+        let registered = lock(&self.0);
+        let evaluation = registered.iter().find(|evaluation| evaluation.is_opened_by(sent));
+        let evaluation =
+            evaluation.ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, "Unauthorized"))?;
+        if evaluation.account.is_closed() {
+            Err(Fault::closed())
+        } else {
+            Ok(Arc::clone(evaluation))
+        }
     }
 }
 
@@ -88,20 +93,20 @@ impl Fault {
 
 /// Answers a request.
 pub(super) async fn answer(
-    doors: Arc<Doors>,
+    registered: Arc<Evaluations>,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     if request.method() == Method::OPTIONS {
         return Ok(response(StatusCode::NO_CONTENT, None));
     }
     let (head, body) = request.into_parts();
-    let admitted = doors.admit(head.headers.get(header::AUTHORIZATION));
+    let admitted = registered.admit(head.headers.get(header::AUTHORIZATION));
     let path = head.uri.path_and_query().map_or("", |path| path.as_str());
     let answered = match admitted {
         Err(fault) => refuse(body, fault).await,
-        Ok(door) => select! {
-            answered = door.answer(&head.method, path, body) => answered,
-            () = door.closed() => Err(Fault::closed()),
+        Ok(evaluation) => select! {
+            answered = evaluation.answer(&head.method, path, body) => answered,
+            () = evaluation.closed() => Err(Fault::closed()),
         },
     };
     Ok(match answered {
@@ -210,8 +215,8 @@ impl Question {
     }
 }
 
-impl Door {
-    /// Returns true for the token of this evaluation. Takes a time that tells nothing about the token.
+impl Evaluation {
+    /// Returns true for the token of this evaluation. Its duration does not depend on the token.
     fn is_opened_by(&self, authorization: &[u8]) -> bool {
         authorization.ct_eq(format!("Bearer {}", self.token).as_bytes()).into()
     }

@@ -16,7 +16,7 @@ use tokio::{
 use super::{
     accept::accept,
     access::{Account, Offer, ProxyUsage},
-    routes::{Door, Doors},
+    routes::{Evaluation, Evaluations},
 };
 
 /// Names of the variables with the address and the token, of both generations of AgentV.
@@ -25,7 +25,7 @@ pub const VARIABLES: [(&str, &str); 2] = [
     ("AGENTV_PROVIDER_PROXY_URL", "AGENTV_PROVIDER_PROXY_TOKEN"),
 ];
 
-/// Returns true if a message of a program says that the variables are missing: it names one of them, or an address that
+/// Returns true if a message of a program is about missing variables: it names one of them, or an address that
 /// JavaScript made of a missing one.
 #[must_use]
 pub fn names_proxy(message: &str) -> bool {
@@ -83,10 +83,10 @@ impl ProxyServer {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let doors = Arc::<Doors>::default();
-        let accepting = accept(listener, Arc::clone(&doors), CONNECTIONS);
+        let registered = Arc::<Evaluations>::default();
+        let accepting = accept(listener, Arc::clone(&registered), CONNECTIONS);
         let place = Place::Own(self.runtime.spawn(accepting).abort_handle());
-        Ok(Proxy::new(offer, token, (address, place), doors))
+        Ok(Proxy::new(offer, token, (address, place), registered))
     }
 
     /// Receives the listening sockets of sandboxes.
@@ -105,20 +105,20 @@ impl ProxyServer {
         port: u16,
         evaluations: usize,
     ) -> io::Result<ListenerReceiver> {
-        let doors = Arc::<Doors>::default();
+        let registered = Arc::<Evaluations>::default();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         #[cfg(target_os = "linux")]
         {
             let connections =
                 CONNECTIONS.saturating_mul(evaluations).min(tokio::sync::Semaphore::MAX_PERMITS);
             let socket = super::receive::bind(name)?;
-            let receiving = super::receive::run(socket, Arc::clone(&doors), connections);
+            let receiving = super::receive::run(socket, Arc::clone(&registered), connections);
             let receiving = self.runtime.spawn(receiving).abort_handle();
-            Ok(ListenerReceiver { address, doors, receiving })
+            Ok(ListenerReceiver { address, registered, receiving })
         }
         #[cfg(not(target_os = "linux"))]
         {
-            let _ = (name, evaluations, address, doors);
+            let _ = (name, evaluations, address, registered);
             Err(io::ErrorKind::Unsupported.into())
         }
     }
@@ -126,12 +126,12 @@ impl ProxyServer {
 
 /// Receives listening sockets from sandboxes, and serves proxies at them. Dropping it closes all of them.
 ///
-/// Each sandbox has the same address inside. The token of a request says to which evaluation it belongs, so one sandbox can
+/// Each sandbox has the same address inside. The token of a request identifies its evaluation, so one sandbox can
 /// serve several evaluations.
 #[derive(Debug)]
 pub struct ListenerReceiver {
     address: SocketAddr,
-    doors: Arc<Doors>,
+    registered: Arc<Evaluations>,
     receiving: AbortHandle,
 }
 
@@ -143,7 +143,7 @@ impl ListenerReceiver {
     /// The system has no random bytes left.
     pub fn open(&self, offer: Arc<Offer>) -> io::Result<Proxy> {
         let place = (self.address, Place::Shared);
-        Ok(Proxy::new(offer, token()?, place, Arc::clone(&self.doors)))
+        Ok(Proxy::new(offer, token()?, place, Arc::clone(&self.registered)))
     }
 }
 
@@ -174,7 +174,7 @@ pub struct Proxy {
     address: SocketAddr,
     token: String,
     account: Arc<Account>,
-    doors: Arc<Doors>,
+    registered: Arc<Evaluations>,
     place: Place,
     /// Dropped to end the requests that are not answered yet.
     _open: watch::Sender<()>,
@@ -199,13 +199,14 @@ impl Proxy {
         offer: Arc<Offer>,
         token: String,
         (address, place): (SocketAddr, Place),
-        doors: Arc<Doors>,
+        registered: Arc<Evaluations>,
     ) -> Self {
         let (sender, open) = watch::channel(());
         let account = Arc::new(Account::new(offer.max_calls));
-        let door = Door { offer, token: token.clone(), account: Arc::clone(&account), open };
-        doors.add(Arc::new(door));
-        Self { address, token, account, doors, place, _open: sender }
+        let evaluation =
+            Evaluation { offer, token: token.clone(), account: Arc::clone(&account), open };
+        registered.add(Arc::new(evaluation));
+        Self { address, token, account, registered, place, _open: sender }
     }
 
     /// Returns the URL that a client adds `/invoke` to.
@@ -239,7 +240,7 @@ impl Drop for Proxy {
         self.account.close();
         match &self.place {
             Place::Own(accepting) => accepting.abort(),
-            Place::Shared => self.doors.remove(&self.token),
+            Place::Shared => self.registered.remove(&self.token),
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum CheckKind {
 pub enum Finding {
     /// No problem was found.
     Ok {
-        /// What was checked.
+        /// Subject of the check.
         detail: String,
     },
     /// The evaluator is not valid.

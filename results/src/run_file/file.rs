@@ -28,7 +28,7 @@ const DIRECTORY: &str = ".evaluator";
 
 /// Time for which the lock may still be held after the program exited: processes that it was starting hold the lock until
 /// they execute their program.
-const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+const LOCK_LIMIT: Duration = Duration::from_millis(500);
 
 /// The file that a run is saved in.
 ///
@@ -301,7 +301,7 @@ fn open_locked(path: &Path) -> Result<File, Unusable> {
             }
             Err(TryLockError::Error(error)) => return Err(error.into()),
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_PATIENCE => {
+            Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_LIMIT => {
                 thread::sleep(Duration::from_millis(10));
             }
             Err(TryLockError::WouldBlock) => {

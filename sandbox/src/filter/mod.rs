@@ -24,7 +24,7 @@ const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
 
-/// What TCP sockets are made with: the type, and the numbers of the protocol. The other bits of a type are flags.
+/// Arguments of TCP sockets: the type, and the numbers of the protocol. The other bits of a type are flags.
 const SOCK_STREAM: u32 = 1;
 const TYPES: u32 = 0xf;
 const TCP: [u32; 2] = [0, 6];

@@ -16,7 +16,7 @@ pub(crate) enum Network {
     Full,
 }
 
-/// What the filter depends on.
+/// Parameters of the filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// Servers that it permits to connect to.

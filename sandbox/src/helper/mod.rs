@@ -28,7 +28,7 @@ mod task;
 
 use crate::command;
 
-/// Becomes the helper if the first argument says so, and does not return then. Otherwise returns at once.
+/// Becomes the helper if the first argument is its name, and does not return then. Otherwise returns at once.
 ///
 /// To be called first in `main`: before threads are started, files opened and arguments read.
 pub fn run_if_helper() {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use super::{listener::HandOver, start::Start};
 use crate::order::Order;
 
-/// What the helper has to do.
+/// Task of the helper.
 pub(super) struct Task {
     pub(super) order: Order,
     pub(super) start: Start,

@@ -18,7 +18,7 @@ pub(crate) mod right {
     pub(crate) const MAKE_BLOCK: u64 = 1 << 11;
     pub(crate) const TRUNCATE: u64 = 1 << 14;
     pub(crate) const IOCTL_DEVICE: u64 = 1 << 15;
-    /// What can be permitted for a file.
+    /// Rights that can be granted for a file.
     pub(crate) const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE;
 }
 

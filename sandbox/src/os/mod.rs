@@ -170,7 +170,7 @@ const IGNORED: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGPIPE];
 /// Takes over the signals of this process: ignores those of [`IGNORED`], gives all others their default actions, and blocks
 /// only `CHLD`. The descriptor can be read when a child has ended.
 ///
-/// What the host ignores is inherited: a host that was started in the background ignores `INT`, and one that ignores
+/// Ignored signals are inherited: a host that was started in the background ignores `INT`, and one that ignores
 /// `CHLD` would take the status of the children away.
 pub(crate) fn take_signals() -> io::Result<OwnedFd> {
     // SAFETY: all zeros are a valid set of signals, and no call keeps a pointer.

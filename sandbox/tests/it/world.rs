@@ -16,7 +16,7 @@ use evaluator_sandbox::{Level, Policy, support, wrap};
 use tempfile::TempDir;
 
 /// Time after which something counts as never happening.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// A user without privileges, whom every system has.
 pub(crate) const UNPRIVILEGED: u32 = 65534;
@@ -108,7 +108,7 @@ pub(crate) fn run(command: &mut Command) -> Output {
 pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TIME_LIMIT, "{what}");
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use super::{Directory, processes::wait_until};
 
 /// Time after which a program counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// A server that listens on a port of its own.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Serving {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();
         stream.set_nodelay(true).unwrap();
         stream
     }

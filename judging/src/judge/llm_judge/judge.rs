@@ -17,7 +17,7 @@ use crate::judge::{
     scheme::{Generation, Grade, Item, Material, Scheme},
 };
 
-/// What one question is about.
+/// Subject of one question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// A turn. The score is the mean of those of the turns.

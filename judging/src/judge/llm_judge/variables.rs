@@ -27,7 +27,7 @@ pub struct Variable {
     value: fn(&Scene<'_>) -> Found,
 }
 
-/// What is judged.
+/// Subject of a judgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'a> {
     pub(super) case: &'a Case<'a>,

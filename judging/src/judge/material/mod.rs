@@ -1,4 +1,4 @@
-//! What judges look at: turns with their steps, the agents that took part, and rubrics.
+//! Material of judges: turns with their steps, the agents that took part, and rubrics.
 
 mod adk;
 mod inputs;

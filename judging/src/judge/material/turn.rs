@@ -12,7 +12,7 @@ pub struct JudgedTurn {
     pub user: Option<Content>,
     /// Answer of the agent.
     pub answer: Option<Content>,
-    /// What the agent did before it answered.
+    /// Steps of the agent before its answer.
     pub steps: Steps,
     /// Agents that took part, if known.
     pub agents: Option<Vec<Agent>>,
@@ -67,7 +67,7 @@ pub struct Response {
     pub response: Value,
 }
 
-/// What an agent did before it answered.
+/// Steps of an agent before its answer.
 #[derive(Clone, Debug, Default)]
 pub enum Steps {
     /// Nothing is known.
@@ -121,7 +121,7 @@ pub struct Rubric {
     pub kind: Option<String>,
 }
 
-/// What a simulated user should do.
+/// Scenario of a simulated user.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Scenario {

@@ -1,11 +1,11 @@
-//! Labels: one word that says whether something is valid.
+//! Labels: one word, valid or not.
 
 use evaluator_json::{Value, strip};
 
 use super::object::verdict;
 use crate::judge::code::Code;
 
-/// What a judge says about an answer.
+/// Verdict of a judge about an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// It is valid.
@@ -14,7 +14,7 @@ pub enum Label {
     Invalid,
 }
 
-/// How a word is read that is no known label and stands after the key `is_the_agent_response_invalid`.
+/// Reading of a word that is not a known label, after the key `is_the_agent_response_invalid`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownWord {
     /// The reply is unreadable.

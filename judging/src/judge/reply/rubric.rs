@@ -11,7 +11,7 @@ const PROPERTY: &str = "Property: ";
 const RATIONALE: &str = "Rationale: ";
 const VERDICT: &str = "Verdict: ";
 
-/// What a judge says about one rubric.
+/// Verdict of a judge about one rubric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RubricBlock {
     /// Id of the rubric, if the block has one.

@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::{object::unfenced, pattern, word::first_word};
 use crate::judge::code::{Code, after_draft};
 
-/// What a judge says about one sentence.
+/// Verdict of a judge about one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentenceLabel {
     /// The sentence.

@@ -19,11 +19,11 @@ pub enum Generation {
     New,
 }
 
-/// What a judge without a prompt of its own sees. Empty texts are shown as empty sections, or are left out in prompts with
+/// Material of a judge without a prompt of its own. Empty texts are shown as empty sections, or are left out in prompts with
 /// rubrics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Material<'a> {
-    /// What the answer should achieve; `None` leaves the section out.
+    /// Expected outcome; `None` leaves the section out.
     pub outcome: Option<&'a str>,
     /// The request.
     pub question: &'a str,
@@ -33,7 +33,7 @@ pub struct Material<'a> {
     pub answer: &'a str,
     /// Files that the agent changed.
     pub file_changes: &'a str,
-    /// What the agent did.
+    /// Tool calls of the agent.
     pub tool_calls: &'a str,
 }
 

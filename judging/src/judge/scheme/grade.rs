@@ -22,11 +22,11 @@ pub enum Grade {
     Number {
         /// The number, within the range of the scheme.
         number: f64,
-        /// What the judge observed.
+        /// Observations of the judge.
         assertions: Vec<Assertion>,
-        /// What is good about the answer.
+        /// Strengths of the answer.
         hits: Vec<String>,
-        /// What is wrong with the answer.
+        /// Weaknesses of the answer.
         misses: Vec<String>,
         /// Reason.
         reasoning: String,
@@ -49,14 +49,14 @@ pub enum Grade {
     },
 }
 
-/// What a judge observed.
+/// Observation of a judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
     /// The observation.
     pub text: String,
     /// Whether it speaks for the answer.
     pub passed: bool,
-    /// What it rests on.
+    /// Evidence.
     pub evidence: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Check {
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// What was read, or why it cannot be.
+/// Value that was read, or the reason why it cannot be read.
 pub(super) type Read<T> = Result<T, String>;
 
 impl Grade {

@@ -28,13 +28,13 @@ pub struct Item {
     pub required: bool,
     /// Least score that it must have, as a share of 1.
     pub min_score: Option<f64>,
-    /// What the statement means for the answer.
+    /// Effect of the statement on the result.
     pub operator: Option<Operator>,
-    /// What the scores mean; empty if there are none.
+    /// Ranges of scores with their meaning; empty if there are none.
     pub ranges: Vec<ScoreRange>,
 }
 
-/// What a statement means for the answer.
+/// Effect of a statement on the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// The answer must state it.
@@ -50,7 +50,7 @@ pub struct ScoreRange {
     pub from: u8,
     /// Greatest score.
     pub to: u8,
-    /// What such a score means.
+    /// Meaning of such a score.
     pub outcome: String,
 }
 
@@ -70,7 +70,7 @@ pub struct Choice {
 pub struct SchemeError {
     /// Index of the item or choice that is wrong.
     pub index: usize,
-    /// What is wrong with it.
+    /// Reason.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What judges that fail, disagree or depend on an order amount to.
+//! Results of judges that fail, disagree or depend on an order.
 
 use evaluator_json::Value;
 use evaluator_metrics::Outcome;

@@ -9,7 +9,7 @@ use crate::process::{CommandSpec, Resources};
 /// Limit where the entry sets none.
 const OPEN_FILES: u64 = 1024;
 
-/// The temporary directory, and the home directory that programs are told.
+/// The temporary directory, and the value of `HOME`.
 pub(super) const TMP: &str = "/tmp";
 
 /// Returns the arguments that are the same for every container with these settings and limits.

@@ -50,7 +50,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// What each of them says.
+    /// No engine answers; with the error of each.
     pub(super) fn find(chosen: Option<&str>) -> Result<Self, String> {
         // Programs and their files are shown at their paths on this machine.
         if cfg!(windows) {

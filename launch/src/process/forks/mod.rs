@@ -55,14 +55,14 @@ pub use other::ForkServer;
 #[cfg(not(unix))]
 pub(super) use other::Forked;
 
-/// How a server is started.
+/// Command of a server.
 #[derive(Debug)]
 pub struct ServerCommand {
     /// The program. Its standard input will be the socket. Its resource limits apply to each fork, not to the server.
     pub command: CommandSpec,
     /// The first bytes on the socket.
     pub greeting: Vec<u8>,
-    /// What has to exist until the server is ready, e.g. files that it reads; removed when this is dropped.
+    /// Files that have to exist until the server is ready; removed when this is dropped.
     pub needs: Box<dyn Any + Send + Sync>,
     /// Directory of the files that it reads, in addition to those of the program.
     pub reads: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub enum ForkError {
     /// The server has died, or does not answer. Another one may be started.
     #[error("{reason}")]
     Died {
-        /// What was observed.
+        /// Reason.
         reason: String,
     },
     /// The run was cancelled.

@@ -36,7 +36,7 @@ use crate::process::{
 };
 
 /// Time limit for a fork. It takes some milliseconds, unless the machine is very busy.
-const FORK_PATIENCE: Duration = Duration::from_secs(10);
+const FORK_LIMIT: Duration = Duration::from_secs(10);
 
 /// Maximum length of the variables of a process, which a pipe on every system has room for.
 const VARIABLES: usize = 4 << 10;
@@ -59,21 +59,21 @@ pub struct ForkServer {
 }
 
 impl ForkServer {
-    /// Starts a server and waits until it is ready, for at most `patience`.
+    /// Starts a server and waits until it is ready, for at most `limit`.
     ///
     /// # Errors
     ///
     /// [`ForkError`] if it does not start or cannot be used.
     pub async fn start(
         server: ServerCommand,
-        patience: Duration,
+        limit: Duration,
         cancellation: &Cancellation,
     ) -> Result<Self, ForkError> {
         tokio::select! {
             biased;
             () = cancellation.cancelled() => Err(ForkError::Cancelled),
-            started = timeout(patience, Self::ready(server)) => started.unwrap_or_else(|_| {
-                let reason = format!("the interpreter was not ready after {} s", patience.as_secs());
+            started = timeout(limit, Self::ready(server)) => started.unwrap_or_else(|_| {
+                let reason = format!("the interpreter was not ready after {} s", limit.as_secs());
                 Err(ForkError::Unusual { reason })
             }),
         }
@@ -140,17 +140,17 @@ impl ForkServer {
         let forked = tokio::select! {
             biased;
             () = cancellation.cancelled() => return Ok(nothing(start_time, Ending::Cancelled)),
-            forked = timeout(FORK_PATIENCE, self.fork(variables)) => {
+            forked = timeout(FORK_LIMIT, self.fork(variables)) => {
                 forked.unwrap_or_else(|_| Err(died("it does not answer")))?
             }
         };
         Ok(supervise(start_time, forked, input, limits, cancellation).await)
     }
 
-    /// Ends the server, which may exit by itself within `patience`.
-    pub async fn end(mut self, patience: Duration) {
+    /// Ends the server, which may exit by itself within `grace`.
+    pub async fn end(mut self, grace: Duration) {
         drop(self.control);
-        if timeout(patience, self.started.exited()).await.is_err() {
+        if timeout(grace, self.started.exited()).await.is_err() {
             self.started.kill();
             // A server that survives this is left to the runtime.
             let _ = timeout(KILL_GRACE, self.started.exited()).await;

@@ -1,4 +1,4 @@
-//! What a process is given between fork and exec: resource limits and signal dispositions.
+//! Resource limits and signal dispositions, which a process gets between fork and exec.
 
 #![expect(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! What differs between operating systems: process groups, noticing an exit without reaping, limits, and access to the
+//! Functions that differ between operating systems: process groups, noticing an exit without reaping, limits, and access to the
 //! memory of this process.
 //!
 //! Every system provides the same two types and the same functions. `Group` is a started process with its child

@@ -24,7 +24,7 @@ pub(in super::super) fn is_out_of_descriptors(_error: &io::Error) -> bool {
     false
 }
 
-/// How a process ended, from its status.
+/// Returns the ending of a process by its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     match status.code() {
         Some(code) => Ending::Exited(code),

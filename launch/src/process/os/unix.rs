@@ -51,7 +51,7 @@ pub(in super::super) fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
-/// How a process ended, from its status.
+/// Returns the ending of a process by its status.
 pub(in super::super) fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exited(code),

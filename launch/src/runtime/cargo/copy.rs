@@ -115,7 +115,7 @@ impl Copy {
     ///
     /// # Errors
     ///
-    /// What the manifests may not name, what cannot be read, and what cannot be written.
+    /// The manifests name something that is not permitted, or a file cannot be read or written.
     pub(super) fn make(
         root: PathBuf,
         manifest: &Path,

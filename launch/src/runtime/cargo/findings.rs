@@ -84,7 +84,8 @@ impl Findings {
         }
     }
 
-    /// What a program of this unit reads in a sandbox: its package, itself, and the libraries that were built for it.
+    /// Returns the paths that a program of this unit reads in a sandbox: its package, itself, and the libraries that were
+    /// built for it.
     pub(super) fn visible(
         &self,
         unit: &Unit,

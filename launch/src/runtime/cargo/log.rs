@@ -173,7 +173,7 @@ impl<'a> Log<'a> {
             && self.unit.package.as_deref().is_none_or(|id| id == package)
     }
 
-    /// What the program needs at run time.
+    /// Returns what the program needs at run time.
     pub(super) fn findings_for(&self, program: &Path) -> Findings {
         let package = self.built.iter().find(|(_, _, path)| path == program).map(|(id, _, _)| id);
         Findings::new(&self.scripts, package.map(String::as_str), self.has_dylibs)

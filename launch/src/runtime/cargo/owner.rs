@@ -14,7 +14,7 @@ use super::{
 };
 use crate::runtime::{PrepareError, paths};
 
-/// What has to be built to run a source.
+/// Target that has to be built to run a source.
 #[derive(Debug)]
 pub(super) enum Owner {
     /// A program of a package.

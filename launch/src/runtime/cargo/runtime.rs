@@ -209,7 +209,7 @@ impl Cargo {
     }
 }
 
-/// What decides about the environment of a build.
+/// Settings that decide about the environment of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Trust {
     fetched: bool,

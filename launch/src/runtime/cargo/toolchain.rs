@@ -21,11 +21,11 @@ pub(super) struct Toolchain {
     pub(super) limit: Duration,
     /// Stops every call.
     pub(super) cancellation: Cancellation,
-    /// How evaluators are built whose executor contains programs.
+    /// Build of evaluators whose executor contains programs.
     pub(super) contained: Option<ContainedBuild>,
 }
 
-/// How evaluators are built in a sandbox.
+/// Build of evaluators in a sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct ContainedBuild {
     pub(super) containment: Arc<Containment>,

@@ -1,4 +1,4 @@
-//! What one call of cargo builds.
+//! Targets that one call of cargo builds.
 
 use std::{
     env,
@@ -9,11 +9,11 @@ use toml_edit::{DocumentMut, Item};
 
 use crate::files;
 
-/// What one call of cargo builds.
+/// Targets that one call of cargo builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) manifest: PathBuf,
-    /// What its programs may read at run time in a sandbox: the directory of the package, or of a lone file.
+    /// Path that its programs may read at run time in a sandbox: the directory of the package, or of a lone file.
     pub(super) sources: PathBuf,
     /// Package id, needed if the manifest is part of a workspace.
     pub(super) package: Option<String>,

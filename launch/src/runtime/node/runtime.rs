@@ -332,8 +332,8 @@ fn package_of(source: &Path, environment: &Environment) -> Option<PathBuf> {
     package.filter(|it| paths::is_narrow(it, environment)).map(Path::to_owned)
 }
 
-/// What an evaluator reads in a sandbox: its package, or the directory of a file that belongs to none, and the programs that
-/// run it.
+/// Returns the paths that an evaluator reads in a sandbox: its package, or the directory of a file that belongs to none, and
+/// the programs that run it.
 fn visible(
     (node, command): (&Path, &CommandSpec),
     source: &Path,

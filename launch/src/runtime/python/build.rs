@@ -82,11 +82,11 @@ const HINTS: [(&[&str], &str); 5] = [
 /// Hint for other failures.
 const ANY_HINT: &str = "correct the requirements, or install them by hand to see more";
 
-/// How packages are installed in a sandbox.
+/// Installation of packages in a sandbox.
 #[derive(Clone, Debug)]
 pub(super) struct ContainedInstall {
     pub(super) containment: Arc<Containment>,
-    /// What the interpreter reads.
+    /// Files that the interpreter reads.
     pub(super) files: Vec<PathBuf>,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct SharedVenv {
     pub(super) interpreter: PathBuf,
     /// True if the requirements belong to a fetched evaluator.
     pub(super) fetched: bool,
-    /// How packages are installed, if the evaluators are contained.
+    /// Installation in a sandbox, if the evaluators are contained.
     pub(super) contained: Option<ContainedInstall>,
     /// File names of its evaluators; at least one.
     pub(super) evaluators: Vec<String>,
@@ -134,8 +134,8 @@ pub(super) struct Build<'a> {
     pub(super) limit: Duration,
 }
 
-/// What the calls of an installer share: a file that stays locked until the installer and its child processes have ended, and
-/// the receiver of its output.
+/// State that the calls of an installer share: a file that stays locked until the installer and its child processes have
+/// ended, and the receiver of its output.
 pub(super) type Call<'a, 'b> = (&'a File, &'a mut (dyn FnMut(&str) + 'b));
 
 impl Build<'_> {
@@ -217,7 +217,7 @@ impl Build<'_> {
         self.call(command, tool, &format!("install {what}"), call)
     }
 
-    /// Calls an installer. Its error says what failed, why, and what may help.
+    /// Calls an installer. Its error names the failed step, the reason and a hint.
     pub(super) fn call(
         &self,
         command: CommandSpec,
@@ -311,7 +311,7 @@ impl OutputTail {
         lines.push_back(line.trim_end().to_owned());
     }
 
-    /// The hint for what was said. `by_hand` follows it if the index cannot be reached, `no_wheel` if it lacks a package.
+    /// Returns the hint for an output. `by_hand` follows it if the index cannot be reached, `no_wheel` if it lacks a package.
     fn hint(&self, headline: &str, by_hand: &str, no_wheel: &str) -> String {
         let is_there = |sign: &str| {
             self.stdout.iter().chain(&self.stderr).any(|line| line.contains(sign))

@@ -24,7 +24,7 @@ impl ContainedInstall {
     ///
     /// # Errors
     ///
-    /// What failed, and one hint.
+    /// A step failed; the message names it and has one hint.
     pub(super) fn fill(
         &self,
         build: &Build<'_>,

@@ -21,7 +21,7 @@ const PYTHON: &str = "python3";
 ///
 /// # Errors
 ///
-/// What the image lacks.
+/// The image lacks packages.
 pub(super) fn prepare(
     entrypoint: &Entrypoint,
     image: &Image,

@@ -64,7 +64,7 @@ const SCRIPT: &str = include_str!("probe.py");
 /// Separates the parts of a question.
 const PART: &str = "\u{1f}";
 
-/// What decides whether an environment that was built for one interpreter fits another.
+/// Properties that two interpreters must share to use the same virtual environment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Identity {
     /// Implementation and version in short, e.g. `cpython-311`.
@@ -77,12 +77,12 @@ pub(super) struct Identity {
     pub(super) has_venv: bool,
     /// File of the interpreter itself: not that of a virtual environment, and not a link.
     pub(super) base: String,
-    /// What it reads, for a sandbox.
+    /// Files that it reads, for a sandbox.
     #[serde(default)]
     pub(super) files: Files,
 }
 
-/// What an interpreter reads besides evaluators.
+/// Files that an interpreter reads besides evaluators.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Files {
     /// Directories of the installation, of the virtual environment, and of the user's packages.
@@ -91,7 +91,7 @@ pub(super) struct Files {
     pub(super) user_base: Option<PathBuf>,
 }
 
-/// What the script prints, in one line.
+/// Output of the script, in one line.
 #[derive(Deserialize)]
 struct Report {
     identity: Identity,

@@ -23,7 +23,7 @@ use crate::{
     runtime::{Entrypoint, Environment, PrepareError, PrivateDirectory, paths},
 };
 
-/// How an evaluator runs.
+/// Preparation of an evaluator.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) source: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct Plan {
     pub(super) fetched: bool,
     /// Settings of its executor, if that contains programs.
     pub(super) contained: Option<Arc<Containment>>,
-    /// What the interpreter reads, if it was asked.
+    /// Files that the interpreter reads, if it was asked.
     pub(super) files: Files,
     pub(super) interpreter: PathBuf,
     /// Version of the interpreter, if it was asked.
@@ -49,14 +49,14 @@ pub(super) struct Plan {
 pub(super) struct Wanted {
     pub(super) venv: Venv,
     pub(super) needs: Needs,
-    /// What the interpreter lacks, as command-line words.
+    /// Packages that the interpreter lacks, as arguments of a command line.
     pub(super) missing: Vec<String>,
     /// True if the interpreter can create an environment.
     pub(super) has_venv: bool,
 }
 
 impl Wanted {
-    /// How to provide the packages without an installation by this program.
+    /// Returns the command that installs the packages without this program.
     pub(super) fn by_hand(&self, interpreter: &Path) -> String {
         by_hand(interpreter, &self.missing.join(" "))
     }

@@ -16,7 +16,7 @@ use pep440_rs::VersionSpecifiers;
 pub struct NotPlain {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Reason why it is refused.
     pub reason: &'static str,
     /// The line, or the beginning of a long one.
     pub text: String,

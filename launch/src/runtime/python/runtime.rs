@@ -350,7 +350,7 @@ impl Runtime for Python {
     }
 }
 
-/// What an evaluator and its interpreter read, without a virtual environment that is built for the evaluator.
+/// Returns the paths that an evaluator and its interpreter read, without a virtual environment that is built for the evaluator.
 fn visible(plan: &Plan, environment: &Environment) -> Vec<PathBuf> {
     if plan.contained.is_none() {
         return Vec::new();

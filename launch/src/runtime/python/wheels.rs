@@ -30,7 +30,7 @@ const REQUIRES: &str = "evaluator-build-requires ";
 /// Maximum number of builds for one environment: an index can name any number of packages that need others.
 const MOST_BUILDS: usize = 100;
 
-/// What may help if a build fails.
+/// Hint for a build that fails.
 const BUILD_HINT: &str = "a source distribution is built in a sandbox without network; require a version that has a wheel, or \
      one that can be built without network";
 
@@ -63,11 +63,11 @@ impl<'a> Wheels<'a> {
         Ok(Self { install, build, store, resolutions: 0, building: Vec::new(), builds: 0 })
     }
 
-    /// Returns a directory with a wheel for each package that `requirements`, arguments of pip, amount to.
+    /// Returns a directory with a wheel for each package that `requirements`, arguments of pip, resolve to.
     ///
     /// # Errors
     ///
-    /// What failed, and one hint.
+    /// A step failed; the message names it and has one hint.
     pub(super) fn of(
         &mut self,
         requirements: &[OsString],

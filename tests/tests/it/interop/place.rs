@@ -14,7 +14,7 @@ use evaluator_tests::bench::build;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Time after which a host counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// A directory for one host, and the mark of all processes that it starts.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Place {
 
     /// Runs a command to its end.
     pub(crate) fn run(&self, command: &mut Command) -> Said {
-        let said = self.run_for(command, PATIENCE);
+        let said = self.run_for(command, TIME_LIMIT);
         assert!(said.status.is_some(), "{command:?} does not end: {said:?}");
         said
     }

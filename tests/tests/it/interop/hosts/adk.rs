@@ -17,7 +17,7 @@ use crate::interop::{
 };
 
 /// Time after which a command counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(45);
+const TIME_LIMIT: Duration = Duration::from_secs(45);
 
 pub(super) struct Adk {
     python: PathBuf,
@@ -133,7 +133,7 @@ impl Host for Adk {
                 metrics.insert(fault.name.to_owned(), metric);
             }
             let config = json!({"criteria": criteria, "custom_metrics": metrics});
-            let limit = some[0].hangs.then_some(PATIENCE);
+            let limit = some[0].hangs.then_some(TIME_LIMIT);
             match self.run(place, &directory, &config, modules.to_str().unwrap(), limit) {
                 Ok(result) => Ok(some.iter().map(|fault| recorded(&result, fault.name)).collect()),
                 Err(Said { status: None, .. }) => Err(Recorded::only(Verdict::HostHung)),

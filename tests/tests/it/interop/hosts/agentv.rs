@@ -13,7 +13,7 @@ use crate::interop::{
 };
 
 /// Time after which a command counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIME_LIMIT: Duration = Duration::from_secs(240);
 
 pub(super) struct AgentV {
     command: PathBuf,
@@ -62,7 +62,7 @@ impl AgentV {
         command.current_dir(&directory).args(["eval", "case.eval.yaml", "--output", "out"]);
         let said = if hangs {
             command.args(["--agent-timeout", &LIMIT.to_string()]);
-            place.run_for(&mut command, PATIENCE)
+            place.run_for(&mut command, TIME_LIMIT)
         } else {
             place.run(&mut command)
         };

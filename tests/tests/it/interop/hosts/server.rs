@@ -11,7 +11,7 @@ use std::{
 use crate::interop::place::{self, Place};
 
 /// Time after which a server that does not listen counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// A server; it ends with this.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Server {
         let child = command.stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
         let mut server = Self { child, url: String::new() };
         let start = Instant::now();
-        while start.elapsed() < PATIENCE && server.child.try_wait().unwrap().is_none() {
+        while start.elapsed() < TIME_LIMIT && server.child.try_wait().unwrap().is_none() {
             let said = fs::read_to_string(&log).unwrap();
             let url = said.split_once("listening on ").and_then(|(_, rest)| rest.split_once(' '));
             if let Some((url, _)) = url {

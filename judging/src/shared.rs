@@ -1,4 +1,4 @@
-//! What the connections of a session share: the broker, entries to its queues, and what was counted.
+//! State that the connections of a session share: the broker, entries to its queues, and counts.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -10,9 +10,9 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 use crate::usage::Usage;
 
-/// The broker of a session with its surroundings.
+/// State that the connections of a session share.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct Shared {
     pub(crate) broker: Broker,
     gates: Mutex<HashMap<String, Arc<Gate>>>,
     counted: Mutex<Counted>,
@@ -42,7 +42,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Door {
+impl Shared {
     pub(crate) fn new(cancel: Cancel) -> Self {
         Self {
             broker: Broker::new(Limits::default()).cancelled_by(cancel),
