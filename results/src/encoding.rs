@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::ERROR_TYPES;
+use super::error_type::ERROR_TYPES;
 
 /// Durations as nanoseconds.
 pub(super) mod nanoseconds {

@@ -5,7 +5,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `model` | the report of a run, of a conversation, of an evaluation |
+//! | `report` | the report of a run |
+//! | `model` | the reports of a conversation and of an evaluation |
 //! | `outcome` | the outcome of an evaluation, and its reason |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
@@ -17,10 +18,12 @@ mod context;
 mod contradictions;
 mod conversations;
 mod encoding;
+mod error_type;
 mod json;
 mod model;
 mod outcome;
 mod recordings;
+mod report;
 pub mod run_file;
 mod tally;
 mod target_proxy;
@@ -29,12 +32,14 @@ mod totals;
 pub use context::{EventContext, EventTurn};
 pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
+pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
 pub use model::{
-    ALL_EVALUATORS, CANCELLED, Contained, ConversationReport, ERROR_TYPES, ErrorType,
-    EvaluationReport, JudgeUsage, MissingScores, NOT_RUN, Partial, Report, SuiteReport,
+    ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
+    SuiteReport,
 };
 pub use outcome::EvaluationOutcome;
+pub use report::{MissingScores, Report};
 pub use tally::{Balance, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

@@ -7,24 +7,49 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PUBLISHED, code, complaints, read};
 
-/// Pairs of files that may import each other: crate, the two files, reason. A row goes with its circle.
-const PAIRS: &[(&str, &str, &str, &str)] = &[
+/// Circles of files that are allowed: crate, the files in their order, reason. A row goes with its circle.
+const ALLOWED: &[(&str, &[&str], &str)] = &[
+    (
+        "agentv",
+        &["read/entry.rs", "read/list.rs"],
+        "a list has entries, and the entry of a composite has a list",
+    ),
+    (
+        "agentv",
+        &["run/composite.rs", "run/evaluate.rs"],
+        "an evaluator may be a composite, whose members are evaluators",
+    ),
     (
         "cli",
-        "args/eval_file.rs",
-        "args/run.rs",
+        &["args/eval_file.rs", "args/run.rs"],
         "the options of `run` contain those of eval files, which refuse some of the others",
     ),
     (
+        "host",
+        &["pool/shared.rs", "pool/worker.rs"],
+        "a worker takes its work from what all workers share, which starts them",
+    ),
+    (
+        "host",
+        &[
+            "run/evaluation_report.rs",
+            "run/fingerprint.rs",
+            "run/plan.rs",
+            "run/prepared.rs",
+            "run/program.rs",
+            "run/retry.rs",
+            "run/reuse.rs",
+            "run/suite.rs",
+            "run/work.rs",
+        ],
+        "a suite is planned and run like an evaluator, and plans and runs other evaluators",
+    ),
+    (
         "sdk",
-        "target_client/client.rs",
-        "target_client/fake.rs",
+        &["target_client/client.rs", "target_client/fake.rs"],
         "a client may answer from a script, and a fake target makes such clients",
     ),
 ];
-
-/// Crates whose files are not held yet.
-const UNHELD: &[&str] = &["results", "agentv", "host"];
 
 /// A source and what it imports.
 struct Source {
@@ -54,7 +79,7 @@ fn files_do_not_import_each_other_in_a_circle() {
         let sources: Vec<Source> = sources.collect();
         let imports = imports(&sources);
         let circles = circles(&imports);
-        for circle in circles.into_iter().filter(|_| !UNHELD.contains(&krate)) {
+        for circle in circles {
             match excuse(krate, &circle) {
                 Some(row) => excused.extend([row]),
                 None => wrong.push(format!(
@@ -66,13 +91,13 @@ fn files_do_not_import_each_other_in_a_circle() {
         }
     }
     complaints(wrong, "are in circles: move what they share below them");
-    let stale = (0..PAIRS.len()).filter(|row| !excused.contains(row));
-    let stale = stale.map(|row| format!("{:?}", PAIRS[row])).collect();
-    complaints(stale, "are gone: remove the rows from PAIRS");
+    let stale = (0..ALLOWED.len()).filter(|row| !excused.contains(row));
+    let stale = stale.map(|row| format!("{:?}", ALLOWED[row])).collect();
+    complaints(stale, "are gone: remove the rows from ALLOWED");
 }
 
 fn excuse(krate: &str, circle: &[&str]) -> Option<usize> {
-    PAIRS.iter().position(|row| row.0 == krate && circle == [row.1, row.2])
+    ALLOWED.iter().position(|row| row.0 == krate && circle == row.1)
 }
 
 type Imports<'s> = BTreeMap<&'s str, BTreeSet<&'s str>>;

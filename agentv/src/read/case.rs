@@ -5,9 +5,8 @@ use evaluator_json::Value;
 use evaluator_judging::judge::scheme::Scheme;
 
 use super::{
-    Reader, judge,
-    list::{self, Place},
-    message,
+    Reader, judge, list, message,
+    place::Place,
     values::{any_text, first, flag, fraction, get, whole},
 };
 use crate::{

@@ -6,11 +6,11 @@ use evaluator_document::{Field, Fields};
 
 use super::{
     Reader, judge,
-    list::{self, Place},
+    place::Place,
     program,
     values::{first, fraction, non_negative},
 };
-use crate::model::{Aggregator, Composite, Judge, Program, Prompt};
+use crate::model::{Aggregator, Composite, Evaluator, Judge, Program, Prompt};
 
 /// Types of aggregators by their names.
 const KINDS: [(&str, &str); 8] = [
@@ -24,17 +24,22 @@ const KINDS: [(&str, &str); 8] = [
     ("llm_judge", "llm-grader"),
 ];
 
+/// Takes the list of members.
+pub(super) fn members<'f>(fields: &mut Fields<'f>) -> Option<Field<'f>> {
+    let list = first(fields, &["assertions", "assert", "evaluators"]);
+    list.or_else(|| fields.missing("assertions").none())
+}
+
+/// Reads the other keys. `list` is the list of members with the members.
 pub(super) fn read(
     reader: &Reader<'_>,
     mut fields: Fields<'_>,
+    list: Option<(Field<'_>, Vec<Evaluator>)>,
     place: Place<'_>,
 ) -> Option<Composite> {
-    let list = first(&mut fields, &["assertions", "assert", "evaluators"]);
-    let list = list.or_else(|| fields.missing("assertions").none());
     let aggregator = fields.require("aggregator");
     fields.finish();
-    let members = list.and_then(|list| {
-        let members = list::read(reader, &list, Place { is_member: true, ..place });
+    let members = list.and_then(|(list, members)| {
         if members.is_empty() {
             return list.add(format!("`{}` is empty", list.key)).none();
         }
@@ -42,17 +47,17 @@ pub(super) fn read(
         if let Some(member) = members.iter().find(|member| !names.insert(&member.name)) {
             return list.add(format!("two members have the name `{}`", member.name)).none();
         }
-        Some(members)
+        Some((list, members))
     });
     let aggregator = aggregator.and_then(|aggregator| self::aggregator(reader, &aggregator));
-    let (members, aggregator) = (members?, aggregator?);
+    let ((list, members), aggregator) = (members?, aggregator?);
     if let Aggregator::Weighted(weights) = &aggregator {
         for (name, _) in weights {
             if !members.iter().any(|member| member.name == *name) {
                 let known = members.iter().map(|member| member.name.as_str());
                 let hint = evaluator_document::did_you_mean(name, known);
                 let message = format!("no member has the name `{name}`; its weight has no effect");
-                let span = list.map(|list| list.node.span.start()).unwrap_or_default();
+                let span = list.node.span.start();
                 place.opened.problems.warn(span, message).maybe_hint(hint);
             }
         }

@@ -3,8 +3,8 @@
 use evaluator_document::{Field, Fields, did_you_mean};
 
 use super::{
-    Reader, composite, fields as field_accuracy, judge,
-    list::Place,
+    Reader, composite, fields as field_accuracy, judge, list,
+    place::Place,
     program, simple, trajectory,
     values::{first, flag, minimum, non_negative},
 };
@@ -53,7 +53,11 @@ pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> 
         "field-accuracy" => field_accuracy::read(fields).map(Check::Fields),
         "llm-grader" | "rubrics" => judge::read(reader, fields, kind).map(Check::Judge),
         "code-grader" => program::read(reader, fields).map(Check::Program),
-        "composite" => composite::read(reader, fields, place).map(Check::Composite),
+        "composite" => {
+            let list = composite::members(&mut fields);
+            let members = list.as_ref().map(|list| list::read(reader, list, place.of_members()));
+            composite::read(reader, fields, list.zip(members), place).map(Check::Composite)
+        }
         _ => simple::read(fields, kind),
     };
     let check = check?;

@@ -3,30 +3,11 @@
 use evaluator_document::{Field, NodeKind};
 use evaluator_judging::judge::scheme::{Item, Scheme};
 
-use super::{Reader, entry, judge};
-use crate::{files::Opened, model::Evaluator};
+use super::{Reader, entry, judge, place::Place};
+use crate::model::Evaluator;
 
 /// Maximum depth of includes.
 const MAX_INCLUDES: usize = 3;
-
-/// Place of a list.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'p> {
-    /// File.
-    pub(super) opened: Opened<'p>,
-    /// Whether the entries are members of a composite.
-    pub(super) is_member: bool,
-    /// Whether the key of the list is the one of AgentV 2, `evaluators`.
-    pub(super) is_old_key: bool,
-    /// Files that include this one.
-    pub(super) includes: &'p [std::path::PathBuf],
-}
-
-impl<'p> Place<'p> {
-    pub(super) fn new(opened: Opened<'p>) -> Self {
-        Self { opened, is_member: false, is_old_key: false, includes: &[] }
-    }
-}
 
 /// Reads a list of evaluators. Criteria that are just texts are one evaluator, whose weight is their number.
 pub(super) fn read(reader: &Reader<'_>, field: &Field<'_>, place: Place<'_>) -> Vec<Evaluator> {

@@ -6,7 +6,7 @@
 //! | `foreign` | files of other programs |
 //! | `case` | a test |
 //! | `message` | messages, their short forms and files |
-//! | `list` | lists of evaluators, includes |
+//! | `list`, `place` | lists of evaluators, includes |
 //! | `entry` | an entry: common keys and type |
 //! | `simple`, `trajectory`, `fields`, `judge`, `program`, `composite` | keys of the types |
 //! | `values` | conversions of values |
@@ -19,6 +19,7 @@ mod foreign;
 mod judge;
 mod list;
 mod message;
+mod place;
 mod program;
 mod recognize;
 mod simple;

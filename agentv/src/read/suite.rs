@@ -14,9 +14,8 @@ use globset::GlobBuilder;
 use super::{
     ReadOptions, Reader,
     case::{self, Defaults, Execution},
-    foreign,
-    list::{self, Place},
-    message,
+    foreign, list, message,
+    place::Place,
     values::{TESTS, first, get, has_any, json},
 };
 use crate::{

@@ -5,7 +5,7 @@ use evaluator_json::Value;
 
 use super::{
     Reader,
-    list::Place,
+    place::Place,
     values::{first, json, non_negative, texts, whole},
 };
 use crate::{

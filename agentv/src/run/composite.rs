@@ -5,8 +5,9 @@ use futures_util::future::join_all;
 
 use super::{
     Context,
-    evaluate::{Evaluated, Subject, evaluate as evaluate_member},
+    evaluate::evaluate as evaluate_member,
     judge, program,
+    subject::{Evaluated, Subject},
 };
 use crate::{
     grade::{Row, Score},

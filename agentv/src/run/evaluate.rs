@@ -5,12 +5,14 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
-use super::{Context, composite, judge, plan::Tested, program};
+use super::{
+    Context, composite, judge, program,
+    subject::{Evaluated, Subject},
+};
 use crate::{
     grade::{self, Score},
-    model::{Check, Evaluator, Gate, Test, TextCheck},
-    output::Output,
-    report::{EvaluatorResult, JudgeUse, ProxyUse, Status},
+    model::{Check, Evaluator, Gate, TextCheck},
+    report::{EvaluatorResult, Status},
 };
 
 /// Score from which on an evaluator passes.
@@ -21,34 +23,6 @@ pub(super) const BORDERLINE: f64 = 0.6;
 
 /// Time limit of a search by a pattern, which may take exponential time.
 const SEARCH: Duration = Duration::from_secs(10);
-
-/// The output of a test, and who judges it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Subject<'s> {
-    pub(super) test: &'s Test,
-    pub(super) output: &'s Output,
-    /// Score from which on the test passes.
-    pub(super) threshold: f64,
-    /// Name of the judge of entries that name none.
-    pub(super) judge: Option<&'s str>,
-    /// The tested target; `None` if the output was recorded.
-    pub(super) tested: Option<&'s Tested>,
-}
-
-/// Result of an evaluator.
-#[derive(Debug)]
-pub(super) struct Evaluated {
-    pub(super) score: Result<Score, String>,
-    pub(super) judge: Option<JudgeUse>,
-    pub(super) proxy: Option<ProxyUse>,
-    pub(super) members: Vec<EvaluatorResult>,
-}
-
-impl From<Result<Score, String>> for Evaluated {
-    fn from(score: Result<Score, String>) -> Self {
-        Self { score, judge: None, proxy: None, members: Vec::new() }
-    }
-}
 
 /// Evaluates an output. `is_member`: the evaluator is a member of a composite. Boxed, because composites contain evaluators.
 pub(super) fn evaluate<'e>(

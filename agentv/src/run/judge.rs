@@ -11,9 +11,9 @@ use evaluator_judging::{Connection, Usage, call};
 use evaluator_models::{ErrorKind, JsonSchema, Message, RecordId, Request};
 
 use super::{
-    Context,
-    evaluate::{Evaluated, Subject},
-    program, wording,
+    Context, program,
+    subject::{Evaluated, Subject},
+    wording,
 };
 use crate::{
     grade::{Row, Score},

@@ -6,6 +6,7 @@
 //! | `programs` | the programs of a plan, as entries of a configuration |
 //! | `test` | a test: its output, its evaluators, its score |
 //! | `evaluate` | an evaluator by its type |
+//! | `subject` | what an evaluator evaluates, and what it returns |
 //! | `judge` | asking models |
 //! | `program` | programs that judge |
 //! | `composite` | combining results |
@@ -19,6 +20,7 @@ mod payload;
 mod plan;
 mod program;
 mod programs;
+mod subject;
 mod test;
 mod wording;
 

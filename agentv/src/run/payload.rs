@@ -3,7 +3,7 @@
 use evaluator_hosts::snake_case;
 use evaluator_json::{Object, Value};
 
-use super::{evaluate::Subject, plan::Tested, wording};
+use super::{plan::Tested, subject::Subject, wording};
 use crate::{
     json_text::{count, list, members as object, number, text},
     model::{Message, Part, Program, Test},

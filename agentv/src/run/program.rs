@@ -7,8 +7,8 @@ use evaluator_protocol::Contract;
 
 use super::{
     Context,
-    evaluate::{Evaluated, Subject},
     payload::payload,
+    subject::{Evaluated, Subject},
 };
 use crate::{
     grade::{Row, Score},

@@ -16,9 +16,10 @@ use futures_util::future::join_all;
 
 use super::{
     Context, Plan,
-    evaluate::{Subject, evaluate},
+    evaluate::evaluate,
     payload,
     plan::{Planned, Source},
+    subject::Subject,
     wording,
 };
 use crate::{

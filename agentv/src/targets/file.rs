@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evaluator_document::{ConfigError, Field, Fields};
+use evaluator_document::{ConfigError, Field};
 use evaluator_models::Providers;
 
 use super::{
@@ -62,9 +62,9 @@ fn target(item: &Field<'_>, opened: Opened<'_>, known: &Providers) -> Option<Tar
     fields.null_is_absent();
     let name = fields.require("name").and_then(|name| name.sentence());
     let keys = ["grader_target", "judge_target", "graderTarget", "judgeTarget"];
-    let judge = setting(&mut fields, &keys, opened);
+    let judge = Setting::take(&mut fields, &keys, opened);
     let workers = fields.take("workers").and_then(|field| field.whole(1..=1000));
-    let provider = match setting(&mut fields, &["use_target", "useTarget"], opened) {
+    let provider = match Setting::take(&mut fields, &["use_target", "useTarget"], opened) {
         Some(alias) => {
             fields.take("provider");
             fields.finish();
@@ -76,24 +76,4 @@ fn target(item: &Field<'_>, opened: Opened<'_>, known: &Providers) -> Option<Tar
         }
     };
     Some(Target { name: name?, position: opened.position(item.node), provider, judge, workers })
-}
-
-/// Takes a text that may be a reference, under the first of several keys.
-pub(super) fn setting(
-    fields: &mut Fields<'_>,
-    keys: &[&'static str],
-    opened: Opened<'_>,
-) -> Option<Setting> {
-    let mut given = keys.iter().filter_map(|key| Some((*key, fields.take(key)?)));
-    let (key, field) = given.next()?;
-    for (other, again) in given {
-        again.add(format!("`{other}` and `{key}` are the same setting")).hint("keep one of them");
-    }
-    let text = field.sentence()?;
-    let setting = Setting { text, key, position: opened.position(field.node) };
-    if setting.text.contains("${{") && setting.variable().is_none() {
-        let message = format!("a reference must be the whole value of `{key}`");
-        return field.add(message).hint("for example ${{ OPENAI_API_KEY }}").none();
-    }
-    Some(setting)
 }

@@ -2,11 +2,11 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use evaluator_document::{ConfigError, Problem};
+use evaluator_document::{ConfigError, Fields, Problem};
 use evaluator_models::{Retries, Variables};
 
 use super::placeholders::{Misplaced, OF_COMMANDS, misplaced};
-use crate::{model::Warning, references::whole_reference};
+use crate::{files::Opened, model::Warning, references::whole_reference};
 
 /// Maximum number of aliases behind each other.
 const MAX_ALIASES: usize = 10;
@@ -23,6 +23,28 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Takes a text that may be a reference, under the first of several keys.
+    pub(super) fn take(
+        fields: &mut Fields<'_>,
+        keys: &[&'static str],
+        opened: Opened<'_>,
+    ) -> Option<Self> {
+        let mut given = keys.iter().filter_map(|key| Some((*key, fields.take(key)?)));
+        let (key, field) = given.next()?;
+        for (other, again) in given {
+            again
+                .add(format!("`{other}` and `{key}` are the same setting"))
+                .hint("keep one of them");
+        }
+        let text = field.sentence()?;
+        let setting = Self { text, key, position: opened.position(field.node) };
+        if setting.text.contains("${{") && setting.variable().is_none() {
+            let message = format!("a reference must be the whole value of `{key}`");
+            return field.add(message).hint("for example ${{ OPENAI_API_KEY }}").none();
+        }
+        Some(setting)
+    }
+
     /// Returns the name of the variable that the value refers to.
     #[must_use]
     pub fn variable(&self) -> Option<&str> {

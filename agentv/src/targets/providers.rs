@@ -6,7 +6,6 @@ use evaluator_document::{Field, Fields};
 use evaluator_models::{Providers, Retries};
 
 use super::{
-    file::setting,
     model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting},
     placeholders::{Misplaced, OF_COMMANDS, OF_FILES, misplaced},
 };
@@ -66,7 +65,7 @@ fn cli(fields: &mut Fields<'_>, opened: Opened<'_>) -> Option<CliTarget> {
     {
         placed(&node.field(command.key, opened.problems), &command.text, &OF_COMMANDS);
     }
-    let directory = setting(fields, &["cwd"], opened);
+    let directory = Setting::take(fields, &["cwd"], opened);
     let timeout = fields.take_either("timeout_seconds", "timeoutSeconds");
     let timeout = timeout.and_then(|field| seconds(&field));
     if let Some(check) = fields.take("healthcheck") {
@@ -99,7 +98,7 @@ fn required(fields: &mut Fields<'_>, keys: &[&'static str], opened: Opened<'_>) 
     if let (false, Some(key)) = (is_there, keys.first()) {
         fields.missing(key);
     }
-    setting(fields, keys, opened)
+    Setting::take(fields, keys, opened)
 }
 
 /// Reads a positive time, which may have a fraction.
@@ -139,8 +138,8 @@ fn model(fields: &mut Fields<'_>, prefix: &str, opened: Opened<'_>) -> Option<Mo
         "azure" => &["endpoint", "resource", "base_url", "baseUrl", "resourceName"],
         _ => &["base_url", "endpoint", "baseUrl"],
     };
-    let base = setting(fields, bases, opened);
-    let key = setting(fields, &["api_key", "apiKey"], opened);
+    let base = Setting::take(fields, bases, opened);
+    let key = Setting::take(fields, &["api_key", "apiKey"], opened);
     if let Some(key) = key.as_ref().filter(|key| key.variable().is_none()) {
         refuse_literal(fields, key);
     }
@@ -149,10 +148,10 @@ fn model(fields: &mut Fields<'_>, prefix: &str, opened: Opened<'_>) -> Option<Mo
         _ => &["model", "deployment"],
     };
     let model = match prefix {
-        "gemini" => setting(fields, models, opened),
+        "gemini" => Setting::take(fields, models, opened),
         _ => Some(required(fields, models, opened)?),
     };
-    let version = setting(fields, &["api_version", "version", "apiVersion"], opened);
+    let version = Setting::take(fields, &["api_version", "version", "apiVersion"], opened);
     responses(fields, prefix);
     let temperature = fields.take("temperature").and_then(|field| field.non_negative());
     let mut count = |key, other| {

@@ -26,9 +26,9 @@ pub use model::{
     ContentHash, Entry, EvaluatorSource, Fetched, Freshness, Listing, SourceError, SourceFile,
 };
 pub use pins::{LOCK_FILE, Pin, Pins};
-pub use reference::{Reference, ReferenceError};
+pub use reference::{Reference, ReferenceError, Wanted};
 pub use registry::{Builtin, Sources};
-pub use resolve::{Context, Resolved, Updated, Wanted, resolve, update};
+pub use resolve::{Context, Resolved, Updated, resolve, update};
 
 #[doc(hidden)]
 pub use collect::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES};

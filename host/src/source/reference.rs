@@ -118,6 +118,21 @@ pub(super) fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
+/// An evaluator of a source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wanted {
+    /// Name of the source.
+    pub source: String,
+    /// Path of the evaluator in the source.
+    pub reference: Reference,
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.source, self.reference)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -12,27 +12,12 @@ use std::{
 };
 
 use super::{
-    Cache, ContentHash, EvaluatorSource, Fetched, Pin, Pins, Reference, SourceError, Sources,
+    Cache, ContentHash, EvaluatorSource, Fetched, Pin, Pins, SourceError, Sources,
     cache::{Cached, Held, Known},
     model::sha256,
-    reference::{is_file_path, join},
+    reference::{Wanted, is_file_path, join},
 };
 use crate::{process::Cancellation, runtime::PrepareEvent};
-
-/// An evaluator of a source.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Wanted {
-    /// Name of the source.
-    pub source: String,
-    /// Path of the evaluator in the source.
-    pub reference: Reference,
-}
-
-impl std::fmt::Display for Wanted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.source, self.reference)
-    }
-}
 
 /// A cached evaluator that may run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use serde::Deserialize;
 use super::{
     Digest, Digester, RunFileError, Unusable,
     format::{
-        self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, Header, START, VERSION,
-        WithdrawnRecord, kind,
+        self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, START, VERSION, WithdrawnRecord, kind,
     },
+    header::Header,
     store::{Lines, Span, Store},
 };
 use crate::Partial;

@@ -1,11 +1,11 @@
 //! Version 1 of the run file: its lines, their checksums, and the records on them. See `docs/reference/run-file.md`.
 
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{io, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use super::Digest;
-use crate::{Report, Tally};
+use crate::Tally;
 
 /// Version of the format. Readers refuse later versions, and ignore keys and kinds of records that they do not know.
 pub(super) const VERSION: u64 = 1;
@@ -40,58 +40,6 @@ pub(crate) mod kind {
     pub(crate) const CONVERSATION: &str = "conversation";
     /// The last line of a complete run.
     pub(crate) const END: &str = "end";
-}
-
-/// The first record: what is measured, by what.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Header {
-    /// Name of the format.
-    pub format: String,
-    /// Version of the format.
-    pub version: u64,
-    /// Program that wrote the file, e.g. `evaluator 0.1.0`.
-    pub tool: String,
-    /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
-    pub plan: Option<Digest>,
-    /// Settings of the run, by their keys in a configuration.
-    pub settings: BTreeMap<String, serde_json::Value>,
-    /// Digest of `settings` and of the evaluators' names, thresholds and handling of missing turns.
-    pub config: Option<Digest>,
-    /// The golden cases, if there are any.
-    pub golden: Option<Golden>,
-    /// The evaluators of the run.
-    pub evaluators: Vec<EvaluatorEntry>,
-    /// Conversations in the traces.
-    pub conversations: usize,
-    /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
-    pub inputs: Option<Digest>,
-    /// Number of lines after this one with evaluations of earlier runs.
-    pub earlier: usize,
-    /// The report so far: what is known when the first evaluation starts.
-    pub report: Report,
-}
-
-/// Golden cases that conversations are compared with.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Golden {
-    /// Id of the eval set.
-    pub id: String,
-    /// Digest of each case, by its id.
-    pub cases: BTreeMap<String, Digest>,
-}
-
-/// An evaluator of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EvaluatorEntry {
-    /// Name of the evaluator.
-    pub name: String,
-    /// `builtin`, `judge`, `grader`, `code` or `linked`; `broken` for one that cannot run.
-    pub kind: String,
-    /// Score from which on an evaluation passes.
-    pub threshold: f64,
-    /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
-    pub fingerprint: Option<Digest>,
 }
 
 /// A finished evaluation. `E` is an [`EvaluationReport`](crate::EvaluationReport), a reference to one, or less.
@@ -129,7 +77,7 @@ pub(super) struct WithdrawnRecord {
     pub(super) reason: String,
 }
 
-/// The last record of a complete run. `R` is a [`Report`] or a reference to one.
+/// The last record of a complete run. `R` is a [`Report`](crate::Report) or a reference to one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct EndRecord<R> {
     pub(super) conversations: usize,

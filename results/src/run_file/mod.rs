@@ -6,6 +6,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `format` | lines, checksums and records |
+//! | `header` | the first record |
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `store` | bytes in memory and in a file, and reading lines of them |
 //! | `file` | a file with a name: opened, locked, replaced |
@@ -21,6 +22,7 @@ mod contradiction;
 mod digest;
 mod file;
 mod format;
+mod header;
 mod saved;
 mod store;
 mod writer;
@@ -32,8 +34,9 @@ use std::{io, path::PathBuf};
 
 pub use digest::{Digest, Digester};
 pub use file::{Damage, RunFile, default_file};
+pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, kind};
-pub use format::{EvaluationRecord, EvaluatorEntry, Golden, Header};
+pub use header::{EvaluatorEntry, Golden, Header};
 pub use saved::read;
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter, TOOL};

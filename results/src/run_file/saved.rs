@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::{
     Damage, RunFileError, Unusable, contradiction,
     file::read_header,
-    format::{self, ConversationRecord, EndRecord, EvaluationRecord, Header, kind},
+    format::{self, ConversationRecord, EndRecord, EvaluationRecord, kind},
+    header::Header,
     store::{Lines, Span, Store},
 };
 use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};

@@ -19,7 +19,8 @@ use serde::Serialize;
 use super::{
     Damage, Digest, EvaluatorEntry, RunFile, contradiction,
     file::Opened,
-    format::{EndRecord, EvaluationRecord, FORMAT, Header, VERSION, WithdrawnRecord, kind},
+    format::{EndRecord, EvaluationRecord, FORMAT, VERSION, WithdrawnRecord, kind},
+    header::Header,
     store::Span,
 };
 use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report};
