@@ -16,7 +16,8 @@ fn run(directory: &Directory, args: &[&str]) -> Ran {
 }
 
 fn cargo(directory: &Directory, package: &str, args: &str) -> String {
-    let unset = "unset CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR CARGO_BUILD_BUILD_DIR RUSTC_WORKSPACE_WRAPPER RUSTFLAGS";
+    // Incremental or not, a package is compiled again if that changes.
+    let unset = "unset CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR CARGO_BUILD_BUILD_DIR CARGO_INCREMENTAL RUSTC_WORKSPACE_WRAPPER RUSTFLAGS";
     let place = directory.join(package).display().to_string();
     let output = directory.sh(&format!("{unset}; cd '{place}' && cargo {args}"));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
