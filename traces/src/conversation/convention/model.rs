@@ -14,6 +14,9 @@ use crate::trace::{LogRecord, Span, Trace};
 ///
 /// To add a convention, implement this trait in a file of its own and add a row to [`Conventions::default`]; a program that
 /// embeds this crate calls [`Conventions::register`] instead.
+///
+/// [`Conventions::default`]: crate::conversation::Conventions::default
+/// [`Conventions::register`]: crate::conversation::Conventions::register
 pub trait Convention: fmt::Debug + Send + Sync {
     /// Returns the name: lower case, words separated by `-`.
     fn name(&self) -> &'static str;
