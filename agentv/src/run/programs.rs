@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -10,7 +9,11 @@ use std::{
 
 use evaluator_host::config::{CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation};
 use evaluator_judging::{JudgeSettings, ProgramModels};
-use evaluator_launch::{executor::Containment, runtime::Environment};
+use evaluator_launch::{
+    executor::Containment,
+    files::{MAX_SOURCE, read_regular},
+    runtime::Environment,
+};
 use evaluator_protocol::Contract;
 
 use crate::{
@@ -152,7 +155,8 @@ fn script(first: &str, rest: &[String], directory: &Path) -> Option<PathBuf> {
     }
     let file = directory.join(rest.first()?);
     let is_plain = has_extension(&file, "py") && !file.with_file_name("requirements.txt").exists();
-    let text = fs::read_to_string(&file).ok().filter(|_| is_plain)?;
+    let text = read_regular(&file, MAX_SOURCE).ok().filter(|_| is_plain)?;
+    let text = String::from_utf8(text).ok()?;
     let needs_packages = text.contains("# /// script") || text.contains("evaluator_sdk");
     (!needs_packages).then_some(file)
 }

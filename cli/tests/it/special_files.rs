@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "there is no other way to make a pipe with a name")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::{os::unix::fs::symlink, process::Command};
+use std::{fs, os::unix::fs::symlink, process::Command, thread};
 
-use crate::support::{Directory, trace};
+use crate::support::{Directory, has, trace};
 
 const METRIC: &str = "evaluators: [{name: hallucinations_v1, type: builtin}]";
 
@@ -58,4 +58,22 @@ fn pipes_and_devices_are_refused_at_once() {
         refused("", &["check", "suite.eval.yaml"]);
         refused("", &["run", "suite.eval.yaml"]);
     }
+}
+
+#[test]
+fn a_grader_in_a_pipe_is_read_by_its_interpreter_alone() {
+    if !has("python3") {
+        return;
+    }
+    let directory = place();
+    fs::rename(directory.join("pipe"), directory.join("grader.py")).unwrap();
+    let grader = "{name: g, type: code-grader, command: [python3, grader.py]}";
+    let test = format!("tests: [{{id: one, criteria: c, input: q, assertions: [{grader}]}}]\n");
+    directory.file("suite.eval.yaml", test);
+    directory.file("outputs.jsonl", "{\"test_id\": \"one\", \"output\": \"a\"}\n");
+    let pipe = directory.join("grader.py");
+    let writer = thread::spawn(move || fs::write(pipe, "print('{\"score\": 1}')\n"));
+    let ran = directory.evaluator(&["run", "suite.eval.yaml", "--outputs", "outputs.jsonl"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    writer.join().unwrap().unwrap();
 }
