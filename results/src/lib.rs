@@ -7,13 +7,16 @@
 //! |---|---|
 //! | `report` | the report of a run |
 //! | `model` | the reports of a conversation and of an evaluation |
-//! | `outcome` | the outcome of an evaluation, and its reason |
+//! | `attention` | conversations that need attention, worst first |
+//! | `outcome` | the outcome of an evaluation |
+//! | `reason` | why an evaluation has its outcome |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
 //! | `totals` | other sums over conversations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
+mod attention;
 mod context;
 mod contradictions;
 mod conversations;
@@ -22,6 +25,7 @@ mod error_type;
 mod json;
 mod model;
 mod outcome;
+mod reason;
 mod recordings;
 mod report;
 pub mod run_file;
@@ -29,6 +33,7 @@ mod tally;
 mod target_proxy;
 mod totals;
 
+pub use attention::Attention;
 pub use context::{EventContext, EventTurn};
 pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};

@@ -47,8 +47,8 @@ pub(super) fn score_text(score: f64, threshold: Option<f64>) -> String {
         .unwrap_or_else(|| score.to_string())
 }
 
-/// Returns the reason of a failure: what is missing, the score, the threshold, the turns below it, and the evaluator's own
-/// reason.
+/// Returns the reason of a failure: what is missing, the score, the threshold, the turns below it, the reason of the evaluator
+/// or its judge, and the tool calls that differ.
 pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     let score = score_of_failure(evaluation);
     let mut text = match &evaluation.failure_reason {
@@ -56,7 +56,7 @@ pub(super) fn failure(evaluation: &EvaluationReport) -> String {
         Some(reason) => format!("{reason}; {score}"),
         None => score,
     };
-    if let Some(reason) = evaluation.reason() {
+    for reason in evaluation.reason().into_iter().chain(evaluation.difference().map(Cow::Owned)) {
         text.extend([": ", &reason]);
     }
     text
