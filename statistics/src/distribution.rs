@@ -33,7 +33,7 @@ fn student_quantile_above(tail: f64, df: f64) -> f64 {
     bisect(0.0, high, |t| above(t) > tail)
 }
 
-/// Returns the quantile of the Beta distribution with the shapes `a` > 0 and `b` > 0. `p` is between 0 and 1.
+/// Returns the quantile of the Beta distribution with the shapes `a` > 0 and `b` > 0. `p` is between 0 and 1, both excluded.
 ///
 /// Inverts the distribution function by bisection, which always ends; Newton's iteration in `statrs` does not, if its start
 /// underflows.

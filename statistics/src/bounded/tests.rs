@@ -12,7 +12,7 @@ const SAMPLES: usize = 2000;
 const MOST: f64 = 0.04;
 
 /// Number of values in a sample. From 200 values on, intervals are closer to nominal.
-const SIZES: [usize; 10] = [5, 10, 20, 30, 40, 60, 80, 100, 150, 200];
+const SIZES: [usize; 6] = [5, 10, 20, 40, 80, 200];
 
 /// Draws of distributions.
 struct Draws(Random);
