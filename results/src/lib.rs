@@ -12,6 +12,8 @@
 //! | `reason` | why an evaluation has its outcome |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
+//! | `evaluators` | sums by evaluator |
+//! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
@@ -22,6 +24,8 @@ mod contradictions;
 mod conversations;
 mod encoding;
 mod error_type;
+mod evaluators;
+mod gate;
 mod json;
 mod model;
 mod outcome;
@@ -39,6 +43,9 @@ pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
+pub use evaluator_statistics::{Estimate, Interval, Verdict};
+pub use evaluators::EvaluatorSums;
+pub use gate::{Gate, GateError, GateResult, Measure, Undecided};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,
