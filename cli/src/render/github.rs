@@ -55,7 +55,8 @@ impl Annotations {
         let left_out = nouns.zip(self.left_out).filter(|(_, count)| *count > 0);
         let left_out: Vec<String> = left_out.map(|(noun, count)| counted(count, noun)).collect();
         if !left_out.is_empty() {
-            let message = format!("{} more; the other forms of the report have all", left_out.join(", "));
+            let message =
+                format!("{} more; the other forms of the report have all", left_out.join(", "));
             command(&mut self.text, "notice", ("not shown", None), &message);
         }
         self.text

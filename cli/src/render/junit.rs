@@ -61,7 +61,9 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let unrecorded =
             unrecorded.map(|name| (name.to_string(), outcome(NO_RECORDING.to_owned())));
         suite(writer, "golden_cases", kind, unrecorded.collect())?;
-        evaluators(report)?.iter().try_for_each(|(name, tally)| evaluator(writer, report, name, *tally))
+        evaluators(report)?
+            .iter()
+            .try_for_each(|(name, tally)| evaluator(writer, report, name, *tally))
     })?;
     writer.into_inner().write_all(b"\n")
 }

