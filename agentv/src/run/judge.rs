@@ -1,6 +1,6 @@
 //! Asks models.
 
-use std::num::NonZeroU64;
+use std::{num::NonZeroU64, sync::Arc};
 
 use evaluator_json::Value;
 use evaluator_judging::{
@@ -53,7 +53,6 @@ pub(super) fn question_of(scheme: &Scheme, user: String, is_fenced: bool) -> Que
     let messages = vec![Message::system(system), Message::user(user)];
     let mut question = Question::new(0, "llm-grader", Wording::Messages(messages));
     question.code = Some(code);
-    question.schema = Some(scheme.schema());
     question
 }
 
@@ -78,34 +77,12 @@ pub(super) async fn ask(
     subject: Subject<'_>,
     question: Question,
 ) -> Evaluated {
-    let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
-    let (targets, name) =
-        (&context.plan.targets, asked.target.as_deref().or(subject.judge).unwrap_or_default());
-    let connected = targets.get(name).and_then(|target| {
-        Ok((target.name.clone(), targets.connect(name, asked.model.as_deref())?))
-    });
-    let (target, connection) = match connected {
-        Ok(connected) => connected,
+    let prepared = prepare(context, evaluator, asked, subject, question);
+    let (target, connection, question, request) = match prepared {
+        Ok(prepared) => prepared,
         Err(reason) => return Err(reason).into(),
     };
-    let settings = connection.settings();
-    let mut params = settings.params.clone();
-    params.temperature = asked.temperature.or(params.temperature);
-    let question = if settings.json_schema == Some(true) {
-        let schema = question.schema.as_ref();
-        let schema = schema.map(|it| JsonSchema { name: "verdict".to_owned(), schema: it.into() });
-        params.json_schema = schema;
-        question.without_code()
-    } else {
-        question
-    };
-    let messages = match question.messages() {
-        Ok(messages) => messages,
-        Err(error) => return Err(error.to_string()).into(),
-    };
-    let prompt = context.plan.options.prompts.then(|| Texts::of(&messages));
-    let metric = Some("llm-grader".to_owned());
-    let request = Request { params, metric, location, ..Request::new(messages) };
+    let prompt = context.plan.options.prompts.then(|| Texts::of(&request.messages));
     let repairs = !context.plan.suite.is_v2();
     let called = ask_until(&connection, vec![(0, request, None)], |_, round, request, result| {
         let reading = read(result, &asked.scheme, question.code.as_ref());
@@ -134,6 +111,33 @@ pub(super) async fn ask(
     };
     let grade = conclude(called.into_iter().map(|call| call.reading).collect());
     Evaluated { judge: Some(used), ..grade.map(|grade| score(&asked.scheme, &grade)).into() }
+}
+
+/// Returns the name of the target that is asked, the connection to it, and the question with the request that asks it.
+fn prepare(
+    context: Context<'_>,
+    evaluator: &Evaluator,
+    asked: &Judge,
+    subject: Subject<'_>,
+    mut question: Question,
+) -> Result<(String, Arc<Connection>, Question, Request), String> {
+    let targets = &context.plan.targets;
+    let name = asked.target.as_deref().or(subject.judge).unwrap_or_default();
+    let target = targets.get(name)?.name.clone();
+    let connection = targets.connect(name, asked.model.as_deref())?;
+    let mut params = connection.settings().params.clone();
+    params.temperature = asked.temperature.or(params.temperature);
+    if connection.settings().json_schema == Some(true) {
+        let schema = asked.scheme.schema();
+        params.json_schema =
+            Some(JsonSchema { name: "verdict".to_owned(), schema: (&schema).into() });
+        question = question.without_code();
+    }
+    let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
+    let metric = Some("llm-grader".to_owned());
+    let messages = question.messages().map_err(|error| error.to_string())?;
+    let request = Request { params, metric, location, ..Request::new(messages) };
+    Ok((target, connection, question, request))
 }
 
 /// Returns provider and model of a connection.

@@ -134,20 +134,28 @@ pub async fn ask(
         ((), again)
     });
     let mut called = called.await;
-    let is_missing = |error: &ModelError| error.kind == ErrorKind::NotInCassette;
-    let mut again = called.split_off(count);
-    again.retain(|call| !call.result.as_ref().is_err_and(is_missing));
-    let warning = "the server does not take schemas of replies; a JSON object was asked for";
-    let mut warnings = if again.is_empty() { Vec::new() } else { vec![warning.to_owned()] };
-    for call in again {
-        let index = call.index;
-        called[index] = call;
-    }
+    let mut warnings: Vec<String> = replace(&mut called, count).into_iter().collect();
     let results = results(needs, &called, asked.len(), samples);
     warnings.extend(details::warnings(called.iter().map(|call| &call.result)));
     let details =
         if called.is_empty() { Object::default() } else { judge(connection, &called, &asked) };
     Answers { results, details, warnings }
+}
+
+/// Puts the calls behind the first `count`, which asked again, in the places of those that were refused. Returns a warning if there
+/// are any.
+fn replace(called: &mut Vec<Called<()>>, count: usize) -> Option<String> {
+    let is_missing = |error: &ModelError| error.kind == ErrorKind::NotInCassette;
+    let mut warning = None;
+    for call in called.split_off(count) {
+        if !call.result.as_ref().is_err_and(is_missing) {
+            let index = call.index;
+            called[index] = call;
+            warning =
+                Some("the server does not take schemas of replies; a JSON object was asked for");
+        }
+    }
+    warning.map(str::to_owned)
 }
 
 /// Returns true if the server may not take schemas.
