@@ -12,6 +12,7 @@
 //! | `reason` | why an evaluation has its outcome |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
+//! | `comparison` | two runs compared, case by case |
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
@@ -19,6 +20,7 @@
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
 mod attention;
+mod comparison;
 mod context;
 mod contradictions;
 mod conversations;
@@ -38,6 +40,10 @@ mod target_proxy;
 mod totals;
 
 pub use attention::Attention;
+pub use comparison::{
+    CaseChange, Change, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
+    EvaluatorComparison,
+};
 pub use context::{EventContext, EventTurn};
 pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};

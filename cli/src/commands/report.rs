@@ -117,7 +117,7 @@ pub(super) fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
 /// Returns the form of a report for which none was chosen: a table, or on a terminal the overview of a long one.
 fn default_form(report: &Report, has_file: bool) -> OutputFormat {
     let is_long = report.conversations.len() > LONG;
-    let is_terminal = !has_file && streams::stdout_width().is_some();
+    let is_terminal = !has_file && streams::stdout_is_terminal();
     if is_long && is_terminal { OutputFormat::Overview } else { OutputFormat::default() }
 }
 

@@ -3,6 +3,7 @@
 mod access;
 mod checks;
 mod columns;
+mod comparison;
 mod config_error;
 mod csv;
 mod errors;
@@ -23,6 +24,7 @@ pub(crate) use self::csv::csv;
 pub(crate) use access::access;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
+pub(crate) use comparison::{comparison, comparison_markdown, comparison_verdict};
 pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use github::github;
 pub(crate) use inspection::{inspection_json, inspection_text};
