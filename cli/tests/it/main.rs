@@ -27,6 +27,7 @@ mod events;
 mod export;
 mod faults;
 mod first_use;
+mod gates;
 mod golden;
 mod graders;
 mod graders_models;
