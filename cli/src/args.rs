@@ -2,6 +2,7 @@
 
 mod compare;
 pub(crate) mod eval_file;
+mod gates;
 mod judge;
 mod run;
 mod values;
@@ -32,6 +33,7 @@ use evaluator_host::{
 use evaluator_serve::BasePath;
 
 pub(crate) use self::compare::{ComparisonForm, ComparisonOutput, CompareArgs};
+pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use self::{
@@ -130,7 +132,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run evaluators over recorded traces and report
     #[command(
-        after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred"
+        after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred, 4 a gate is undecided"
     )]
     Run(Box<RunArgs>),
     /// Report a run that was saved with `run --save-run`
@@ -499,6 +501,8 @@ pub(crate) struct ReportArgs {
     /// they may be runs of two versions of an agent
     #[arg(long)]
     pub(crate) parts: bool,
+    #[command(flatten)]
+    pub(crate) gates: GateFlags,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,

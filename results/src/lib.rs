@@ -58,6 +58,6 @@ pub use model::{
 };
 pub use outcome::EvaluationOutcome;
 pub use report::{MissingScores, Report};
-pub use tally::{Balance, Standing, Tally};
+pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

@@ -16,8 +16,8 @@ use evaluator_host::{
 };
 
 use super::{
-    eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags, one_of, trace_input, whole,
-    writable,
+    GateFlags, eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags, one_of,
+    trace_input, whole, writable,
 };
 
 #[derive(Debug, Args)]
@@ -89,6 +89,8 @@ pub(crate) struct RunArgs {
     /// failures, evaluators that broke and scored nothing, and trace files that cannot be read
     #[arg(long, value_name = "R", value_parser = fraction)]
     pub(crate) max_error_rate: Option<f64>,
+    #[command(flatten)]
+    pub(crate) gates: GateFlags,
     /// Start no more evaluations after the first failure or error
     #[arg(long)]
     pub(crate) fail_fast: bool,

@@ -14,7 +14,7 @@ use evaluator_host::{
 
 use super::{broken, print_document, print_with, unusable};
 use crate::{
-    args::{ReportArgs, ReportOutput, outputs},
+    args::{GateFlags, ReportArgs, ReportOutput, outputs},
     exit,
     render::{self, Painted},
     streams,
@@ -34,10 +34,18 @@ const NO_REPORT: &str =
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
     begin(&outputs, &args.runs)?;
-    let report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
-    let code = show(&report, &outputs).max(report.standing().exit_code());
+    let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
+    gated(&mut report, args.gates).map_err(unusable)?;
+    let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
     render::verdict(&report, code, verbose > 0);
     Ok(code)
+}
+
+/// Applies gates of the command line to a saved run.
+fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
+    let Report { gates, inconclusive, conversations, .. } = report;
+    let evaluators: Vec<&str> = conversations.evaluator_scores().map(|it| it.name).collect();
+    flags.overrides().apply(gates, inconclusive, &evaluators)
 }
 
 /// Writes a report that consists of an error to every file, so that no report of an earlier command is taken for that of
@@ -96,14 +104,11 @@ fn write_as(
 
 /// Writes a report in all requested forms. Returns the exit code.
 pub(super) fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
-    let code = outputs
-        .iter()
-        .map(|output| {
-            let form = output.form.unwrap_or_else(|| default_form(report, output.file.is_some()));
-            show_report(report, form, output.file.as_deref())
-        })
-        .max()
-        .unwrap_or(exit::OK);
+    let codes = outputs.iter().map(|output| {
+        let form = output.form.unwrap_or_else(|| default_form(report, output.file.is_some()));
+        show_report(report, form, output.file.as_deref())
+    });
+    let code = exit::worst(codes);
     // The forms on stdout show them.
     if outputs.iter().all(|output| output.file.is_some()) {
         render::errors_of_summary(report).into_iter().flatten().for_each(|it| render::remark(&it));
@@ -200,7 +205,7 @@ fn write_file(
         Ok(()) => code,
         Err(error) => {
             let file = file.display();
-            code.max(broken(format!("cannot write the report to {file}: {error}")))
+            exit::worst([code, broken(format!("cannot write the report to {file}: {error}"))])
         }
     }
 }

@@ -28,6 +28,7 @@ mod events;
 mod export;
 mod faults;
 mod first_use;
+mod gates;
 mod golden;
 mod graders;
 mod graders_models;

@@ -107,6 +107,10 @@ impl Runner {
             None => self.load_conversations(request, &mut report, on_event).await,
         };
         let Some((conversations, eval_set)) = opened else { return report };
+        let most = conversations.len() as u64;
+        for message in report.gates.iter().filter_map(|gate| gate.cannot_pass_with(most)) {
+            on_event(RunEvent::HopelessGate { message });
+        }
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
@@ -279,6 +283,8 @@ fn with_policy(config: &Config) -> Report {
     report.require_all_cases = config.require_all_cases;
     report.allow_unevaluated = config.allow_unevaluated;
     report.max_error_rate = config.max_error_rate;
+    report.gates.clone_from(&config.gates);
+    report.inconclusive = config.inconclusive;
     report
 }
 
