@@ -212,7 +212,7 @@ impl Comparison {
         if let Some(margin) = settings.no_worse_than.filter(|it| !(0.0..1.0).contains(it)) {
             return Err(ComparisonError::Margin(margin));
         }
-        Self::of(&base.case_values()?, &new.case_values()?, settings)
+        Self::of(base.case_values()?, new.case_values()?, settings)
     }
 
     fn of(
@@ -288,7 +288,8 @@ impl<'v> Cases<'v> {
     fn compare(&self, name: &str, settings: &ComparisonSettings) -> EvaluatorComparison {
         let scored: Vec<(f64, f64)> =
             self.both.iter().filter_map(|(was, now)| was.mean.zip(now.mean)).collect();
-        let with_value = self.both.iter().filter(|(was, now)| was.mean.is_some() && now.mean.is_some());
+        let with_value =
+            self.both.iter().filter(|(was, now)| was.mean.is_some() && now.mean.is_some());
         let clusters: Vec<Option<&str>> = with_value.map(|(_, now)| now.cluster).collect();
         let clusters = clusters.iter().any(Option::is_some).then_some(clusters);
         let differences: Vec<f64> = scored.iter().map(|(was, now)| now - was).collect();
@@ -328,18 +329,13 @@ impl<'v> Cases<'v> {
     }
 
     fn changes(&self, min_change: f64) -> Vec<CaseChange> {
-        let change = |case: &str, change, base, new| CaseChange {
-            case: case.to_owned(),
-            change,
-            base,
-            new,
-        };
+        let change =
+            |case: &str, change, base, new| CaseChange { case: case.to_owned(), change, base, new };
         let of_both = self.both.iter().filter_map(|(was, now)| {
             Some(change(now.case, changed(was, now, min_change)?, was.mean, now.mean))
         });
         let added = self.added.iter().map(|it| change(it.case, Change::New, None, it.mean));
-        let missing =
-            self.missing.iter().map(|it| change(it.case, Change::Missing, it.mean, None));
+        let missing = self.missing.iter().map(|it| change(it.case, Change::Missing, it.mean, None));
         of_both.chain(added).chain(missing).collect()
     }
 
@@ -351,7 +347,10 @@ impl<'v> Cases<'v> {
         let missing = counted(self.missing.len(), "case");
         ClaimResult {
             verdict: Verdict::Inconclusive,
-            reason: format!("{missing} of the base are missing (--allow-missing); {}", claim.reason),
+            reason: format!(
+                "{missing} of the base are missing (--allow-missing); {}",
+                claim.reason
+            ),
             ..claim
         }
     }
@@ -436,7 +435,9 @@ fn no_worse(
     if decision.verdict == Verdict::Inconclusive {
         match decision.needed {
             Some(needed) => {
-                reason.push_str(&format!("; about {needed} cases that differ like these would decide"));
+                reason.push_str(&format!(
+                    "; about {needed} cases that differ like these would decide"
+                ));
             }
             None => reason.push_str("; more cases are needed"),
         }
@@ -630,9 +631,8 @@ mod tests {
     #[test]
     fn runs_without_a_common_case_are_refused() {
         let (base, new) = (run(&[("a", Some(1.0))]), run(&[("b", Some(1.0))]));
-        let refused = |base, new, settings| {
-            Comparison::new(base, new, &settings).unwrap_err().to_string()
-        };
+        let refused =
+            |base, new, settings| Comparison::new(base, new, &settings).unwrap_err().to_string();
         assert!(refused(&base, &new, STRICT).contains("--case-key"));
         let margin = ComparisonSettings { no_worse_than: Some(1.0), ..STRICT };
         assert!(refused(&base, &base, margin).contains("below 1"));

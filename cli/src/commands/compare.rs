@@ -10,15 +10,13 @@ use evaluator_host::{
 use super::{broken, print, unusable};
 use crate::{
     args::{CompareArgs, ComparisonForm, ComparisonOutput},
-    exit,
-    render,
+    exit, render,
 };
 
 /// Compares two runs. Returns the exit code.
 pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     let (base, new) = (whole(&args.base)?, whole(&args.new)?);
-    let comparison =
-        Comparison::new(&base, &new, &args.claims.settings()).map_err(unusable)?;
+    let comparison = Comparison::new(&base, &new, &args.claims.settings()).map_err(unusable)?;
     let code = match comparison.verdict() {
         Verdict::Pass => exit::OK,
         Verdict::Fail => exit::FAILED,

@@ -6,12 +6,7 @@ use evaluator_host::report::{
     CaseChange, Change, Comparison, Estimate, EvaluatorComparison, Verdict,
 };
 
-use super::{
-    markdown::escaped,
-    plain::one_line,
-    verdict::last_line,
-    words::counted,
-};
+use super::{markdown::escaped, plain::one_line, verdict::last_line, words::counted};
 use crate::exit;
 
 /// Number of cases of each change that are named.
@@ -143,7 +138,10 @@ fn difference(evaluator: &EvaluatorComparison) -> String {
         let _ = write!(text, ", p = {p:.3}");
     }
     if let Some(detectable) = evaluator.detectable {
-        let _ = write!(text, "; a difference of {detectable:.3} would have been found with a chance of 80 %");
+        let _ = write!(
+            text,
+            "; a difference of {detectable:.3} would have been found with a chance of 80 %"
+        );
     }
     text
 }
@@ -172,7 +170,8 @@ fn changes(evaluator: &EvaluatorComparison) -> impl Iterator<Item = (String, Vec
 }
 
 fn scores(change: &CaseChange) -> String {
-    let score = |score: Option<f64>| score.map_or_else(|| "none".to_owned(), |it| format!("{it:.4}"));
+    let score =
+        |score: Option<f64>| score.map_or_else(|| "none".to_owned(), |it| format!("{it:.4}"));
     match change.change {
         Change::New => format!("{} ({})", change.case, score(change.new)),
         Change::Missing => format!("{} ({})", change.case, score(change.base)),

@@ -9,9 +9,12 @@ fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
     let mut lines = String::new();
     for (number, answer) in answers.iter().enumerate() {
         let text = |role: &str, text: &str| {
-            format!(r#"[{{\"role\": \"{role}\", \"parts\": [{{\"type\": \"text\", \"content\": \"{text}\"}}]}}]"#)
+            format!(
+                r#"[{{\"role\": \"{role}\", \"parts\": [{{\"type\": \"text\", \"content\": \"{text}\"}}]}}]"#
+            )
         };
-        let (asked, said) = (text("user", &format!("question {number}")), text("assistant", answer));
+        let (asked, said) =
+            (text("user", &format!("question {number}")), text("assistant", answer));
         let attribute = |key: &str, value: &str| {
             format!(r#"{{"key": "{key}", "value": {{"stringValue": "{value}"}}}}"#)
         };
@@ -33,7 +36,10 @@ fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
         )
     };
     let cases: Vec<String> = (0..3).map(case).collect();
-    directory.file("set.json", &format!(r#"{{"eval_set_id": "set", "eval_cases": [{}]}}"#, cases.join(", ")));
+    directory.file(
+        "set.json",
+        &format!(r#"{{"eval_set_id": "set", "eval_cases": [{}]}}"#, cases.join(", ")),
+    );
     directory.file(
         "c.yaml",
         "eval_set: set.json\nevaluators: [{name: right, type: builtin, metric: response_match_score, threshold: 0.5}]",
@@ -69,8 +75,9 @@ fn one_case_lost_and_one_won_is_a_regression_and_no_difference_of_means() {
 fn a_run_has_no_regressions_against_itself_and_three_cases_do_not_show_more() {
     let directory = two_runs(["yes", "no", "yes"], ["yes", "no", "yes"]);
     compare(&directory, &["--no-regressions"]).exits(0).says("PASSED: no case changed");
-    let ran = compare(&directory, &["--no-worse-than", "0.05"]).exits(4);
-    ran.says("INCONCLUSIVE: 1 claim undecided (right: no worse than 0.05); no case changed");
+    let ran = compare(&directory, &["--no-worse-than", "0.05"])
+        .exits(4)
+        .says("INCONCLUSIVE: 1 claim undecided (right: no worse than 0.05); no case changed");
     assert!(ran.stdout.contains("about 92 cases that differ like these would decide, and --no-regressions suits small suites"), "{}", ran.stdout);
 }
 
@@ -93,7 +100,9 @@ fn a_comparison_has_a_form_for_programs_and_one_for_comments() {
 #[test]
 fn runs_that_cannot_be_compared_are_refused() {
     let directory = two_runs(["yes", "yes", "yes"], ["yes", "yes", "yes"]);
-    compare(&directory, &["--no-worse-than", "1"]).exits(2).says("has to be at least 0 and below 1");
+    compare(&directory, &["--no-worse-than", "1"])
+        .exits(2)
+        .says("has to be at least 0 and below 1");
     compare(&directory, &["-o", "xml"]).exits(2).says("there is no form `xml`");
     // Without golden cases, conversations are known by their trace ids, which differ.
     for (file, number) in [("a.evalrun", 0), ("b.evalrun", 1)] {
