@@ -12,7 +12,7 @@ use super::{
     RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
-    program_file::{not_contained, not_ready, program_file},
+    program_file::{command_of_image, not_contained, not_ready, program_file},
     snapshot::ProgramSnapshot,
     target,
     work::{Candidate, ForkedProgram, PlannedEvaluator, Program, Work, broken},
@@ -23,7 +23,7 @@ use crate::{
     hosts::{Call, Driver, Mismatch, foreign_contract},
     judging::Session,
     process::{CommandSpec, Resources},
-    runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
+    runtime::{Entrypoint, Environment, Inputs, Launch, PrepareError, Reuse},
     verdict::Verdict,
 };
 
@@ -65,7 +65,8 @@ pub(super) fn prepare(
     let located = located.into_iter().map(|(program, context, _)| (program, context));
     for ((program, entrypoint), launch) in located.zip(&entrypoints).zip(launches) {
         let evaluator = &mut evaluators[program.0.index];
-        evaluator.work = match launch {
+        let in_image = command_of_image(&program.0.code, entrypoint.image.as_ref());
+        evaluator.work = match in_image.map_or(launch, Ok) {
             Ok(launch) => {
                 let how = (config, session, runner);
                 prepared(evaluator, program, entrypoint, launch, how, on_event)
@@ -101,7 +102,10 @@ fn prepared(
     (config, session, runner): (&Config, &Result<Session, String>, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
-    let mut inputs = runner.registries.runtimes.inputs(entrypoint, &launch);
+    let mut inputs = match command_of_image(&candidate.code, entrypoint.image.as_ref()) {
+        Some(_) => Inputs::default(),
+        None => runner.registries.runtimes.inputs(entrypoint, &launch),
+    };
     if entrypoint.image.is_some() {
         // Names of programs in the image, which counts as a whole.
         inputs.programs.retain(|program| program.is_absolute());
