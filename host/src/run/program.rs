@@ -53,7 +53,10 @@ pub(super) fn prepare(
     let entrypoints: Vec<Entrypoint> = located
         .iter()
         .map(|(Candidate { index, code, executor, .. }, _, image)| {
-            let path = locate(&evaluators[*index].name, code, runner, on_event);
+            let path = match command_of_image(code, image.as_ref()) {
+                Some(_) => code.path.clone(),
+                None => locate(&evaluators[*index].name, code, runner, on_event),
+            };
             Entrypoint { image: image.clone(), ..code.entrypoint(path, executor.contains()) }
         })
         .collect();
