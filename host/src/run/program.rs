@@ -53,23 +53,18 @@ pub(super) fn prepare(
     let entrypoints: Vec<Entrypoint> = located
         .iter()
         .map(|(Candidate { index, code, executor, .. }, _, image)| {
-            let path = match command_of_image(code, image.as_ref()) {
-                Some(_) => code.path.clone(),
-                None => locate(&evaluators[*index].name, code, runner, on_event),
-            };
+            let name = &evaluators[*index].name;
+            let path = locate(name, (code, image.as_ref()), runner, on_event);
             Entrypoint { image: image.clone(), ..code.entrypoint(path, executor.contains()) }
         })
         .collect();
     report_named_secrets(evaluators, &located, &entrypoints, on_event);
-    let mut report = |event| on_event(RunEvent::Prepare(event));
-    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
-    let launches = runtimes.prepare_all(&entrypoints, cancellation, &mut report);
+    let launches = launches(&located, &entrypoints, runner, on_event);
     let mut servers = 0;
     let located = located.into_iter().map(|(program, context, _)| (program, context));
     for ((program, entrypoint), launch) in located.zip(&entrypoints).zip(launches) {
         let evaluator = &mut evaluators[program.0.index];
-        let in_image = command_of_image(&program.0.code, entrypoint.image.as_ref());
-        evaluator.work = match in_image.map_or(launch, Ok) {
+        evaluator.work = match launch {
             Ok(launch) => {
                 let how = (config, session, runner);
                 prepared(evaluator, program, entrypoint, launch, how, on_event)
@@ -94,6 +89,22 @@ pub(super) fn prepare(
             on_event(RunEvent::NotReused { evaluator, reason });
         }
     }
+}
+
+/// Prepares programs; those that an image has are started by their names.
+fn launches(
+    programs: &[(Candidate, ExecutionContext, Option<Image>)],
+    entrypoints: &[Entrypoint],
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Vec<Result<Launch, PrepareError>> {
+    let mut report = |event| on_event(RunEvent::Prepare(event));
+    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
+    let launches = runtimes.prepare_all(entrypoints, cancellation, &mut report);
+    let launch = |((program, _, image), launch): (&(Candidate, _, Option<Image>), _)| {
+        command_of_image(&program.code, image.as_ref()).map_or(launch, Ok)
+    };
+    programs.iter().zip(launches).map(launch).collect()
 }
 
 /// Returns the work of an evaluator with the launch of its program, and sets its fingerprint.
@@ -331,10 +342,13 @@ fn report_build_failure(evaluator: &str, error: &PrepareError, on_event: &mut dy
 
 fn locate(
     evaluator: &str,
-    code: &CodeConfig,
+    (code, image): (&CodeConfig, Option<&Image>),
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> PathBuf {
+    if command_of_image(code, image).is_some() {
+        return code.path.clone();
+    }
     let path = program_file(code);
     // A file without a runtime is an error of the evaluator.
     if let Ok(runtime) = runner.registries.runtimes.for_path(&path) {

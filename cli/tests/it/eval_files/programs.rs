@@ -1,7 +1,5 @@
 //! Programs of eval files: what reaches their command line, and `--contain`.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
 use serde_json::{Value, json};
 
 use crate::support::{Directory, has};
