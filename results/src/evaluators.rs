@@ -6,7 +6,7 @@ use evaluator_statistics::Estimate;
 
 use super::{
     Report,
-    gate::{GateResult, Measure, Values, estimate},
+    gate::{CaseValues, GateResult, Measure, estimate},
 };
 
 /// What an evaluator measured over all cases.
@@ -48,8 +48,8 @@ impl Report {
     ///
     /// A conversation cannot be read back.
     pub fn evaluators(&self, confidence: f64) -> io::Result<Vec<EvaluatorSums>> {
-        let values = self.values()?;
-        let sums = values.evaluators().iter().map(|evaluator| {
+        let values = self.case_values()?;
+        let sums = values.by_evaluator().iter().map(|evaluator| {
             let counts = evaluator.counts;
             // The only input without a result is an empty one.
             let estimated = |measure| {
@@ -82,12 +82,17 @@ impl Report {
         if self.gates.is_empty() {
             return Ok(Vec::new());
         }
-        let values = self.values()?;
+        let values = self.case_values()?;
         Ok(self.gates.iter().map(|gate| GateResult::new(gate, &values)).collect())
     }
 
-    fn values(&self) -> io::Result<Values> {
-        let mut values = Values::default();
+    /// Returns the values of all cases. Reads all conversations once.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read back.
+    pub fn case_values(&self) -> io::Result<CaseValues> {
+        let mut values = CaseValues::default();
         for conversation in self.conversations.iter().outlines() {
             values.add(&conversation?, None);
         }

@@ -13,6 +13,7 @@ use super::{
 /// The report of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]

@@ -8,7 +8,7 @@ use evaluator_statistics::{
 
 use super::{
     rule::{Gate, Measure, grouped},
-    values::{EvaluatorValues, Sample, Values},
+    values::{CaseValues, EvaluatorValues, Sample},
 };
 
 /// Number of cases that are named.
@@ -36,7 +36,7 @@ pub struct GateResult {
     pub counted_as_zero: u64,
     /// Number of cases with fewer conversations than the measure needs.
     pub left_out: u64,
-    /// Ids of the first ten golden cases among them.
+    /// Ids of the first ten of them.
     pub left_out_cases: Vec<Arc<str>>,
 }
 
@@ -58,11 +58,12 @@ pub enum Undecided {
 
 impl GateResult {
     /// Decides a gate by the values of its evaluator.
-    pub(crate) fn new(gate: &Gate, values: &Values) -> Self {
+    pub(crate) fn new(gate: &Gate, values: &CaseValues) -> Self {
         let none = EvaluatorValues::default();
         let evaluator = values.named(&gate.evaluator).unwrap_or(&none);
         let sample = values.sample(evaluator, gate.measure, false);
         let counts = evaluator.counts;
+        let left_out = sample.left_out.iter().map(|case| Arc::clone(values.id(*case)));
         let mut result = Self {
             gate: gate.clone(),
             verdict: Verdict::Inconclusive,
@@ -73,7 +74,7 @@ impl GateResult {
             not_run: counts.not_run,
             counted_as_zero: counts.failed_regardless,
             left_out: sample.left_out.len() as u64,
-            left_out_cases: values.ids(&sample.left_out).into_iter().take(NAMED).collect(),
+            left_out_cases: left_out.take(NAMED).collect(),
         };
         let decision = match decide(gate, &sample) {
             Ok(decision) => decision,
@@ -172,9 +173,8 @@ impl fmt::Display for GateResult {
         }
         if self.left_out > 0 {
             write!(f, ", {} left out", counted(self.left_out, "case"))?;
-            if !self.left_out_cases.is_empty() {
-                write!(f, " ({})", self.left_out_cases.join(", "))?;
-            }
+            let more = if self.left_out > NAMED as u64 { ", .." } else { "" };
+            write!(f, " ({}{more})", self.left_out_cases.join(", "))?;
         }
         match self.undecided {
             Some(undecided) => write!(f, "; {undecided}"),

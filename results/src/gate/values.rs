@@ -1,4 +1,4 @@
-//! Values of cases: what gates decide by.
+//! Values of cases: what gates decide, and comparisons compare.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,20 +10,38 @@ use evaluator_statistics::pass_at_k;
 use super::rule::Measure;
 use crate::{ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport};
 
-/// Values of all cases. A case is a golden case; a conversation without one is a case of its own.
+/// Values of all cases of a run. A case is a golden case; a conversation without one is a case of its own.
 ///
-/// Takes 16 bytes for each case and evaluator.
+/// Takes the ids of the cases, and 16 bytes for each case and evaluator.
 #[derive(Debug, Default)]
-pub(crate) struct Values {
+pub struct CaseValues {
     evaluators: Vec<EvaluatorValues>,
     /// Numbers of golden cases.
     golden: HashMap<Arc<str>, usize>,
-    /// Number of cases.
-    cases: usize,
-    /// Clusters of cases, if there are any.
+    /// Ids of all cases.
+    ids: Vec<Arc<str>>,
+    /// Clusters of cases, if there are any. Those behind the last one have none.
     clusters: Vec<Option<Arc<str>>>,
     /// Errors of conversations that could not be evaluated at all, by case.
     errors: BTreeMap<usize, u32>,
+}
+
+/// What an evaluator measured in one case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CaseValue<'v> {
+    /// Id of the golden case, or the trace id of the only conversation.
+    pub case: &'v str,
+    /// Cluster of the case.
+    pub cluster: Option<&'v str>,
+    /// Number of conversations with a value: those that passed or failed.
+    pub conversations: u32,
+    /// Number of conversations that passed.
+    pub passed: u32,
+    /// Number of errors, also of conversations that could not be evaluated at all.
+    pub errors: u32,
+    /// Mean score of the conversations; those that fail whatever their score is count as 0. `None` if none has a value.
+    pub mean: Option<f64>,
 }
 
 /// Values of one evaluator.
@@ -32,7 +50,7 @@ pub(crate) struct EvaluatorValues {
     pub(crate) name: String,
     pub(crate) counts: Counts,
     /// By the number of the case; cases behind the last one have no value.
-    cases: Vec<CaseValue>,
+    cases: Vec<Sums>,
     /// Errors by case.
     errors: BTreeMap<usize, u32>,
 }
@@ -51,7 +69,7 @@ pub(crate) struct Counts {
 
 /// Sums over the conversations of a case that have a value.
 #[derive(Clone, Copy, Debug, Default)]
-struct CaseValue {
+struct Sums {
     score: f64,
     passed: u32,
     conversations: u32,
@@ -69,12 +87,12 @@ pub(crate) struct Sample<'v> {
     pub(crate) left_out: Vec<usize>,
 }
 
-impl Values {
+impl CaseValues {
     /// Adds a conversation. Cases with the same cluster are not independent.
     pub(crate) fn add(&mut self, conversation: &ConversationReport, cluster: Option<&Arc<str>>) {
-        let case = self.case(conversation.eval_case_id.as_ref());
+        let case = self.case(conversation);
         if let Some(cluster) = cluster {
-            self.clusters.resize(self.cases, None);
+            self.clusters.resize(self.ids.len(), None);
             self.clusters[case].get_or_insert_with(|| Arc::clone(cluster));
         }
         for (column, evaluation) in conversation.evaluations.iter().enumerate() {
@@ -86,8 +104,19 @@ impl Values {
         }
     }
 
-    /// The evaluators, in the order of the report.
-    pub(crate) fn evaluators(&self) -> &[EvaluatorValues] {
+    /// Names of the evaluators, in the order of the configuration.
+    pub fn evaluators(&self) -> impl Iterator<Item = &str> {
+        self.evaluators.iter().map(|evaluator| &*evaluator.name)
+    }
+
+    /// What this evaluator measured in each case, in the order of the input; nothing if it is unknown.
+    pub fn of<'v>(&'v self, evaluator: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
+        let cases = self.named(evaluator).into_iter();
+        cases.flat_map(|evaluator| (0..self.ids.len()).map(|case| self.value(evaluator, case)))
+    }
+
+    /// The values of all evaluators.
+    pub(crate) fn by_evaluator(&self) -> &[EvaluatorValues] {
         &self.evaluators
     }
 
@@ -101,12 +130,9 @@ impl Values {
         self.errors.values().copied().map(u64::from).sum()
     }
 
-    /// Ids of those of these cases that are golden cases, in their order.
-    pub(crate) fn ids(&self, cases: &[usize]) -> Vec<Arc<str>> {
-        let golden = self.golden.iter().filter(|(_, case)| cases.binary_search(case).is_ok());
-        let mut golden: Vec<_> = golden.collect();
-        golden.sort_by_key(|(_, case)| **case);
-        golden.into_iter().map(|(id, _)| Arc::clone(id)).collect()
+    /// Id of the case with this number.
+    pub(crate) fn id(&self, case: usize) -> &Arc<str> {
+        &self.ids[case]
     }
 
     /// Returns the values of an evaluator. With `errors_are_failures`, every error is a conversation with a value of 0.
@@ -116,19 +142,16 @@ impl Values {
         measure: Measure,
         errors_are_failures: bool,
     ) -> Sample<'_> {
-        let has_clusters = self.clusters.iter().any(Option::is_some);
         let mut sample = Sample {
             values: Vec::new(),
-            clusters: has_clusters.then(Vec::new),
+            clusters: (!self.clusters.is_empty()).then(Vec::new),
             are_single: true,
             left_out: Vec::new(),
         };
-        for case in 0..self.cases {
-            let mut value = evaluator.cases.get(case).copied().unwrap_or_default();
+        for case in 0..self.ids.len() {
+            let mut value = evaluator.sums(case);
             if errors_are_failures {
-                for errors in [&self.errors, &evaluator.errors] {
-                    value.conversations += errors.get(&case).copied().unwrap_or_default();
-                }
+                value.conversations += self.errors(evaluator, case);
             }
             if value.conversations == 0 {
                 continue;
@@ -139,7 +162,7 @@ impl Values {
                     sample.values.push(measured);
                     sample.are_single &= value.conversations == 1;
                     if let Some(clusters) = &mut sample.clusters {
-                        clusters.push(self.clusters.get(case).and_then(Option::as_deref));
+                        clusters.push(self.cluster(case));
                     }
                 }
             }
@@ -147,14 +170,34 @@ impl Values {
         sample
     }
 
-    /// Returns the number of a golden case, or of a new one.
-    fn case(&mut self, id: Option<&Arc<str>>) -> usize {
-        let next = self.cases;
-        let case = match id {
-            Some(id) => *self.golden.entry(Arc::clone(id)).or_insert(next),
-            None => next,
-        };
-        self.cases = self.cases.max(case + 1);
+    fn value<'v>(&'v self, evaluator: &EvaluatorValues, case: usize) -> CaseValue<'v> {
+        let sums = evaluator.sums(case);
+        CaseValue {
+            case: &self.ids[case],
+            cluster: self.cluster(case),
+            conversations: sums.conversations,
+            passed: sums.passed,
+            errors: self.errors(evaluator, case),
+            mean: sums.measured(Measure::Mean).filter(|_| sums.conversations > 0),
+        }
+    }
+
+    fn cluster(&self, case: usize) -> Option<&str> {
+        self.clusters.get(case).and_then(Option::as_deref)
+    }
+
+    fn errors(&self, evaluator: &EvaluatorValues, case: usize) -> u32 {
+        [&self.errors, &evaluator.errors].into_iter().filter_map(|errors| errors.get(&case)).sum()
+    }
+
+    /// Returns the number of the conversation's case.
+    fn case(&mut self, conversation: &ConversationReport) -> usize {
+        let next = self.ids.len();
+        let id = conversation.eval_case_id.as_ref();
+        let case = id.map_or(next, |id| *self.golden.entry(Arc::clone(id)).or_insert(next));
+        if case == next {
+            self.ids.push(Arc::clone(id.unwrap_or(&conversation.trace_id)));
+        }
         case
     }
 
@@ -190,7 +233,7 @@ impl EvaluatorValues {
         *if passed { &mut counts.passed } else { &mut counts.failed } += 1;
         counts.failed_regardless += u64::from(is_regardless);
         if self.cases.len() <= case {
-            self.cases.resize(case + 1, CaseValue::default());
+            self.cases.resize(case + 1, Sums::default());
         }
         let value = &mut self.cases[case];
         let score = if is_regardless { 0.0 } else { evaluation.score.unwrap_or(f64::from(passed)) };
@@ -199,13 +242,17 @@ impl EvaluatorValues {
         value.conversations += 1;
     }
 
+    fn sums(&self, case: usize) -> Sums {
+        self.cases.get(case).copied().unwrap_or_default()
+    }
+
     /// Number of cases with a value.
     pub(crate) fn cases(&self) -> u64 {
         self.cases.iter().filter(|case| case.conversations > 0).count() as u64
     }
 }
 
-impl CaseValue {
+impl Sums {
     /// Returns the value of the case; `None` if it has too few conversations.
     fn measured(self, measure: Measure) -> Option<f64> {
         let Self { score, passed, conversations } = self;

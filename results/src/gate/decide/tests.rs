@@ -186,7 +186,7 @@ fn without_any_score_nothing_is_decided() {
 fn cases_of_one_cluster_are_not_independent() {
     let gate = Gate::parse("check: mean >= 0.5", 0.95).unwrap();
     let result = |cluster_of: fn(usize) -> Option<usize>| {
-        let mut values = Values::default();
+        let mut values = CaseValues::default();
         for case in 0..60 {
             let cluster: Option<Arc<str>> = cluster_of(case).map(|it| it.to_string().into());
             let score = if case % 6 == 0 { 0.0 } else { 1.0 };
@@ -200,6 +200,31 @@ fn cases_of_one_cluster_are_not_independent() {
     assert_eq!(clustered.verdict, Verdict::Inconclusive);
     assert!(clustered.to_string().contains("of 60 cases in 3 clusters"), "{clustered}");
     assert_eq!(result(|case| (case > 0).then_some(case)).undecided, Some(Undecided::NoCluster));
+}
+
+#[test]
+fn the_values_of_cases_are_those_that_gates_decide_by() {
+    let all = EvaluationReport { name: ALL_EVALUATORS.to_owned(), threshold: None, ..error() };
+    let conversations = vec![
+        conversation(Some("twice"), scored(0.25)),
+        conversation(None, error()),
+        conversation(Some("twice"), scored(1.0)),
+        conversation(Some("broken"), all),
+    ];
+    let report = Report { conversations: conversations.into(), ..Report::default() };
+    let values = report.case_values().unwrap();
+    assert_eq!(values.evaluators().collect::<Vec<_>>(), ["check"]);
+    let cases: Vec<_> = values
+        .of("check")
+        .map(|it| (it.case, it.cluster, it.conversations, it.passed, it.errors, it.mean))
+        .collect();
+    let expected = [
+        ("twice", None, 2, 1, 0, Some(0.625)),
+        ("t", None, 0, 0, 1, None),
+        ("broken", None, 0, 0, 1, None),
+    ];
+    assert_eq!(cases, expected);
+    assert_eq!(values.of("other").count(), 0);
 }
 
 #[test]
