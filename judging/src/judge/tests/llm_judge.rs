@@ -4,14 +4,11 @@ use evaluator_json::{Value, parse};
 use evaluator_traces::conversation::{ToolCall, Turn, TurnPart};
 
 use super::prompts::{INJECTIONS, delimiter, system_and_user, without_blocks};
-use crate::{
-    judge::{
-        Answer, Asked, Case, Conclusion, Criterion, Judge, JudgedTurn, Judgement, Member, Order,
-        Panel, Refusal, Rules,
-        llm_judge::{LlmJudge, Scope, VARIABLES, Variable},
-        scheme::{Choice, Generation, Item, Material, Scheme, ScoreRange},
-    },
-    testing::turn,
+use crate::judge::{
+    Answer, Asked, Case, Conclusion, Criterion, Judge, JudgedTurn, Judgement, Member, Order, Panel,
+    Refusal, Rules,
+    llm_judge::{LlmJudge, Scope, VARIABLES, Variable},
+    scheme::{Choice, Generation, Item, Material, Scheme, ScoreRange},
 };
 
 fn recorded(user: &str, answer: &str) -> Turn {
@@ -24,7 +21,8 @@ fn recorded(user: &str, answer: &str) -> Turn {
     Turn {
         user_text: Some(user.to_owned()),
         final_text: Some(answer.to_owned()),
-        ..turn(vec![call])
+        tool_calls: vec![call],
+        ..Turn::default()
     }
 }
 

@@ -4,13 +4,9 @@ use evaluator_json::Value;
 use evaluator_metrics::Outcome;
 use evaluator_traces::conversation::{ToolCall, Turn};
 
-use crate::{
-    judge::{
-        Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, Member,
-        OnDisagreement, OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, Scenario,
-        judge,
-    },
-    testing::{not_evaluated, scored, turn},
+use crate::judge::{
+    Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, Member,
+    OnDisagreement, OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, Scenario, judge,
 };
 
 const VALID: &str = r#"{"is_the_agent_response_valid": "valid"}"#;
@@ -122,7 +118,8 @@ fn outcomes_have_a_score_only_if_the_judge_did_not_fail() {
         let case = Case::new(&turns, &criterion).expecting(&turns);
         matched(&criterion, &answers(script)).outcome(&case)
     };
-    let found = scored(outcome("+-+", Rules::default()));
+    let found = outcome("+-+", Rules::default());
+    let Outcome::Scored(found) = found else { panic!("{found:?}") };
     assert_eq!((found.score, found.passed), (1.0, Some(true)));
     assert_eq!(found.per_turn, [Some(1.0)]);
     let details = found.details.unwrap();
@@ -131,7 +128,8 @@ fn outcomes_have_a_score_only_if_the_judge_did_not_fail() {
     assert_eq!(votes[0].get("negative").unwrap().as_i128(), Some(1));
     assert_eq!(details["judge"].get("close").unwrap().as_bool(), Some(true));
     assert!(matches!(outcome("++!", Rules::default()), Outcome::Failed { .. }));
-    let details = not_evaluated(outcome("++!", Rules::adk()));
+    let outcome = outcome("++!", Rules::adk());
+    let Outcome::NotEvaluated { details } = outcome else { panic!("{outcome:?}") };
     assert_eq!(details["reason"].as_str(), Some("no turn has a score"));
     assert!(!details["judge"].get("errors").unwrap().as_array().unwrap().is_empty());
 }
@@ -434,7 +432,8 @@ fn recorded_turns_show_calls_before_the_answer() {
     let recorded = Turn {
         user_text: Some("When?".to_owned()),
         final_text: Some("At 22:40.".to_owned()),
-        ..turn(vec![call])
+        tool_calls: vec![call],
+        ..Turn::default()
     };
     let turns = JudgedTurn::of_recording(&[recorded]);
     let rubrics = vec![rubric("one", None)];
