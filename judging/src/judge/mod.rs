@@ -5,7 +5,7 @@
 //! recordings are the business of the caller alone.
 //!
 //! ```
-//! use evaluator_judging::judge::{Answer, Case, Criterion, Judge, JudgedTurn, judge};
+//! use evaluator_judging::judge::{Answer, Case, Criterion, Judge, JudgedTurn, Member, judge};
 //! use evaluator_traces::conversation::Turn;
 //!
 //! let (user_text, final_text) = (Some("When?".to_owned()), Some("At 22:40.".to_owned()));
@@ -21,7 +21,8 @@
 //!
 //! // A model is asked here.
 //! let reply = Answer::text(r#"{"is_the_agent_response_valid": "valid"}"#);
-//! let judgement = judge.aggregate(&case, &planned, &[judge.asked(&case, question, &[reply])]).unwrap();
+//! let asked = [judge.asked(&case, question, &[reply])];
+//! let judgement = judge.aggregate(&case, &planned, &Member::only(&asked)).unwrap();
 //! assert_eq!(judgement.score, Some(1.0));
 //! ```
 
