@@ -306,8 +306,8 @@ pub(crate) struct SourcePlaces {
     #[arg(long, value_name = "FILE", value_parser = existing)]
     pub(crate) index: Option<PathBuf>,
     /// Directory of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
-    #[arg(long, value_name = "DIR", value_parser = existing)]
-    pub(crate) folder: Option<PathBuf>,
+    #[arg(long, alias = "folder", value_name = "DIR", value_parser = existing)]
+    pub(crate) directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
