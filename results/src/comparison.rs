@@ -408,7 +408,8 @@ fn p_value(
 /// Returns the smallest difference that would have been found.
 fn detectable(differences: &[f64], confidence: f64) -> Option<f64> {
     let sd = mean_t(differences, confidence).ok()?.sd.filter(|sd| *sd > 0.0)?;
-    PowerOfMean::new(sd, 1.0, confidence, POWER).ok()?.detectable(differences.len()).ok()
+    let power = PowerOfMean::new(sd, 1.0, confidence, POWER).ok()?;
+    power.detectable(differences.len()).ok().filter(|it| *it < 1.0)
 }
 
 /// Decides whether the mean is no worse than by a margin.

@@ -42,7 +42,7 @@ fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
     );
     directory.file(
         "c.yaml",
-        "eval_set: set.json\nevaluators: [{name: right, type: builtin, metric: response_match_score, threshold: 0.5}]",
+        "eval_set: set.json\nevaluators: [{name: response_match_score, type: builtin, threshold: 0.5}]",
     );
     directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", file])
 }
@@ -62,13 +62,13 @@ fn compare(directory: &Directory, more: &[&str]) -> Ran {
 fn one_case_lost_and_one_won_is_a_regression_and_no_difference_of_means() {
     let directory = two_runs(["yes", "no", "yes"], ["no", "yes", "yes"]);
     let ran = compare(&directory, &[]).exits(0);
-    let text = "right: 0.6667 -> 0.6667, +0.0000 (-1.0000 to +1.0000) over 3 cases, p = 1.000";
+    let text = "response_match_score: 0.6667 -> 0.6667, +0.0000 (-1.0000 to +1.0000) over 3 cases, p = 1.000";
     assert!(ran.stdout.starts_with(text), "{}", ran.stdout);
     assert!(ran.stdout.contains("  1 regressed: case-0 (1.0000 -> 0.0000)\n  1 fixed: case-1 (0.0000 -> 1.0000)\n  1 case unchanged\n"), "{}", ran.stdout);
     ran.says("PASSED: compared; nothing is asked of the new run; 1 regressed, 1 fixed");
     compare(&directory, &["--no-regressions"])
         .exits(1)
-        .says("FAILED: 1 claim fails (right: no regressions); 1 regressed, 1 fixed");
+        .says("FAILED: 1 claim fails (response_match_score: no regressions); 1 regressed, 1 fixed");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_run_has_no_regressions_against_itself_and_three_cases_do_not_show_more() {
     compare(&directory, &["--no-regressions"]).exits(0).says("PASSED: no case changed");
     let ran = compare(&directory, &["--no-worse-than", "0.05"])
         .exits(4)
-        .says("INCONCLUSIVE: 1 claim undecided (right: no worse than 0.05); no case changed");
+        .says("INCONCLUSIVE: 1 claim undecided (response_match_score: no worse than 0.05); no case changed");
     assert!(ran.stdout.contains("about 92 cases that differ like these would decide, and --no-regressions suits small suites"), "{}", ran.stdout);
 }
 
@@ -93,7 +93,7 @@ fn a_comparison_has_a_form_for_programs_and_one_for_comments() {
     assert_eq!((&right["difference"]["n"], &right["unchanged"]), (&3.into(), &2.into()));
     let markdown = fs::read_to_string(directory.join("c.md")).unwrap();
     assert!(markdown.starts_with("### FAILED: 1 claim fails"), "{markdown}");
-    assert!(markdown.contains("| right | 3 | 1.0000 | 0.6667 |"), "{markdown}");
+    assert!(markdown.contains("| response\\_match\\_score | 3 | 1.0000 | 0.6667 |"), "{markdown}");
     assert!(fs::read_to_string(directory.join("c.txt")).unwrap().contains("1 regressed: case-0"));
 }
 
