@@ -54,7 +54,7 @@ pub(crate) fn report(
         OutputFormat::Table => tables::table(report, width, out),
         OutputFormat::Overview => overview::overview(report, width, out),
         OutputFormat::Summary => tables::summary(report, out),
-        OutputFormat::Csv => self::csv::csv(report, out),
+        OutputFormat::Csv => csv::csv(report, out),
         OutputFormat::OpenMetrics => openmetrics::openmetrics(report, out),
         OutputFormat::Markdown => markdown(report, out),
         OutputFormat::Github => github::github(report, out),
