@@ -194,7 +194,8 @@ fn the_page_of_the_configuration_is_that_of_the_schema() {
             let Some(found) = object["properties"].get_mut(name) else { continue };
             let link = format!("See [{name}](#{name}).");
             let found = std::mem::replace(found, json!({"type": "object", "description": link}));
-            assert!(keys.is_null() || *keys == found, "`{name}` has different keys");
+            let has_same = keys["properties"] == found["properties"];
+            assert!(keys.is_null() || has_same, "`{name}` has different keys");
             *keys = found;
         }
     }
