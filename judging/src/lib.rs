@@ -74,9 +74,7 @@ pub use drive::Judged;
 pub use pieces::{Piece, Pieces};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
-pub use read::{
-    PROGRAM_SCHEMA, Paths, SCHEMA, parse_budget, read, read_model_options, read_models, read_target,
-};
+pub use read::{Paths, parse_budget, read, read_model_options, read_programs};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use subject::Subject;
