@@ -147,7 +147,7 @@ fn read_keys<'n>(
             let program = read_program(fields, defaults, reader);
             fields.describe(json!({"title": "A program"}));
             let code = CodeConfig { path: path.unwrap_or_default(), ..program };
-            containment::check_source(fields, &code);
+            containment::check_source(fields, &code, "the program itself");
             Some(EvaluatorKind::Code(code))
         }
         Type::Remote => read_remote(fields, defaults, reader).map(EvaluatorKind::Remote),
