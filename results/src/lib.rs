@@ -1,5 +1,5 @@
-//! Results of evaluators: the report of a run as data, its JSON form, what is summed up from it, and the run file that it is
-//! read from. Text forms are in the command.
+//! Results of evaluators: the report of a run as data, its JSON form, sums over it, and the run file from which it is read.
+//! Text forms are in the command.
 //!
 //! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
 //!
@@ -10,6 +10,8 @@
 //! | `outcome` | the outcome of an evaluation, and its reason |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
+//! | `evaluators` | sums by evaluator |
+//! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
@@ -19,6 +21,8 @@ mod contradictions;
 mod conversations;
 mod encoding;
 mod error_type;
+mod evaluators;
+mod gate;
 mod json;
 mod model;
 mod outcome;
@@ -34,11 +38,14 @@ pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
+pub use evaluator_statistics::{Estimate, Interval, Verdict};
+pub use evaluators::EvaluatorSums;
+pub use gate::{CaseValue, CaseValues, Gate, GateError, GateResult, Measure, Undecided};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,
 };
-pub use outcome::EvaluationOutcome;
+pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
 pub use tally::{Balance, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};

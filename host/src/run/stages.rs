@@ -15,7 +15,7 @@ use super::{
     fingerprint,
     permits::Permits,
     session,
-    suite::{Suite, SuiteWork},
+    suite::{self, Suite},
 };
 use crate::{
     config::Config,
@@ -60,7 +60,7 @@ impl Request {
 pub struct SuiteInput {
     /// Cases. Their programs are the evaluators of the configuration, in the order of their indexes.
     pub suite: Arc<dyn Suite>,
-    /// What reports say about the suite.
+    /// Description of the suite in reports.
     pub about: SuiteReport,
     /// Warnings about the run.
     pub warnings: Vec<String>,
@@ -117,7 +117,7 @@ impl Runner {
             false => self.prepare(config, on_event).await,
         };
         let plan = match &request.suite {
-            Some(input) => SuiteWork::plan(Arc::clone(&input.suite), plan, self),
+            Some(input) => suite::plan(Arc::clone(&input.suite), plan, self),
             None => plan,
         };
         let session = plan.session.clone();
@@ -273,14 +273,13 @@ fn load_eval_set(
 
 /// Returns an empty report with what a configuration requires.
 fn with_policy(config: &Config) -> Report {
-    Report {
-        require_evaluated: config.require_evaluated,
-        required_share: config.required_share,
-        require_all_cases: config.require_all_cases,
-        allow_unevaluated: config.allow_unevaluated,
-        max_error_rate: config.max_error_rate,
-        ..Report::default()
-    }
+    let mut report = Report::default();
+    report.require_evaluated = config.require_evaluated;
+    report.required_share = config.required_share;
+    report.require_all_cases = config.require_all_cases;
+    report.allow_unevaluated = config.allow_unevaluated;
+    report.max_error_rate = config.max_error_rate;
+    report
 }
 
 /// Adds the evaluators whose results cannot be relied on.

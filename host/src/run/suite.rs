@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     retry,
-    work::Work,
+    work::{Closing, SuiteWork, Work},
 };
 use crate::{
     config::MissingTurns,
@@ -55,6 +55,10 @@ pub trait Suite: fmt::Debug + Send + Sync {
     /// Digest of everything that decides about the result of a case, apart from its programs. `None` if changes would not be
     /// noticed, so that the case is graded again in every run.
     fn identity(&self, case: usize) -> Option<Digest>;
+
+    /// Called once, before the first case. `program` returns a program by its index, for starts outside of a grading, e.g. by a
+    /// model of the session, or the reason why it cannot be started.
+    fn prepared(&self, _program: &dyn Fn(usize) -> Result<SuiteProgram, String>) {}
 
     /// Grades a case.
     fn grade<'s>(&'s self, case: usize, programs: Programs<'s>) -> Grading<'s>;
@@ -95,8 +99,12 @@ struct State {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProgramOutput {
-    /// What it printed, or the error as a clause that follows "the program".
+    /// Its standard output, or the error as a clause that follows "the program".
     pub printed: Result<Vec<u8>, String>,
+    /// Stable name of the error, such as `timed_out`; `None` if there is none.
+    pub error_type: Option<&'static str>,
+    /// Time from its start to its end.
+    pub duration: Duration,
     /// Its calls to models; `None` if it was offered none.
     pub asked: Option<TargetProxyReport>,
     /// Failed calls to models.
@@ -113,8 +121,9 @@ impl<'r> Programs<'r> {
     /// Gives a document to the program with this index, and returns its output.
     pub async fn run(self, program: usize, document: &[u8]) -> ProgramOutput {
         let Some(prepared) = self.prepared.get(program) else {
-            let printed = Err("is not known".to_owned());
-            return ProgramOutput { printed, asked: None, warning: None };
+            let (printed, error_type) = (Err("is not known".to_owned()), Some("lost"));
+            let duration = Duration::ZERO;
+            return ProgramOutput { printed, error_type, duration, asked: None, warning: None };
         };
         let document = Document::from(document);
         let evaluation = retry::evaluate(prepared, Input::Document(&document), self.permits).await;
@@ -126,122 +135,157 @@ impl<'r> Programs<'r> {
         }
         output(prepared, evaluation)
     }
+}
 
-    /// Waits for the permit to start a process; `None` if the run has stopped.
-    pub async fn permit(self) -> Option<impl Sized + use<'r>> {
-        let permit = self.permits.take().await;
-        if permit.is_none() {
-            self.state.was_stopped.store(true, Ordering::Relaxed);
-        }
-        permit
+/// A program of a suite that is started outside of gradings.
+pub struct SuiteProgram {
+    prepared: PreparedEvaluator,
+    permits: Permits,
+}
+
+impl fmt::Debug for SuiteProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SuiteProgram").field(&self.prepared.name()).finish()
+    }
+}
+
+impl SuiteProgram {
+    fn new(planned: &PlannedEvaluator, runner: &Runner) -> Result<Self, String> {
+        let Work::Program(program) = &planned.work else {
+            return Err(planned.problem().unwrap_or_else(|| "it is not a program".to_owned()));
+        };
+        let planned = PlannedEvaluator {
+            name: planned.name.clone(),
+            threshold: planned.threshold,
+            missing_turns: planned.missing_turns,
+            work: Work::Program(program.clone()),
+            fingerprint: None,
+        };
+        let prepared = PreparedEvaluator::new(planned, runner, 1).expecting_any_output();
+        Ok(Self { prepared, permits: Permits::new(runner.jobs, false) })
+    }
+
+    /// Gives a document to the program in a process of its own, and returns its output.
+    pub async fn run(&self, document: &[u8]) -> ProgramOutput {
+        let document = Document::from(document);
+        let input = Input::Document(&document);
+        output(&self.prepared, retry::evaluate(&self.prepared, input, &self.permits).await)
     }
 }
 
 /// Returns what a program printed, or its error.
 fn output(prepared: &PreparedEvaluator, mut evaluation: Evaluation) -> ProgramOutput {
-    let printed = match evaluation.verdict.error_type() {
+    let (error_type, duration) = (evaluation.verdict.error_type(), evaluation.duration);
+    let printed = match error_type {
         None => Ok(std::mem::take(&mut evaluation.answer)),
         Some(_) => Err(prepared.whole_error(&evaluation)),
     };
     let warning = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
-    ProgramOutput { printed, asked: evaluation.asked.map(target_proxy), warning }
+    let asked = evaluation.asked.map(target_proxy);
+    ProgramOutput { printed, error_type, duration, asked, warning }
 }
 
 /// A suite with its prepared programs.
-pub(super) struct SuiteWork {
+struct PreparedSuite {
     suite: Arc<dyn Suite>,
     programs: Vec<PreparedEvaluator>,
     /// Keys of the cases for saved results.
     keys: Vec<Option<Digest>>,
 }
 
-impl fmt::Debug for SuiteWork {
+impl fmt::Debug for PreparedSuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.suite.fmt(f)
     }
 }
 
-impl SuiteWork {
-    /// Returns the plan that consists of a suite, whose programs are those of another plan.
-    pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
-        let cases = 0..suite.ids().len();
-        let mut uses = vec![0_usize; programs.evaluators.len()];
-        let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
-        used.iter().flatten().for_each(|program| uses[*program] += 1);
-        let of_program = |program: &usize| {
-            programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
-        };
-        let key = |case: usize| {
-            let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
-            let case = suite.identity(case).filter(|_| runner.run_file.is_some())?;
-            let digester = Digester::new("case").bytes("case", case.as_ref());
-            Some(digester.json("programs", &programs?).finish())
-        };
-        let keys: Vec<Option<Digest>> = cases.map(key).collect();
-        let prepared = programs.evaluators.into_iter().zip(uses);
-        let prepared = prepared.map(|(program, uses)| {
-            PreparedEvaluator::new(program, runner, uses).expecting_any_output()
-        });
-        let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys);
-        let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::of_settings(all));
-        let work = Self { programs: prepared.collect(), keys, suite: Arc::clone(&suite) };
-        let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
-        let work = Work::Suite(Box::new(work));
-        let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
-        Plan { evaluators: vec![suite], session: programs.session }
-    }
+/// Returns the plan that consists of a suite, whose programs are those of another plan.
+pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
+    let cases = 0..suite.ids().len();
+    let mut uses = vec![0_usize; programs.evaluators.len()];
+    let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
+    used.iter().flatten().for_each(|program| uses[*program] += 1);
+    let of_program = |program: &usize| {
+        programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
+    };
+    let key = |case: usize| {
+        let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
+        let case = suite.identity(case).filter(|_| runner.run_file.is_some())?;
+        let digester = Digester::new("case").bytes("case", case.as_ref());
+        Some(digester.json("programs", &programs?).finish())
+    };
+    let keys: Vec<Option<Digest>> = cases.map(key).collect();
+    suite.prepared(&|program| {
+        let planned = programs.evaluators.get(program).ok_or("it is not known")?;
+        SuiteProgram::new(planned, runner)
+    });
+    let prepared = programs.evaluators.into_iter().zip(uses);
+    let prepared = prepared.map(|(program, uses)| {
+        PreparedEvaluator::new(program, runner, uses).expecting_any_output()
+    });
+    let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys);
+    let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::of_settings(all));
+    let work = PreparedSuite { programs: prepared.collect(), keys, suite: Arc::clone(&suite) };
+    let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
+    let work = Work::Suite(Box::new(work));
+    let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
+    Plan { evaluators: vec![suite], session: programs.session }
+}
 
-    pub(super) fn key(&self, case: usize) -> Option<Digest> {
+impl SuiteWork for PreparedSuite {
+    fn key(&self, case: usize) -> Option<Digest> {
         *self.keys.get(case)?
     }
 
-    pub(super) fn threshold(&self, case: usize) -> f64 {
+    fn threshold(&self, case: usize) -> f64 {
         self.suite.threshold(case)
     }
 
-    pub(super) fn programs(&self) -> &[PreparedEvaluator] {
-        &self.programs
-    }
-
-    pub(super) fn into_programs(self) -> Vec<PreparedEvaluator> {
-        self.programs
-    }
-
-    pub(super) async fn evaluate(
-        &self,
+    fn evaluate<'s>(
+        &'s self,
         case: usize,
-        permits: &Permits,
-        cancellation: &Cancellation,
-    ) -> Evaluation {
-        let started = Instant::now();
-        if cancellation.is_cancelled() {
-            return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
-        }
-        let state = State::default();
-        let programs = Programs { prepared: &self.programs, permits, state: &state };
-        let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
-        let mut lost = Some(details);
-        let verdict = match score {
-            Ok(score) => {
-                let passes = score >= self.threshold(case);
-                Verdict::Answer(Answer {
-                    score: Some(score),
-                    status: Some(if passes { Status::Passed } else { Status::Failed }),
-                    details: lost.take(),
-                    ..Answer::default()
-                })
+        permits: &'s Permits,
+        cancellation: &'s Cancellation,
+    ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>> {
+        Box::pin(async move {
+            let started = Instant::now();
+            if cancellation.is_cancelled() {
+                return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
             }
-            Err(_) if cancellation.is_cancelled() => Verdict::Cancelled,
-            Err(_) if state.was_stopped.into_inner() => Verdict::NotRun,
-            Err(reason) => Verdict::MetricFailed { reason },
-        };
-        Evaluation {
-            details: lost,
-            warnings,
-            attempts: 1,
-            calls_failed: state.calls_failed.into_inner(),
-            ..Evaluation::without_process(verdict, started.elapsed())
-        }
+            let state = State::default();
+            let programs = Programs { prepared: &self.programs, permits, state: &state };
+            let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
+            let mut lost = Some(details);
+            let verdict = match score {
+                Ok(score) => {
+                    let passes = score >= self.suite.threshold(case);
+                    Verdict::Answer(Answer {
+                        score: Some(score),
+                        status: Some(if passes { Status::Passed } else { Status::Failed }),
+                        details: lost.take(),
+                        ..Answer::default()
+                    })
+                }
+                Err(_) if cancellation.is_cancelled() => Verdict::Cancelled,
+                Err(_) if state.was_stopped.into_inner() => Verdict::NotRun,
+                Err(reason) => Verdict::MetricFailed { reason },
+            };
+            Evaluation {
+                details: lost,
+                warnings,
+                attempts: 1,
+                calls_failed: state.calls_failed.into_inner(),
+                ..Evaluation::without_process(verdict, started.elapsed())
+            }
+        })
+    }
+
+    fn take_unshared(&self) -> Option<String> {
+        self.programs.iter().find_map(PreparedEvaluator::take_unshared)
+    }
+
+    fn into_closings(self: Box<Self>) -> Vec<Closing> {
+        self.programs.into_iter().flat_map(PreparedEvaluator::into_closings).collect()
     }
 }
 
