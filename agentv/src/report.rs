@@ -149,6 +149,7 @@ pub fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let tally = report.tally();
     let status = match report.standing() {
         Standing::Passed => "passed",
+        Standing::Inconclusive => "inconclusive",
         Standing::Failed => "failed",
         _ => "error",
     };

@@ -112,7 +112,8 @@ impl RunWriter {
     /// Writes the header. To be called once, before anything else is added.
     pub fn start(&mut self, header: Header) {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
-        let header = Header { format, version: VERSION, tool, ..header };
+        let gates = header.report.gates.clone();
+        let header = Header { format, version: VERSION, tool, gates, ..header };
         self.collector.expect(header.conversations);
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
