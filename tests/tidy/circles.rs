@@ -30,21 +30,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "a worker takes its work from what all workers share, which starts them",
     ),
     (
-        "host",
-        &[
-            "run/evaluation_report.rs",
-            "run/fingerprint.rs",
-            "run/plan.rs",
-            "run/prepared.rs",
-            "run/program.rs",
-            "run/retry.rs",
-            "run/reuse.rs",
-            "run/suite.rs",
-            "run/work.rs",
-        ],
-        "a suite is planned and run like an evaluator, and plans and runs other evaluators",
-    ),
-    (
         "sdk",
         &["target_client/client.rs", "target_client/fake.rs"],
         "a client may answer from a script, and a fake target makes such clients",

@@ -134,9 +134,10 @@ async fn close(evaluators: Vec<Arc<PreparedEvaluator>>, writer: &mut RunWriter) 
     let closing: Vec<_> = evaluators
         .into_iter()
         .filter_map(Arc::into_inner)
-        .flat_map(PreparedEvaluator::with_programs)
-        .map(|(owner, evaluator)| {
-            (owner, evaluator.name().to_owned(), tokio::spawn(evaluator.close()))
+        .flat_map(|evaluator| {
+            let owner = evaluator.name().to_owned();
+            let closings = evaluator.into_closings().into_iter();
+            closings.map(move |(name, closing)| (owner.clone(), name, tokio::spawn(closing)))
         })
         .collect();
     let mut problems = Vec::new();

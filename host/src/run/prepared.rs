@@ -21,7 +21,7 @@ use super::{
     recording::Recording,
     reuse::{Shared, with_variables},
     target::{Access, not_opened},
-    work::{Program, Work},
+    work::{Closing, Program, Work},
 };
 use crate::{
     config::BuiltinConfig,
@@ -141,18 +141,12 @@ impl PreparedEvaluator {
         Self { expected: Expected::Output, ..self }
     }
 
-    /// Returns the evaluators whose processes have to end, each with the one whose results depend on it.
-    pub(super) fn with_programs(mut self) -> Vec<(String, Self)> {
-        let name = self.name().to_owned();
-        let broken = Work::Broken(Verdict::NotRun);
-        let programs = match std::mem::replace(&mut self.evaluator.work, broken) {
-            Work::Suite(suite) => suite.into_programs(),
-            work => {
-                self.evaluator.work = work;
-                vec![self]
-            }
-        };
-        programs.into_iter().map(|program| (name.clone(), program)).collect()
+    /// Returns a future for each of its programs that ends the processes of the program.
+    pub(super) fn into_closings(self) -> Vec<Closing> {
+        match self.evaluator.work {
+            Work::Suite(suite) => suite.into_closings(),
+            _ => vec![(self.name().to_owned(), Box::pin(self.close()))],
+        }
     }
 
     /// Returns the key of the evaluation; `None` if the evaluator has no fingerprint.
@@ -189,7 +183,7 @@ impl PreparedEvaluator {
     /// Returns the reason why evaluations do not share work, if that was decided since the last call.
     pub(super) fn take_unshared(&self) -> Option<String> {
         match &self.evaluator.work {
-            Work::Suite(suite) => suite.programs().iter().find_map(Self::take_unshared),
+            Work::Suite(suite) => suite.take_unshared(),
             _ => self.shared.as_ref()?.take_reason(),
         }
     }

@@ -15,7 +15,7 @@ use super::{
     fingerprint,
     permits::Permits,
     session,
-    suite::{Suite, SuiteWork},
+    suite::{self, Suite},
 };
 use crate::{
     config::Config,
@@ -117,7 +117,7 @@ impl Runner {
             false => self.prepare(config, on_event).await,
         };
         let plan = match &request.suite {
-            Some(input) => SuiteWork::plan(Arc::clone(&input.suite), plan, self),
+            Some(input) => suite::plan(Arc::clone(&input.suite), plan, self),
             None => plan,
         };
         let session = plan.session.clone();

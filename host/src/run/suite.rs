@@ -19,7 +19,7 @@ use super::{
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     retry,
-    work::Work,
+    work::{Closing, SuiteWork, Work},
 };
 use crate::{
     config::MissingTurns,
@@ -148,100 +148,102 @@ fn output(prepared: &PreparedEvaluator, mut evaluation: Evaluation) -> ProgramOu
 }
 
 /// A suite with its prepared programs.
-pub(super) struct SuiteWork {
+struct PreparedSuite {
     suite: Arc<dyn Suite>,
     programs: Vec<PreparedEvaluator>,
     /// Keys of the cases for saved results.
     keys: Vec<Option<Digest>>,
 }
 
-impl fmt::Debug for SuiteWork {
+impl fmt::Debug for PreparedSuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.suite.fmt(f)
     }
 }
 
-impl SuiteWork {
-    /// Returns the plan that consists of a suite, whose programs are those of another plan.
-    pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
-        let cases = 0..suite.ids().len();
-        let mut uses = vec![0_usize; programs.evaluators.len()];
-        let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
-        used.iter().flatten().for_each(|program| uses[*program] += 1);
-        let of_program = |program: &usize| {
-            programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
-        };
-        let key = |case: usize| {
-            let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
-            let case = suite.identity(case).filter(|_| runner.run_file.is_some())?;
-            let digester = Digester::new("case").bytes("case", case.as_ref());
-            Some(digester.json("programs", &programs?).finish())
-        };
-        let keys: Vec<Option<Digest>> = cases.map(key).collect();
-        let prepared = programs.evaluators.into_iter().zip(uses);
-        let prepared = prepared.map(|(program, uses)| {
-            PreparedEvaluator::new(program, runner, uses).expecting_any_output()
-        });
-        let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys);
-        let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::of_settings(all));
-        let work = Self { programs: prepared.collect(), keys, suite: Arc::clone(&suite) };
-        let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
-        let work = Work::Suite(Box::new(work));
-        let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
-        Plan { evaluators: vec![suite], session: programs.session }
-    }
+/// Returns the plan that consists of a suite, whose programs are those of another plan.
+pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
+    let cases = 0..suite.ids().len();
+    let mut uses = vec![0_usize; programs.evaluators.len()];
+    let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
+    used.iter().flatten().for_each(|program| uses[*program] += 1);
+    let of_program = |program: &usize| {
+        programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
+    };
+    let key = |case: usize| {
+        let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
+        let case = suite.identity(case).filter(|_| runner.run_file.is_some())?;
+        let digester = Digester::new("case").bytes("case", case.as_ref());
+        Some(digester.json("programs", &programs?).finish())
+    };
+    let keys: Vec<Option<Digest>> = cases.map(key).collect();
+    let prepared = programs.evaluators.into_iter().zip(uses);
+    let prepared = prepared.map(|(program, uses)| {
+        PreparedEvaluator::new(program, runner, uses).expecting_any_output()
+    });
+    let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys);
+    let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::of_settings(all));
+    let work = PreparedSuite { programs: prepared.collect(), keys, suite: Arc::clone(&suite) };
+    let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
+    let work = Work::Suite(Box::new(work));
+    let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
+    Plan { evaluators: vec![suite], session: programs.session }
+}
 
-    pub(super) fn key(&self, case: usize) -> Option<Digest> {
+impl SuiteWork for PreparedSuite {
+    fn key(&self, case: usize) -> Option<Digest> {
         *self.keys.get(case)?
     }
 
-    pub(super) fn threshold(&self, case: usize) -> f64 {
+    fn threshold(&self, case: usize) -> f64 {
         self.suite.threshold(case)
     }
 
-    pub(super) fn programs(&self) -> &[PreparedEvaluator] {
-        &self.programs
-    }
-
-    pub(super) fn into_programs(self) -> Vec<PreparedEvaluator> {
-        self.programs
-    }
-
-    pub(super) async fn evaluate(
-        &self,
+    fn evaluate<'s>(
+        &'s self,
         case: usize,
-        permits: &Permits,
-        cancellation: &Cancellation,
-    ) -> Evaluation {
-        let started = Instant::now();
-        if cancellation.is_cancelled() {
-            return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
-        }
-        let state = State::default();
-        let programs = Programs { prepared: &self.programs, permits, state: &state };
-        let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
-        let mut lost = Some(details);
-        let verdict = match score {
-            Ok(score) => {
-                let passes = score >= self.threshold(case);
-                Verdict::Answer(Answer {
-                    score: Some(score),
-                    status: Some(if passes { Status::Passed } else { Status::Failed }),
-                    details: lost.take(),
-                    ..Answer::default()
-                })
+        permits: &'s Permits,
+        cancellation: &'s Cancellation,
+    ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>> {
+        Box::pin(async move {
+            let started = Instant::now();
+            if cancellation.is_cancelled() {
+                return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
             }
-            Err(_) if cancellation.is_cancelled() => Verdict::Cancelled,
-            Err(_) if state.was_stopped.into_inner() => Verdict::NotRun,
-            Err(reason) => Verdict::MetricFailed { reason },
-        };
-        Evaluation {
-            details: lost,
-            warnings,
-            attempts: 1,
-            calls_failed: state.calls_failed.into_inner(),
-            ..Evaluation::without_process(verdict, started.elapsed())
-        }
+            let state = State::default();
+            let programs = Programs { prepared: &self.programs, permits, state: &state };
+            let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
+            let mut lost = Some(details);
+            let verdict = match score {
+                Ok(score) => {
+                    let passes = score >= self.suite.threshold(case);
+                    Verdict::Answer(Answer {
+                        score: Some(score),
+                        status: Some(if passes { Status::Passed } else { Status::Failed }),
+                        details: lost.take(),
+                        ..Answer::default()
+                    })
+                }
+                Err(_) if cancellation.is_cancelled() => Verdict::Cancelled,
+                Err(_) if state.was_stopped.into_inner() => Verdict::NotRun,
+                Err(reason) => Verdict::MetricFailed { reason },
+            };
+            Evaluation {
+                details: lost,
+                warnings,
+                attempts: 1,
+                calls_failed: state.calls_failed.into_inner(),
+                ..Evaluation::without_process(verdict, started.elapsed())
+            }
+        })
+    }
+
+    fn take_unshared(&self) -> Option<String> {
+        self.programs.iter().find_map(PreparedEvaluator::take_unshared)
+    }
+
+    fn into_closings(self: Box<Self>) -> Vec<Closing> {
+        self.programs.into_iter().flat_map(PreparedEvaluator::into_closings).collect()
     }
 }
 

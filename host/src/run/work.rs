@@ -1,6 +1,6 @@
 //! What a plan holds: evaluators that are prepared or have the reason why they are not, and their programs.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{fmt, future::Future, io, pin::Pin, sync::Arc, time::Duration};
 
 use evaluator_protocol::{Contract, Description};
 
@@ -9,8 +9,8 @@ use super::{
     grading::GradedEvaluator,
     identity::Fingerprint,
     judging::JudgedEvaluator,
+    permits::Permits,
     snapshot::ProgramSnapshot,
-    suite::SuiteWork,
     target::{Access, Target},
 };
 use crate::{
@@ -20,11 +20,12 @@ use crate::{
     json::Object,
     linked::LinkedEvaluator,
     metric::Metric,
-    process::{CommandSpec, forks::ServerCommand},
-    report::Contained,
+    pool::WorkerFault,
+    process::{Cancellation, CommandSpec, forks::ServerCommand},
+    report::{Contained, run_file::Digest},
     runtime::Reuse,
     source::ContentHash,
-    verdict::Verdict,
+    verdict::{Evaluation, Verdict},
 };
 
 /// An evaluator, prepared or with the reason why it is not.
@@ -104,10 +105,36 @@ pub(super) enum Work {
         contract: Option<Contract>,
     },
     /// Cases that are graded as wholes.
-    Suite(Box<SuiteWork>),
+    Suite(Box<dyn SuiteWork>),
     /// Cannot run; every evaluation has this verdict.
     Broken(Verdict),
 }
+
+/// Cases that are graded as wholes, and their programs.
+pub(super) trait SuiteWork: fmt::Debug + Send + Sync {
+    /// Returns the key of a case for saved results.
+    fn key(&self, case: usize) -> Option<Digest>;
+
+    /// Returns the score from which on a case passes.
+    fn threshold(&self, case: usize) -> f64;
+
+    /// Grades a case.
+    fn evaluate<'s>(
+        &'s self,
+        case: usize,
+        permits: &'s Permits,
+        cancellation: &'s Cancellation,
+    ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>>;
+
+    /// Returns the reason why evaluations of a program do not share work, if that was decided since the last call.
+    fn take_unshared(&self) -> Option<String>;
+
+    /// Returns a future for each program that ends its processes.
+    fn into_closings(self: Box<Self>) -> Vec<Closing>;
+}
+
+/// The name of a program, and a future that ends its processes. Its error is the reason why answers are unreliable.
+pub(super) type Closing = (String, Pin<Box<dyn Future<Output = Result<(), WorkerFault>> + Send>>);
 
 /// A program and its settings.
 #[derive(Clone, Debug)]
