@@ -1,5 +1,5 @@
-//! Results of evaluators: the report of a run as data, its JSON form, what is summed up from it, and the run file that it is
-//! read from. Text forms are in the command.
+//! Results of evaluators: the report of a run as data, its JSON form, sums over it, and the run file from which it is read.
+//! Text forms are in the command.
 //!
 //! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
 //!
@@ -7,21 +7,31 @@
 //! |---|---|
 //! | `report` | the report of a run |
 //! | `model` | the reports of a conversation and of an evaluation |
-//! | `outcome` | the outcome of an evaluation, and its reason |
+//! | `attention` | conversations that need attention, worst first |
+//! | `outcome` | the outcome of an evaluation |
+//! | `reason` | why an evaluation has its outcome |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
+//! | `comparison` | two runs compared, case by case |
+//! | `evaluators` | sums by evaluator |
+//! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
+mod attention;
+mod comparison;
 mod context;
 mod contradictions;
 mod conversations;
 mod encoding;
 mod error_type;
+mod evaluators;
+mod gate;
 mod json;
 mod model;
 mod outcome;
+mod reason;
 mod recordings;
 mod report;
 pub mod run_file;
@@ -29,17 +39,25 @@ mod tally;
 mod target_proxy;
 mod totals;
 
+pub use attention::Attention;
+pub use comparison::{
+    CaseChange, Change, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
+    EvaluatorComparison,
+};
 pub use context::{EventContext, EventTurn};
 pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
+pub use evaluator_statistics::{Estimate, Interval, Verdict};
+pub use evaluators::EvaluatorSums;
+pub use gate::{CaseValue, CaseValues, Gate, GateError, GateResult, Measure, Undecided};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,
 };
-pub use outcome::EvaluationOutcome;
+pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
-pub use tally::{Balance, Standing, Tally};
+pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

@@ -1,9 +1,6 @@
 //! The outcome of one evaluation, as every form of the report shows it.
 
-use std::borrow::Cow;
-
 use evaluator_json::Value;
-use evaluator_protocol::{MISS_KEYS, REASON_KEYS};
 
 use super::{EvaluationReport, Status};
 
@@ -61,7 +58,38 @@ impl EvaluationOutcome {
     }
 }
 
+/// Key of the results of evaluators in the details of a test of an eval file.
+pub const EVALUATORS: &str = "evaluators";
+
 impl EvaluationReport {
+    /// Returns the results that the evaluation combines: those of the evaluators of a test, or of the members of such an
+    /// evaluator. Their details are everything that is known about them.
+    pub fn members(&self) -> impl Iterator<Item = Self> {
+        let details = self.details.iter();
+        let lists = details.flat_map(|details| [details.get(EVALUATORS), details.get("members")]);
+        let members = lists.flatten().filter_map(Value::as_array).flatten();
+        members.filter_map(Value::as_object).map(|member| {
+            let text = |key: &str| member.get(key).and_then(Value::as_str).unwrap_or_default();
+            let (status, is_error) = match text("status") {
+                "passed" => (Status::Passed, false),
+                "failed" => (Status::Failed, false),
+                _ => (Status::NotEvaluated, true),
+            };
+            let score = match member.get("score") {
+                Some(Value::Float(score)) => Some(*score),
+                _ => None,
+            };
+            Self {
+                score,
+                status,
+                error: is_error.then(|| text("reason").to_owned()),
+                error_type: is_error.then_some("metric_failed"),
+                details: Some(member.clone()),
+                ..Self::new(text("name"))
+            }
+        })
+    }
+
     /// Outcome of the evaluation.
     #[must_use]
     pub fn outcome(&self) -> EvaluationOutcome {
@@ -72,24 +100,6 @@ impl EvaluationReport {
             (None, Status::Failed) => EvaluationOutcome::Failed,
             (None, Status::NotEvaluated) => EvaluationOutcome::NotEvaluated,
         }
-    }
-
-    /// Text with which the evaluator explains its result: the first one that is not empty under a key of [`REASON_KEYS`] in
-    /// its details, or else the texts under one of [`MISS_KEYS`].
-    #[must_use]
-    pub fn reason(&self) -> Option<Cow<'_, str>> {
-        let details = self.details.as_ref()?;
-        let text = |key: &&str| {
-            let text = details.get(*key)?.as_str()?.trim();
-            (!text.is_empty()).then_some(Cow::Borrowed(text))
-        };
-        let list = |key: &&str| {
-            let texts: Option<Vec<&str>> =
-                details.get(*key)?.as_array()?.iter().map(Value::as_str).collect();
-            texts.filter(|texts| !texts.is_empty()).map(|texts| Cow::Owned(texts.join("; ")))
-        };
-        let misses = || MISS_KEYS.iter().find_map(|key| text(key).or_else(|| list(key)));
-        REASON_KEYS.iter().find_map(text).or_else(misses)
     }
 
     /// Score to show to people. An evaluation that was not judged has none, whatever number the contract made the

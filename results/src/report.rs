@@ -6,24 +6,25 @@ use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Balance, Conversations, EvaluatorScores, Standing, Tally,
+    Balance, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally, Verdict,
     model::{JudgeUsage, Partial, SuiteReport},
 };
 
 /// The report of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
     pub conversations: Conversations,
     /// Errors outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
-    /// Causes of some of `errors`, by their index: the position, and what the file seems to be.
+    /// Causes of some of `errors`, by their index: the position, and the probable kind of the file.
     pub causes: BTreeMap<usize, String>,
     /// Parts of trace files that cannot be used. For each such file, one of `errors` names the position and the reason.
     pub left_out: UnusableParts,
-    /// How traces were grouped into conversations; `None` if the run did not get that far.
+    /// Grouping of traces into conversations; `None` if the run ended before.
     pub grouping: Option<GroupedBy>,
     /// Whether one of `errors` is about the eval set. No conversation could be compared with it.
     pub unusable_eval_set: bool,
@@ -50,6 +51,12 @@ pub struct Report {
     pub required_share: f64,
     /// Share of errors up to which they are tolerated, in 0..=1; none by default.
     pub max_error_rate: f64,
+    /// Gates of evaluators. A run file has them in its header.
+    #[serde(skip)]
+    pub gates: Vec<Gate>,
+    /// What undecided gates mean.
+    #[serde(skip_serializing_if = "Inconclusive::is_default")]
+    pub inconclusive: Inconclusive,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
     /// Id of the eval set that was compared with, if there was one.
@@ -57,7 +64,7 @@ pub struct Report {
     /// The suite whose cases are the conversations; `None` for a run over traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteReport>,
-    /// What this run asked models; `None` if it asked none. Results that a resumed run takes from an earlier one are not
+    /// Calls of this run to models; `None` if there were none. Results that a resumed run takes from an earlier one are not
     /// part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeUsage>,
@@ -67,7 +74,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct MissingScores<'a> {
-    /// What it scored.
+    /// Its scores.
     pub scores: EvaluatorScores<'a>,
     /// Share of its conversations that it has to score; 0 stands for one conversation.
     pub share: f64,
@@ -100,6 +107,9 @@ impl Report {
     pub fn balance(&self) -> Balance {
         let others = usize::from(self.unusable_eval_set) + usize::from(self.unsaved);
         let unusable = self.errors.len().saturating_sub(self.unreliable).saturating_sub(others);
+        // If conversations cannot be read, the run is errored.
+        let gates = self.decide_gates().unwrap_or_default();
+        let decided = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count() as u64;
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
@@ -108,6 +118,10 @@ impl Report {
             unreliable: self.unreliable > 0,
             missing_scores: self.missing_scores().len() as u64,
             missing_cases: self.missing_cases().len() as u64,
+            gated_failures: self.gated_failures(),
+            failed_gates: decided(Verdict::Fail),
+            undecided_gates: decided(Verdict::Inconclusive),
+            inconclusive: self.inconclusive,
             never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
             allow_unevaluated: self.allow_unevaluated,
             partial: self.partial.is_some(),

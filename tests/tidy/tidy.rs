@@ -28,7 +28,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("traces", &["json"]),
     ("metrics", &["json", "document", "traces"]),
     ("statistics", &[]),
-    ("results", &["protocol", "json", "traces"]),
+    ("results", &["protocol", "json", "traces", "statistics"]),
     ("sandbox", &[]),
     ("launch", &["protocol", "sandbox"]),
     ("models", &[]),

@@ -7,10 +7,9 @@ use std::{
     time::Duration,
 };
 
-use evaluator_host::config::{CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation};
+use evaluator_host::config::{ContainmentConfig, EvaluatorConfig, EvaluatorKind, Isolation};
 use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_launch::{
-    executor::Containment,
     files::{MAX_SOURCE, read_regular},
     runtime::Environment,
 };
@@ -19,7 +18,10 @@ use evaluator_protocol::Contract;
 use crate::{
     files::has_extension,
     model::{Aggregator, Check, Evaluator, Program, Prompt},
-    targets::TargetSession,
+    targets::{
+        CliTarget, TargetSession,
+        command::{self, MAX_OUTPUT, SHELL},
+    },
 };
 
 /// Time limit of a program.
@@ -43,12 +45,12 @@ pub(super) struct ProgramTable {
 }
 
 impl ProgramTable {
-    /// Adds the programs of evaluators, and returns their indexes. `contained`: the directory that contained programs may read.
+    /// Adds the programs of evaluators, and returns their indexes. `contained`: how they are contained.
     pub(super) fn add(
         &mut self,
         evaluators: &mut [Evaluator],
         judge: Option<&str>,
-        (targets, contained): (&TargetSession, Option<&Path>),
+        (targets, contained): (&TargetSession, Option<&ContainmentConfig>),
     ) -> Vec<usize> {
         let mut found = Vec::new();
         for evaluator in evaluators {
@@ -56,19 +58,53 @@ impl ProgramTable {
                 found.extend(self.add(&mut composite.members, judge, (targets, contained)));
             }
             let Some(program) = program_of(&mut evaluator.check) else { continue };
-            let models = program.max_calls.map(|calls| (calls, judge.map(str::to_owned)));
-            let (command, directory) = (program.command.clone(), program.directory.clone());
-            let key = (evaluator.name.clone(), command, directory, models);
-            program.index = *self.indexes.entry(key).or_insert(self.entries.len());
-            if program.index == self.entries.len() {
-                let (entry, is_known) =
-                    lowered(&evaluator.name, program, judge, targets, contained);
-                self.entries.push(entry);
-                self.are_known.push(is_known);
-            }
+            program.index = self.insert(&evaluator.name, program, judge, (targets, contained));
             found.push(program.index);
         }
         found
+    }
+
+    /// Adds a program, and returns its index.
+    fn insert(
+        &mut self,
+        name: &str,
+        program: &Program,
+        judge: Option<&str>,
+        (targets, contained): (&TargetSession, Option<&ContainmentConfig>),
+    ) -> usize {
+        let models = program.max_calls.map(|calls| (calls, judge.map(str::to_owned)));
+        let (command, directory) = (program.command.clone(), program.directory.clone());
+        let key = (name.to_owned(), command, directory, models);
+        let index = *self.indexes.entry(key).or_insert(self.entries.len());
+        if index == self.entries.len() {
+            let (entry, is_known) = lowered(name, program, judge, targets, contained);
+            self.entries.push(entry);
+            self.are_known.push(is_known);
+        }
+        index
+    }
+
+    /// Adds the command of a target, which runs in a directory, and returns its index. It sees all variables, unless it is
+    /// contained.
+    pub(super) fn add_command(
+        &mut self,
+        (name, target): (&str, &CliTarget),
+        directory: PathBuf,
+        (targets, contained): (&TargetSession, Option<&ContainmentConfig>),
+    ) -> usize {
+        let command = SHELL.map(str::to_owned).to_vec();
+        let program = Program { command, directory, index: 0, config: None, max_calls: None };
+        let index = self.insert(name, &program, None, (targets, contained));
+        let entry = self.entries.get_mut(index).map(|entry| &mut entry.kind);
+        if let Some(EvaluatorKind::Code(code)) = entry {
+            code.timeout = target.timeout.unwrap_or(command::TIMEOUT);
+            // Each attempt has a script of its own.
+            code.retries = Some(0);
+            code.process.env.inherit = contained.is_none().then_some(true);
+            // With the state in front and the mark behind.
+            code.process.limits.output = Some(MAX_OUTPUT + 64);
+        }
+        index
     }
 }
 
@@ -97,7 +133,7 @@ fn lowered(
     program: &Program,
     judge: Option<&str>,
     targets: &TargetSession,
-    contained: Option<&Path>,
+    contained: Option<&ContainmentConfig>,
 ) -> (EvaluatorConfig, bool) {
     let Program { command, directory, max_calls, .. } = program;
     let (first, rest) = command.split_first().map_or(("", &[][..]), |(it, rest)| (&**it, rest));
@@ -119,18 +155,15 @@ fn lowered(
             code.timeout = ASKING_TIMEOUT;
             code.models = Some(models(targets, judge, *calls));
         }
-        if let Some(readable) = contained {
-            contain(code, readable);
+        if let Some(ContainmentConfig { executor, containment, .. }) = contained {
+            (code.executor, code.containment) = (executor.clone(), Arc::clone(containment));
+            if containment.docker.image.is_some() && !first.contains('/') && script.is_none() {
+                // The image has commands of its own.
+                (code.path, code.command) = (first.into(), true);
+            }
         }
     }
     (entry, script.is_some() || is_file)
-}
-
-/// Contains a program. It may read the directory of the eval file.
-fn contain(code: &mut CodeConfig, readable: &Path) {
-    "sandbox".clone_into(&mut code.executor);
-    let read = vec![readable.to_owned()];
-    code.containment = Arc::new(Containment { read, ..Containment::default() });
 }
 
 /// Returns the path of the program of a command.

@@ -12,6 +12,7 @@ use crate::{
     conversation::GroupBy,
     executor::{Containment, Local},
     json::Object,
+    report::{Gate, Inconclusive},
     runtime::Entrypoint,
     source::{Reference, Wanted},
     trace::TraceFormat,
@@ -47,6 +48,10 @@ pub struct Config {
     pub strict_matching: bool,
     /// Tolerated share of errors (evaluations that broke, and unusable trace files), in 0..=1; default: 0.
     pub max_error_rate: f64,
+    /// Gates of evaluators. They do not go together with `fail_fast`.
+    pub gates: Vec<Gate>,
+    /// What undecided gates mean.
+    pub inconclusive: Inconclusive,
     /// Whether the run stops after the first failure or error; default: `false`.
     pub fail_fast: bool,
     /// Whether evaluators that run code and are not [contained](crate::run::Runner::uncontained) are errors instead of being
@@ -99,6 +104,7 @@ pub struct EvaluatorConfig {
 
 /// Effect of golden turns without a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MissingTurns {
     /// The evaluation fails, regardless of its score.
     #[default]
@@ -285,6 +291,7 @@ impl Default for LinkedConfig {
 
 /// State that the evaluations of one program may share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Isolation {
     /// State that makes them faster and does not change results: a process that reads several documents, if the program
     /// supports that, an interpreter that has done its imports and is forked, or a cache of compiled code.

@@ -36,6 +36,11 @@ pub enum RunEvent {
         /// The runtime, e.g. `Python`.
         runtime: String,
     },
+    /// A gate cannot pass with the conversations of the run.
+    HopelessGate {
+        /// The gate, and how many cases it needs.
+        message: String,
+    },
     /// A metric without a judge has settings for one, which are ignored.
     UnusedJudge {
         /// Name of the metric.
@@ -83,7 +88,7 @@ pub enum RunEvent {
     BuildFailed {
         /// Name of the evaluator.
         evaluator: String,
-        /// What failed, on one line.
+        /// Summary of the failure on one line.
         summary: String,
         /// Output of the tool; parts of it may have been [`PrepareEvent::Diagnostic`] events.
         rendered: String,
@@ -137,7 +142,7 @@ pub enum RunEvent {
     NotReused {
         /// Name of the evaluator.
         evaluator: String,
-        /// What is done instead, and the reason.
+        /// Fallback, and the reason.
         reason: String,
     },
     /// An evaluation is finished.

@@ -4,7 +4,9 @@ use std::fmt;
 
 use evaluator_traces::conversation::TurnPart;
 
-use super::{Asked, Case, Judgement, Member, Question, Refusal, Scores, Tally, panel};
+use super::{
+    Answer, Asked, Case, Judgement, Member, Question, Reading, Refusal, Scores, Tally, Vote, panel,
+};
 
 /// A metric that a model judges.
 pub trait Judge: Send + Sync + fmt::Debug {
@@ -35,8 +37,24 @@ pub trait Judge: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns true if the text of a reply to the question can be read.
-    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool;
+    /// Returns the votes in the text of a reply to the question.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be read.
+    fn read(&self, case: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String>;
+
+    /// Reads an answer to the question.
+    fn read_answer(&self, case: &Case<'_>, question: &Question, answer: &Answer) -> Reading {
+        Reading::new(answer, &case.criterion.rules, |reply| self.read(case, question, reply))
+    }
+
+    /// Returns the question with its answers as the judge reads them, one per sample.
+    fn asked(&self, case: &Case<'_>, question: Question, answers: &[Answer]) -> Asked {
+        let answers = answers.iter();
+        let readings = answers.map(|answer| self.read_answer(case, &question, answer)).collect();
+        Asked::new(question, readings)
+    }
 
     /// Returns the votes in the answers of one model. `planned` is what [`plan`](Self::plan) returned, and `asked` has these
     /// questions in order, each followed by its follow-up question.
@@ -55,36 +73,26 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// [`Votes::score`](super::Votes::score) is one of the vote itself, others ask what would follow from another one.
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores;
 
-    /// Returns the tally of the answers of one model.
-    ///
-    /// # Errors
-    ///
-    /// As [`tally`](Self::tally).
-    fn aggregate(
-        &self,
-        case: &Case<'_>,
-        planned: &[Question],
-        asked: &[Asked],
-    ) -> Result<Judgement, Refusal> {
-        let tally = self.tally(case, planned, asked)?;
-        Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
-    }
-
-    /// Returns the judgement by the answers of several models. The verdict of each model is one vote, see
+    /// Returns the judgement by the answers of one model or of several. Of several models, the verdict of each is one vote, see
     /// [`Panel`](super::Panel).
     ///
     /// # Errors
     ///
     /// As [`tally`](Self::tally), if more models fail than [`Criterion::quorum`](super::Criterion::quorum) allows.
-    fn aggregate_panel(
+    fn aggregate(
         &self,
         case: &Case<'_>,
         planned: &[Question],
         members: &[Member<'_>],
     ) -> Result<Judgement, Refusal> {
-        let tallies = members.iter();
-        let tallies = tallies.map(|member| (member.model, self.tally(case, planned, member.asked)));
-        let tally = panel::combine(case.criterion, tallies.collect())?;
+        let tally = |member: &Member<'_>| self.tally(case, planned, member.asked);
+        let tally = match members {
+            [only] => tally(only)?,
+            _ => {
+                let tallies = members.iter().map(|member| (member.model, tally(member)));
+                panel::combine(case.criterion, tallies.collect())?
+            }
+        };
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Digest;
-use crate::Report;
+use crate::{Gate, Report};
 
-/// The first record: what is measured, by what.
+/// The first record: the evaluators, settings and conversations of the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Header {
@@ -27,13 +27,16 @@ pub struct Header {
     pub golden: Option<Golden>,
     /// The evaluators of the run.
     pub evaluators: Vec<EvaluatorEntry>,
+    /// Gates of evaluators. No digest contains them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
     /// Conversations in the traces.
     pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
     pub inputs: Option<Digest>,
     /// Number of lines after this one with evaluations of earlier runs.
     pub earlier: usize,
-    /// The report so far: what is known when the first evaluation starts.
+    /// The report at the start of the first evaluation.
     pub report: Report,
 }
 

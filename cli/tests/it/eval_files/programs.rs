@@ -85,36 +85,211 @@ fn values_of_placeholders_are_single_words() {
     assert!(!directory.join("ran").exists());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
-fn contained_runs_start_no_command_of_a_target() {
-    let directory = Directory::new();
-    let targets = "targets: [{name: t, provider: mock, response: '{}'}, {name: judge, provider: cli, command: touch ran}]";
-    directory.file("targets.yaml", targets);
-    directory.file("out/one.txt", "{}");
-    let entry = "{name: g, type: llm-grader, target: judge}";
-    directory.file(
-        "e.yaml",
-        format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]"),
-    );
-    let message =
-        "targets.yaml:1:54: the target `judge`, which judges, starts the program `touch ran`";
-    for command in ["run", "check"] {
-        let args = [command, "e.yaml", "--contain", "--outputs", "out", "--grader-target", "t"];
-        let ran = directory.evaluator(&args).exits(2);
-        assert_eq!(ran.stdout, "");
-        ran.says(message).says("leave --contain out, or grade recorded outputs with --outputs");
+fn commands_of_targets_are_contained_as_graders_are() {
+    if !can_contain() {
+        return;
     }
-    directory
-        .file("e.yaml", "tests: [{id: one, criteria: x, input: q, assertions: [{type: is-json}]}]");
-    let args = ["e.yaml", "--contain", "--target", "judge"];
-    directory.run(&args).exits(2).says("the target `judge` starts the program `touch ran`");
-    assert!(!directory.join("ran").exists());
-    // Without a program there is nothing to contain.
-    for rest in [&["--outputs", "out"][..], &["--target", "t"]] {
+    let (directory, other) = (Directory::new(), Directory::new());
+    directory.file("note", "of the directory");
+    other.file("secret", "of another directory");
+    let secret = other.join("secret");
+    let agent = format!(
+        "{{ cat note {{PROMPT_FILE}} {{FILES}}; touch ran && echo changed; cat {}; echo $DECOY_TOKEN; }} > {{OUTPUT_FILE}}",
+        secret.display()
+    );
+    let judge =
+        "if touch ran; then s=0; else s=1; fi; echo \"{\\\"score\\\": $s}\" > {OUTPUT_FILE}";
+    let targets = json!({"targets": [
+        {"name": "default", "provider": "cli", "command": agent, "grader_target": "judge"},
+        {"name": "judge", "provider": "cli", "command": judge},
+    ]});
+    directory.file("targets.yaml", targets.to_string());
+    let has = |value: &str| json!({"name": value, "type": "contains", "value": value});
+    let has_not =
+        |value: &str| json!({"name": value, "type": "contains", "value": value, "negate": true});
+    let test = json!({
+        "id": "one", "criteria": "x", "input": "it's asked", "input_files": ["note"],
+        "assertions": [
+            has("of the directory"), has("it's asked"), has_not("changed"), has_not("of another directory"),
+            has_not("decoy-0123456789"), {"name": "judge", "type": "llm-grader", "prompt": "{{output}}"},
+        ],
+    });
+    for (execution, option, scores) in [
+        (json!({}), "-v", [1, 1, 0, 0, 0, 0]),
+        (json!({}), "--contain", [1; 6]),
+        (json!({"executor": "sandbox"}), "-v", [1; 6]),
+    ] {
+        directory.file("e.yaml", json!({"execution": execution, "tests": [test]}).to_string());
+        directory.evaluator(&["check", "e.yaml"]).exits(0);
+        let mut command = directory.command(&["run", "e.yaml", "-o", "json", "-v", option]);
+        command.env("DECOY_TOKEN", "decoy-0123456789");
+        let ran = evaluator_test_support::finish(command.spawn().unwrap());
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let evaluators = report["results"][0]["evaluators"].as_array().unwrap();
+        let found: Vec<_> = evaluators.iter().map(|it| it["score"].as_f64()).collect();
+        assert_eq!(found, scores.map(|it| Some(f64::from(it))), "{}{}", ran.stdout, ran.stderr);
+        let is_contained = scores[2] == 1;
+        assert_eq!(directory.join("ran").exists(), !is_contained);
+        assert_eq!(ran.stderr.contains("default: sandbox: "), is_contained, "{}", ran.stderr);
+        let _ = std::fs::remove_file(directory.join("ran"));
+    }
+    // What the command lacks is named.
+    directory.file(
+        "targets.yaml",
+        format!("targets: [{{name: default, provider: cli, command: 'cat {}'}}]", secret.display()),
+    );
+    directory.file("e.yaml", TEST);
+    let ran = directory.run(&["e.yaml", "--contain"]).exits(3);
+    assert!(
+        ran.stdout.contains("the command of the target exited with code 1: cat: "),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("but the sandbox does not show it"), "{}", ran.stdout);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_that_a_contained_grader_asks_is_contained() {
+    if !has("python3") || !can_contain() {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file(
+        "ask.py",
+        r#"import json, os, urllib.request
+url = os.environ["AGENTV_TARGET_PROXY_URL"] + "/invoke"
+headers = {"authorization": "Bearer " + os.environ["AGENTV_TARGET_PROXY_TOKEN"], "content-type": "application/json"}
+with urllib.request.urlopen(urllib.request.Request(url, b'{"question": "q", "target": "other"}', headers)) as answer:
+    print(json.dumps({"score": 1, "reasoning": answer.read().decode()}))
+"#,
+    );
+    let other = "if touch ran; then echo free; else echo held; fi > {OUTPUT_FILE}";
+    let targets = json!({"targets": [
+        {"name": "default", "provider": "mock", "response": "Paris", "grader_target": "default"},
+        {"name": "other", "provider": "cli", "command": other},
+    ]});
+    directory.file("targets.yaml", targets.to_string());
+    let grader =
+        json!({"name": "g", "type": "code-grader", "command": ["python3", "ask.py"], "target": {}});
+    let suite =
+        json!({"tests": [{"id": "one", "criteria": "x", "input": "q", "assertions": [grader]}]});
+    directory.file("e.yaml", suite.to_string());
+    for (option, answer) in [("--contain", "held"), ("-v", "free")] {
+        let ran = directory.run(&["e.yaml", "-o", "json", option]).exits(0);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let reason = report["results"][0]["evaluators"][0]["reason"].as_str().unwrap();
+        assert!(reason.contains(answer), "{option}: {reason}");
+    }
+}
+
+#[test]
+fn settings_of_containment_that_make_no_sense_are_problems_with_their_positions() {
+    let directory = Directory::new();
+    directory.file("out/one.txt", "Paris");
+    directory.file("out/two", "x");
+    let check = "assertions: [{type: contains, value: Paris}]";
+    let test = |test: &str| format!("tests: [{{id: one, criteria: x, input: q, {test}}}]");
+    for (execution, message) in [
+        ("executor: moon", "`executor` must be"),
+        ("executor: sandbox, sandbox: {netwrok: true}", "did you mean `network`?"),
+        ("executor: sandbox, network: true", "`network` is a key of `sandbox`"),
+        ("sandbox: {network: true}", "`sandbox` has no effect with `executor: local`"),
+        ("executor: docker, sandbox: {}, docker: {image: a}", "`sandbox` has no effect with"),
+        ("executor: docker", "`executor: docker` needs the name of an image"),
+        ("executor: sandbox, sandbox: {write: [.]}", "which contains the eval file, "),
+        ("executor: sandbox, sandbox: {read: [nothing]}", "/nothing, which does not exist"),
+    ] {
+        directory.file("e.yaml", format!("execution: {{{execution}}}\n{}", test(check)));
         for command in ["run", "check"] {
-            directory.evaluator(&[&[command, "e.yaml", "--contain"], rest].concat()).exits(0);
+            let ran = directory.evaluator(&[command, "e.yaml", "--outputs", "out"]).exits(2);
+            assert!(ran.stderr.contains("e.yaml:1:"), "{execution}: {}", ran.stderr);
+            assert!(ran.stderr.contains(message), "{execution}: {}", ran.stderr);
         }
     }
+    // These are keys of a suite.
+    directory.file("e.yaml", test(&format!("{check}, execution: {{executor: sandbox}}")));
+    directory.evaluator(&["check", "e.yaml"]).exits(2).says("unknown key `executor`");
+    directory.file("targets.yaml", "targets: [{name: t, provider: mock, response: '{}'}]");
+    let asks = "assertions: [{name: g, type: code-grader, command: [./g], target: {max_calls: 1}}]";
+    let grades = "assertions: [{name: g, type: code-grader, command: [./g]}]";
+    for (execution, test_keys, message) in [
+        (
+            "executor: docker, docker: {image: a}",
+            asks,
+            "e.yaml:2:55: `target` is a server of this machine, which a container",
+        ),
+        (
+            "executor: sandbox, sandbox: {level: partial}",
+            asks,
+            "e.yaml:2:55: `target` is a server of this machine, which a sandbox",
+        ),
+        (
+            "executor: sandbox, sandbox: {write: [out], read: [out/two]}",
+            grades,
+            "`g`: `read` names ",
+        ),
+    ] {
+        directory.file("e.yaml", format!("execution: {{{execution}}}\n{}", test(test_keys)));
+        for command in ["run", "check"] {
+            let args = [command, "e.yaml", "--outputs", "out", "--grader-target", "t"];
+            let ran = directory.evaluator(&args).exits(2);
+            assert!(ran.stderr.contains(message), "{execution}: {}", ran.stderr);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn keys_of_the_sandbox_hold_for_targets_and_graders() {
+    if !can_contain() {
+        return;
+    }
+    let (directory, other) = (Directory::new(), Directory::new());
+    other.file("note", "Paris");
+    std::fs::create_dir(directory.join("changed")).unwrap();
+    let note = other.join("note");
+    let agent = format!("touch changed/by-target && cat {} > {{OUTPUT_FILE}}", note.display());
+    let targets = json!({"targets": [{"name": "default", "provider": "cli", "command": agent}]});
+    directory.file("targets.yaml", targets.to_string());
+    let grader = "touch changed/by-grader && ! touch ran && echo '{\"score\": 1}'";
+    let sandbox = json!({"write": ["changed"], "read": [note]});
+    let suite = json!({
+        "execution": {"executor": "sandbox", "sandbox": sandbox},
+        "tests": [{"id": "one", "criteria": "x", "input": "q", "assertions": [
+            {"type": "contains", "value": "Paris"},
+            {"name": "g", "type": "code-grader", "command": grader},
+        ]}],
+    });
+    directory.file("e.yaml", suite.to_string());
+    for option in ["-v", "--contain"] {
+        directory.run(&["e.yaml", option]).exits(0);
+        for name in ["changed/by-target", "changed/by-grader"] {
+            std::fs::remove_file(directory.join(name)).unwrap();
+        }
+    }
+    assert!(!directory.join("ran").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_takes_too_long_is_repeated_with_the_number_of_the_attempt() {
+    let directory = Directory::new();
+    directory.file("e.yaml", TEST);
+    let targets = |limit: u32| {
+        format!(
+            "targets: [{{name: default, provider: cli, timeout_seconds: 0.3, command: 'echo {{ATTEMPT}} >> attempts; [ {{ATTEMPT}} = {limit} ] || sleep 60; echo Paris > {{OUTPUT_FILE}}'}}]"
+        )
+    };
+    directory.file("targets.yaml", targets(2));
+    directory.run(&["e.yaml"]).exits(0);
+    assert_eq!(directory.read("attempts"), "0\n1\n2\n");
+    directory.file("targets.yaml", targets(9));
+    let ran = directory.run(&["e.yaml", "--max-retries", "1"]).exits(3);
+    let error = "the command of the target timed out after 0.3s (2 of 2 attempts)";
+    assert!(ran.stdout.contains(error), "{}", ran.stdout);
 }
 
 #[cfg(target_os = "linux")]

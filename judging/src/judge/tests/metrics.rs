@@ -4,8 +4,8 @@ use evaluator_json::{Value, count, object, python_eq};
 
 use super::{check_vectors, list, outcome::read_answer, text};
 use crate::judge::{
-    Asked, Case, Criterion, Judge, JudgedTurn, Judgement, Question, Refusal, Rubric, RubricScore,
-    Rules, Scenario, Status, judge,
+    Asked, Case, Criterion, Judge, JudgedTurn, Judgement, Member, Question, Refusal, Rubric,
+    RubricScore, Rules, Scenario, Status, judge,
     material::{NO_GROUNDING, NO_STEPS, NO_TOOLS},
 };
 
@@ -36,16 +36,16 @@ pub(super) fn run(judge: &dyn Judge, case: &Case<'_>, replies: &[Value]) -> Run 
                 let failed = matches!(answer, crate::judge::Answer::Failed(_));
                 answers.push(answer);
                 if failed && judge.name().starts_with("per_turn_user_simulator") {
-                    asked.push(Asked::new(question, answers));
+                    asked.push(judge.asked(case, question, &answers));
                     break 'questions;
                 }
             }
-            let done = Asked::new(question, answers);
+            let done = judge.asked(case, question, &answers);
             next = judge.follow_up(case, &done);
             asked.push(done);
         }
     }
-    run.result = judge.aggregate(case, &judge.plan(case).unwrap(), &asked);
+    run.result = judge.aggregate(case, &judge.plan(case).unwrap(), &Member::only(&asked));
     run
 }
 
