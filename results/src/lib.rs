@@ -11,12 +11,14 @@
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
 //! | `totals` | other sums over conversations |
+//! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
 mod context;
 mod contradictions;
 mod conversations;
+mod digest;
 mod encoding;
 mod error_type;
 mod json;

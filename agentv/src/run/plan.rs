@@ -235,7 +235,7 @@ impl Plan {
         &self,
         evaluators: &[Evaluator],
         judge: Option<&str>,
-    ) -> Option<Vec<(serde_json::Value, Vec<String>)>> {
+    ) -> Option<Vec<(serde_json::Value, serde_json::Value, Vec<String>)>> {
         let mut all = Vec::new();
         for evaluator in evaluators {
             let asked = match &evaluator.check {
@@ -254,7 +254,8 @@ impl Plan {
             let connection = self.targets.connect(name, asked.model.as_deref()).ok()?;
             let identity = connection.identity().ok()?;
             let recorded: Result<Vec<_>, _> = identity.recorded.into_iter().collect();
-            all.push((identity.asked, recorded.ok()?));
+            let answered_by = serde_json::json!([identity.answered_by, identity.programs]);
+            all.push((identity.settings, answered_by, recorded.ok()?));
         }
         Some(all)
     }

@@ -210,15 +210,10 @@ mod tests {
         };
         let name = evaluation.name.clone();
         let conversation = ConversationReport {
-            trace_id: "t".into(),
-            trace_file: None,
-            eval_case_id: None,
             turns: 2,
-            warnings: Vec::new(),
-            failed_turns: Vec::new(),
             evaluations: vec![evaluation],
-            performance: None,
             events: Some(EventContext { case_id: None, turns: vec![turn(1), turn(2)] }),
+            ..ConversationReport::new("t".into())
         };
         let report = Report { conversations: vec![conversation].into(), ..Report::default() };
         let mut config = Config::default();

@@ -30,7 +30,7 @@ use crate::{
     process::Cancellation,
     report::{
         TargetProxyReport,
-        run_file::{Digest, Digester},
+        run_file::{Digest, Digester, FingerprintParts},
     },
     verdict::{Answer, Evaluation, Status, Verdict},
 };
@@ -181,8 +181,10 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
     let prepared = prepared.map(|(program, uses)| {
         PreparedEvaluator::new(program, runner, uses).expecting_any_output()
     });
-    let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys);
-    let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::of_settings(all));
+    let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys).finish();
+    let parts =
+        FingerprintParts { settings: [("cases".to_owned(), all)].into(), ..Default::default() };
+    let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::new(parts));
     let work = PreparedSuite { programs: prepared.collect(), keys, suite: Arc::clone(&suite) };
     let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
     let work = Work::Suite(Box::new(work));

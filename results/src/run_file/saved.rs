@@ -31,7 +31,7 @@ use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, R
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
-    let mut trace_ids: HashSet<Arc<str>> = HashSet::new();
+    let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
     for file in files {
         let first = whole.as_ref().map_or(file, |(first, ..)| *first);
         let both = || [first.clone(), file.clone()];
@@ -55,37 +55,51 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
             Err(different(format!("the conversation of trace {trace_id} is in both")))
         };
         let part = part(file, &mut collector, admit, is_new);
-        let (header, report) = part.map_err(|error| match error {
+        let part = part.map_err(|error| match error {
             Unusable::Refused(error) => error,
             Unusable::Failed(source) => RunFileError::Unreadable { file: file.clone(), source },
         })?;
+        let Some((header, report)) = part else {
+            empty.push(file);
+            continue;
+        };
         match &mut whole {
             None => whole = Some((file, header, report)),
             Some((_, _, whole)) => merge(whole, report),
         }
     }
     let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
+    for file in empty {
+        report.partial = Some(Partial::Unfinished);
+        report.errors.push(format!(
+            "{} is empty: its run was killed before the first evaluation, or still reads the traces; run it again",
+            file.display()
+        ));
+    }
     report.conversations = collector.finish();
     Ok(report)
 }
 
-/// Reads a file and adds its conversations. Returns its header and its report without conversations.
+/// Reads a file and adds its conversations. Returns its header and its report without conversations; `None` if its run was
+/// killed before it had written the header.
 fn part(
     path: &Path,
     collector: &mut Collector,
     admit: impl FnOnce(&Header) -> Result<(), RunFileError>,
     mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
-) -> Result<(Header, Report), Unusable> {
+) -> Result<Option<(Header, Report)>, Unusable> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
     }
     let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
-    lines.next(&mut buffer)?;
+    match lines.next(&mut buffer)? {
+        Some(first) if lines.end > first.length || !format::may_start(&buffer) => {}
+        _ => return Ok(None),
+    }
     let header = read_header(path, &buffer)?;
     admit(&header)?;
-    let first = collector.len();
-    let length = file.metadata()?.len();
+    let (first, length) = (collector.len(), file.metadata()?.len());
     collector.push_store(Store::named(file, length));
     let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
     // Numbers may be any: only their order counts.
@@ -126,7 +140,7 @@ fn part(
         add_unfinished(&header, collector, &pending, is_new)?;
     }
     let report = without_conversations(path, &header, end, damage, is_missing);
-    Ok((header, report))
+    Ok(Some((header, report)))
 }
 
 /// Returns true if a file does not have each conversation once that its first and its last line count.

@@ -167,6 +167,8 @@ fn reports() -> impl Strategy<Value = Vec<ConversationReport>> {
         ConversationReport {
             trace_file: (turns % 2 == 0).then(|| trace_id.as_str().into()),
             eval_case_id: (turns % 3 == 0).then(|| trace_id.as_str().into()),
+            content: (turns % 2 == 0).then(|| Digester::new(&trace_id).finish()),
+            prompt: (turns % 5 == 0).then(|| ConversationReport::prompt_of(&trace_id)),
             trace_id: trace_id.into(),
             turns,
             warnings,
@@ -380,7 +382,7 @@ fn header(conversations: usize) -> Header {
         name: "check".to_owned(),
         kind: "code".to_owned(),
         threshold: 0.5,
-        fingerprint: None,
+        ..EvaluatorEntry::default()
     };
     let plan = Some(Digester::new("plan").finish());
     Header { conversations, evaluators: vec![entry], plan, ..Header::default() }
@@ -750,6 +752,54 @@ fn what_contradicts_itself_is_damage_with_its_line() {
     let report = read(std::slice::from_ref(&file), false).unwrap();
     assert_eq!((report.tally().passed, report.tally().not_run), (1, 1));
     assert_eq!(found(&file).0, [None, Some(0.5), None]);
+}
+
+#[test]
+fn a_file_with_other_digests_is_reported_and_not_resumed() {
+    let directory = tempdir().unwrap();
+    for finished in [false, true] {
+        let (text, lines) = saved(&directory, 2, finished);
+        let line = String::from_utf8(text[lines[0].clone()].to_vec()).unwrap();
+        assert!(line.contains("\"encoding\":2,"), "{line}");
+        let older = line.replace("\"encoding\":2,", "");
+        let older = sealed(older.trim_end().split_once(',').unwrap().1);
+        let file = directory.path().join("r.evalrun");
+        let text = [older.as_bytes(), &text[lines[0].end..]].concat();
+        fs::write(&file, &text).unwrap();
+        let error = RunFile::open(&file, true).unwrap_err().to_string();
+        assert!(error.contains("r.evalrun cannot be resumed: "), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), text);
+        let report = read(std::slice::from_ref(&file), false).unwrap();
+        assert_eq!(report.tally().passed, 2);
+        // A run that replaces it keeps nothing that no later run can use.
+        drop(writer(&file, false, 0));
+        assert!(!fs::read_to_string(&file).unwrap().contains("\"kind\":\"evaluation\""));
+    }
+}
+
+#[test]
+fn a_file_without_a_header_is_that_of_a_killed_run() {
+    let directory = tempdir().unwrap();
+    let (text, lines) = saved(&directory, 1, true);
+    let file = directory.path().join("r.evalrun");
+    for length in [0, 1, lines[0].end - 1] {
+        let empty = directory.path().join("empty.evalrun");
+        fs::write(&empty, &text[..length]).unwrap();
+        for files in [&[empty.clone()][..], &[empty.clone(), file.clone()], &[file.clone(), empty]]
+        {
+            let report = read(files, false).unwrap();
+            assert_eq!(
+                (report.standing(), report.partial),
+                (Standing::Errored, Some(Partial::Unfinished))
+            );
+            assert_eq!(report.tally().passed, files.len() as u64 - 1);
+            assert!(
+                report.errors[0].contains("empty.evalrun is empty: its run was killed"),
+                "{:?}",
+                report.errors
+            );
+        }
+    }
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn parts_of_a_run_are_one_report() {
     refused("3.evalrun", "`evaluators` is [{");
     directory.script("two", &format!("{SCORES} # edited"));
     part(&one, "4.evalrun", "c.yaml");
-    refused("4.evalrun", "`evaluators[1].fingerprint` is ");
+    refused("4.evalrun", "`evaluators[1].code.two` is ");
 }
 
 #[test]
