@@ -38,10 +38,8 @@
 //! let recordings = Recordings::read(&directory.path().join("outputs"), &runner)?;
 //! let session = TargetSession::new(
 //!     Targets::default(),
-//!     suite.directory.clone(),
 //!     JudgeSettings::default(),
 //!     Environment::new(|_| None),
-//!     runner.cancellation.clone(),
 //! )?;
 //! let plan = plan(suite, session, Options::default(), Some(&recordings))?;
 //! runner.session = Some(plan.session());

@@ -172,7 +172,7 @@ pub fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let status = match report.standing() {
         Standing::Passed => "passed",
         Standing::Failed => "failed",
-        Standing::Errored => "error",
+        _ => "error",
     };
     let number = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
     let mut summary = vec![

@@ -144,6 +144,7 @@ impl fmt::Display for Number {
 
 /// Address and token of the target proxy for one document.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TargetAccess {
     /// Address, such as `http://127.0.0.1:4100`.
     pub url: String,

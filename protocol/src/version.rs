@@ -67,6 +67,7 @@ impl Default for ProtocolVersion {
 
 /// Compatibility of a reader with a document's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compatibility {
     /// Everything in the document is known.
     Full,

@@ -10,6 +10,8 @@
 //! | `outcome` | the outcome of an evaluation, and its reason |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
+//! | `evaluators` | sums by evaluator |
+//! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
@@ -21,6 +23,8 @@ mod conversations;
 mod digest;
 mod encoding;
 mod error_type;
+mod evaluators;
+mod gate;
 mod json;
 mod model;
 mod outcome;
@@ -36,6 +40,9 @@ pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
 pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
+pub use evaluator_statistics::{Estimate, Interval, Verdict};
+pub use evaluators::EvaluatorSums;
+pub use gate::{CaseValue, CaseValues, Gate, GateError, GateResult, Measure, Undecided};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,

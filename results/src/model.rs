@@ -30,6 +30,7 @@ pub struct SuiteReport {
 /// What a run asked models.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct JudgeUsage {
     /// Calls, each answered by a server or by a recording, or failed.
     pub calls: u64,
@@ -78,6 +79,7 @@ impl fmt::Display for Partial {
 
 /// Report of one conversation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ConversationReport {
     /// Trace id of the conversation's first trace.
     pub trace_id: Arc<str>,
@@ -113,6 +115,7 @@ pub struct ConversationReport {
 
 /// Report of one evaluator on one conversation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EvaluationReport {
     /// Name of the evaluator; `(all)` stands for all of them, if the conversation could not be evaluated at all.
     pub name: String,
@@ -171,6 +174,7 @@ pub const ALL_EVALUATORS: &str = "(all)";
 /// How a program is contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Contained {
     /// Name of the executor.
     pub executor: String,

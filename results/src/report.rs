@@ -6,13 +6,14 @@ use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Balance, Conversations, EvaluatorScores, Standing, Tally,
+    Balance, Conversations, EvaluatorScores, Gate, Standing, Tally,
     model::{JudgeUsage, Partial, SuiteReport},
 };
 
 /// The report of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
@@ -50,6 +51,9 @@ pub struct Report {
     pub required_share: f64,
     /// Share of errors up to which they are tolerated, in 0..=1; none by default.
     pub max_error_rate: f64,
+    /// Gates of evaluators.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
     /// Id of the eval set that was compared with, if there was one.

@@ -59,6 +59,7 @@ pub struct Balance {
 
 /// Result of a run, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Standing {
     /// No failure and no error.
     Passed,

@@ -10,6 +10,7 @@ pub type RecordId = (String, u32);
 /// What the program of an evaluation asked models through its proxy, over all attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct TargetProxyReport {
     /// Calls.
     pub call_count: u64,
@@ -32,6 +33,7 @@ pub struct TargetProxyReport {
 /// Tokens of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct TargetTokens {
     /// Tokens of the requests, those from a cache included.
     pub input: u64,

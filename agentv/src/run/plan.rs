@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, hash_map::Entry},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -45,17 +45,9 @@ pub struct Options {
     pub max_retries: u32,
     /// Whether results hold the prompts of judges.
     pub prompts: bool,
-    /// Whether programs run in the sandbox, and a run that starts the command of a target is refused.
+    /// Whether programs run in the sandbox.
     pub contained: bool,
 }
-
-/// What to do about targets in a contained run.
-const UNCONTAINED: &str = "\
-    the commands of targets cannot be contained: leave --contain out, or grade recorded outputs with --outputs and a judge that \
-    is not a command";
-
-/// Number of characters of a command in messages.
-const COMMAND: usize = 60;
 
 /// Reasons why a run cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,6 +66,8 @@ pub struct Plan {
     pub(super) ids: Vec<Arc<str>>,
     /// Programs that the tests start.
     pub(super) programs: ProgramTable,
+    /// Indexes of those that are commands of targets, by the names of the targets.
+    pub(super) commands: HashMap<String, usize>,
     /// Targets.
     pub(super) targets: TargetSession,
     /// Options.
@@ -112,10 +106,22 @@ pub(super) struct Tested {
 pub(super) enum Source {
     /// A recording, or the reason why there is none.
     Recorded(Result<Box<Output>, String>),
-    /// A command; at most so many at the same time.
-    Command(CliTarget, Option<Arc<Semaphore>>),
+    /// A command.
+    Command(Box<TestedCommand>),
     /// A model.
     Model(Arc<Connection>),
+}
+
+/// The command of a tested target.
+#[derive(Debug)]
+pub(super) struct TestedCommand {
+    pub(super) target: CliTarget,
+    /// Command with its placeholders.
+    pub(super) command: String,
+    /// Index of its program.
+    pub(super) program: usize,
+    /// Limits how many run at the same time.
+    pub(super) places: Option<Arc<Semaphore>>,
 }
 
 /// State of planning.
@@ -131,6 +137,7 @@ struct Planner<'p> {
     workers: HashMap<String, Arc<Semaphore>>,
     fixtures: HashMap<PathBuf, Vec<Fixture>>,
     programs: ProgramTable,
+    commands: HashMap<String, usize>,
 }
 
 /// Plans a run: which tests run, where their outputs come from, and which models judge them.
@@ -156,21 +163,19 @@ pub fn plan(
         workers: HashMap::new(),
         fixtures: HashMap::new(),
         programs: ProgramTable::default(),
+        commands: HashMap::new(),
     };
     let planned = chosen.into_iter().map(|test| planner.test(test));
     let tests: Vec<Planned> = planned.collect::<Vec<_>>().into_iter().flatten().collect();
-    let Planner { mut problems, mut notes, programs, .. } = planner;
+    let Planner { problems, mut notes, programs, commands, .. } = planner;
     if !problems.is_empty() {
-        if problems.iter().any(|problem| problem.contains(" starts the program `")) {
-            problems.push(UNCONTAINED.to_owned());
-        }
         return Err(PlanError(problems));
     }
     let recorded = recordings.into_iter().flat_map(Recordings::ids);
     let unused = recorded.filter(|id| !ids.contains(*id));
     notes.extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
     let ids = tests.iter().map(|planned| Arc::from(&*planned.test.id)).collect();
-    Ok(Plan { ids, tests, programs, notes, suite, targets, options })
+    Ok(Plan { ids, tests, programs, commands, notes, suite, targets, options })
 }
 
 /// Takes the tests whose ids match one of the patterns.
@@ -224,6 +229,11 @@ impl Plan {
         &self.suite.name
     }
 
+    /// Returns true if programs are contained.
+    pub(super) fn is_contained(&self) -> bool {
+        contained(&self.suite, &self.options).is_some()
+    }
+
     /// Returns the session in which the targets are asked.
     #[must_use]
     pub fn session(&self) -> Session {
@@ -261,6 +271,11 @@ impl Plan {
     }
 }
 
+/// Returns the directory that contained programs may read; `None` if programs are not contained.
+fn contained<'s>(suite: &'s Suite, options: &Options) -> Option<&'s Path> {
+    (options.contained || suite.is_contained).then_some(&*suite.directory)
+}
+
 impl Planner<'_> {
     /// Adds a reason why the run cannot start, once.
     fn refuse(&mut self, message: String) {
@@ -282,10 +297,12 @@ impl Planner<'_> {
         let source = source.map_err(|reason| self.refuse(reason)).ok();
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
-        let is_contained = self.options.contained || self.suite.is_contained;
-        let contained = is_contained.then_some(&*self.suite.directory);
+        let contained = contained(self.suite, self.options);
         let where_from = (self.targets, contained);
-        let programs = self.programs.add(&mut test.evaluators, judge.as_deref(), where_from);
+        let mut programs = self.programs.add(&mut test.evaluators, judge.as_deref(), where_from);
+        if let Some(Source::Command(command)) = &source {
+            programs.push(command.program);
+        }
         let threshold = threshold.unwrap_or(THRESHOLD);
         let target = self.targets.get(&tested).ok().filter(|_| self.recordings.is_none());
         let tested = target.map(|target| Tested {
@@ -296,17 +313,18 @@ impl Planner<'_> {
         Some(Planned { test, threshold, source: source?, judge, tested, programs })
     }
 
-    /// Refuses a program in a contained run. `what` starts it.
-    fn contain(&mut self, position: &str, what: &str, command: &str) {
-        if self.options.contained {
-            let command = command.trim();
-            let line = command.lines().next().unwrap_or_default();
-            let mut shown: String = line.chars().take(COMMAND).collect();
-            if shown.len() < command.len() {
-                shown.push_str(" ..");
-            }
-            self.refuse(format!("{position}: {what} starts the program `{shown}`"));
-        }
+    /// Adds the command of a target, and returns the command and the index of its program.
+    fn command(&mut self, target: &Target, cli: &CliTarget) -> Result<(String, usize), String> {
+        let variables = self.targets.variables();
+        let command = cli.command_line(variables)?;
+        let directory = match &cli.directory {
+            Some(directory) => self.suite.directory.join(directory.resolve(variables)?),
+            None => self.suite.directory.clone(),
+        };
+        let place = (self.targets, contained(self.suite, self.options));
+        let program = self.programs.add_command((&target.name, cli), directory, place);
+        self.commands.insert(target.name.clone(), program);
+        Ok((command, program))
     }
 
     fn tested_name(&mut self, test: &Test) -> String {
@@ -347,11 +365,11 @@ impl Planner<'_> {
             Provider::Mock(response) => {
                 Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
             }
-            Provider::Cli(command) => {
-                command.command_line(targets.variables())?;
-                let what = format!("the target `{}`", target.name);
-                self.contain(&target.position, &what, command.command.written());
-                Ok(Source::Command(command.clone(), self.workers(target)))
+            Provider::Cli(cli) => {
+                let (command, program) = self.command(target, cli)?;
+                let places = self.workers(target);
+                let command = TestedCommand { target: cli.clone(), command, program, places };
+                Ok(Source::Command(Box::new(command)))
             }
             Provider::Replay(replay) => self.replay(test, replay),
             Provider::Model(_) => targets.connect(tested, None).map(Source::Model),
@@ -391,6 +409,7 @@ impl Planner<'_> {
                 Check::Judge(asked) => self.connect(evaluator, asked, judge),
                 Check::Program(program) if program.max_calls.is_some() => {
                     self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
+                    self.commands();
                 }
                 Check::Composite(composite) => {
                     self.check(&composite.members, judge);
@@ -403,6 +422,17 @@ impl Planner<'_> {
         }
     }
 
+    /// Adds the commands of all targets that can be asked, for a program that may name any.
+    fn commands(&mut self) {
+        let targets = self.targets;
+        for target in &targets.targets.targets {
+            if let Provider::Cli(cli) = &target.provider {
+                // One whose variable is not set is not offered.
+                let _ = self.command(target, cli);
+            }
+        }
+    }
+
     fn connect(&mut self, evaluator: &Evaluator, asked: &Judge, judge: Option<&str>) {
         let Some(name) = asked.target.as_deref().or(judge) else {
             self.refuse(format!(
@@ -411,13 +441,12 @@ impl Planner<'_> {
             ));
             return;
         };
-        let targets = self.targets;
-        if let Ok(Target { name, position, provider: Provider::Cli(judge), .. }) = targets.get(name)
-        {
-            let what = format!("the target `{name}`, which judges,");
-            self.contain(position, &what, judge.command.written());
+        let (targets, mut reason) = (self.targets, None);
+        if let Ok(target @ Target { provider: Provider::Cli(judge), .. }) = targets.get(name) {
+            reason = self.command(target, judge).err();
         }
-        if let Err(reason) = self.targets.connect(name, asked.model.as_deref()) {
+        let connected = targets.connect(name, asked.model.as_deref()).map(drop);
+        if let Some(reason) = reason.or(connected.err()) {
             let place = asked.target.as_ref().map(|_| format!("{}: ", evaluator.position));
             self.refuse(format!("{}{reason}", place.unwrap_or_default()));
         }

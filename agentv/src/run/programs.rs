@@ -19,7 +19,10 @@ use evaluator_protocol::Contract;
 use crate::{
     files::has_extension,
     model::{Aggregator, Check, Evaluator, Program, Prompt},
-    targets::TargetSession,
+    targets::{
+        CliTarget, TargetSession,
+        command::{self, MAX_OUTPUT, SHELL},
+    },
 };
 
 /// Time limit of a program.
@@ -56,19 +59,53 @@ impl ProgramTable {
                 found.extend(self.add(&mut composite.members, judge, (targets, contained)));
             }
             let Some(program) = program_of(&mut evaluator.check) else { continue };
-            let models = program.max_calls.map(|calls| (calls, judge.map(str::to_owned)));
-            let (command, directory) = (program.command.clone(), program.directory.clone());
-            let key = (evaluator.name.clone(), command, directory, models);
-            program.index = *self.indexes.entry(key).or_insert(self.entries.len());
-            if program.index == self.entries.len() {
-                let (entry, is_known) =
-                    lowered(&evaluator.name, program, judge, targets, contained);
-                self.entries.push(entry);
-                self.are_known.push(is_known);
-            }
+            program.index = self.insert(&evaluator.name, program, judge, (targets, contained));
             found.push(program.index);
         }
         found
+    }
+
+    /// Adds a program, and returns its index.
+    fn insert(
+        &mut self,
+        name: &str,
+        program: &Program,
+        judge: Option<&str>,
+        (targets, contained): (&TargetSession, Option<&Path>),
+    ) -> usize {
+        let models = program.max_calls.map(|calls| (calls, judge.map(str::to_owned)));
+        let (command, directory) = (program.command.clone(), program.directory.clone());
+        let key = (name.to_owned(), command, directory, models);
+        let index = *self.indexes.entry(key).or_insert(self.entries.len());
+        if index == self.entries.len() {
+            let (entry, is_known) = lowered(name, program, judge, targets, contained);
+            self.entries.push(entry);
+            self.are_known.push(is_known);
+        }
+        index
+    }
+
+    /// Adds the command of a target, which runs in a directory, and returns its index. It sees all variables, unless it is
+    /// contained.
+    pub(super) fn add_command(
+        &mut self,
+        (name, target): (&str, &CliTarget),
+        directory: PathBuf,
+        (targets, contained): (&TargetSession, Option<&Path>),
+    ) -> usize {
+        let command = SHELL.map(str::to_owned).to_vec();
+        let program = Program { command, directory, index: 0, config: None, max_calls: None };
+        let index = self.insert(name, &program, None, (targets, contained));
+        let entry = self.entries.get_mut(index).map(|entry| &mut entry.kind);
+        if let Some(EvaluatorKind::Code(code)) = entry {
+            code.timeout = target.timeout.unwrap_or(command::TIMEOUT);
+            // Each attempt has a script of its own.
+            code.retries = Some(0);
+            code.process.env.inherit = contained.is_none().then_some(true);
+            // With the state in front and the mark behind.
+            code.process.limits.output = Some(MAX_OUTPUT + 64);
+        }
+        index
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use evaluator_host::{
     report::run_file::{Digest, Digester},
-    run::{CaseResult, Grading, Programs, Suite},
+    run::{CaseResult, Grading, Programs, Suite, SuiteProgram},
 };
 use evaluator_json::{Object, Value, parse_python};
 use evaluator_judging::call;
@@ -18,7 +18,7 @@ use super::{
     Context, Plan,
     evaluate::evaluate,
     payload,
-    plan::{Planned, Source},
+    plan::{Planned, Source, TestedCommand},
     subject::Subject,
     wording,
 };
@@ -27,7 +27,7 @@ use crate::{
     model::Test,
     output::Output,
     report::{EVALUATORS, EvaluatorResult, Status, reason_of},
-    targets::{Invocation, Ran},
+    targets::command::{self, Commands, Invocation},
 };
 
 impl Suite for Plan {
@@ -59,7 +59,7 @@ impl Suite for Plan {
                 format!("{messages} {}", output.measurements())
             }
             // It may be answered otherwise, or there may be a recording, the next time.
-            Source::Recorded(Err(_)) | Source::Command(..) | Source::Model(_) => return None,
+            Source::Recorded(Err(_)) | Source::Command(_) | Source::Model(_) => return None,
         };
         let is_known = programs.iter().all(|program| self.programs.are_known[*program]);
         let tested = tested.as_ref().map(|tested| (&tested.name, &tested.provider));
@@ -67,6 +67,14 @@ impl Suite for Plan {
         let digester = Digester::new("test").json("test", test).json("threshold", threshold);
         let digester = digester.bytes("output", output.as_bytes()).json("tested", &tested);
         Some(digester.json("is v2", &self.suite.is_v2()).json("judges", &judges).finish())
+    }
+
+    fn prepared(&self, program: &dyn Fn(usize) -> Result<SuiteProgram, String>) {
+        let programs = self.commands.iter().map(|(name, index)| (name.clone(), program(*index)));
+        let commands =
+            Commands { programs: programs.collect(), are_contained: self.is_contained() };
+        // The first run of a plan has prepared them.
+        let _ = self.targets.commands.set(commands);
     }
 
     fn grade<'s>(&'s self, case: usize, programs: Programs<'s>) -> Grading<'s> {
@@ -188,18 +196,13 @@ async fn output(
             let text = reply.readable();
             text.map(Output::of_text).map_err(|why| format!("the reply of the target is {why}"))
         }
-        Source::Command(command, places) => {
-            let prompt = wording::prompt(test, context.plan.suite.is_v2());
-            let files: Vec<PathBuf> = payload::files(test).map(PathBuf::from).collect();
-            let directory = &context.plan.suite.directory;
-            let mut invocation = Invocation::new(command, directory, &prompt, &test.id);
-            invocation.files = &files;
-            let worker = match places {
+        Source::Command(command) => {
+            let worker = match &command.places {
                 // It is never closed.
                 Some(places) => places.acquire().await.ok(),
                 None => None,
             };
-            let output = run_command(context, invocation).await;
+            let output = run_command(context, test, command).await;
             drop(worker);
             output
         }
@@ -207,36 +210,28 @@ async fn output(
 }
 
 /// Runs a command, again if it took too long.
-async fn run_command(context: Context<'_>, invocation: Invocation<'_>) -> Result<Output, String> {
-    let targets = &context.plan.targets;
-    let retries = context.plan.options.max_retries;
-    let mut attempt = 0;
+async fn run_command(
+    context: Context<'_>,
+    test: &Test,
+    tested: &TestedCommand,
+) -> Result<Output, String> {
+    let prompt = wording::prompt(test, context.plan.suite.is_v2());
+    let files: Vec<PathBuf> = payload::files(test).map(PathBuf::from).collect();
+    let TestedCommand { target, command, program, .. } = tested;
+    let mut invocation =
+        Invocation { target, command, prompt: &prompt, files: &files, id: &test.id, attempt: 0 };
     loop {
-        let invocation = Invocation { attempt, ..invocation };
-        let Some(place) = context.programs.permit().await else {
-            return Err("the run was stopped before this test".to_owned());
-        };
-        let ran = invocation.run(targets.variables(), &targets.cancellation).await;
-        drop(place);
-        match ran {
-            Ran::Output { text, duration } => {
-                let mut output = Output::read(&text).map_err(|reason| {
-                    format!("the output of the target cannot be used: {reason}")
-                })?;
-                // The time of the command stands in for one that is not recorded.
-                output.duration_ms.get_or_insert(duration.as_secs_f64() * 1000.0);
-                return Ok(output);
-            }
-            Ran::TimedOut(_) if attempt < retries => attempt = attempt.saturating_add(1),
-            Ran::TimedOut(limit) => {
-                let count = attempt.saturating_add(1);
-                return Err(format!(
-                    "the command of the target took longer than {} s ({count} of {count} attempts)",
-                    limit.as_secs_f64()
-                ));
-            }
-            Ran::Cancelled => return Err("the run was stopped".to_owned()),
-            Ran::Failed(reason) => return Err(reason),
+        let script = invocation.script(context.plan.is_contained())?;
+        let ran = context.programs.run(*program, script.text.as_bytes()).await;
+        let timed_out = ran.error_type == Some("timed_out");
+        if timed_out && invocation.attempt < context.plan.options.max_retries {
+            invocation.attempt = invocation.attempt.saturating_add(1);
+            continue;
         }
+        let count = invocation.attempt.saturating_add(1);
+        return command::output(ran).map_err(|error| match timed_out {
+            true => format!("{error} ({count} of {count} attempts)"),
+            false => error,
+        });
     }
 }

@@ -1,125 +1,103 @@
-//! Starting the command of a `cli` target.
+//! The command of a `cli` target: a script for the shell that the host starts, and what the script prints.
 
 use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::{Path, PathBuf},
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use evaluator_launch::{
-    process::{self, Cancellation, CommandSpec, Ending, Limits, Outcome},
-    runtime::PrivateDirectory,
-};
-use evaluator_models::Variables;
+use evaluator_host::run::{ProgramOutput, SuiteProgram};
+use evaluator_launch::runtime::PrivateDirectory;
 
 use super::{
     CliTarget,
     placeholders::{filled, quoted},
 };
+use crate::output::Output;
 
 /// Time limit of a command without one.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Greatest output that is read.
-const MAX_OUTPUT: u64 = 64 << 20;
+pub(crate) const MAX_OUTPUT: usize = 64 << 20;
 
-/// Number of bytes of the standard error in messages.
-const STDERR: usize = 2000;
+/// The program of every command: it reads the script, which may be longer than an argument.
+pub(crate) const SHELL: [&str; 3] = ["sh", "-c", "eval \"$(cat)\""];
+
+/// Directory of a contained command, as words of the shell. No other program has the same temporary directory.
+const CONTAINED: &str = "\"${TMPDIR:-/tmp}\"/target";
+
+/// End of a script: prints the state of the output file and its content. What the command leaves there decides about the
+/// state: a link or a FIFO would lead to other files, or never end.
+const REPORT: &str = r#"
+code=$?
+if [ $code -ne 0 ]; then exit $code
+elif [ -L "$1" ]; then echo link
+elif [ ! -e "$1" ]; then echo missing
+elif [ ! -f "$1" ]; then echo irregular
+elif [ "$(wc -c < "$1")" -gt "$2" ]; then echo large
+else echo output && cat "$1" && echo .
+fi
+"#;
 
 /// One run of a command.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Invocation<'i> {
+pub(crate) struct Invocation<'i> {
     /// Target.
-    pub target: &'i CliTarget,
-    /// Directory of the eval file.
-    pub directory: &'i Path,
+    pub(crate) target: &'i CliTarget,
+    /// Command with its placeholders.
+    pub(crate) command: &'i str,
     /// Text for the agent.
-    pub prompt: &'i str,
+    pub(crate) prompt: &'i str,
     /// Files that the prompt refers to.
-    pub files: &'i [PathBuf],
+    pub(crate) files: &'i [PathBuf],
     /// Id of the test.
-    pub id: &'i str,
+    pub(crate) id: &'i str,
     /// Number of the attempt, from 0.
-    pub attempt: u32,
+    pub(crate) attempt: u32,
 }
 
-/// Result of a run.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Ran {
-    /// The command wrote its output.
-    Output {
-        /// Text of the file.
-        text: String,
-        /// Time from start to end.
-        duration: Duration,
-    },
-    /// It took too long.
-    TimedOut(Duration),
-    /// The run was stopped.
-    Cancelled,
-    /// It failed.
-    Failed(String),
+/// What the shell reads.
+#[derive(Debug)]
+pub(crate) struct Script {
+    /// Text.
+    pub(crate) text: String,
+    /// Directory of the prompt and of the output, if the command is not contained.
+    _directory: Option<PrivateDirectory>,
 }
 
-impl<'i> Invocation<'i> {
-    /// Creates the first run of a command.
-    #[must_use]
-    pub fn new(target: &'i CliTarget, directory: &'i Path, prompt: &'i str, id: &'i str) -> Self {
-        Self { target, directory, prompt, files: &[], id, attempt: 0 }
-    }
-
-    /// Runs the command.
-    pub async fn run(&self, variables: &Variables, cancellation: &Cancellation) -> Ran {
-        match self.start(variables, cancellation).await {
-            Ok(ran) => ran,
-            Err(reason) => Ran::Failed(reason),
-        }
-    }
-
-    async fn start(
-        &self,
-        variables: &Variables,
-        cancellation: &Cancellation,
-    ) -> Result<Ran, String> {
-        let private = PrivateDirectory::new("target")
+impl Invocation<'_> {
+    /// Returns the script of the run.
+    pub(crate) fn script(&self, is_contained: bool) -> Result<Script, String> {
+        let private = (!is_contained).then(|| PrivateDirectory::new("target")).transpose();
+        let private = private
             .map_err(|error| format!("cannot create a directory for the output: {error}"))?;
-        let output = private.path().join("output.json");
-        let prompt = private
-            .write("prompt.md", self.prompt)
-            .map_err(|error| format!("cannot write the prompt: {error}"))?;
-        let command = self.command(&self.target.command_line(variables)?, &prompt, &output);
-        let directory = match &self.target.directory {
-            Some(directory) => self.directory.join(directory.resolve(variables)?),
-            None => self.directory.to_owned(),
-        };
-        let mut spec = CommandSpec::new("sh").args(["-c", &command]);
-        spec.cwd = Some(directory);
-        let limits = Limits::with_timeout(self.target.timeout.unwrap_or(TIMEOUT));
-        let outcome = process::run(&spec, b"", &limits, cancellation).await;
-        match outcome.ending {
-            Ending::Exited(0) => {
-                Ok(Ran::Output { text: read(&output)?, duration: outcome.duration })
-            }
-            Ending::TimedOut { limit } => Ok(Ran::TimedOut(limit)),
-            Ending::Cancelled => Ok(Ran::Cancelled),
-            _ => Err(format!("the command of the target {}", kill_text(&outcome))),
-        }
+        let directory = private.as_ref().map(|it| quoted(&it.path().to_string_lossy()));
+        let directory = directory.as_deref().unwrap_or(CONTAINED);
+        let output = format!("{directory}/output.json");
+        let prompt_file = format!("{directory}/prompt.md");
+        let prompt = quoted(self.prompt);
+        let command = quoted(&self.filled(&prompt, &prompt_file, &output));
+        let text = format!(
+            "mkdir -p {directory} && printf %s {prompt} > {prompt_file} || exit
+set -- {output} {MAX_OUTPUT}
+(set --; eval {command}) < /dev/null > /dev/null{REPORT}"
+        );
+        Ok(Script { text, _directory: private })
     }
 
     /// Replaces the placeholders by words that are quoted for the shell.
-    fn command(&self, template: &str, prompt_file: &Path, output: &Path) -> String {
+    fn filled(&self, prompt: &str, prompt_file: &str, output: &str) -> String {
         let files: Vec<String> = self.files.iter().map(|file| self.file(file)).collect();
-        filled(template, &|name| {
+        filled(self.command, &|name| {
             Some(match name {
-                "PROMPT" => quoted(self.prompt),
-                "PROMPT_FILE" => quoted(&prompt_file.to_string_lossy()),
+                "PROMPT" => prompt.to_owned(),
+                "PROMPT_FILE" => prompt_file.to_owned(),
                 "EVAL_ID" => quoted(self.id),
                 "ATTEMPT" => quoted(&self.attempt.to_string()),
                 "FILES" => files.join(" "),
-                "OUTPUT_FILE" => quoted(&output.to_string_lossy()),
+                "OUTPUT_FILE" => output.to_owned(),
                 "GUIDELINES" => quoted(""),
                 _ => return None,
             })
@@ -127,7 +105,7 @@ impl<'i> Invocation<'i> {
     }
 
     /// Returns a file of `{FILES}`.
-    fn file(&self, file: &Path) -> String {
+    fn file(&self, file: &std::path::Path) -> String {
         let path = quoted(&file.to_string_lossy());
         let Some(format) = &self.target.files_format else { return path };
         filled(format, &|name| match name {
@@ -138,58 +116,36 @@ impl<'i> Invocation<'i> {
     }
 }
 
-/// Describes how a program ended that did not end well.
-fn kill_text(outcome: &Outcome) -> String {
-    let ending = match &outcome.ending {
-        Ending::Exited(code) => format!("exited with code {code}"),
-        Ending::Signalled(signal) => format!("was killed by signal {signal}"),
-        Ending::TimedOut { limit } => format!("took longer than {} s", limit.as_secs_f64()),
-        Ending::Cancelled => "was stopped with the run".to_owned(),
-        Ending::SpawnFailed(error) => format!("could not be started: {error}"),
-        Ending::Lost { reason } => format!("ended in an unknown way: {reason}"),
-    };
-    let stderr = outcome.stderr.text();
-    let stderr = stderr.trim();
-    let start = (stderr.len().saturating_sub(STDERR)..).find(|&at| stderr.is_char_boundary(at));
-    match stderr.get(start.unwrap_or_default()..).filter(|text| !text.is_empty()) {
-        Some(text) => format!("{ending}: {text}"),
-        None => ending,
-    }
-}
-
-/// Reads the output. The command decides what has this path: a link or a FIFO would lead to other files, or never end.
-fn read(file: &Path) -> Result<String, String> {
+/// Returns the output of a command that the host has run.
+pub(crate) fn output(ran: ProgramOutput) -> Result<Output, String> {
     const NAME: &str = "the output file of the target ({OUTPUT_FILE})";
-    let opened = open(file).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            "the command of the target wrote no output file ({OUTPUT_FILE})".to_owned()
+    let printed = ran.printed.map_err(|error| format!("the command of the target {error}"))?;
+    let printed = String::from_utf8_lossy(&printed);
+    let (state, text) = printed.split_once('\n').unwrap_or((&printed, ""));
+    Err(match state {
+        "output" => {
+            let text = text.strip_suffix('.').unwrap_or(text);
+            let mut output = Output::read(text)
+                .map_err(|reason| format!("the output of the target cannot be used: {reason}"))?;
+            // The time of the command stands in for one that is not recorded.
+            output.duration_ms.get_or_insert(ran.duration.as_secs_f64() * 1000.0);
+            return Ok(output);
         }
-        _ if file.is_symlink() => format!("{NAME} is a link; copy the file to this path"),
-        _ => format!("cannot open {NAME}: {error}"),
-    })?;
-    let cannot = |error: io::Error| format!("cannot read {NAME}: {error}");
-    if !opened.metadata().map_err(cannot)?.is_file() {
-        return Err(format!("{NAME} is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    opened.take(MAX_OUTPUT + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if u64::try_from(bytes.len()).is_ok_and(|size| size > MAX_OUTPUT) {
-        return Err(format!("{NAME} has more than {MAX_OUTPUT} bytes"));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+        "link" => format!("{NAME} is a link; copy the file to this path"),
+        "missing" => "the command of the target wrote no output file ({OUTPUT_FILE})".to_owned(),
+        "large" => format!("{NAME} has more than {MAX_OUTPUT} bytes"),
+        _ => format!("{NAME} is not a regular file"),
+    })
 }
 
-/// Opens a file that is not a link, without waiting for another process.
-fn open(file: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-
-        use rustix::fs::OFlags;
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    options.open(file)
+/// The commands of a run that answer as models.
+#[derive(Debug)]
+pub(crate) struct Commands {
+    /// Programs by the names of their targets.
+    pub(crate) programs: HashMap<String, Result<SuiteProgram, String>>,
+    /// Whether they are contained.
+    pub(crate) are_contained: bool,
 }
+
+/// The commands, once the host has prepared them.
+pub(crate) type PreparedCommands = Arc<OnceLock<Commands>>;

@@ -51,11 +51,6 @@ impl Setting {
         whole_reference(&self.text)
     }
 
-    /// Returns the text as it was written.
-    pub(crate) fn written(&self) -> &str {
-        &self.text
-    }
-
     /// Returns the value.
     ///
     /// # Errors

@@ -1,9 +1,8 @@
 //! Targets as models of a session, so that they are asked, counted and recorded as all judges are.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use evaluator_judging::{Connection, Environment, JudgeSettings, Session};
-use evaluator_launch::process::Cancellation;
 use evaluator_models::{
     Endpoint, ErrorKind, Mode, ModelError, Params, Provider as ModelProvider, Providers, Reply,
     Request, Role, Secret, Settings, Variables,
@@ -12,10 +11,10 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use super::{
-    Invocation, ModelTarget, Provider, Ran, Setting, Target, Targets, command::TIMEOUT,
+    ModelTarget, Provider, Setting, Target, Targets,
+    command::{Invocation, PreparedCommands, TIMEOUT, output},
     providers::GEMINI_MODEL,
 };
-use crate::output::Output;
 
 /// Version of Azure's API of targets that name none.
 const AZURE_VERSION: &str = "2024-12-01-preview";
@@ -35,35 +34,33 @@ pub struct TargetSession {
     /// Session of the run.
     pub session: Session,
     environment: Environment,
-    pub(crate) cancellation: Cancellation,
+    pub(crate) commands: PreparedCommands,
     is_offline: bool,
 }
 
 impl TargetSession {
-    /// Creates the session of a run. `directory` is that of the eval file, `run` are recording and budget. Sends nothing.
+    /// Creates the session of a run. `run` are recording and budget. Sends nothing.
     ///
     /// # Errors
     ///
     /// The file with prices cannot be used.
     pub fn new(
         targets: Targets,
-        directory: PathBuf,
         run: JudgeSettings,
         mut environment: Environment,
-        cancellation: Cancellation,
     ) -> Result<Self, ModelError> {
         let targets = Arc::new(targets);
         targets.name_secrets(&mut environment);
+        let commands = PreparedCommands::default();
         let provider = TargetProvider {
             targets: Arc::clone(&targets),
-            directory,
-            cancellation: cancellation.clone(),
+            commands: Arc::clone(&commands),
             others: environment.providers.clone(),
         };
         environment.providers.register(provider);
         let is_offline = run.mode() == Mode::Replay;
         let session = Session::new(run, environment.clone())?;
-        Ok(Self { targets, session, environment, cancellation, is_offline })
+        Ok(Self { targets, session, environment, commands, is_offline })
     }
 
     /// Variables of the environment.
@@ -175,9 +172,7 @@ impl Targets {
 #[derive(Debug)]
 struct TargetProvider {
     targets: Arc<Targets>,
-    /// Directory of the eval file.
-    directory: PathBuf,
-    cancellation: Cancellation,
+    commands: PreparedCommands,
     others: Providers,
 }
 
@@ -205,8 +200,7 @@ impl ModelProvider for TargetProvider {
         Ok(Arc::new(TargetEndpoint {
             target: target.clone(),
             inner,
-            directory: self.directory.clone(),
-            cancellation: self.cancellation.clone(),
+            commands: Arc::clone(&self.commands),
             settings: settings.clone(),
         }))
     }
@@ -246,8 +240,7 @@ struct TargetEndpoint {
     target: Target,
     /// Endpoint of a server.
     inner: Option<Arc<dyn Endpoint>>,
-    directory: PathBuf,
-    cancellation: Cancellation,
+    commands: PreparedCommands,
     settings: Settings,
 }
 
@@ -298,26 +291,40 @@ impl Endpoint for TargetEndpoint {
 impl TargetEndpoint {
     /// Runs the command. It gets the text for the user alone, as in AgentV.
     fn run(&self, request: &Request) -> Result<String, ModelError> {
-        let failed = |kind, text: String| Err(ModelError::new(kind, text));
-        let (Provider::Cli(command), Ok(handle)) = (&self.target.provider, Handle::try_current())
-        else {
-            return failed(ErrorKind::Config, "programs cannot be started here".to_owned());
-        };
+        let failed = |kind| move |text: String| ModelError::new(kind, text);
         let users = request.messages.iter().filter(|message| message.role == Role::User);
         let prompt = users.map(|message| &*message.content).collect::<Vec<_>>().join("\n\n");
-        let invocation = Invocation::new(command, &self.directory, &prompt, &self.target.name);
+        let (Provider::Cli(target), Ok(handle), Some(commands)) =
+            (&self.target.provider, Handle::try_current(), self.commands.get())
+        else {
+            return Err(failed(ErrorKind::Config)("programs cannot be started here".to_owned()));
+        };
+        let name = &self.target.name;
+        let program = match commands.programs.get(name) {
+            Some(Ok(program)) => program,
+            Some(Err(reason)) => return Err(failed(ErrorKind::Config)(reason.clone())),
+            None => return Err(failed(ErrorKind::Config)("it was not prepared".to_owned())),
+        };
+        let command = target.command_line(&self.settings.variables);
+        let command = command.map_err(failed(ErrorKind::Config))?;
+        let invocation = Invocation {
+            target,
+            command: &command,
+            prompt: &prompt,
+            files: &[],
+            id: name,
+            attempt: 0,
+        };
+        let script = invocation.script(commands.are_contained);
+        let script = script.map_err(failed(ErrorKind::BadAnswer))?;
         // Endpoints are asked on threads for blocking work.
-        match handle.block_on(invocation.run(&self.settings.variables, &self.cancellation)) {
-            Ran::Output { text, .. } => match Output::read(&text) {
-                Ok(output) => Ok(output.answer().unwrap_or_default().into_owned()),
-                Err(reason) => failed(ErrorKind::BadAnswer, format!("its output: {reason}")),
-            },
-            Ran::TimedOut(limit) => failed(
-                ErrorKind::Timeout,
-                format!("the command did not end within {} s", limit.as_secs_f64()),
-            ),
-            Ran::Cancelled => failed(ErrorKind::Cancelled, "the run was stopped".to_owned()),
-            Ran::Failed(reason) => failed(ErrorKind::BadAnswer, reason),
-        }
+        let ran = handle.block_on(program.run(script.text.as_bytes()));
+        let kind = match ran.error_type {
+            Some("timed_out") => ErrorKind::Timeout,
+            Some("cancelled") => ErrorKind::Cancelled,
+            _ => ErrorKind::BadAnswer,
+        };
+        let output = output(ran).map_err(failed(kind))?;
+        Ok(output.answer().unwrap_or_default().into_owned())
     }
 }

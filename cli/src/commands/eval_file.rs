@@ -277,9 +277,6 @@ fn prepare(
     targets.warnings.iter().for_each(|it| render::warning(&it.to_string()));
     let recordings =
         outputs.map(|outputs| Recordings::read(outputs, runner)).transpose().map_err(unusable)?;
-    let (directory, environment) = (suite.directory.clone(), runner.environment());
-    let session =
-        TargetSession::new(targets, directory, judge, environment, runner.cancellation.clone());
-    let session = session.map_err(unusable)?;
+    let session = TargetSession::new(targets, judge, runner.environment()).map_err(unusable)?;
     plan(suite, session, options, recordings.as_ref()).map_err(unusable)
 }

@@ -199,7 +199,8 @@ mod tests {
         let mut collector = Collector::new(0, 2);
         // The other one is missing.
         collector.put(0, &ConversationReport::new("t".into())).unwrap();
-        let report = Report { conversations: collector.finish(), ..Report::default() };
+        let mut report = Report::default();
+        report.conversations = collector.finish();
         assert!(render::sentence(&report).starts_with("NOTHING EVALUATED: "));
         let file = env::temp_dir().join(format!("evaluator-unreadable-{}", std::process::id()));
         for output in [OutputFormat::Table, OutputFormat::Summary, OutputFormat::Json] {

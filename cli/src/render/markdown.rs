@@ -256,7 +256,8 @@ mod tests {
             conversation.evaluations = vec![evaluation];
             conversation
         });
-        let report = Report { conversations: conversations.collect(), ..Report::default() };
+        let mut report = Report::default();
+        report.conversations = conversations.collect();
         let of = |wanted: fn(usize) -> bool| {
             (0..2000).filter(move |number| wanted(*number)).map(|number| format!("t{number}"))
         };

@@ -139,11 +139,11 @@ pub(super) fn grouping(report: &Report) -> Option<GroupedBy> {
 pub(crate) fn sentence(report: &Report) -> String {
     let balance = report.balance();
     let word = match balance.standing() {
-        Standing::Errored => "ERROR",
         Standing::Failed if balance.fails_as_unevaluated() => "NOTHING EVALUATED",
         Standing::Failed => "FAILED",
         Standing::Passed if balance.tally.scored() == 0 => "NOTHING EVALUATED",
         Standing::Passed => "PASSED",
+        _ => "ERROR",
     };
     format!("{word}: {}", counts(report))
 }

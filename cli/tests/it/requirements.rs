@@ -351,6 +351,55 @@ fn pip_installs_the_sdk_and_then_the_requirements() {
     evaluate(&directory).exits(0);
 }
 
+/// Stands in for the pip of an interpreter. A new one has the file that runs it in another environment.
+const FALSE_PIP: &str =
+    "open(__file__ + '.log', 'a').write(' '.join(__import__('sys').argv[1:]) + '\\n')\n";
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "Python makes the interpreter")]
+fn an_environment_gets_a_pip_of_its_own_only_if_that_of_the_interpreter_is_old() {
+    let directory = Directory::new();
+    if !make_wheels(directory.path()) {
+        return;
+    }
+    let bare = directory.path().join("bare");
+    let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&bare).status();
+    assert!(made.unwrap().success());
+    let packages = Command::new(bare.join("bin/python"))
+        .args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')"])
+        .output()
+        .unwrap();
+    let pip = PathBuf::from(String::from_utf8(packages.stdout).unwrap()).join("pip");
+    fs::create_dir(&pip).unwrap();
+    fs::write(pip.join("__init__.py"), "__version__ = '22.0.2'\n").unwrap();
+    directory.file("check.py", EVALUATOR.replace("/installed", "/evaluator-complete"));
+    let evaluate = |requirement: &str| {
+        directory.file("requirements.txt", requirement);
+        let trace = trace("a01_otlp_basic_parts");
+        let mut run = command(&directory, &[&ARGS[..], &["json", &trace]].concat());
+        run.env("EVALUATOR_PYTHON", bare.join("bin/python"));
+        assert_eq!(finish(run.spawn().unwrap()).exits(0).evaluations(0), ["good PASSED"]);
+        let made = environments(&directory).into_iter().map(|it| it.join("bin/pip").exists());
+        made.filter(|has_pip| *has_pip).count()
+    };
+    directory.file("c.yaml", "evaluators:\n  - {name: good, type: code, path: check.py}\n");
+    assert_eq!((evaluate("tiny"), environments(&directory).len()), (1, 1));
+    let runner = pip.join("__pip-runner__.py");
+    fs::write(&runner, FALSE_PIP).unwrap();
+    assert_eq!((evaluate("tiny # again"), environments(&directory).len()), (1, 2));
+    let log = fs::read_to_string(runner.with_extension("py.log")).unwrap();
+    let calls: Vec<&str> = log.lines().collect();
+    assert!(
+        calls[0].starts_with("install ") && calls[0].ends_with(" agentevals-evaluator-sdk"),
+        "{log}"
+    );
+    assert!(
+        calls[1].ends_with(&format!("-r {}", directory.path().join("requirements.txt").display())),
+        "{log}"
+    );
+    assert_eq!(calls.len(), 2, "{log}");
+}
+
 #[test]
 fn pip_s_complaint_is_the_error_of_that_evaluator() {
     let directory = Directory::new();

@@ -99,6 +99,7 @@ pub struct EvaluatorConfig {
 
 /// Effect of golden turns without a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MissingTurns {
     /// The evaluation fails, regardless of its score.
     #[default]
@@ -285,6 +286,7 @@ impl Default for LinkedConfig {
 
 /// State that the evaluations of one program may share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Isolation {
     /// State that makes them faster and does not change results: a process that reads several documents, if the program
     /// supports that, an interpreter that has done its imports and is forked, or a cache of compiled code.

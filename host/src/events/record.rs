@@ -27,6 +27,7 @@ pub struct EventRecord {
 
 /// The value of an attribute, with its names and numbers in OTLP.
 #[derive(Clone, PartialEq, prost::Oneof, serde::Serialize)]
+#[non_exhaustive]
 pub enum AttributeValue {
     /// Text.
     #[prost(string, tag = "1")]
@@ -176,27 +177,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{config::EvaluatorConfig, conversation::JudgedSpan, report::EventContext};
+    use crate::{config::EvaluatorConfig, report::EventContext};
 
     fn evaluation(name: &str) -> EvaluationReport {
-        EvaluationReport {
-            name: name.to_owned(),
-            score: Some(0.5),
-            threshold: Some(0.5),
-            status: Status::Passed,
-            failure_reason: None,
-            per_invocation_scores: Vec::new(),
-            duration: None,
-            error: None,
-            headline: None,
-            error_type: None,
-            stderr: None,
-            attempts: 1,
-            warnings: Vec::new(),
-            details: None,
-            target_proxy: None,
-            containment: None,
-        }
+        let mut evaluation = EvaluationReport::new(name);
+        (evaluation.score, evaluation.threshold) = (Some(0.5), Some(0.5));
+        evaluation.status = Status::Passed;
+        evaluation
     }
 
     /// Span id, and the attributes without the name of the evaluator.
@@ -204,18 +191,20 @@ mod tests {
         evaluation: EvaluationReport,
         explanation: bool,
     ) -> Vec<(String, serde_json::Value)> {
-        let turn = |number: u64| EventTurn {
-            span: JudgedSpan { span_id: number.to_string(), ..JudgedSpan::default() },
-            response_id: None,
+        let turn = |number: u64| {
+            let mut turn = EventTurn::default();
+            turn.span.span_id = number.to_string();
+            turn
         };
         let name = evaluation.name.clone();
-        let conversation = ConversationReport {
-            turns: 2,
-            evaluations: vec![evaluation],
-            events: Some(EventContext { case_id: None, turns: vec![turn(1), turn(2)] }),
-            ..ConversationReport::new("t".into())
-        };
-        let report = Report { conversations: vec![conversation].into(), ..Report::default() };
+        let mut conversation = ConversationReport::new("t".into());
+        conversation.turns = 2;
+        conversation.evaluations = vec![evaluation];
+        let mut events = EventContext::default();
+        events.turns = vec![turn(1), turn(2)];
+        conversation.events = Some(events);
+        let mut report = Report::default();
+        report.conversations = vec![conversation].into();
         let mut config = Config::default();
         config.evaluators.push(EvaluatorConfig::code("own", "x.py"));
         config.evaluators.push(EvaluatorConfig::builtin("response_match_score"));
@@ -246,9 +235,10 @@ mod tests {
         let whole =
             json!({"gen_ai.evaluation.score.value": 0.5, "gen_ai.evaluation.score.label": "pass"});
         assert_eq!(records_of(evaluation("own"), false), expected(&[("2", whole.clone())]));
-        let with = |scores: &[Option<f64>]| EvaluationReport {
-            per_invocation_scores: scores.to_vec(),
-            ..evaluation("own")
+        let with = |scores: &[Option<f64>]| {
+            let mut evaluation = evaluation("own");
+            evaluation.per_invocation_scores = scores.to_vec();
+            evaluation
         };
         let fail =
             json!({"gen_ai.evaluation.score.value": 0.4, "gen_ai.evaluation.score.label": "fail"});
@@ -263,13 +253,11 @@ mod tests {
 
     #[test]
     fn a_failure_without_a_recorded_turn_is_one_of_the_whole_evaluation() {
-        let failed = EvaluationReport {
-            score: Some(1.0),
-            status: Status::Failed,
-            failure_reason: Some("2 of 3".to_owned()),
-            per_invocation_scores: vec![Some(1.0)],
-            ..evaluation("own")
-        };
+        let mut failed = evaluation("own");
+        failed.score = Some(1.0);
+        failed.status = Status::Failed;
+        failed.failure_reason = Some("2 of 3".to_owned());
+        failed.per_invocation_scores = vec![Some(1.0)];
         let mut whole =
             json!({"gen_ai.evaluation.score.value": 1.0, "gen_ai.evaluation.score.label": "fail"});
         assert_eq!(records_of(failed.clone(), false), expected(&[("2", whole.clone())]));
@@ -279,19 +267,14 @@ mod tests {
 
     #[test]
     fn errors_have_neither_score_nor_label() {
-        let failed = EvaluationReport {
-            error: Some("it broke".to_owned()),
-            headline: None,
-            error_type: Some("timed_out"),
-            per_invocation_scores: vec![Some(1.0)],
-            ..evaluation("own")
-        };
+        let mut failed = evaluation("own");
+        failed.error = Some("it broke".to_owned());
+        failed.error_type = Some("timed_out");
+        failed.per_invocation_scores = vec![Some(1.0)];
         let of_type = |kind: &str| expected(&[("2", json!({"error.type": kind}))]);
         assert_eq!(records_of(failed.clone(), false), of_type("timed_out"));
-        assert_eq!(
-            records_of(EvaluationReport { error_type: None, ..failed }, false),
-            of_type("_OTHER")
-        );
+        failed.error_type = None;
+        assert_eq!(records_of(failed, false), of_type("_OTHER"));
     }
 
     #[test]
@@ -307,9 +290,10 @@ mod tests {
 
     #[test]
     fn explanations_are_sent_on_request_and_cut() {
-        let of = |details: serde_json::Value| EvaluationReport {
-            details: Value::from(details).as_object().cloned(),
-            ..evaluation("own")
+        let of = |details: serde_json::Value| {
+            let mut evaluation = evaluation("own");
+            evaluation.details = Value::from(details).as_object().cloned();
+            evaluation
         };
         let explained = |details, explanation| {
             let (_, attributes) = records_of(of(details), explanation).remove(0);

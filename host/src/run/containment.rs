@@ -130,6 +130,13 @@ fn list<'p>(word: &str, paths: impl Iterator<Item = &'p Path>) -> Option<String>
 
 /// Returns how a program is contained, for its reports. `proxy`: it reaches the proxy of its models without network.
 pub(super) fn reported(contained: Contained, proxy: bool) -> report::Contained {
-    let Contained { executor, level, landlock_abi, namespaces, network, image } = contained;
-    report::Contained { executor, level, landlock_abi, namespaces, network, proxy, image }
+    let mut reported = report::Contained::default();
+    reported.executor = contained.executor;
+    reported.level = contained.level;
+    reported.landlock_abi = contained.landlock_abi;
+    reported.namespaces = contained.namespaces;
+    reported.network = contained.network;
+    reported.proxy = proxy;
+    reported.image = contained.image;
+    reported
 }

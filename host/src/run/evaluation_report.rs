@@ -6,8 +6,8 @@ use super::{prepared::PreparedEvaluator, recording::Recording, retry, work::Work
 use crate::{
     hosts::{ANSWER_KEYS, missing_key_hint},
     json::{self, NonFinite, Value},
-    models::{self, ProxyUsage, Usage},
-    report::{EvaluationReport, TargetProxyReport, TargetTokens},
+    models::{self, ProxyUsage},
+    report::{EvaluationReport, TargetProxyReport},
     verdict::{Answer, BadAnswer, Evaluation, Status, Verdict, contradictions, from_text},
 };
 
@@ -36,8 +36,11 @@ impl PreparedEvaluator {
         if let Work::Suite(suite) = &self.evaluator.work {
             report.threshold = Some(suite.threshold(recording.number));
         }
-        let status = failure_reason.as_ref().map_or(report.status, |_| Status::Failed);
-        EvaluationReport { status, failure_reason, ..report }
+        if failure_reason.is_some() {
+            report.status = Status::Failed;
+        }
+        report.failure_reason = failure_reason;
+        report
     }
 
     /// Returns the warning of a metric that leaves out turns, because the golden case has fewer. The score does not cover
@@ -65,50 +68,39 @@ impl PreparedEvaluator {
 
     /// Returns the report of an evaluation, without what depends on its conversation.
     pub(super) fn report(&self, evaluation: Evaluation) -> EvaluationReport {
+        let mut report = EvaluationReport::new(self.name());
         let stderr = evaluation.end_of_stderr();
-        let (error, headline) = self.errors(&evaluation, &stderr);
-        let error_type = evaluation.verdict.error_type();
-        let status =
+        (report.error, report.headline) = self.errors(&evaluation, &stderr);
+        report.stderr =
+            Some(stderr.into_owned()).filter(|it| report.error.is_some() && !it.is_empty());
+        report.error_type = evaluation.verdict.error_type();
+        report.threshold = Some(self.evaluator.threshold);
+        report.status =
             evaluation.verdict.status(self.evaluator.threshold).unwrap_or(Status::NotEvaluated);
-        let was_not_started = self.was_not_started(&evaluation);
-        let stderr = Some(stderr.into_owned()).filter(|it| error.is_some() && !it.is_empty());
-        let attempts = retry::attempts(&evaluation);
+        report.duration = (!self.was_not_started(&evaluation)).then_some(evaluation.duration);
+        report.attempts = retry::attempts(&evaluation);
         let flaky = retry::warning(&evaluation);
-        let failed_calls = failed_calls(&evaluation, error.is_some());
-        let target_proxy = evaluation.asked.map(target_proxy);
+        let failed_calls = failed_calls(&evaluation, report.error.is_some());
+        report.target_proxy = evaluation.asked.map(target_proxy);
         let answer = match evaluation.verdict {
             Verdict::Answer(answer) => answer,
             _ => Answer { details: evaluation.details, ..Answer::default() },
         };
-        let mut warnings = self.contradictions(&answer);
-        warnings.extend(dropped_keys(&answer));
-        warnings.extend(evaluation.warnings);
-        warnings.extend(flaky);
-        warnings.extend(failed_calls);
-        if error.is_none() {
-            warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
+        report.warnings = self.contradictions(&answer);
+        report.warnings.extend(dropped_keys(&answer));
+        report.warnings.extend(evaluation.warnings);
+        report.warnings.extend(flaky);
+        report.warnings.extend(failed_calls);
+        if report.error.is_none() {
+            report.warnings.extend(self.variable_hint(&answer, &evaluation.stderr_tail));
         }
-        EvaluationReport {
-            name: self.name().to_owned(),
-            score: answer.score,
-            threshold: Some(self.evaluator.threshold),
-            status,
-            failure_reason: None,
-            per_invocation_scores: answer.per_invocation_scores,
-            duration: (!was_not_started).then_some(evaluation.duration),
-            error,
-            headline,
-            error_type,
-            stderr,
-            attempts,
-            warnings,
-            details: answer.details,
-            target_proxy,
-            containment: match &self.evaluator.work {
-                Work::Program(program) => program.contained.clone(),
-                _ => None,
-            },
+        report.score = answer.score;
+        report.per_invocation_scores = answer.per_invocation_scores;
+        report.details = answer.details;
+        if let Work::Program(program) = &self.evaluator.work {
+            report.containment.clone_from(&program.contained);
         }
+        report
     }
 
     /// Returns true if the run ended before the evaluation.
@@ -300,15 +292,17 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
 
 /// Returns what the program of an evaluation asked models, for its report.
 pub(super) fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
-    let Usage { input, output, cached, reasoning } = usage.tokens;
-    TargetProxyReport {
-        call_count: usage.calls,
-        max_calls: usage.max_calls,
-        failed_calls: usage.failed.saturating_add(usage.unfinished),
-        refused_requests: usage.refused,
-        tokens: TargetTokens { input, output, cached, reasoning },
-        cost: usage.cost.map(|cost| cost.to_string()),
-        models: usage.models,
-        recordings: usage.recordings,
-    }
+    let mut report = TargetProxyReport::default();
+    report.call_count = usage.calls;
+    report.max_calls = usage.max_calls;
+    report.failed_calls = usage.failed.saturating_add(usage.unfinished);
+    report.refused_requests = usage.refused;
+    report.tokens.input = usage.tokens.input;
+    report.tokens.output = usage.tokens.output;
+    report.tokens.cached = usage.tokens.cached;
+    report.tokens.reasoning = usage.tokens.reasoning;
+    report.cost = usage.cost.map(|cost| cost.to_string());
+    report.models = usage.models;
+    report.recordings = usage.recordings;
+    report
 }

@@ -132,16 +132,16 @@ pub(super) fn finish(session: &Session, report: &mut Report, on_event: &mut dyn 
         return;
     }
     let reported = summary.reported.into_iter();
-    report.judges = Some(JudgeUsage {
-        calls: usage.calls,
-        requests: usage.requests,
-        replayed: usage.replayed,
-        failed: usage.failed,
-        input_tokens: usage.tokens.input,
-        output_tokens: usage.tokens.output,
-        uncounted: usage.uncounted,
-        cost: usage.cost.map(|cost| cost.to_string()),
-        currency: summary.currency,
-        reported: reported.map(|(model, names)| (model, names.into_iter().collect())).collect(),
-    });
+    let mut judges = JudgeUsage::default();
+    judges.calls = usage.calls;
+    judges.requests = usage.requests;
+    judges.replayed = usage.replayed;
+    judges.failed = usage.failed;
+    judges.input_tokens = usage.tokens.input;
+    judges.output_tokens = usage.tokens.output;
+    judges.uncounted = usage.uncounted;
+    judges.cost = usage.cost.map(|cost| cost.to_string());
+    judges.currency = summary.currency;
+    judges.reported = reported.map(|(model, names)| (model, names.into_iter().collect())).collect();
+    report.judges = Some(judges);
 }

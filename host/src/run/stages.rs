@@ -273,14 +273,13 @@ fn load_eval_set(
 
 /// Returns an empty report with what a configuration requires.
 fn with_policy(config: &Config) -> Report {
-    Report {
-        require_evaluated: config.require_evaluated,
-        required_share: config.required_share,
-        require_all_cases: config.require_all_cases,
-        allow_unevaluated: config.allow_unevaluated,
-        max_error_rate: config.max_error_rate,
-        ..Report::default()
-    }
+    let mut report = Report::default();
+    report.require_evaluated = config.require_evaluated;
+    report.required_share = config.required_share;
+    report.require_all_cases = config.require_all_cases;
+    report.allow_unevaluated = config.allow_unevaluated;
+    report.max_error_rate = config.max_error_rate;
+    report
 }
 
 /// Adds the evaluators whose results cannot be relied on.

@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -56,6 +56,10 @@ pub trait Suite: fmt::Debug + Send + Sync {
     /// noticed, so that the case is graded again in every run.
     fn identity(&self, case: usize) -> Option<Digest>;
 
+    /// Called once, before the first case. `program` returns a program by its index, for starts outside of a grading, e.g. by a
+    /// model of the session, or the reason why it cannot be started.
+    fn prepared(&self, _program: &dyn Fn(usize) -> Result<SuiteProgram, String>) {}
+
     /// Grades a case.
     fn grade<'s>(&'s self, case: usize, programs: Programs<'s>) -> Grading<'s>;
 }
@@ -97,6 +101,10 @@ struct State {
 pub struct ProgramOutput {
     /// What it printed, or the error as a clause that follows "the program".
     pub printed: Result<Vec<u8>, String>,
+    /// Stable name of the error, such as `timed_out`; `None` if there is none.
+    pub error_type: Option<&'static str>,
+    /// Time from its start to its end.
+    pub duration: Duration,
     /// Its calls to models; `None` if it was offered none.
     pub asked: Option<TargetProxyReport>,
     /// Failed calls to models.
@@ -113,8 +121,9 @@ impl<'r> Programs<'r> {
     /// Gives a document to the program with this index, and returns its output.
     pub async fn run(self, program: usize, document: &[u8]) -> ProgramOutput {
         let Some(prepared) = self.prepared.get(program) else {
-            let printed = Err("is not known".to_owned());
-            return ProgramOutput { printed, asked: None, warning: None };
+            let (printed, error_type) = (Err("is not known".to_owned()), Some("lost"));
+            let duration = Duration::ZERO;
+            return ProgramOutput { printed, error_type, duration, asked: None, warning: None };
         };
         let document = Document::from(document);
         let evaluation = retry::evaluate(prepared, Input::Document(&document), self.permits).await;
@@ -126,25 +135,54 @@ impl<'r> Programs<'r> {
         }
         output(prepared, evaluation)
     }
+}
 
-    /// Waits for the permit to start a process; `None` if the run has stopped.
-    pub async fn permit(self) -> Option<impl Sized + use<'r>> {
-        let permit = self.permits.take().await;
-        if permit.is_none() {
-            self.state.was_stopped.store(true, Ordering::Relaxed);
-        }
-        permit
+/// A program of a suite that is started outside of gradings.
+pub struct SuiteProgram {
+    prepared: PreparedEvaluator,
+    permits: Permits,
+}
+
+impl fmt::Debug for SuiteProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SuiteProgram").field(&self.prepared.name()).finish()
+    }
+}
+
+impl SuiteProgram {
+    fn new(planned: &PlannedEvaluator, runner: &Runner) -> Result<Self, String> {
+        let Work::Program(program) = &planned.work else {
+            return Err(planned.problem().unwrap_or_else(|| "it is not a program".to_owned()));
+        };
+        let planned = PlannedEvaluator {
+            name: planned.name.clone(),
+            threshold: planned.threshold,
+            missing_turns: planned.missing_turns,
+            work: Work::Program(program.clone()),
+            fingerprint: None,
+        };
+        let prepared = PreparedEvaluator::new(planned, runner, 1).expecting_any_output();
+        Ok(Self { prepared, permits: Permits::new(runner.jobs, false) })
+    }
+
+    /// Gives a document to the program in a process of its own, and returns its output.
+    pub async fn run(&self, document: &[u8]) -> ProgramOutput {
+        let document = Document::from(document);
+        let input = Input::Document(&document);
+        output(&self.prepared, retry::evaluate(&self.prepared, input, &self.permits).await)
     }
 }
 
 /// Returns what a program printed, or its error.
 fn output(prepared: &PreparedEvaluator, mut evaluation: Evaluation) -> ProgramOutput {
-    let printed = match evaluation.verdict.error_type() {
+    let (error_type, duration) = (evaluation.verdict.error_type(), evaluation.duration);
+    let printed = match error_type {
         None => Ok(std::mem::take(&mut evaluation.answer)),
         Some(_) => Err(prepared.whole_error(&evaluation)),
     };
     let warning = evaluation.asked.as_ref().and_then(ProxyUsage::warning);
-    ProgramOutput { printed, asked: evaluation.asked.map(target_proxy), warning }
+    let asked = evaluation.asked.map(target_proxy);
+    ProgramOutput { printed, error_type, duration, asked, warning }
 }
 
 /// A suite with its prepared programs.
@@ -177,6 +215,10 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
         Some(digester.json("programs", &programs?).finish())
     };
     let keys: Vec<Option<Digest>> = cases.map(key).collect();
+    suite.prepared(&|program| {
+        let planned = programs.evaluators.get(program).ok_or("it is not known")?;
+        SuiteProgram::new(planned, runner)
+    });
     let prepared = programs.evaluators.into_iter().zip(uses);
     let prepared = prepared.map(|(program, uses)| {
         PreparedEvaluator::new(program, runner, uses).expecting_any_output()

@@ -49,6 +49,7 @@ pub trait EvaluatorSource: Send + Sync + fmt::Debug {
 
 /// Permitted age of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Freshness {
     /// Up to a day: a cached listing may be returned.
     #[default]

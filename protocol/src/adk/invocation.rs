@@ -148,6 +148,7 @@ impl Invocation {
 
 /// The agent's steps in a turn, in one of two shapes: events have the key `invocation_events`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum IntermediateDataType {
     /// Lists of calls, responses and texts, in expected turns only.
     IntermediateData(IntermediateData),

@@ -147,6 +147,7 @@ impl Serialize for Criterion {
 
 /// The status of a score. ADK uses the status alone: it does not compare the score with a threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EvalStatus {
     /// 1: the agent did well enough.
     Passed = 1,

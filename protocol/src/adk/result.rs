@@ -106,6 +106,7 @@ impl EvaluationResult {
 
 /// Error: the number of rows of a result is not the number of turns of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RowCount {
     /// Number of rows.
     pub rows: usize,

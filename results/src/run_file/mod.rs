@@ -35,7 +35,7 @@ pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header};
-pub use saved::read;
+pub use saved::{read, read_header};
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter, TOOL};
 

@@ -12,8 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
-    Damage, RunFileError, Unusable, contradiction,
-    file::read_header,
+    Damage, RunFileError, Unusable, contradiction, file,
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, kind},
     header::Header,
     store::{Lines, Span, Store},
@@ -55,11 +54,7 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
             Err(different(format!("the conversation of trace {trace_id} is in both")))
         };
         let part = part(file, &mut collector, admit, is_new);
-        let part = part.map_err(|error| match error {
-            Unusable::Refused(error) => error,
-            Unusable::Failed(source) => RunFileError::Unreadable { file: file.clone(), source },
-        })?;
-        let Some((header, report)) = part else {
+        let Some((header, report)) = part.map_err(|error| unreadable(file, error))? else {
             empty.push(file);
             continue;
         };
@@ -80,6 +75,39 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
     Ok(report)
 }
 
+/// Reads the header of a saved run; `None` if the run was killed before it had written the header.
+///
+/// # Errors
+///
+/// The file cannot be read, or is not a run file.
+pub fn read_header(file: &Path) -> Result<Option<Header>, RunFileError> {
+    let opened = open(file).map_err(|error| unreadable(file, error))?;
+    Ok(opened.map(|(.., header)| header))
+}
+
+fn unreadable(file: &Path, error: Unusable) -> RunFileError {
+    match error {
+        Unusable::Refused(error) => error,
+        Unusable::Failed(source) => RunFileError::Unreadable { file: file.to_owned(), source },
+    }
+}
+
+/// Opens a file and reads its header; `None` if there is none.
+fn open(path: &Path) -> Result<Option<(File, Lines<File>, Header)>, Unusable> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
+    }
+    let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
+    match lines.next(&mut buffer)? {
+        Some(first) if lines.end > first.length || !format::may_start(&buffer) => {
+            let header = file::read_header(path, &buffer)?;
+            Ok(Some((file, lines, header)))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Reads a file and adds its conversations. Returns its header and its report without conversations; `None` if its run was
 /// killed before it had written the header.
 fn part(
@@ -88,17 +116,9 @@ fn part(
     admit: impl FnOnce(&Header) -> Result<(), RunFileError>,
     mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
 ) -> Result<Option<(Header, Report)>, Unusable> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
-    }
-    let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
-    match lines.next(&mut buffer)? {
-        Some(first) if lines.end > first.length || !format::may_start(&buffer) => {}
-        _ => return Ok(None),
-    }
-    let header = read_header(path, &buffer)?;
+    let Some((file, mut lines, header)) = open(path)? else { return Ok(None) };
     admit(&header)?;
+    let mut buffer = Vec::new();
     let (first, length) = (collector.len(), file.metadata()?.len());
     collector.push_store(Store::named(file, length));
     let (mut tally, mut end, mut damage) = (Tally::default(), None, None);

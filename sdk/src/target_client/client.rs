@@ -82,7 +82,7 @@ impl TargetClient {
     /// [`TargetError::Settings`]: there is an address without a token, or one of them cannot be used, as in
     /// [`TargetClient::new`].
     pub fn from_env() -> Result<Option<Self>, TargetError> {
-        if let Some(TargetAccess { url, token }) = offered::current() {
+        if let Some(TargetAccess { url, token, .. }) = offered::current() {
             let proxy =
                 Proxy::new(("target of the document", &url), ("token of the document", &token))?;
             return Ok(Some(Self::of_proxy(proxy)));

@@ -1,5 +1,7 @@
 //! Programs of eval files: what reaches their command line, and `--contain`.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use serde_json::{Value, json};
 
 use crate::support::{Directory, has};
@@ -85,36 +87,88 @@ fn values_of_placeholders_are_single_words() {
     assert!(!directory.join("ran").exists());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
-fn contained_runs_start_no_command_of_a_target() {
-    let directory = Directory::new();
-    let targets = "targets: [{name: t, provider: mock, response: '{}'}, {name: judge, provider: cli, command: touch ran}]";
-    directory.file("targets.yaml", targets);
-    directory.file("out/one.txt", "{}");
-    let entry = "{name: g, type: llm-grader, target: judge}";
-    directory.file(
-        "e.yaml",
-        format!("tests: [{{id: one, criteria: x, input: q, assertions: [{entry}]}}]"),
+fn commands_of_targets_are_contained_as_graders_are() {
+    if !can_contain() {
+        return;
+    }
+    let (directory, other) = (Directory::new(), Directory::new());
+    directory.file("note", "of the directory");
+    other.file("secret", "of another directory");
+    let secret = other.join("secret");
+    let agent = format!(
+        "{{ cat note {{PROMPT_FILE}} {{FILES}}; touch ran && echo changed; cat {}; echo $DECOY_TOKEN; }} > {{OUTPUT_FILE}}",
+        secret.display()
     );
-    let message =
-        "targets.yaml:1:54: the target `judge`, which judges, starts the program `touch ran`";
-    for command in ["run", "check"] {
-        let args = [command, "e.yaml", "--contain", "--outputs", "out", "--grader-target", "t"];
-        let ran = directory.evaluator(&args).exits(2);
-        assert_eq!(ran.stdout, "");
-        ran.says(message).says("leave --contain out, or grade recorded outputs with --outputs");
+    let judge =
+        "if touch ran; then s=0; else s=1; fi; echo \"{\\\"score\\\": $s}\" > {OUTPUT_FILE}";
+    let targets = json!({"targets": [
+        {"name": "default", "provider": "cli", "command": agent, "grader_target": "judge"},
+        {"name": "judge", "provider": "cli", "command": judge},
+    ]});
+    directory.file("targets.yaml", targets.to_string());
+    let has = |value: &str| json!({"name": value, "type": "contains", "value": value});
+    let has_not =
+        |value: &str| json!({"name": value, "type": "contains", "value": value, "negate": true});
+    let test = json!({
+        "id": "one", "criteria": "x", "input": "it's asked", "input_files": ["note"],
+        "assertions": [
+            has("of the directory"), has("it's asked"), has_not("changed"), has_not("of another directory"),
+            has_not("decoy-0123456789"), {"name": "judge", "type": "llm-grader", "prompt": "{{output}}"},
+        ],
+    });
+    for (execution, option, scores) in [
+        (json!({}), "-v", [1, 1, 0, 0, 0, 0]),
+        (json!({}), "--contain", [1; 6]),
+        (json!({"executor": "sandbox"}), "-v", [1; 6]),
+    ] {
+        directory.file("e.yaml", json!({"execution": execution, "tests": [test]}).to_string());
+        directory.evaluator(&["check", "e.yaml"]).exits(0);
+        let mut command = directory.command(&["run", "e.yaml", "-o", "json", "-v", option]);
+        command.env("DECOY_TOKEN", "decoy-0123456789");
+        let ran = evaluator_test_support::finish(command.spawn().unwrap());
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let evaluators = report["results"][0]["evaluators"].as_array().unwrap();
+        let found: Vec<_> = evaluators.iter().map(|it| it["score"].as_f64()).collect();
+        assert_eq!(found, scores.map(|it| Some(f64::from(it))), "{}{}", ran.stdout, ran.stderr);
+        let is_contained = scores[2] == 1;
+        assert_eq!(directory.join("ran").exists(), !is_contained);
+        assert_eq!(ran.stderr.contains("default: sandbox: "), is_contained, "{}", ran.stderr);
+        let _ = std::fs::remove_file(directory.join("ran"));
     }
-    directory
-        .file("e.yaml", "tests: [{id: one, criteria: x, input: q, assertions: [{type: is-json}]}]");
-    let args = ["e.yaml", "--contain", "--target", "judge"];
-    directory.run(&args).exits(2).says("the target `judge` starts the program `touch ran`");
-    assert!(!directory.join("ran").exists());
-    // Without a program there is nothing to contain.
-    for rest in [&["--outputs", "out"][..], &["--target", "t"]] {
-        for command in ["run", "check"] {
-            directory.evaluator(&[&[command, "e.yaml", "--contain"], rest].concat()).exits(0);
-        }
-    }
+    // What the command lacks is named.
+    directory.file(
+        "targets.yaml",
+        format!("targets: [{{name: default, provider: cli, command: 'cat {}'}}]", secret.display()),
+    );
+    directory.file("e.yaml", TEST);
+    let ran = directory.run(&["e.yaml", "--contain"]).exits(3);
+    assert!(
+        ran.stdout.contains("the command of the target exited with code 1: cat: "),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("but the sandbox does not show it"), "{}", ran.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_takes_too_long_is_repeated_with_the_number_of_the_attempt() {
+    let directory = Directory::new();
+    directory.file("e.yaml", TEST);
+    let targets = |limit: u32| {
+        format!(
+            "targets: [{{name: default, provider: cli, timeout_seconds: 0.3, command: 'echo {{ATTEMPT}} >> attempts; [ {{ATTEMPT}} = {limit} ] || sleep 60; echo Paris > {{OUTPUT_FILE}}'}}]"
+        )
+    };
+    directory.file("targets.yaml", targets(2));
+    directory.run(&["e.yaml"]).exits(0);
+    assert_eq!(directory.read("attempts"), "0\n1\n2\n");
+    directory.file("targets.yaml", targets(9));
+    let ran = directory.run(&["e.yaml", "--max-retries", "1"]).exits(3);
+    let error = "the command of the target timed out after 0.3s (2 of 2 attempts)";
+    assert!(ran.stdout.contains(error), "{}", ran.stdout);
 }
 
 #[cfg(target_os = "linux")]

@@ -64,6 +64,7 @@ pub struct OpenAiEvalConfig {
 
 /// A server that graders ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerConfig {
     /// Base URL; `OPENAI_BASE_URL` or OpenAI's own if `None`.
     pub base_url: Option<String>,

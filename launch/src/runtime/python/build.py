@@ -1,12 +1,13 @@
 # Run with -I -S -c in a sandbox by the interpreter of a virtual environment: builds a wheel from a source distribution (PEP
 # 517). The packages of the environment are not seen by the build, only those that it needs.
 #
-# Arguments: the step, the archive, a directory that stays the same in all steps, and wheels. `unpack` and `ask` end with a
+# Arguments: that with which the interpreter runs pip (`-mpip` or a file), the step, the archive, a directory that stays the
+# same in all steps, and wheels. `unpack` and `ask` end with a
 # line of what the build needs: first what pyproject.toml names, then what the build backend names. The wheels are what the
 # step before named. The last step, `build`, leaves a wheel in the directory `wheel`.
 import glob, importlib, json, os, shutil, site, subprocess, sys, tarfile
 
-step, archive, work, *wheels = sys.argv[1:]
+runner, step, archive, work, *wheels = sys.argv[1:]
 source, packages = os.path.join(work, "source"), os.path.join(work, "packages")
 
 
@@ -17,8 +18,9 @@ def backend_of(root):
     try:
         import tomllib
     except ImportError:
-        of_pip = "lib/python%d.%d/site-packages" % sys.version_info[:2]
-        sys.path.append(os.path.join(os.path.dirname(os.path.dirname(sys.executable)), of_pip))
+        own = "lib/python%d.%d/site-packages" % sys.version_info[:2]
+        own = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), own)
+        sys.path.append(own if runner == "-mpip" else os.path.dirname(os.path.dirname(runner)))
         from pip._vendor import tomli as tomllib
 
         sys.path.pop()
@@ -39,7 +41,7 @@ def hooks_of(backend, paths):
 def install():
     """Installs the wheels where only the build sees them."""
     if wheels:
-        pip = ["-I", "-m", "pip", "--isolated", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
+        pip = ["-I", runner, "--isolated", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
         pip += ["--no-cache-dir", "--no-warn-script-location", "--upgrade", "--target", packages]
         subprocess.check_call([sys.executable, *pip, *wheels])
     os.environ["PYTHONPATH"] = packages

@@ -28,6 +28,10 @@ use crate::{
 /// Requirements of a fetched evaluator, as they are given to the installer.
 const OWN_REQUIREMENTS: &str = "evaluator-requirements.txt";
 
+/// Arguments of pip for any installation.
+pub(super) const PIP_INSTALL: [&str; 5] =
+    ["install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"];
+
 /// Number of last lines of an installer that are shown.
 const SHOWN_LINES: usize = 15;
 
@@ -182,7 +186,11 @@ impl Build<'_> {
                 (command.arg("--python").arg(interpreter), "uv venv")
             }
             Installer::Pip => {
-                let command = CommandSpec::new(interpreter).args(["-m", "venv"]);
+                let mut command = CommandSpec::new(interpreter).args(["-m", "venv"]);
+                // A pip of its own takes most of the time of a new environment.
+                if self.shared.wanted.pip.is_some() {
+                    command = command.arg("--without-pip");
+                }
                 (command.arg(directory), "python -m venv")
             }
         };
@@ -208,8 +216,7 @@ impl Build<'_> {
                 (CommandSpec::new(uv).args(args).arg(python), "uv")
             }
             Installer::Pip => {
-                let args = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
-                (CommandSpec::new(python).args(args).args(["--progress-bar", "off"]), "pip")
+                (CommandSpec::new(python).arg(self.shared.wanted.pip()).args(PIP_INSTALL), "pip")
             }
         };
         command.args.extend(packages.iter().copied().map(OsString::from));

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    build::{Build, Call, ContainedInstall, cannot},
+    build::{Build, Call, ContainedInstall, PIP_INSTALL, cannot},
     references::Requirements,
     requirements::{is_plain, parse, without_hashes},
     wheels::{Wheels, wheels_in},
@@ -155,18 +155,12 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The command that installs from a directory of wheels.
 fn pip(build: &Build<'_>, wheels: &Path) -> CommandSpec {
-    let venv = &build.shared.wanted.venv;
-    let mut command = CommandSpec::new(venv.python())
-        .args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input"])
-        .args([
-            "--progress-bar",
-            "off",
-            "--isolated",
-            "--no-index",
-            "--no-cache-dir",
-            "--find-links",
-        ])
+    let wanted = &build.shared.wanted;
+    let mut command = CommandSpec::new(wanted.venv.python())
+        .arg(wanted.pip())
+        .args(PIP_INSTALL)
+        .args(["--isolated", "--no-index", "--no-cache-dir", "--find-links"])
         .arg(wheels);
-    command.cwd = Some(venv.directory.clone());
+    command.cwd = Some(wanted.venv.directory.clone());
     command
 }

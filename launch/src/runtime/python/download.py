@@ -2,13 +2,14 @@
 # without running code of a package. The process starts no other one and unpacks no archive, so a source distribution can
 # only be resolved with a wheel that was built from it elsewhere.
 #
-# Arguments: the store, `build` or `refuse`, and those of pip, of which the last two are `--dest` and a directory. The store
-# has a directory for each source distribution, named after the hash of the archive, with the archive and the wheel. Without a
-# wheel there, `build` leaves the hash in the file `wanted` of the store. With all wheels, only wheels are in the destination.
-import copy, glob, hashlib, logging, os, shutil, sys
+# Arguments: `-mpip` or the file `__pip-runner__.py` of a pip elsewhere, the store, `build` or `refuse`, and those of pip, of
+# which the last two are `--dest` and a directory. The store has a directory for each source distribution, named after the
+# hash of the archive, with the archive and the wheel. Without a wheel there, `build` leaves the hash in the file `wanted` of
+# the store. With all wheels, only wheels are in the destination.
+import copy, glob, hashlib, importlib, logging, os, shutil, sys
 
 STARTS = ("subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn")
-store, mode, *arguments = sys.argv[1:]
+runner, store, mode, *arguments = sys.argv[1:]
 
 
 def refuse(event, args):
@@ -23,6 +24,11 @@ if not hasattr(sys, "addaudithook"):
     sys.exit("packages of contained evaluators need Python 3.8 or later, and this is Python " + sys.version.split()[0])
 sys.addaudithook(refuse)
 
+if runner != "-mpip":
+    # Of that directory, only pip is seen.
+    sys.path.insert(0, os.path.dirname(os.path.dirname(runner)))
+    importlib.import_module("pip")
+    del sys.path[0]
 from pip._internal.utils import unpacking
 
 unpacking.unpack_file = lambda *args, **options: None

@@ -73,8 +73,11 @@ pub(super) struct Identity {
     pub(super) version: String,
     /// Suffix of extension modules, which holds the ABI and the platform, e.g. `.cpython-311-x86_64-linux-gnu.so`.
     pub(super) abi: String,
-    /// True if it can create a virtual environment with pip in it.
+    /// True if it can create a virtual environment, and has pip for it.
     pub(super) has_venv: bool,
+    /// File of its pip that installs into other environments; `None` if it has no pip, or an old one.
+    #[serde(default)]
+    pub(super) pip: Option<PathBuf>,
     /// File of the interpreter itself: not that of a virtual environment, and not a link.
     pub(super) base: String,
     /// Files that it reads, for a sandbox.

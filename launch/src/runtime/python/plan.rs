@@ -53,9 +53,16 @@ pub(super) struct Wanted {
     pub(super) missing: Vec<String>,
     /// True if the interpreter can create an environment.
     pub(super) has_venv: bool,
+    /// File of the interpreter's pip that installs into the environment; `None` if the environment has a pip of its own.
+    pub(super) pip: Option<PathBuf>,
 }
 
 impl Wanted {
+    /// Returns the argument with which the interpreter of the environment runs pip.
+    pub(super) fn pip(&self) -> &OsStr {
+        self.pip.as_ref().map_or("-mpip".as_ref(), |it| it.as_os_str())
+    }
+
     /// Returns the command that installs the packages without this program.
     pub(super) fn by_hand(&self, interpreter: &Path) -> String {
         by_hand(interpreter, &self.missing.join(" "))
@@ -268,8 +275,8 @@ impl<'a> Planner<'a> {
             Some(containment) => venv.for_contained(containment),
             None => venv,
         };
-        let has_venv = answers.identity.has_venv;
-        plan.wanted = Some(Wanted { venv, needs, missing, has_venv });
+        let (has_venv, pip) = (answers.identity.has_venv, answers.identity.pip.clone());
+        plan.wanted = Some(Wanted { venv, needs, missing, has_venv, pip });
         Ok(plan)
     }
 }

@@ -181,6 +181,16 @@ def files():
     }
 
 
+def runner_of_pip(directories):
+    """Returns the file of pip that runs it in another environment, which pip has since 22.3; `None` if it has no such file
+    or is outside of these directories, which are what a sandbox shows."""
+    spec = util.find_spec("pip")
+    runner = os.path.join(os.path.dirname(spec.origin), "__pip-runner__.py") if spec and spec.origin else ""
+    real = os.path.realpath(runner)
+    is_inside = any(real.startswith(os.path.realpath(directory) + os.sep) for directory in directories)
+    return runner if is_inside and os.path.isfile(runner) else None
+
+
 def answer(question):
     kind, *parts = question.split("\x1f")
     try:
@@ -190,13 +200,16 @@ def answer(question):
         return None
 
 
+seen = files()
+pip = runner_of_pip(seen["directories"])
 report = {
     "identity": {
         "tag": sys.implementation.cache_tag,
         "version": sys.version.split()[0],
         "abi": machinery.EXTENSION_SUFFIXES[0],
-        "has_venv": bool(util.find_spec("venv") and util.find_spec("ensurepip")),
-        "files": files(),
+        "has_venv": bool(util.find_spec("venv") and (pip or util.find_spec("ensurepip"))),
+        "pip": pip,
+        "files": seen,
         "base": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
     },
     "executable": sys.executable,

@@ -167,7 +167,7 @@ impl<'a> Wheels<'a> {
         wheels: Option<&Path>,
         (lock, on_line): Call<'_, '_>,
     ) -> Result<Vec<OsString>, String> {
-        let mut command = self.python(["-I", "-S", "-c", BUILD, step]);
+        let mut command = self.python(["-I", "-S", "-c", BUILD]).arg(step);
         command = command.arg(&source.archive).arg(work.path());
         command.cwd = Some(work.path().to_owned());
         let mut read =
@@ -201,10 +201,11 @@ impl<'a> Wheels<'a> {
         }
     }
 
+    /// The command that runs a text, whose first argument is that of pip.
     fn python<const N: usize>(&self, args: [&str; N]) -> CommandSpec {
-        let venv = &self.build.shared.wanted.venv;
-        let mut command = CommandSpec::new(venv.python()).args(args);
-        command.cwd = Some(venv.directory.clone());
+        let wanted = &self.build.shared.wanted;
+        let mut command = CommandSpec::new(wanted.venv.python()).args(args).arg(wanted.pip());
+        command.cwd = Some(wanted.venv.directory.clone());
         command
     }
 }

@@ -1,0 +1,229 @@
+//! Decides gates.
+
+use std::{fmt, sync::Arc};
+
+use evaluator_statistics::{
+    Decision, Estimate, Refusal, Verdict, bounded_mean, clopper_pearson, gate_mean, gate_rate,
+};
+
+use super::{
+    rule::{Gate, Measure, grouped},
+    values::{CaseValues, EvaluatorValues, Sample},
+};
+
+/// Number of cases that are named.
+const NAMED: usize = 10;
+
+/// A gate that was decided, or could not be. As text, it is one line that begins with the gate.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GateResult {
+    /// The gate.
+    pub gate: Gate,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The measure with its interval, which decides; `None` if no case has a value.
+    pub estimate: Option<Estimate>,
+    /// Reason why the gate is undecided; `None` if it is decided.
+    pub undecided: Option<Undecided>,
+    /// Evaluations that broke, and conversations that could not be evaluated at all. They are not part of the estimate.
+    pub errors: u64,
+    /// Evaluations that do not apply. They are not part of the estimate.
+    pub not_evaluated: u64,
+    /// Evaluations that were not started.
+    pub not_run: u64,
+    /// Evaluations that failed whatever their score is, and count as 0.
+    pub counted_as_zero: u64,
+    /// Number of cases with fewer conversations than the measure needs.
+    pub left_out: u64,
+    /// Ids of the first ten of them.
+    pub left_out_cases: Vec<Arc<str>>,
+}
+
+/// Reason why a gate is undecided. As text, it is a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Undecided {
+    /// No case has a value.
+    NothingScored,
+    /// No case has as many conversations as the measure needs.
+    TooFewConversations(u32),
+    /// Some cases have a cluster, and others have none.
+    NoCluster,
+    /// The limit is within the interval. So many cases that score like these would decide; `None` if no number is known.
+    TooFewCases(Option<u64>),
+    /// The gate passes, and would not if the errors were failures.
+    Errors(u64),
+}
+
+impl GateResult {
+    /// Decides a gate by the values of its evaluator.
+    pub(crate) fn new(gate: &Gate, values: &CaseValues) -> Self {
+        let none = EvaluatorValues::default();
+        let evaluator = values.named(&gate.evaluator).unwrap_or(&none);
+        let sample = values.sample(evaluator, gate.measure, false);
+        let counts = evaluator.counts;
+        let left_out = sample.left_out.iter().map(|case| Arc::clone(values.id(*case)));
+        let mut result = Self {
+            gate: gate.clone(),
+            verdict: Verdict::Inconclusive,
+            estimate: None,
+            undecided: None,
+            errors: counts.errors + values.unevaluated(),
+            not_evaluated: counts.not_evaluated,
+            not_run: counts.not_run,
+            counted_as_zero: counts.failed_regardless,
+            left_out: sample.left_out.len() as u64,
+            left_out_cases: left_out.take(NAMED).collect(),
+        };
+        let decision = match decide(gate, &sample) {
+            Ok(decision) => decision,
+            Err(refusal) => {
+                result.undecided = Some(match (refusal, gate.measure) {
+                    (Refusal::ClusterMissing, _) => Undecided::NoCluster,
+                    (_, Measure::PassHat(k)) if result.left_out > 0 => {
+                        Undecided::TooFewConversations(k)
+                    }
+                    _ => Undecided::NothingScored,
+                });
+                return result;
+            }
+        };
+        result.estimate = Some(decision.estimate);
+        result.verdict = decision.verdict;
+        if decision.verdict == Verdict::Inconclusive {
+            result.undecided = Some(Undecided::TooFewCases(decision.needed));
+        } else if decision.verdict == Verdict::Pass && result.errors > 0 {
+            let worst = decide(gate, &values.sample(evaluator, gate.measure, true));
+            if worst.is_ok_and(|worst| worst.verdict != Verdict::Pass) {
+                result.verdict = Verdict::Inconclusive;
+                result.undecided = Some(Undecided::Errors(result.errors));
+            }
+        }
+        result
+    }
+
+    /// Returns the word of the verdict, e.g. `PASS`.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Pass => "PASS",
+            Verdict::Fail => "FAIL",
+            Verdict::Inconclusive => "INCONCLUSIVE",
+        }
+    }
+}
+
+/// Returns the estimate of a measure.
+pub(crate) fn estimate(
+    measure: Measure,
+    sample: &Sample<'_>,
+    confidence: f64,
+) -> Result<Estimate, Refusal> {
+    match proportion(measure, sample) {
+        Some((passed, n)) => clopper_pearson(passed, n, confidence),
+        None => bounded_mean(&sample.values, sample.clusters.as_deref(), 0.0..=1.0, confidence),
+    }
+}
+
+fn decide(gate: &Gate, sample: &Sample<'_>) -> Result<Decision, Refusal> {
+    match proportion(gate.measure, sample) {
+        Some((passed, n)) => gate_rate(passed, n, gate.limit, gate.confidence),
+        None => {
+            let clusters = sample.clusters.as_deref();
+            gate_mean(&sample.values, clusters, gate.limit, gate.confidence)
+        }
+    }
+}
+
+/// Returns how many of how many passed, if the sample is one of independent passes and failures. Such a proportion has an
+/// exact interval.
+fn proportion(measure: Measure, sample: &Sample<'_>) -> Option<(usize, usize)> {
+    let is_proportion =
+        measure == Measure::PassRate && sample.are_single && sample.clusters.is_none();
+    is_proportion.then(|| {
+        let passed = sample.values.iter().filter(|value| **value == 1.0).count();
+        (passed, sample.values.len())
+    })
+}
+
+impl fmt::Display for GateResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.gate, self.label())?;
+        if let Some(Estimate { n, units, mean, interval }) = self.estimate {
+            let (mean, lower, upper) = (cut(mean), cut(interval.lower), cut(interval.upper));
+            let confidence = percent(self.gate.confidence);
+            let cases = counted(n as u64, "case");
+            write!(f, ", {mean} ({lower} to {upper} with {confidence} confidence) of {cases}")?;
+            if units != n {
+                write!(f, " in {}", counted(units as u64, "cluster"))?;
+            }
+        }
+        for (count, what) in [
+            (self.counted_as_zero, "counted as 0 whatever they score"),
+            (self.not_evaluated, "not evaluated"),
+            (self.not_run, "not run"),
+        ] {
+            if count > 0 {
+                write!(f, ", {} {what}", grouped(count))?;
+            }
+        }
+        if self.errors > 0 {
+            write!(f, ", {}", counted(self.errors, "error"))?;
+        }
+        if self.left_out > 0 {
+            write!(f, ", {} left out", counted(self.left_out, "case"))?;
+            let more = if self.left_out > NAMED as u64 { ", .." } else { "" };
+            write!(f, " ({}{more})", self.left_out_cases.join(", "))?;
+        }
+        match self.undecided {
+            Some(undecided) => write!(f, "; {undecided}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Undecided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NothingScored => f.write_str("nothing was scored"),
+            Self::TooFewConversations(k) => write!(
+                f,
+                "pass^{k} needs {k} recordings of a case; repeating an evaluation repeats the evaluator, not the agent"
+            ),
+            Self::NoCluster => f.write_str("some cases have no cluster"),
+            Self::TooFewCases(None) => f.write_str("the limit is within the interval"),
+            Self::TooFewCases(Some(needed)) => {
+                write!(f, "about {} cases that score like these would decide", rounded(*needed))
+            }
+            Self::Errors(errors) => write!(f, "{} could decide", counted(*errors, "error")),
+        }
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// Returns a number of cases with two digits from 1,000 on, rounded up: the figure is no more precise than that.
+fn rounded(number: u64) -> String {
+    let mut unit = 1;
+    while number >= 1000 && number / unit >= 100 {
+        unit *= 10;
+    }
+    grouped(number.div_ceil(unit) * unit)
+}
+
+/// Returns a number with three decimals. The rest is cut off, so an end of an interval never seems to reach a limit that it
+/// does not reach.
+fn cut(number: f64) -> String {
+    format!("{:.3}", (number * 1000.0 + 1e-6).floor() / 1000.0)
+}
+
+/// Returns e.g. `95 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! Gates over values of cases.
+
+use evaluator_statistics::Interval;
+
+use super::*;
+use crate::{ALL_EVALUATORS, ConversationReport, EvaluationReport, NOT_RUN, Report, Status};
+
+fn scored(score: f64) -> EvaluationReport {
+    EvaluationReport {
+        score: Some(score),
+        threshold: Some(0.5),
+        status: if score >= 0.5 { Status::Passed } else { Status::Failed },
+        ..EvaluationReport::new("check")
+    }
+}
+
+fn error() -> EvaluationReport {
+    EvaluationReport {
+        error: Some("broke".to_owned()),
+        error_type: Some("exited"),
+        threshold: Some(0.5),
+        ..EvaluationReport::new("check")
+    }
+}
+
+fn conversation(case: Option<&str>, evaluation: EvaluationReport) -> ConversationReport {
+    ConversationReport {
+        eval_case_id: case.map(Into::into),
+        evaluations: vec![evaluation],
+        ..ConversationReport::new("t".into())
+    }
+}
+
+/// Conversations without golden cases.
+fn alone(evaluations: impl IntoIterator<Item = EvaluationReport>) -> Vec<ConversationReport> {
+    evaluations.into_iter().map(|evaluation| conversation(None, evaluation)).collect()
+}
+
+fn decided(gate: &str, conversations: Vec<ConversationReport>) -> GateResult {
+    let gates = vec![Gate::parse(gate, 0.95).unwrap()];
+    let report = Report { conversations: conversations.into(), gates, ..Report::default() };
+    let [result] = report.decide_gates().unwrap().try_into().unwrap();
+    result
+}
+
+fn mean(result: &GateResult) -> (usize, f64) {
+    let Estimate { n, mean, .. } = result.estimate.unwrap();
+    (n, mean)
+}
+
+#[test]
+fn five_perfect_scores_decide_nothing_and_say_how_many_would() {
+    let result = decided("check: mean >= 0.95", alone((0..5).map(|_| scored(1.0))));
+    assert_eq!(
+        result.to_string(),
+        "check: mean >= 0.95: INCONCLUSIVE, 1.000 (0.211 to 1.000 with 95 % confidence) of 5 cases; \
+         about 92 cases that score like these would decide"
+    );
+    let result = decided("check: mean >= 0.69", alone((0..40).map(|_| scored(0.7))));
+    assert_eq!(result.verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn gates_pass_and_fail() {
+    let pass = decided("check: pass_rate >= 0.9", alone((0..36).map(|_| scored(0.75))));
+    assert_eq!(
+        pass.to_string(),
+        "check: pass_rate >= 0.9: PASS, 1.000 (0.902 to 1.000 with 95 % confidence) of 36 cases"
+    );
+    let fail = decided("check: mean >= 0.9", alone((0..40).map(|_| scored(0.25))));
+    assert_eq!((fail.verdict, fail.undecided), (Verdict::Fail, None));
+    assert!(fail.to_string().starts_with("check: mean >= 0.9: FAIL, 0.250 ("), "{fail}");
+}
+
+#[test]
+fn a_case_counts_once_however_often_it_was_recorded() {
+    let mut conversations = vec![conversation(Some("often"), scored(0.0))];
+    conversations.extend((0..3).map(|_| conversation(Some("often"), scored(1.0))));
+    conversations.push(conversation(Some("once"), scored(0.25)));
+    // Conversations without a golden case are cases of their own.
+    conversations.extend(alone([scored(1.0)]));
+    let result = decided("check: mean >= 0.5", conversations.clone());
+    assert_eq!(mean(&result), (3, (0.75 + 0.25 + 1.0) / 3.0));
+    // Shares of a case have no exact interval.
+    let result = decided("check: pass_rate >= 0.5", conversations);
+    assert_eq!(mean(&result), (3, (0.75 + 0.0 + 1.0) / 3.0));
+    let values = [0.75, 0.0, 1.0];
+    let rule = bounded_mean(&values, None, 0.0..=1.0, 0.95).unwrap();
+    assert_eq!(result.estimate.unwrap().interval, rule.interval);
+}
+
+#[test]
+fn what_fails_whatever_it_scores_counts_as_0() {
+    let regardless = EvaluationReport {
+        failure_reason: Some("a golden turn is not recorded".to_owned()),
+        status: Status::Failed,
+        ..scored(1.0)
+    };
+    let result = decided("check: mean >= 0.5", alone([scored(1.0), regardless]));
+    assert_eq!((mean(&result), result.counted_as_zero), ((2, 0.5), 1));
+    assert!(result.to_string().contains(", 1 counted as 0 whatever they score"), "{result}");
+}
+
+#[test]
+fn what_has_no_value_is_counted_apart() {
+    let not_run = EvaluationReport { error_type: Some(NOT_RUN), ..error() };
+    let other = EvaluationReport { name: "other".to_owned(), ..scored(0.0) };
+    let evaluations = [scored(1.0), error(), EvaluationReport::new("check"), not_run, other];
+    let result = decided("check: mean >= 0.5", alone(evaluations));
+    assert_eq!(mean(&result), (1, 1.0));
+    assert_eq!((result.errors, result.not_evaluated, result.not_run), (1, 1, 1));
+    let text = result.to_string();
+    assert!(text.contains("of 1 case, 1 not evaluated, 1 not run, 1 error; "), "{text}");
+    // One case decides nothing, and no number of copies of it does.
+    assert_eq!(result.undecided, Some(Undecided::TooFewCases(None)));
+}
+
+#[test]
+fn errors_that_could_decide_leave_a_gate_undecided() {
+    let scores = || (0..36).map(|_| scored(1.0));
+    let gate = "check: pass_rate >= 0.9";
+    assert_eq!(decided(gate, alone(scores())).verdict, Verdict::Pass);
+    let result = decided(gate, alone(scores().chain([error()])));
+    assert_eq!(
+        (result.verdict, result.undecided),
+        (Verdict::Inconclusive, Some(Undecided::Errors(1)))
+    );
+    assert!(result.to_string().ends_with(", 1 error; 1 error could decide"), "{result}");
+    // A conversation that could not be evaluated at all is an error of every evaluator.
+    let all = EvaluationReport { name: ALL_EVALUATORS.to_owned(), threshold: None, ..error() };
+    assert_eq!(decided(gate, alone(scores().chain([all]))).verdict, Verdict::Inconclusive);
+    // Another evaluator's error is not.
+    let other = EvaluationReport { name: "other".to_owned(), ..error() };
+    assert_eq!(decided(gate, alone(scores().chain([other]))).verdict, Verdict::Pass);
+    // Enough passes bear an error. A failure stays one.
+    let many = (0..200).map(|_| scored(1.0)).chain([error()]);
+    assert_eq!(decided(gate, alone(many)).verdict, Verdict::Pass);
+    let few = (0..40).map(|_| scored(0.0)).chain([error()]);
+    assert_eq!(decided(gate, alone(few)).verdict, Verdict::Fail);
+}
+
+#[test]
+fn an_error_of_a_case_is_a_conversation_that_fails() {
+    let recorded = |case: usize, evaluation| conversation(Some(&format!("case{case}")), evaluation);
+    let good = (0..60).flat_map(|case| (0..2).map(move |_| recorded(case, scored(1.0))));
+    let mut conversations: Vec<_> = good.collect();
+    let gate = "check: mean >= 0.9";
+    assert_eq!(decided(gate, conversations.clone()).verdict, Verdict::Pass);
+    conversations.extend((0..30).map(|case| recorded(case, error())));
+    assert_eq!(decided(gate, conversations).undecided, Some(Undecided::Errors(30)));
+}
+
+#[test]
+fn all_of_several_conversations_have_to_pass() {
+    let mut conversations = Vec::new();
+    for case in 0..20 {
+        for recording in 0..4 {
+            let score = if case < 10 && recording == 0 { 0.0 } else { 1.0 };
+            conversations.push(conversation(Some(&format!("case{case}")), scored(score)));
+        }
+    }
+    conversations.push(conversation(Some("short"), scored(1.0)));
+    let result = decided("check: pass^3 >= 0.4", conversations);
+    // C(3, 3) / C(4, 3) for half of the cases.
+    assert_eq!(mean(&result), (20, (0.25 + 1.0) / 2.0));
+    assert_eq!((result.left_out, &*result.left_out_cases[0]), (1, "short"));
+    assert!(result.to_string().contains("1 case left out (short)"), "{result}");
+    let short = decided("check: pass^3 >= 0.5", alone([scored(1.0)]));
+    assert_eq!(short.undecided, Some(Undecided::TooFewConversations(3)));
+    assert!(short.to_string().contains("pass^3 needs 3 recordings of a case"), "{short}");
+}
+
+#[test]
+fn without_any_score_nothing_is_decided() {
+    for evaluations in [vec![], vec![error()], vec![EvaluationReport::new("check")]] {
+        let result = decided("check: mean >= 0.5", alone(evaluations));
+        assert_eq!(
+            (result.verdict, result.estimate, result.undecided),
+            (Verdict::Inconclusive, None, Some(Undecided::NothingScored))
+        );
+        assert!(result.to_string().ends_with("; nothing was scored"), "{result}");
+    }
+}
+
+#[test]
+fn cases_of_one_cluster_are_not_independent() {
+    let gate = Gate::parse("check: mean >= 0.5", 0.95).unwrap();
+    let result = |cluster_of: fn(usize) -> Option<usize>| {
+        let mut values = CaseValues::default();
+        for case in 0..60 {
+            let cluster: Option<Arc<str>> = cluster_of(case).map(|it| it.to_string().into());
+            let score = if case % 6 == 0 { 0.0 } else { 1.0 };
+            values.add(&conversation(None, scored(score)), cluster.as_ref());
+        }
+        GateResult::new(&gate, &values)
+    };
+    let independent = result(|_| None);
+    assert_eq!(independent.verdict, Verdict::Pass);
+    let clustered = result(|case| Some(case / 20));
+    assert_eq!(clustered.verdict, Verdict::Inconclusive);
+    assert!(clustered.to_string().contains("of 60 cases in 3 clusters"), "{clustered}");
+    assert_eq!(result(|case| (case > 0).then_some(case)).undecided, Some(Undecided::NoCluster));
+}
+
+#[test]
+fn the_values_of_cases_are_those_that_gates_decide_by() {
+    let all = EvaluationReport { name: ALL_EVALUATORS.to_owned(), threshold: None, ..error() };
+    let conversations = vec![
+        conversation(Some("twice"), scored(0.25)),
+        conversation(None, error()),
+        conversation(Some("twice"), scored(1.0)),
+        conversation(Some("broken"), all),
+    ];
+    let report = Report { conversations: conversations.into(), ..Report::default() };
+    let values = report.case_values().unwrap();
+    assert_eq!(values.evaluators().collect::<Vec<_>>(), ["check"]);
+    let cases: Vec<_> = values
+        .of("check")
+        .map(|it| (it.case, it.cluster, it.conversations, it.passed, it.errors, it.mean))
+        .collect();
+    let expected = [
+        ("twice", None, 2, 1, 0, Some(0.625)),
+        ("t", None, 0, 0, 1, None),
+        ("broken", None, 0, 0, 1, None),
+    ];
+    assert_eq!(cases, expected);
+    assert_eq!(values.of("other").count(), 0);
+}
+
+#[test]
+fn an_end_of_an_interval_never_seems_to_reach_what_it_does_not_reach() {
+    let numbers = [0.799_96, 0.8, 0.57, 0.29, 1.0, 0.0].map(cut);
+    assert_eq!(numbers, ["0.799", "0.800", "0.570", "0.290", "1.000", "0.000"]);
+    assert_eq!([0.95, 0.999, 0.9].map(percent), ["95 %", "99.9 %", "90 %"]);
+    let numbers = [92, 999, 1000, 1763, 12_001, 999_999].map(rounded);
+    assert_eq!(numbers, ["92", "999", "1,000", "1,800", "13,000", "1,000,000"]);
+}
+
+#[test]
+fn sums_of_evaluators_need_no_gate() {
+    let other = EvaluationReport { name: "other".to_owned(), ..EvaluationReport::new("other") };
+    let mut first = conversation(None, scored(1.0));
+    first.evaluations.push(other);
+    let conversations = [vec![first], alone([scored(0.0), error()])].concat();
+    let report = Report { conversations: conversations.into(), ..Report::default() };
+    let sums = report.evaluators(0.95).unwrap();
+    let [check, other] = &sums[..] else { panic!("{sums:?}") };
+    assert_eq!((&*check.name, check.cases, check.passed, check.failed), ("check", 2, 1, 1));
+    assert_eq!((check.errors, check.not_evaluated, check.gates.len()), (1, 0, 0));
+    let rate = check.pass_rate.unwrap();
+    assert_eq!((rate.mean, check.mean.unwrap().mean), (0.5, 0.5));
+    assert_eq!(rate.interval, clopper_pearson(1, 2, 0.95).unwrap().interval);
+    assert_eq!(check.mean.unwrap().interval, Interval { lower: 0.0, upper: 1.0 });
+    assert_eq!((&*other.name, other.cases, other.not_evaluated), ("other", 0, 1));
+    assert_eq!((other.mean, other.pass_rate), (None, None));
+}

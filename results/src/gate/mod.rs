@@ -1,0 +1,12 @@
+//! Gates: claims about all cases of one evaluator, and the values of cases that decide them.
+
+mod decide;
+mod parse;
+mod rule;
+mod values;
+
+pub(crate) use decide::estimate;
+pub use decide::{GateResult, Undecided};
+pub use parse::GateError;
+pub use rule::{Gate, Measure};
+pub use values::{CaseValue, CaseValues};

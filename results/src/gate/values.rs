@@ -1,0 +1,268 @@
+//! Values of cases: what gates decide, and comparisons compare.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use evaluator_statistics::pass_at_k;
+
+use super::rule::Measure;
+use crate::{ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport};
+
+/// Values of all cases of a run. A case is a golden case; a conversation without one is a case of its own.
+///
+/// Takes the ids of the cases, and 16 bytes for each case and evaluator.
+#[derive(Debug, Default)]
+pub struct CaseValues {
+    evaluators: Vec<EvaluatorValues>,
+    /// Numbers of golden cases.
+    golden: HashMap<Arc<str>, usize>,
+    /// Ids of all cases.
+    ids: Vec<Arc<str>>,
+    /// Clusters of cases, if there are any. Those behind the last one have none.
+    clusters: Vec<Option<Arc<str>>>,
+    /// Errors of conversations that could not be evaluated at all, by case.
+    errors: BTreeMap<usize, u32>,
+}
+
+/// What an evaluator measured in one case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CaseValue<'v> {
+    /// Id of the golden case, or the trace id of the only conversation.
+    pub case: &'v str,
+    /// Cluster of the case.
+    pub cluster: Option<&'v str>,
+    /// Number of conversations with a value: those that passed or failed.
+    pub conversations: u32,
+    /// Number of conversations that passed.
+    pub passed: u32,
+    /// Number of errors, also of conversations that could not be evaluated at all.
+    pub errors: u32,
+    /// Mean score of the conversations; those that fail whatever their score is count as 0. `None` if none has a value.
+    pub mean: Option<f64>,
+}
+
+/// Values of one evaluator.
+#[derive(Debug, Default)]
+pub(crate) struct EvaluatorValues {
+    pub(crate) name: String,
+    pub(crate) counts: Counts,
+    /// By the number of the case; cases behind the last one have no value.
+    cases: Vec<Sums>,
+    /// Errors by case.
+    errors: BTreeMap<usize, u32>,
+}
+
+/// Numbers of evaluations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    /// Evaluations that fail whatever their score is.
+    pub(crate) failed_regardless: u64,
+    pub(crate) errors: u64,
+    pub(crate) not_evaluated: u64,
+    pub(crate) not_run: u64,
+}
+
+/// Sums over the conversations of a case that have a value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    score: f64,
+    passed: u32,
+    conversations: u32,
+}
+
+/// Values of cases that are one sample.
+#[derive(Debug)]
+pub(crate) struct Sample<'v> {
+    pub(crate) values: Vec<f64>,
+    /// A cluster for each value, if there are any.
+    pub(crate) clusters: Option<Vec<Option<&'v str>>>,
+    /// Whether each value is that of one conversation.
+    pub(crate) are_single: bool,
+    /// Numbers of cases with fewer conversations than are needed.
+    pub(crate) left_out: Vec<usize>,
+}
+
+impl CaseValues {
+    /// Adds a conversation. Cases with the same cluster are not independent.
+    pub(crate) fn add(&mut self, conversation: &ConversationReport, cluster: Option<&Arc<str>>) {
+        let case = self.case(conversation);
+        if let Some(cluster) = cluster {
+            self.clusters.resize(self.ids.len(), None);
+            self.clusters[case].get_or_insert_with(|| Arc::clone(cluster));
+        }
+        for (column, evaluation) in conversation.evaluations.iter().enumerate() {
+            if evaluation.name != ALL_EVALUATORS {
+                self.evaluator(column, &evaluation.name).add(case, evaluation);
+            } else if evaluation.outcome() == EvaluationOutcome::Error {
+                *self.errors.entry(case).or_default() += 1;
+            }
+        }
+    }
+
+    /// Names of the evaluators, in the order of the configuration.
+    pub fn evaluators(&self) -> impl Iterator<Item = &str> {
+        self.evaluators.iter().map(|evaluator| &*evaluator.name)
+    }
+
+    /// What this evaluator measured in each case, in the order of the input; nothing if it is unknown.
+    pub fn of<'v>(&'v self, evaluator: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
+        let cases = self.named(evaluator).into_iter();
+        cases.flat_map(|evaluator| (0..self.ids.len()).map(|case| self.value(evaluator, case)))
+    }
+
+    /// The values of all evaluators.
+    pub(crate) fn by_evaluator(&self) -> &[EvaluatorValues] {
+        &self.evaluators
+    }
+
+    /// The evaluator with this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&EvaluatorValues> {
+        self.evaluators.iter().find(|evaluator| evaluator.name == name)
+    }
+
+    /// Number of conversations that could not be evaluated at all.
+    pub(crate) fn unevaluated(&self) -> u64 {
+        self.errors.values().copied().map(u64::from).sum()
+    }
+
+    /// Id of the case with this number.
+    pub(crate) fn id(&self, case: usize) -> &Arc<str> {
+        &self.ids[case]
+    }
+
+    /// Returns the values of an evaluator. With `errors_are_failures`, every error is a conversation with a value of 0.
+    pub(crate) fn sample(
+        &self,
+        evaluator: &EvaluatorValues,
+        measure: Measure,
+        errors_are_failures: bool,
+    ) -> Sample<'_> {
+        let mut sample = Sample {
+            values: Vec::new(),
+            clusters: (!self.clusters.is_empty()).then(Vec::new),
+            are_single: true,
+            left_out: Vec::new(),
+        };
+        for case in 0..self.ids.len() {
+            let mut value = evaluator.sums(case);
+            if errors_are_failures {
+                value.conversations += self.errors(evaluator, case);
+            }
+            if value.conversations == 0 {
+                continue;
+            }
+            match value.measured(measure) {
+                None => sample.left_out.push(case),
+                Some(measured) => {
+                    sample.values.push(measured);
+                    sample.are_single &= value.conversations == 1;
+                    if let Some(clusters) = &mut sample.clusters {
+                        clusters.push(self.cluster(case));
+                    }
+                }
+            }
+        }
+        sample
+    }
+
+    fn value<'v>(&'v self, evaluator: &EvaluatorValues, case: usize) -> CaseValue<'v> {
+        let sums = evaluator.sums(case);
+        CaseValue {
+            case: &self.ids[case],
+            cluster: self.cluster(case),
+            conversations: sums.conversations,
+            passed: sums.passed,
+            errors: self.errors(evaluator, case),
+            mean: sums.measured(Measure::Mean).filter(|_| sums.conversations > 0),
+        }
+    }
+
+    fn cluster(&self, case: usize) -> Option<&str> {
+        self.clusters.get(case).and_then(Option::as_deref)
+    }
+
+    fn errors(&self, evaluator: &EvaluatorValues, case: usize) -> u32 {
+        [&self.errors, &evaluator.errors].into_iter().filter_map(|errors| errors.get(&case)).sum()
+    }
+
+    /// Returns the number of the conversation's case.
+    fn case(&mut self, conversation: &ConversationReport) -> usize {
+        let next = self.ids.len();
+        let id = conversation.eval_case_id.as_ref();
+        let case = id.map_or(next, |id| *self.golden.entry(Arc::clone(id)).or_insert(next));
+        if case == next {
+            self.ids.push(Arc::clone(id.unwrap_or(&conversation.trace_id)));
+        }
+        case
+    }
+
+    fn evaluator(&mut self, column: usize, name: &str) -> &mut EvaluatorValues {
+        let is_it = |evaluator: &EvaluatorValues| evaluator.name == name;
+        // Conversations have the same evaluators in the same order.
+        let likely = Some(column).filter(|column| self.evaluators.get(*column).is_some_and(is_it));
+        let known = likely.or_else(|| self.evaluators.iter().position(is_it));
+        let index = known.unwrap_or_else(|| {
+            let name = name.to_owned();
+            self.evaluators.push(EvaluatorValues { name, ..EvaluatorValues::default() });
+            self.evaluators.len() - 1
+        });
+        &mut self.evaluators[index]
+    }
+}
+
+impl EvaluatorValues {
+    fn add(&mut self, case: usize, evaluation: &EvaluationReport) {
+        let counts = &mut self.counts;
+        let passed = match evaluation.outcome() {
+            EvaluationOutcome::Passed => true,
+            EvaluationOutcome::Failed => false,
+            EvaluationOutcome::NotEvaluated => return counts.not_evaluated += 1,
+            EvaluationOutcome::NotRun => return counts.not_run += 1,
+            EvaluationOutcome::Error => {
+                counts.errors += 1;
+                *self.errors.entry(case).or_default() += 1;
+                return;
+            }
+        };
+        let is_regardless = evaluation.failure_reason.is_some() && !passed;
+        *if passed { &mut counts.passed } else { &mut counts.failed } += 1;
+        counts.failed_regardless += u64::from(is_regardless);
+        if self.cases.len() <= case {
+            self.cases.resize(case + 1, Sums::default());
+        }
+        let value = &mut self.cases[case];
+        let score = if is_regardless { 0.0 } else { evaluation.score.unwrap_or(f64::from(passed)) };
+        value.score += score.clamp(0.0, 1.0);
+        value.passed += u32::from(passed);
+        value.conversations += 1;
+    }
+
+    fn sums(&self, case: usize) -> Sums {
+        self.cases.get(case).copied().unwrap_or_default()
+    }
+
+    /// Number of cases with a value.
+    pub(crate) fn cases(&self) -> u64 {
+        self.cases.iter().filter(|case| case.conversations > 0).count() as u64
+    }
+}
+
+impl Sums {
+    /// Returns the value of the case; `None` if it has too few conversations.
+    fn measured(self, measure: Measure) -> Option<f64> {
+        let Self { score, passed, conversations } = self;
+        let all = f64::from(conversations);
+        match measure {
+            Measure::Mean => Some((score / all).min(1.0)),
+            Measure::PassRate => Some(f64::from(passed) / all),
+            Measure::PassHat(k) => {
+                pass_at_k(passed.into(), conversations.into(), k.into()).ok().map(|it| it.all)
+            }
+        }
+    }
+}

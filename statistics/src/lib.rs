@@ -1,0 +1,63 @@
+//! Statistics of evaluations as pure functions: intervals, gates, paired comparisons, repeats, random numbers.
+//!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `bounded` | [`bounded_mean`]: the interval of a mean of bounded values |
+//! | `proportion` | [`clopper_pearson`]: the interval of a proportion |
+//! | `unbounded` | [`mean_t`], [`mean_clustered`]: intervals of means that have no bounds |
+//! | `gate` | three-valued decisions: [`gate_mean`], [`gate_rate`], [`noninferiority`], and [`min_cases`] |
+//! | `betting` | [`Betting`]: a decision that may be looked at after every value |
+//! | `paired` | p-values of two runs over the same cases, and [`PowerOfMean`] |
+//! | `repeats` | [`pass_at_k`], [`disagreement`], [`anova`] |
+//! | `random` | [`Random`]: seeded random numbers |
+//! | `distribution` | quantiles and distribution functions |
+//!
+//! Confidences are two-sided: 0.95 leaves 2.5 % at each end. Sums are compensated, so the order of values does not matter
+//! beyond the last digit.
+//!
+//! # Reproducibility
+//!
+//! Results depend on the arguments alone. Arithmetic, square roots and random numbers are exact or correctly rounded, so they
+//! have the same bits on every machine. Logarithms and exponentials are not: those in quantiles are computed by `libm` in
+//! Rust, or by the platform's C library where another crate enables the feature `std` of `num-traits` (`proptest` does, in
+//! tests); those in [`Betting`] and [`min_cases`] always by the platform. So the last digits of an interval, of a p-value of
+//! [`mcnemar`] and of a logarithm of capital may differ between builds, by about 1e-12. Figures for people are shown with far
+//! fewer digits.
+//!
+//! ```
+//! use evaluator_statistics::{Verdict, gate_mean};
+//!
+//! // Five perfect scores do not show that the mean is at least 0.95.
+//! let decision = gate_mean(&[1.0; 5], None, 0.95, 0.95)?;
+//! assert_eq!(decision.verdict, Verdict::Inconclusive);
+//! assert_eq!(decision.needed, Some(92));
+//! # Ok::<(), evaluator_statistics::Refusal>(())
+//! ```
+
+mod betting;
+mod bounded;
+mod distribution;
+mod gate;
+mod paired;
+mod proportion;
+mod random;
+mod refusal;
+mod repeats;
+mod sum;
+mod unbounded;
+mod units;
+
+pub use betting::Betting;
+pub use bounded::{Estimate, Interval, bounded_mean};
+pub use distribution::{beta_quantile, binomial_cdf, normal_quantile, student_quantile};
+pub use gate::{
+    Decision, GateKind, MOST_CASES, Verdict, gate_mean, gate_rate, min_cases, noninferiority,
+};
+pub use paired::{PowerOfMean, SignFlips, holm, mcnemar, signflip_exact, signflip_mc};
+pub use proportion::clopper_pearson;
+pub use random::Random;
+pub use refusal::Refusal;
+pub use repeats::{PassK, Variance, anova, disagreement, pass_at_k};
+pub use unbounded::{ClusteredMean, Mean, mean_clustered, mean_t};

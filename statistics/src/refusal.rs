@@ -1,0 +1,88 @@
+//! Input that has no result, and the checks that functions share.
+
+use std::{error::Error, fmt};
+
+/// Reason why a function refuses its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There are no values.
+    Empty,
+    /// A value is NaN or infinite.
+    NotFinite,
+    /// A confidence or power is not between 0 and 1, both excluded.
+    Confidence,
+    /// A value is outside of its range.
+    Range,
+    /// Arguments that belong together differ in length.
+    Length,
+    /// A value has no cluster, and others have.
+    ClusterMissing,
+    /// There are too many values for an exact result.
+    TooMany,
+    /// There are fewer than two cases.
+    TooFewCases,
+    /// No case has more than one value.
+    NoRepeats,
+    /// A case has fewer samples than are drawn from it.
+    TooFewSamples,
+}
+
+impl Refusal {
+    /// Returns the stable name, e.g. `not_finite`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::NotFinite => "not_finite",
+            Self::Confidence => "confidence",
+            Self::Range => "range",
+            Self::Length => "length",
+            Self::ClusterMissing => "cluster_missing",
+            Self::TooMany => "too_many",
+            Self::TooFewCases => "too_few_cases",
+            Self::NoRepeats => "no_repeats",
+            Self::TooFewSamples => "too_few_samples",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "there are no values",
+            Self::NotFinite => "a value is not a finite number",
+            Self::Confidence => "a confidence has to be between 0 and 1, both excluded",
+            Self::Range => "a value is outside of its range",
+            Self::Length => "arguments that belong together differ in length",
+            Self::ClusterMissing => "a value has no cluster, and others have",
+            Self::TooMany => "there are too many values for an exact result",
+            Self::TooFewCases => "there are fewer than two cases",
+            Self::NoRepeats => "no case has more than one value",
+            Self::TooFewSamples => "a case has fewer samples than are drawn from it",
+        })
+    }
+}
+
+impl Error for Refusal {}
+
+/// Refuses the input with this reason unless the condition holds.
+pub(crate) fn require(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
+    if condition { Ok(()) } else { Err(refusal) }
+}
+
+/// Checks that there are values, and that all are finite.
+pub(crate) fn require_values(values: &[f64]) -> Result<(), Refusal> {
+    require(!values.is_empty(), Refusal::Empty)?;
+    require_finite(values)
+}
+
+/// Checks that all values are finite.
+pub(crate) fn require_finite(values: &[f64]) -> Result<(), Refusal> {
+    require(values.iter().all(|value| value.is_finite()), Refusal::NotFinite)
+}
+
+/// Checks a confidence.
+pub(crate) fn require_confidence(confidence: f64) -> Result<(), Refusal> {
+    require(confidence > 0.0 && confidence < 1.0, Refusal::Confidence)
+}
