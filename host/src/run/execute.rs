@@ -430,7 +430,8 @@ impl Execution<'_, '_> {
             .collect();
         let mut report = report(&recording.conversation, evaluations);
         report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
-        report.content = self.writer.saves().then(|| recording.turns().content());
+        let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
+        report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
         self.writer.conversation(number, &report);
     }

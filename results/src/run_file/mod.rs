@@ -12,11 +12,13 @@
 //! | `writer` | what a run adds to its file |
 //! | `saved` | the report of saved runs |
 //! | `contradiction` | records that no run writes |
+//! | `changes` | what two runs measured differently |
 //!
 //! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
 //! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
 //! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
+mod changes;
 mod contradiction;
 mod file;
 mod format;
@@ -31,6 +33,7 @@ mod tests;
 use std::{io, path::PathBuf};
 
 pub use crate::digest::{Digest, Digester};
+pub use changes::{Change, ChangeKind, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, kind};

@@ -1,7 +1,7 @@
 //! The report of runs that were saved.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -303,24 +303,29 @@ fn difference(first: &Header, second: &Header) -> Option<String> {
         return None;
     }
     let measured = |header: &Header| {
-        let Header { tool, settings, golden, evaluators, .. } = header;
-        json!({"tool": tool, "settings": settings, "evaluators": evaluators, "golden": golden})
+        let Header { encoding, tool, settings, golden, evaluators, .. } = header;
+        let evaluators: BTreeMap<_, _> = evaluators.iter().map(|it| (&it.name, it)).collect();
+        json!({
+            "encoding": encoding, "tool": tool, "settings": settings, "golden": golden,
+            "evaluators": evaluators,
+        })
     };
     let (path, first, second) = differing("", &measured(first), &measured(second))
         .unwrap_or_else(|| ("plan".to_owned(), json!(first.plan), json!(second.plan)));
+    let shown =
+        |value: Value| if value.is_object() { "there".to_owned() } else { value.to_string() };
+    let (first, second) = (shown(first), shown(second));
     Some(format!("`{path}` is {first} in the first and {second} in the second"))
 }
 
-/// Path and values of the first difference of two documents.
+/// Path and values of the first difference of two documents. A missing member is `null`.
 fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
     match (first, second) {
-        (Value::Object(ours), Value::Object(theirs)) if ours.keys().eq(theirs.keys()) => {
-            let mut members = ours.iter().zip(theirs.values());
-            members.find_map(|((key, one), two)| differing(&format!("{path}.{key}"), one, two))
-        }
-        (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
-            let mut items = ours.iter().zip(theirs).enumerate();
-            items.find_map(|(at, (one, two))| differing(&format!("{path}[{at}]"), one, two))
+        (Value::Object(ours), Value::Object(theirs)) => {
+            let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+            let in_both =
+                |key: &str| differing(&format!("{path}.{key}"), &first[key], &second[key]);
+            keys.into_iter().find_map(|key| in_both(key))
         }
         _ if first == second => None,
         _ => Some((path.trim_start_matches('.').to_owned(), first.clone(), second.clone())),

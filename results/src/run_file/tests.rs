@@ -845,7 +845,7 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
     };
     assert!(
         refused(part("5", &["d"], &threshold))
-            .starts_with("`evaluators[0].threshold` is 0.5 in the first and 0.75 in the second")
+            .starts_with("`evaluators.check.threshold` is 0.5 in the first and 0.75 in the second")
     );
     let changed = |header: &mut Header| {
         plan(header);
@@ -853,6 +853,6 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
     };
     assert!(
         refused(part("6", &["d"], &changed))
-            .starts_with("`evaluators[0].fingerprint` is null in the first and ")
+            .starts_with("`evaluators.check.fingerprint` is null in the first and ")
     );
 }
