@@ -6,11 +6,11 @@ use std::{
 };
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationOutcome, Report, TargetProxyReport},
+    report::{ConversationReport, EVALUATORS, EvaluationOutcome, Report, TargetProxyReport},
     verdict::Standing,
 };
 use evaluator_json::{Value, to_pretty_inside};
-use evaluator_models::{RecordId, Usage};
+use evaluator_models::{Message, RecordId, Usage};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -30,33 +30,6 @@ pub enum Status {
     Error,
 }
 
-/// Tokens of the calls of an evaluator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tokens {
-    /// Tokens that were sent.
-    pub input: u64,
-    /// Tokens that were received.
-    pub output: u64,
-    /// Tokens that were sent and cached.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub cached: u64,
-    /// Tokens of thinking.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub reasoning: u64,
-}
-
-impl From<Usage> for Tokens {
-    fn from(usage: Usage) -> Self {
-        let Usage { input, output, cached, reasoning } = usage;
-        Self { input, output, cached, reasoning }
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 /// What a model gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Texts {
@@ -64,6 +37,14 @@ pub struct Texts {
     pub system: String,
     /// Question.
     pub user: String,
+}
+
+impl Texts {
+    /// Returns the texts of messages.
+    pub(crate) fn of(messages: &[Message]) -> Self {
+        let text = |at: usize| messages.get(at).map(|it| it.content.clone()).unwrap_or_default();
+        Self { system: text(0), user: text(1) }
+    }
 }
 
 /// Calls of a model.
@@ -79,7 +60,7 @@ pub struct JudgeUse {
     /// Requests that were sent.
     pub requests: u64,
     /// Tokens.
-    pub usage: Tokens,
+    pub usage: Usage,
     /// Answers that were in a recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<NonZeroU64>,
@@ -157,9 +138,6 @@ pub struct EvaluatorResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<EvaluatorResult>,
 }
-
-/// Key of the results of evaluators in the details of a test.
-pub(crate) const EVALUATORS: &str = "evaluators";
 
 /// Writes the report of an eval file as JSON, one test after the other, without a line feed at the end.
 ///

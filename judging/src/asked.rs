@@ -2,30 +2,30 @@
 
 use std::time::Duration;
 
-use evaluator_models::{Answer, ModelError};
-
-use crate::judge::Question;
-
-/// A call with its result.
-#[derive(Debug)]
-pub(crate) struct Sample {
-    /// Index of the sample among those of its question.
-    pub(crate) index: usize,
-    /// Number among equal requests.
-    pub(crate) number: u32,
-    pub(crate) result: Result<Answer, ModelError>,
-    /// Whether the reply can be read.
-    pub(crate) is_readable: bool,
-    /// Whether a later call asks again, because the reply is unreadable.
-    pub(crate) is_replaced: bool,
-}
+use crate::{
+    calls::Called,
+    judge::{Asked, Question, Reading},
+};
 
 /// A question with the calls that ask it.
 #[derive(Debug)]
 pub(crate) struct AskedQuestion {
     pub(crate) question: Question,
-    /// In the order of their numbers.
-    pub(crate) samples: Vec<Sample>,
+    /// In the order of their numbers. The index is that of the sample.
+    pub(crate) calls: Vec<Called<Reading>>,
+}
+
+impl AskedQuestion {
+    /// Returns the last call for a sample.
+    pub(crate) fn last(&self, sample: usize) -> Option<&Called<Reading>> {
+        self.calls.iter().rfind(|call| call.index == sample)
+    }
+
+    /// Returns the question with the last answer to each sample.
+    pub(crate) fn read(&self) -> Asked {
+        let last = (0..self.question.samples).filter_map(|sample| self.last(sample));
+        Asked::new(self.question.clone(), last.map(|call| call.reading.clone()).collect())
+    }
 }
 
 /// A planned question to one model, with its follow-up questions.

@@ -5,31 +5,35 @@ use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
 use indexmap::IndexSet;
 
 use crate::{
-    asked::{AskedQuestion, Interview, Sample},
+    asked::{AskedQuestion, Interview},
+    calls::Called,
     connection::Connection,
-    judge::Order,
+    judge::{Order, Reading},
     usage::Usage,
 };
 
 /// Returns all calls, each with its question and the index of its model.
-fn samples(interviews: &[Interview]) -> impl Iterator<Item = (usize, &AskedQuestion, &Sample)> {
+fn calls(
+    interviews: &[Interview],
+) -> impl Iterator<Item = (usize, &AskedQuestion, &Called<Reading>)> {
     interviews.iter().flat_map(|interview| {
-        interview.asked.iter().flat_map(move |asked| {
-            asked.samples.iter().map(move |sample| (interview.model, asked, sample))
+        let asked = interview.asked.iter();
+        asked.flat_map(move |asked| {
+            asked.calls.iter().map(move |call| (interview.model, asked, call))
         })
     })
 }
 
 /// Returns the number of replies that can be read.
 pub(crate) fn readable(interviews: &[Interview]) -> usize {
-    samples(interviews).filter(|(_, _, sample)| sample.is_readable).count()
+    calls(interviews).filter(|(_, _, call)| call.reading.is_readable()).count()
 }
 
 /// Returns the results of all calls.
 pub(crate) fn results(
     interviews: &[Interview],
 ) -> impl Iterator<Item = &Result<Answer, ModelError>> {
-    samples(interviews).map(|(_, _, sample)| &sample.result)
+    calls(interviews).map(|(_, _, call)| &call.result)
 }
 
 /// Returns the warnings of answers, each once.
@@ -58,8 +62,8 @@ pub(crate) fn judge(
         set("readable", count(readable));
     }
     add_usage(&mut judge, usage);
-    let replies = samples(interviews).map(|(model, asked, sample)| {
-        reply(names.get(model).filter(|_| names.len() > 1), asked, sample)
+    let replies = calls(interviews).map(|(model, asked, call)| {
+        reply(names.get(model).filter(|_| names.len() > 1), asked, call)
     });
     judge.insert("replies".to_owned(), Value::Array(replies.collect()));
     judge
@@ -87,7 +91,7 @@ pub(crate) fn name(endpoint: &dyn Endpoint) -> String {
 }
 
 /// Returns a call. `model` is set in a panel.
-fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Value {
+fn reply(model: Option<&String>, asked: &AskedQuestion, call: &Called<Reading>) -> Value {
     let question = &asked.question;
     let mut reply = Object::default();
     let mut set = |key: &str, value: Value| reply.insert(key.to_owned(), value);
@@ -96,14 +100,14 @@ fn reply(model: Option<&String>, asked: &AskedQuestion, sample: &Sample) -> Valu
     if let Some(model) = model {
         set("model", model.as_str().into());
     }
-    set("sample", count(sample.index));
+    set("sample", count(call.index));
     if question.order == Order::Swapped {
         set("swapped", true.into());
     }
-    if sample.is_replaced {
+    if asked.last(call.index).is_some_and(|last| last.number != call.number) {
         set("asked_again", true.into());
     }
-    reply.extend(result(&sample.result, sample.number));
+    reply.extend(result(&call.result, call.number));
     Value::Object(reply)
 }
 

@@ -2,18 +2,19 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use evaluator_json::{Object, Value};
+use evaluator_json::Object;
 use evaluator_metrics::Outcome;
 use evaluator_models::{
     self as models, ErrorKind, Finish, JsonSchema, Message, Messages, ModelError, Request,
 };
 
 use crate::{
-    asked::{AskedQuestion, Interview, Sample},
-    calls::{calls, lost},
+    asked::{AskedQuestion, Interview},
+    calls::{Called, ask_until},
     connection::Connection,
     details,
     judge::{Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply},
+    settings::JudgeSettings,
     subject::Subject,
     usage::Usage,
 };
@@ -45,12 +46,6 @@ struct Evaluation<'a> {
     numbers: Vec<HashMap<Messages, u32>>,
 }
 
-/// A call that was not made yet: the position of its question in the round, and the index of its sample.
-struct Planned {
-    position: usize,
-    sample: usize,
-}
-
 impl Connection {
     /// Judges a conversation: asks what `judge` plans, asks follow-up questions, and returns the result.
     pub async fn judge(
@@ -59,11 +54,11 @@ impl Connection {
         case: &Case<'_>,
         subject: &Subject,
     ) -> Judged {
-        let planned = match judge.plan(case) {
-            Ok(planned) => planned,
+        let asked = self.ask_all(judge, case, subject).await;
+        let (planned, interviews) = match asked {
+            Ok(asked) => asked,
             Err(refusal) => return refused(refusal),
         };
-        let interviews = self.ask_all(judge, case, subject, &planned).await;
         let usage = Usage::of(details::results(&interviews));
         match self.aggregate(judge, case, &planned, &interviews) {
             Ok(judgement) => {
@@ -89,9 +84,7 @@ impl Connection {
         let answers: Vec<Vec<Asked>> = (0..names.len())
             .map(|model| {
                 let own = interviews.iter().filter(|interview| interview.model == model);
-                own.flat_map(|interview| &interview.asked)
-                    .map(|asked| self.answers(asked))
-                    .collect()
+                own.flat_map(|interview| &interview.asked).map(AskedQuestion::read).collect()
             })
             .collect();
         match &answers[..] {
@@ -136,17 +129,17 @@ impl Connection {
         Judged { outcome, details, unscored_turns, failure_reason, warnings }
     }
 
-    /// Asks all models all questions. The result has a interview per model and planned question, in order.
+    /// Asks all models all questions. Returns the planned questions, and an interview per model and planned question, in order.
     async fn ask_all(
         self: &Arc<Self>,
         judge: &dyn Judge,
         case: &Case<'_>,
         subject: &Subject,
-        planned: &[Question],
-    ) -> Vec<Interview> {
+    ) -> Result<(Vec<Question>, Vec<Interview>), Refusal> {
+        let planned = judge.plan(case)?;
         let (mut interviews, mut questions) = (Vec::new(), Vec::new());
         for model in 0..self.endpoints.len() {
-            for question in planned {
+            for question in &planned {
                 questions.push((interviews.len(), question.clone()));
                 interviews.push(Interview { model, asked: Vec::new(), spent: Duration::ZERO });
             }
@@ -157,65 +150,60 @@ impl Connection {
         let turn = self.turn().await;
         if turn.is_some() {
             for question in questions {
-                evaluation.rounds(vec![question]).await;
+                evaluation.rounds(vec![question]).await?;
             }
         } else {
-            evaluation.rounds(questions).await;
+            evaluation.rounds(questions).await?;
         }
-        evaluation.interviews
-    }
-
-    /// Returns the answers to a question as the judge reads them.
-    fn answers(&self, asked: &AskedQuestion) -> Asked {
-        let errors = self.settings.errors.unwrap_or_default();
-        let last = asked.samples.iter().filter(|sample| !sample.is_replaced);
-        let mut last: Vec<&Sample> = last.collect();
-        last.sort_by_key(|sample| sample.index);
-        let answers = last.into_iter().map(|sample| answer(&sample.result, errors));
-        Asked::new(asked.question.clone(), answers.collect())
-    }
-
-    /// Returns the messages of a question.
-    ///
-    /// # Errors
-    ///
-    /// The prompt needs a variable that the question does not have.
-    fn messages(&self, question: &Question) -> Result<Vec<Message>, String> {
-        let messages = question.messages().map_err(|error| error.to_string())?;
-        let before = self.settings.system_instruction.clone().map(Message::system);
-        Ok(before.into_iter().chain(messages).collect())
+        Ok((planned, evaluation.interviews))
     }
 }
 
 impl Evaluation<'_> {
     /// Asks the questions, each of which belongs to the interview with its index, then their follow-up questions, and so on.
-    async fn rounds(&mut self, mut questions: Vec<(usize, Question)>) {
+    /// Replies that cannot be read are asked for again.
+    ///
+    /// # Errors
+    ///
+    /// The prompt of a question needs a variable that the question does not have.
+    async fn rounds(&mut self, mut questions: Vec<(usize, Question)>) -> Result<(), Refusal> {
+        let connection = self.connection;
+        let JudgeSettings { reask, errors, .. } = &connection.settings;
+        let (reask, errors) = (reask.unwrap_or_default(), errors.unwrap_or_default());
         while !questions.is_empty() {
-            let mut asked: Vec<AskedQuestion> = Vec::new();
-            let interviews: Vec<usize> =
-                questions.iter().map(|(interview, _)| *interview).collect();
-            for (_, question) in questions.drain(..) {
+            let (mut asked, mut wanted, mut places) = (Vec::new(), Vec::new(), Vec::new());
+            for (interview, question) in questions.drain(..) {
                 let question = self.in_form(question);
-                asked.push(AskedQuestion { question, samples: Vec::new() });
+                let Interview { model, spent, .. } = self.interviews[interview];
+                let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
+                let request = self.request(&question)?;
+                for sample in 0..question.samples {
+                    places.push((asked.len(), sample));
+                    wanted.push((model, self.numbered(model, &request), limit));
+                }
+                asked.push((interview, AskedQuestion { question, calls: Vec::new() }));
             }
-            let all = asked.iter().enumerate().flat_map(|(position, asked)| {
-                (0..asked.question.samples).map(move |sample| Planned { position, sample })
+            let called = ask_until(connection, wanted, |index, round, request, result| {
+                let (interview, asked): &(usize, AskedQuestion) = &asked[places[index].0];
+                let answer = answer(result, errors);
+                let reading = self.judge.read_answer(self.case, &asked.question, &answer);
+                let again = result.is_ok() && !reading.is_readable() && round < reask;
+                let model = self.interviews[*interview].model;
+                (reading, again.then(|| self.numbered(model, request)))
             });
-            let mut planned: Vec<Planned> = all.collect();
-            let reask = self.connection.settings.reask.unwrap_or_default();
-            self.calls(&interviews, &mut asked, planned).await;
-            for _ in 0..reask {
-                planned = self.unreadable(&asked);
-                self.calls(&interviews, &mut asked, planned).await;
+            for call in called.await {
+                let (position, sample) = places[call.index];
+                asked[position].1.calls.push(Called { index: sample, ..call });
             }
-            for (interview, asked) in interviews.into_iter().zip(asked) {
-                let follow_up = self.judge.follow_up(self.case, &self.connection.answers(&asked));
+            for (interview, asked) in asked {
+                let follow_up = self.judge.follow_up(self.case, &asked.read());
                 questions.extend(follow_up.map(|question| (interview, question)));
                 let interview = &mut self.interviews[interview];
                 interview.spent = interview.spent.saturating_add(longest(&asked));
                 interview.asked.push(asked);
             }
         }
+        Ok(())
     }
 
     /// Returns a question in the form in which it is asked: a server that is held to a schema writes no code.
@@ -224,97 +212,35 @@ impl Evaluation<'_> {
         if has_schema && question.schema.is_some() { question.without_code() } else { question }
     }
 
-    /// Returns the samples whose last reply cannot be read.
-    fn unreadable(&self, asked: &[AskedQuestion]) -> Vec<Planned> {
-        let mut planned = Vec::new();
-        for (position, asked) in asked.iter().enumerate() {
-            let unreadable = asked.samples.iter().filter(|sample| {
-                sample.result.is_ok() && !sample.is_replaced && !sample.is_readable
-            });
-            let samples = unreadable.map(|it| Planned { position, sample: it.index });
-            planned.extend(samples);
-        }
-        planned
-    }
-
-    /// Makes the planned calls. Those that replace an earlier one of the same sample mark it.
-    async fn calls(
-        &mut self,
-        interviews: &[usize],
-        asked: &mut [AskedQuestion],
-        planned: Vec<Planned>,
-    ) {
-        let (mut wanted, mut numbers) = (Vec::new(), Vec::new());
-        // The samples of a question follow each other.
-        let mut prepared: Option<(usize, Result<Request, ModelError>)> = None;
-        for Planned { position, .. } in &planned {
-            let interview = &self.interviews[interviews[*position]];
-            let (model, spent) = (interview.model, interview.spent);
-            let limit = self.subject.time_limit.map(|limit| limit.saturating_sub(spent));
-            let request = match prepared.take_if(|(last, _)| *last == *position) {
-                Some((_, request)) => request,
-                None => self.request(&asked[*position].question),
-            };
-            numbers.push(match prepared.insert((*position, request)) {
-                (_, Ok(request)) => {
-                    let number = self.number(model, request);
-                    wanted.push((model, Request { sample: number, ..request.clone() }, limit));
-                    Ok(number)
-                }
-                (_, Err(error)) => Err(error.clone()),
-            });
-        }
-        let mut results = calls(self.connection, wanted).await.into_iter();
-        for (Planned { position, sample: index }, number) in planned.into_iter().zip(numbers) {
-            let (number, result) = match number {
-                Ok(number) => (number, results.next().unwrap_or_else(|| Err(lost("no result")))),
-                Err(error) => (0, Err(error)),
-            };
-            let AskedQuestion { question, samples } = &mut asked[position];
-            let text = result.as_ref().ok().and_then(|answer| answer.reply.readable().ok());
-            let is_readable = text.is_some_and(|text| self.judge.reads(self.case, question, text));
-            for earlier in samples.iter_mut().filter(|earlier| earlier.index == index) {
-                earlier.is_replaced = true;
-            }
-            samples.push(Sample { index, number, result, is_readable, is_replaced: false });
-        }
-    }
-
-    /// Returns the number of the next sample. Equal requests are numbered, so that each has its own recording.
-    #[expect(clippy::mutable_key_type, reason = "what is computed late follows from the messages")]
-    fn number(&mut self, model: usize, request: &Request) -> u32 {
-        let numbers = &mut self.numbers[model];
-        if let Some(next) = numbers.get_mut(&request.messages) {
-            let number = *next;
-            *next = number.saturating_add(1);
-            return number;
-        }
-        numbers.insert(request.messages.clone(), 1);
-        0
+    /// Returns the request for the next sample. Equal requests are numbered, so that each has its own recording.
+    fn numbered(&mut self, model: usize, request: &Request) -> Request {
+        let next = self.numbers[model].entry(request.messages.clone()).or_default();
+        let sample = *next;
+        *next = next.saturating_add(1);
+        Request { sample, ..request.clone() }
     }
 
     /// Returns the request that asks a question.
-    fn request(&self, question: &Question) -> Result<Request, ModelError> {
-        let messages = self.connection.messages(question).map_err(|error| lost(&error))?;
+    fn request(&self, question: &Question) -> Result<Request, Refusal> {
+        let messages = question.messages().map_err(|error| Refusal::Failed(error.to_string()))?;
+        let settings = &self.connection.settings;
+        let before = settings.system_instruction.clone().map(Message::system);
+        let messages = before.into_iter().chain(messages).collect();
         let location = self.subject.at(question.turn);
         let mut request = self.connection.request(messages, &self.subject.metric, &location);
-        if self.connection.settings.json_schema == Some(true) {
-            let own = question.schema.as_ref().map(schema);
+        if settings.json_schema == Some(true) {
+            let own = question.schema.as_ref();
+            let own = own.map(|it| JsonSchema { name: "reply".to_owned(), schema: it.into() });
             request.params.json_schema = own.or(request.params.json_schema);
         }
         Ok(request)
     }
 }
 
-/// Returns the schema of replies as servers take it.
-fn schema(schema: &Value) -> JsonSchema {
-    JsonSchema { name: "reply".to_owned(), schema: schema.into() }
-}
-
 /// Returns the time of the calls of a question, which run at the same time.
 fn longest(asked: &AskedQuestion) -> Duration {
-    let took = |sample: &Sample| sample.result.as_ref().ok().map(|answer| answer.duration);
-    asked.samples.iter().filter_map(took).max().unwrap_or_default()
+    let answers = asked.calls.iter().flat_map(|call| &call.result);
+    answers.map(|answer| answer.duration).max().unwrap_or_default()
 }
 
 fn refused(refusal: Refusal) -> Judged {

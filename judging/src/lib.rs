@@ -68,7 +68,7 @@ mod shared;
 mod subject;
 mod usage;
 
-pub use calls::call;
+pub use calls::{Called, Wanted, ask_until, call};
 pub use connection::{Connection, Identity};
 pub use drive::Judged;
 pub use pieces::{Piece, Pieces};

@@ -28,7 +28,7 @@ pub struct Usage {
 
 impl Usage {
     /// Returns the sums over calls with these results.
-    pub(crate) fn of<'r>(results: impl Iterator<Item = &'r Result<Answer, ModelError>>) -> Self {
+    pub fn of<'r>(results: impl Iterator<Item = &'r Result<Answer, ModelError>>) -> Self {
         let mut usage = Self::default();
         results.for_each(|result| usage.add_result(result));
         usage

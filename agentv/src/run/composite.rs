@@ -1,6 +1,7 @@
 //! Combines the results of evaluators.
 
 use evaluator_json::Value;
+use evaluator_judging::judge::Question;
 use futures_util::future::join_all;
 
 use super::{
@@ -102,7 +103,7 @@ fn results(members: &[EvaluatorResult], is_v2: bool) -> Value {
 }
 
 /// Returns what a model is asked that combines results.
-fn question(asked: &Judge, results: &str) -> judge::Question {
+fn question(asked: &Judge, results: &str) -> Question {
     let user = match &asked.prompt {
         Prompt::Template(template) => {
             template.render(&|name| (name == RESULTS).then(|| results.to_owned()))
@@ -112,5 +113,5 @@ fn question(asked: &Judge, results: &str) -> judge::Question {
              [[ ## evaluator_results ## ]]\n{results}"
         ),
     };
-    judge::Question { user, is_fenced: false }
+    judge::question_of(&asked.scheme, user, false)
 }

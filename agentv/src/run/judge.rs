@@ -3,12 +3,14 @@
 use std::{num::NonZeroU64, sync::Arc};
 
 use evaluator_json::Value;
-use evaluator_judging::judge::{
-    Code,
-    scheme::{self, Grade, Material, Scheme},
+use evaluator_judging::{
+    Connection, Usage, ask_until,
+    judge::{
+        Code, Question, Wording,
+        scheme::{self, Grade, Material, Scheme},
+    },
 };
-use evaluator_judging::{Connection, Usage, call};
-use evaluator_models::{ErrorKind, JsonSchema, Message, RecordId, Request};
+use evaluator_models::{Answer, ErrorKind, JsonSchema, Message, ModelError, Request};
 
 use super::{
     Context, program,
@@ -30,12 +32,28 @@ const ATTEMPTS: u32 = 3;
 /// Number of characters of an unreadable reply in errors.
 const EXCERPT: usize = 2000;
 
-/// Question to a model.
-pub(super) struct Question {
-    /// The question.
-    pub(super) user: String,
-    /// Whether the material in it is fenced. The instructions say so.
-    pub(super) is_fenced: bool,
+/// Result of one call, as the judge reads it.
+type Reading = Result<Grade, Failure>;
+
+/// Failure of a call.
+enum Failure {
+    /// Another one may help. With the text of the reply, if there is one.
+    Unreadable(String, Option<String>),
+    /// It will not.
+    Final(String),
+}
+
+/// Creates a question. If its material is fenced, the instructions say so.
+pub(super) fn question_of(scheme: &Scheme, user: String, is_fenced: bool) -> Question {
+    let code = Code::of(&[("user", user.clone())]);
+    let system = match is_fenced {
+        true => scheme.instructions(Some(&code)),
+        false => scheme.reply_format(Some(&code)),
+    };
+    let messages = vec![Message::system(system), Message::user(user)];
+    let mut question = Question::new(0, "llm-grader", Wording::Messages(messages));
+    question.code = Some(code);
+    question
 }
 
 /// Judges an output by an entry.
@@ -59,58 +77,67 @@ pub(super) async fn ask(
     subject: Subject<'_>,
     question: Question,
 ) -> Evaluated {
-    let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
-    let (targets, name) =
-        (&context.plan.targets, asked.target.as_deref().or(subject.judge).unwrap_or_default());
-    let connected = targets.get(name).and_then(|target| {
-        Ok((target.name.clone(), targets.connect(name, asked.model.as_deref())?))
-    });
-    let (target, connection) = match connected {
-        Ok(connected) => connected,
+    let prepared = prepare(context, evaluator, asked, subject, question);
+    let (target, connection, question, request) = match prepared {
+        Ok(prepared) => prepared,
         Err(reason) => return Err(reason).into(),
     };
-    let settings = connection.settings();
-    let mut params = settings.params.clone();
-    params.temperature = asked.temperature.or(params.temperature);
-    let Question { user, is_fenced } = question;
-    let mut code = Some(Code::of(&[("user", user.clone())]));
-    if settings.json_schema == Some(true) {
-        // A schema is JSON. Its keys have no code, so that it is the same for all tests.
-        let schema = serde_json::from_str(&compact(&asked.scheme.schema())).unwrap_or_default();
-        params.json_schema = Some(JsonSchema { name: "verdict".to_owned(), schema });
-        code = None;
-    }
-    let system = match is_fenced {
-        true => asked.scheme.instructions(code.as_ref()),
-        false => asked.scheme.reply_format(code.as_ref()),
-    };
-    let texts = Texts { system, user };
-    let metric = Some("llm-grader".to_owned());
-    let mut calls = JudgeCalls {
-        request: Request { params, metric, location, ..Request::new(Vec::new()) },
-        code,
-        repairs: !context.plan.suite.is_v2(),
-        usage: Usage::default(),
-        recordings: Vec::new(),
-        warnings: Vec::new(),
-        connection,
-    };
-    let result = calls.until_readable(&texts, &asked.scheme).await;
-    let JudgeCalls { usage, warnings, connection, recordings, .. } = calls;
+    let prompt = context.plan.options.prompts.then(|| Texts::of(&request.messages));
+    let repairs = !context.plan.suite.is_v2();
+    let called = ask_until(&connection, vec![(0, request, None)], |_, round, request, result| {
+        let reading = read(result, &asked.scheme, question.code.as_ref());
+        let again = again(request, round, &reading, repairs, question.code.as_ref());
+        (reading, again)
+    });
+    let called = called.await;
+    let usage = Usage::of(called.iter().map(|call| &call.result));
+    let answers = || called.iter().filter_map(|it| Some((it.number, it.result.as_ref().ok()?)));
+    let recordings =
+        answers().filter_map(|(number, answer)| Some((answer.key.clone()?, number))).collect();
+    let mut warnings: Vec<String> =
+        answers().flat_map(|(_, answer)| &answer.warnings).cloned().collect();
+    warnings.dedup();
     let used = JudgeUse {
         target,
         model: model_of(&connection),
         attempts: usage.calls,
         requests: usage.requests,
-        usage: usage.tokens.into(),
+        usage: usage.tokens,
         replayed: NonZeroU64::new(usage.replayed),
         cost: usage.cost.map(|cost| cost.to_string()),
         warnings,
-        prompt: context.plan.options.prompts.then_some(texts),
+        prompt,
         recordings,
     };
-    let score = result.map(|grade| score(&asked.scheme, &grade));
-    Evaluated { judge: Some(used), ..score.into() }
+    let grade = conclude(called.into_iter().map(|call| call.reading).collect());
+    Evaluated { judge: Some(used), ..grade.map(|grade| score(&asked.scheme, &grade)).into() }
+}
+
+/// Returns the name of the target that is asked, the connection to it, and the question with the request that asks it.
+fn prepare(
+    context: Context<'_>,
+    evaluator: &Evaluator,
+    asked: &Judge,
+    subject: Subject<'_>,
+    mut question: Question,
+) -> Result<(String, Arc<Connection>, Question, Request), String> {
+    let targets = &context.plan.targets;
+    let name = asked.target.as_deref().or(subject.judge).unwrap_or_default();
+    let target = targets.get(name)?.name.clone();
+    let connection = targets.connect(name, asked.model.as_deref())?;
+    let mut params = connection.settings().params.clone();
+    params.temperature = asked.temperature.or(params.temperature);
+    if connection.settings().json_schema == Some(true) {
+        let schema = asked.scheme.schema();
+        params.json_schema =
+            Some(JsonSchema { name: "verdict".to_owned(), schema: (&schema).into() });
+        question = question.without_code();
+    }
+    let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
+    let metric = Some("llm-grader".to_owned());
+    let messages = question.messages().map_err(|error| error.to_string())?;
+    let request = Request { params, metric, location, ..Request::new(messages) };
+    Ok((target, connection, question, request))
 }
 
 /// Returns provider and model of a connection.
@@ -155,95 +182,69 @@ fn score(scheme: &Scheme, grade: &Grade) -> Score {
     }
 }
 
-/// The calls about one judgement.
-struct JudgeCalls {
-    connection: Arc<Connection>,
-    /// Request without messages.
-    request: Request,
-    /// Ending of the keys of the verdict.
-    code: Option<Code>,
-    /// Whether the model may repair its last reply, as in AgentV 4.
+/// Reads the result of a call.
+fn read(result: &Result<Answer, ModelError>, scheme: &Scheme, code: Option<&Code>) -> Reading {
+    let answer = result.as_ref().map_err(|error| {
+        let is_worth_it = error.kind.is_transient()
+            || matches!(error.kind, ErrorKind::Blocked | ErrorKind::Refused);
+        match is_worth_it {
+            true => Failure::Unreadable(error.to_string(), None),
+            false => Failure::Final(error.to_string()),
+        }
+    })?;
+    let read = match answer.reply.readable() {
+        Ok(text) => scheme.read(text, code).map_err(|why| why.to_string()),
+        Err(why) => Err(format!("the reply is {why}")),
+    };
+    read.map_err(|why| Failure::Unreadable(why, Some(answer.reply.text.clone())))
+}
+
+/// Returns the request that follows an unreadable reply: the same one, and after the last of these one to repair the reply, as in
+/// AgentV 4.
+fn again(
+    request: &Request,
+    round: u32,
+    reading: &Reading,
     repairs: bool,
-    usage: Usage,
-    /// Answers in the cassette.
-    recordings: Vec<RecordId>,
-    warnings: Vec<String>,
+    code: Option<&Code>,
+) -> Option<Request> {
+    let Err(Failure::Unreadable(reason, reply)) = reading else { return None };
+    let sample = round + 1;
+    if sample < ATTEMPTS {
+        return Some(Request { sample, ..request.clone() });
+    }
+    // A reply with the code states a verdict that cannot be told apart from what it quotes: not by another model either.
+    let is_stated = |text: &str| code.is_some_and(|code| text.contains(code.as_str()));
+    let reply = reply.as_ref().filter(|text| !text.trim().is_empty() && !is_stated(text))?;
+    if !repairs || sample > ATTEMPTS {
+        return None;
+    }
+    let user = format!(
+        "A reply was to have the form above, but cannot be read: {reason}\n\nWrite the same verdict again in that \
+         form. Change its structure only: do not judge again.\n\nThe reply:\n\n{reply}"
+    );
+    let system = request.messages.first().cloned();
+    let messages: Vec<Message> = system.into_iter().chain([Message::user(user)]).collect();
+    Some(Request { messages: messages.into(), sample: 0, ..request.clone() })
 }
 
-/// Failure of an attempt.
-enum Failure {
-    /// Another attempt may help. With the text of the reply, if there is one.
-    Unreadable(String, Option<String>),
-    /// It will not.
-    Final(String),
-}
-
-impl JudgeCalls {
-    /// Asks until a reply can be read.
-    async fn until_readable(&mut self, texts: &Texts, scheme: &Scheme) -> Result<Grade, String> {
-        let messages = |user: &str| vec![Message::system(&*texts.system), Message::user(user)];
-        let (mut reason, mut reply) = (String::new(), None);
-        for attempt in 0..ATTEMPTS {
-            match self.attempt(messages(&texts.user), attempt, scheme).await {
-                Ok(grade) => return Ok(grade),
-                Err(Failure::Final(reason)) => return Err(reason),
-                Err(Failure::Unreadable(why, text)) => (reason, reply) = (why, text),
-            }
+/// Returns the grade that was read last.
+fn conclude(mut readings: Vec<Reading>) -> Result<Grade, String> {
+    let count = readings.len();
+    let shown = match readings.get(ATTEMPTS as usize - 1) {
+        Some(Err(Failure::Unreadable(_, Some(text)))) if !text.trim().is_empty() => {
+            format!("; the last reply: {}", end_of(text))
         }
-        let last = reply.filter(|text| !text.trim().is_empty());
-        // A reply with the code states a verdict that cannot be told apart from what it quotes: not by another model either.
-        let is_stated =
-            |text: &&String| self.code.as_ref().is_some_and(|code| text.contains(code.as_str()));
-        if let Some(text) = last.as_ref().filter(|_| self.repairs).filter(|text| !is_stated(text)) {
-            let user = format!(
-                "A reply was to have the form above, but cannot be read: {reason}\n\nWrite the same verdict again in that \
-                 form. Change its structure only: do not judge again.\n\nThe reply:\n\n{text}"
-            );
-            match self.attempt(messages(&user), 0, scheme).await {
-                Ok(grade) => return Ok(grade),
-                Err(Failure::Final(why)) => return Err(why),
-                Err(Failure::Unreadable(why, _)) => reason = why,
+        _ => String::new(),
+    };
+    readings.pop().unwrap_or_else(|| Err(Failure::Final("nothing was asked".to_owned()))).map_err(
+        |failure| match failure {
+            Failure::Final(reason) => reason,
+            Failure::Unreadable(reason, _) => {
+                format!("no reply could be read after {count} questions: {reason}{shown}")
             }
-        }
-        let shown =
-            last.map(|text| format!("; the last reply: {}", end_of(&text))).unwrap_or_default();
-        let count = self.usage.calls;
-        Err(format!("no reply could be read after {count} questions: {reason}{shown}"))
-    }
-
-    async fn attempt(
-        &mut self,
-        messages: Vec<Message>,
-        sample: u32,
-        scheme: &Scheme,
-    ) -> Result<Grade, Failure> {
-        let request = Request { messages: messages.into(), sample, ..self.request.clone() };
-        let answer = match call(Arc::clone(&self.connection), 0, request, None).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                self.usage.add_failed(error.attempts);
-                let is_worth_it = error.kind.is_transient()
-                    || matches!(error.kind, ErrorKind::Blocked | ErrorKind::Refused);
-                return Err(match is_worth_it {
-                    true => Failure::Unreadable(error.to_string(), None),
-                    false => Failure::Final(error.to_string()),
-                });
-            }
-        };
-        self.usage.add(&answer);
-        self.recordings.extend(answer.key.clone().map(|key| (key, sample)));
-        self.warnings.extend(answer.warnings);
-        self.warnings.dedup();
-        let text = match answer.reply.readable() {
-            Ok(text) => text,
-            Err(why) => {
-                let text = Some(answer.reply.text.clone());
-                return Err(Failure::Unreadable(format!("the reply is {why}"), text));
-            }
-        };
-        let grade = scheme.read(text, self.code.as_ref());
-        grade.map_err(|why| Failure::Unreadable(why.to_string(), Some(text.to_owned())))
-    }
+        },
+    )
 }
 
 /// Returns the end of a long text.
@@ -277,7 +278,7 @@ async fn question(
             }
         }
     };
-    Ok(Question { user, is_fenced: false })
+    Ok(question_of(&asked.scheme, user, false))
 }
 
 /// Returns the default question.
@@ -305,7 +306,7 @@ fn default(
     // The instructions get a code that follows from the question.
     let user = messages.into_iter().filter(|message| !message.role.is_instruction());
     let user: Vec<String> = user.map(|message| message.content).collect();
-    Ok(Question { user: user.join("\n\n"), is_fenced: true })
+    Ok(question_of(&asked.scheme, user.join("\n\n"), true))
 }
 
 /// Returns the value of a variable, under its names in both generations.

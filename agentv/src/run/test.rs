@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_host::{
-    report::run_file::Digester,
+    report::{EVALUATORS, run_file::Digester},
     run::{CaseIdentity, CaseResult, Grading, Programs, Suite, SuiteProgram},
 };
 use evaluator_json::{Object, Value, parse_python};
@@ -26,7 +26,7 @@ use crate::{
     json_text::{compact, count, list, members, text},
     model::Test,
     output::Output,
-    report::{EVALUATORS, EvaluatorResult, Status, reason_of},
+    report::{EvaluatorResult, Status, reason_of},
     targets::command::{self, Commands, Invocation},
 };
 

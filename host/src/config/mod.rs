@@ -21,6 +21,7 @@ mod shared;
 pub use evaluator_document::{ConfigError, Place, Problem};
 pub use evaluator_judging::JudgeSettings;
 
+pub use containment::{ContainmentConfig, changeable_paths};
 pub use llm_judge::LlmJudgeConfig;
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,

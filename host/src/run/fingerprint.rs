@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     PlannedEvaluator, RunEvent, Runner,
-    identity::{Fingerprint, Project, absolute, add_environment, add_values, value_digest},
-    program_file::program_file,
+    identity::{Fingerprint, Project, add_environment, add_values, value_digest},
     work::{Candidate, Work},
 };
 use crate::{
@@ -24,7 +23,7 @@ use crate::{
     judging::{Identity, Session, judge::PROMPTS},
     models::ProgramIdentity,
     report::run_file::{Digest, Digester, EvaluatorEntry, FingerprintParts, Golden, Header, TOOL},
-    runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
+    runtime::{Inputs, Launch, imported_from, paths, secrets::is_secret_name},
 };
 
 /// The header of a run, with digests if it is saved.
@@ -267,7 +266,7 @@ pub(super) fn arguments(launch: &Launch, project: &Project) -> Vec<String> {
 /// owner may renew at any time.
 fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
     let CodeConfig {
-        path: _,
+        path,
         command,
         args,
         threshold: _,
@@ -295,7 +294,7 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
                 .insert(name, json!(env::var_os(name).map(|it| it.to_string_lossy().into_owned())));
         }
     }
-    let path = absolute(&program_file(&candidate.code));
+    let path = paths::absolute(path);
     let settings = json!({
         "path": project.name(&path, &BTreeSet::new()),
         "command": command,

@@ -170,7 +170,8 @@ impl Project {
     #[must_use]
     pub(super) fn of(config: Option<&Path>) -> Self {
         let directory = config.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
-        Self(absolute(directory.unwrap_or(Path::new("."))))
+        let directory = directory.unwrap_or(Path::new("."));
+        Self(paths::resolve(directory).unwrap_or_else(|_| directory.to_owned()))
     }
 
     /// Returns the name of a file, one of `all`: its path in the project; outside of the project, the last parts of the path
@@ -200,11 +201,6 @@ impl Project {
 /// The same text on every system.
 fn portable(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
-}
-
-/// An absolute path without links, if it exists.
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    paths::resolve(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// State of a file, and the hash of its content.

@@ -3,13 +3,11 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use evaluator_json::{NonFinite, Object, Value, count, to_string};
-use evaluator_models::{
-    Answer, ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request,
-};
+use evaluator_models::{ErrorKind, JsonSchema, Message, ModelError, Params, Providers, Request};
 
 use super::{CallResults, Grader, Needs, Question, Texts};
 use crate::{
-    calls::calls,
+    calls::{Called, ask_until},
     connection::Connection,
     details::{self, add_usage, name, result},
     settings::JudgeSettings,
@@ -99,64 +97,75 @@ pub async fn ask(
 ) -> Answers {
     let names = names(grader);
     let model_of = |name: &str| names.iter().position(|known| *known == name).unwrap_or_default();
-    let (mut wanted, mut numbers) = (Vec::new(), HashMap::new());
-    let mut number = |request: &Request| {
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut numbered = |request: Request| {
         let key = format!("{:?} {:?}", request.messages, request.params);
-        let next: &mut u32 = numbers.entry(key).or_default();
+        let next = numbers.entry(key).or_default();
         *next = next.saturating_add(1);
-        next.saturating_sub(1)
+        Request { sample: next.saturating_sub(1), ..request }
     };
+    let (mut asked, mut wanted) = (Vec::new(), Vec::new());
     for question in &needs.questions {
         let request = request_of(connection, question, subject, Form::Schema);
         for _ in 0..samples {
-            let request = Request { sample: number(&request), ..request.clone() };
-            wanted.push((model_of(&question.model), Some(question.turn), request));
+            let model = model_of(&question.model);
+            asked.push((model, question));
+            wanted.push((model, numbered(request.clone()), subject.time_limit));
         }
     }
-    let questions = wanted.len();
     for Texts { model, texts } in &needs.embeddings {
         for texts in texts.chunks(MOST_TEXTS) {
             let Request { messages, params, .. } =
                 Request::embeddings(texts.iter().map(String::as_str));
             let request = connection.request(Vec::new(), &subject.metric, &subject.location);
-            let request = Request { messages, params, ..request };
-            let request = Request { sample: number(&request), ..request };
-            wanted.push((model_of(model), None, request));
+            let request = numbered(Request { messages, params, ..request });
+            wanted.push((model_of(model), request, subject.time_limit));
         }
     }
     let _turn = connection.turn().await;
-    let mut asked = call_all(connection, wanted, subject.time_limit).await;
-    let mut warnings = Vec::new();
-    let repeated = |index: usize| &needs.questions[index / samples.max(1) as usize];
-    ask_again(connection, &mut asked[..questions], repeated, subject, &mut warnings).await;
-    let results = results(needs, &asked, questions, samples);
-    warnings.extend(details::warnings(asked.iter().map(|call| &call.result)));
-    let details = if asked.is_empty() { Object::default() } else { judge(connection, &asked) };
+    let count = wanted.len();
+    // Servers that do not take schemas are asked once more, for a JSON object.
+    let called = ask_until(connection, wanted, |index, round, request, result| {
+        let refuses = round == 0 && result.as_ref().is_err_and(refuses_schema);
+        let again = asked.get(index).filter(|_| refuses).map(|(_, question)| {
+            let again = request_of(connection, question, subject, Form::Object);
+            Request { sample: request.sample, ..again }
+        });
+        ((), again)
+    });
+    let mut called = called.await;
+    let mut warnings: Vec<String> = replace(&mut called, count).into_iter().collect();
+    let results = results(needs, &called, asked.len(), samples);
+    warnings.extend(details::warnings(called.iter().map(|call| &call.result)));
+    let details =
+        if called.is_empty() { Object::default() } else { judge(connection, &called, &asked) };
     Answers { results, details, warnings }
 }
 
-/// A call with its result.
-struct Asked {
-    model: usize,
-    /// Index of the turn, if the call is about one.
-    turn: Option<usize>,
-    /// Number of the request among equal ones.
-    sample: u32,
-    result: Result<Answer, ModelError>,
+/// Puts the calls behind the first `count`, which asked again, in the places of those that were refused. Returns a warning if there
+/// are any.
+fn replace(called: &mut Vec<Called<()>>, count: usize) -> Option<String> {
+    let is_missing = |error: &ModelError| error.kind == ErrorKind::NotInCassette;
+    let mut warning = None;
+    for call in called.split_off(count) {
+        if !call.result.as_ref().is_err_and(is_missing) {
+            let index = call.index;
+            called[index] = call;
+            warning =
+                Some("the server does not take schemas of replies; a JSON object was asked for");
+        }
+    }
+    warning.map(str::to_owned)
 }
 
-/// Makes calls, each to the model of an index, about the turn of an index.
-async fn call_all(
-    connection: &Arc<Connection>,
-    wanted: Vec<(usize, Option<usize>, Request)>,
-    limit: Option<Duration>,
-) -> Vec<Asked> {
-    let subjects: Vec<_> =
-        wanted.iter().map(|(model, turn, request)| (*model, *turn, request.sample)).collect();
-    let wanted = wanted.into_iter().map(|(model, _, request)| (model, request, limit));
-    let results = calls(connection, wanted.collect()).await;
-    let asked = subjects.into_iter().zip(results);
-    asked.map(|((model, turn, sample), result)| Asked { model, turn, sample, result }).collect()
+/// Returns true if the server may not take schemas.
+fn refuses_schema(error: &ModelError) -> bool {
+    match error.kind {
+        ErrorKind::InvalidRequest => error.message.contains("response_format"),
+        // What was recorded may be the second request.
+        ErrorKind::NotInCassette => true,
+        _ => false,
+    }
 }
 
 /// Way in which the form of a reply is requested.
@@ -165,42 +174,6 @@ enum Form {
     Schema,
     /// Any JSON object; the schema is a message.
     Object,
-}
-
-/// Asks servers that do not take schemas once more, for a JSON object.
-async fn ask_again<'q>(
-    connection: &Arc<Connection>,
-    asked: &mut [Asked],
-    question_of: impl Fn(usize) -> &'q Question,
-    subject: &Subject,
-    warnings: &mut Vec<String>,
-) {
-    let refuses = |error: &ModelError| match error.kind {
-        ErrorKind::InvalidRequest => error.message.contains("response_format"),
-        // What was recorded may be the second request.
-        ErrorKind::NotInCassette => true,
-        _ => false,
-    };
-    let refused =
-        |(index, call): (usize, &Asked)| call.result.as_ref().is_err_and(refuses).then_some(index);
-    let refused: Vec<usize> = asked.iter().enumerate().filter_map(refused).collect();
-    let wanted = refused.iter().map(|index| {
-        let request = request_of(connection, question_of(*index), subject, Form::Object);
-        let call = &asked[*index];
-        (call.model, call.turn, Request { sample: call.sample, ..request })
-    });
-    let again = call_all(connection, wanted.collect(), subject.time_limit).await;
-    for (index, call) in refused.into_iter().zip(again) {
-        let is_recorded = |error: &ModelError| error.kind != ErrorKind::NotInCassette;
-        if call.result.as_ref().is_err_and(|error| !is_recorded(error)) {
-            continue;
-        }
-        asked[index] = call;
-        let warning = "the server does not take schemas of replies; a JSON object was asked for";
-        if !warnings.iter().any(|known| known == warning) {
-            warnings.push(warning.to_owned());
-        }
-    }
 }
 
 fn request_of(
@@ -231,10 +204,10 @@ fn request_of(
 }
 
 /// Sorts the results of calls: first those of the questions, then those of the embeddings.
-fn results(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> CallResults {
-    let (replies, vectors) = asked.split_at(questions);
+fn results(needs: &Needs, called: &[Called<()>], questions: usize, samples: u32) -> CallResults {
+    let (replies, vectors) = called.split_at(questions);
     let replies = replies.chunks(samples.max(1) as usize);
-    let reply = |call: &Asked| call.result.clone().map(|answer| answer.reply);
+    let reply = |call: &Called<()>| call.result.clone().map(|answer| answer.reply);
     let replies = replies.map(|calls| calls.iter().map(reply).collect());
     let mut vectors = vectors.iter();
     let embeddings = needs.embeddings.iter().map(|Texts { texts, .. }| {
@@ -254,23 +227,22 @@ fn results(needs: &Needs, asked: &[Asked], questions: usize, samples: u32) -> Ca
     CallResults { replies: replies.collect(), embeddings, numbers: Vec::new() }
 }
 
-/// Returns the details of calls for the report: models, tokens, costs and replies. Replies that are vectors are left out.
-fn judge(connection: &Connection, asked: &[Asked]) -> Object {
+/// Returns the details of calls for the report: models, tokens, costs and replies. The first calls are those that asked
+/// questions of models; replies that are vectors are left out.
+fn judge(connection: &Connection, called: &[Called<()>], asked: &[(usize, &Question)]) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
     let mut details = Object::default();
     details.insert("model".to_owned(), names.join(", ").into());
-    add_usage(&mut details, &Usage::of(asked.iter().map(|call| &call.result)));
-    let replies = asked.iter().filter_map(|call| reply(call, &names));
+    add_usage(&mut details, &Usage::of(called.iter().map(|call| &call.result)));
+    let replies = asked.iter().zip(called).map(|((model, question), call)| {
+        let mut reply = Object::default();
+        reply.insert("turn".to_owned(), count(question.turn));
+        if let Some(model) = names.get(*model).filter(|_| names.len() > 1) {
+            reply.insert("model".to_owned(), model.as_str().into());
+        }
+        reply.extend(result(&call.result, call.number));
+        Value::Object(reply)
+    });
     details.insert("replies".to_owned(), Value::Array(replies.collect()));
     details
-}
-
-fn reply(call: &Asked, names: &[String]) -> Option<Value> {
-    let mut reply = Object::default();
-    reply.insert("turn".to_owned(), count(call.turn?));
-    if let Some(model) = names.get(call.model).filter(|_| names.len() > 1) {
-        reply.insert("model".to_owned(), model.as_str().into());
-    }
-    reply.extend(result(&call.result, call.sample));
-    Some(Value::Object(reply))
 }

@@ -1,6 +1,6 @@
-//! Answers of a model.
+//! Answers of a model, and what a judge reads in them.
 
-use super::{Question, Refusal, Rules};
+use super::{Order, Question, Refusal, Rules, Votes, reply::Label};
 
 /// Answer to one call.
 #[derive(Clone, Debug)]
@@ -32,72 +32,136 @@ impl Answer {
     }
 }
 
+/// Verdict of a reply about one thing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vote {
+    /// What it is about: the id of a rubric, a sentence, or the label of one; empty if the order of the votes says it.
+    pub about: String,
+    /// Score; `None` abstains.
+    pub score: Option<f64>,
+    /// Reason; may be empty.
+    pub reason: String,
+}
+
+impl Vote {
+    /// Creates the only vote of a reply that is a label.
+    pub(super) fn of_label(label: Label) -> Vec<Self> {
+        let score = f64::from(u8::from(label == Label::Valid));
+        vec![Self { score: Some(score), ..Self::default() }]
+    }
+}
+
+/// An answer as a judge reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// Votes of a readable reply.
+    Votes(Vec<Vote>),
+    /// The reply cannot be read. With the reason.
+    Unreadable(String),
+    /// The call failed, or the model ended its answer without a reply. With the reason.
+    Failed(String),
+}
+
+impl Reading {
+    /// Returns true if there is a readable reply.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        matches!(self, Self::Votes(_))
+    }
+
+    /// Reads an answer, the text of a reply with `read`.
+    pub(super) fn new(
+        answer: &Answer,
+        rules: &Rules,
+        read: impl FnOnce(&str) -> Result<Vec<Vote>, String>,
+    ) -> Self {
+        let reply = match answer {
+            Answer::Failed(reason) => return Self::Failed(reason.clone()),
+            Answer::Nothing => return Self::Failed("the judge did not reply".to_owned()),
+            Answer::Reply(reply) => reply,
+        };
+        let votes = text(reply, rules)
+            .and_then(|text| read(&text).map_err(|reason| format!("{reason}: {}", excerpt(&text))));
+        votes.map_or_else(Self::Unreadable, Self::Votes)
+    }
+}
+
 /// A question with its answers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Asked {
     /// The question.
     pub question: Question,
-    /// One answer per sample, in the order of the samples.
-    pub answers: Vec<Answer>,
+    /// The answer to each sample, in the order of the samples.
+    pub readings: Vec<Reading>,
 }
 
 impl Asked {
     /// Creates a question with its answers.
     #[must_use]
-    pub fn new(question: Question, answers: Vec<Answer>) -> Self {
-        Self { question, answers }
+    pub fn new(question: Question, readings: Vec<Reading>) -> Self {
+        Self { question, readings }
     }
 }
 
-/// Reads of the answers to one question, or to questions that differ in their order only.
+/// Answers to one question, or to questions that differ in their order only.
 #[derive(Debug)]
-pub(super) struct Readings<T> {
+pub(super) struct Readings<'a> {
+    /// Index of the turn.
+    pub(super) turn: usize,
     /// Number of answers.
     pub(super) samples: usize,
-    /// Readable replies: index of the sample and what was read.
-    pub(super) read: Vec<(usize, T)>,
-    /// Unreadable replies: index of the sample and what is wrong with it.
-    pub(super) unreadable: Vec<(usize, String)>,
+    /// Votes of each readable reply, and the order in which it saw the things.
+    pub(super) votes: Vec<(Order, &'a [Vote])>,
+    /// What is wrong with each unreadable reply.
+    pub(super) unreadable: Vec<&'a str>,
     /// Failed calls: index of the sample and reason.
-    pub(super) failed: Vec<(usize, String)>,
+    pub(super) failed: Vec<(usize, &'a str)>,
 }
 
-impl<T> Readings<T> {
-    /// Reads the answers to questions with `read`, which says why it cannot read one. If `nothing_fails`, a missing reply counts
-    /// as a failed call, else as an unreadable reply.
-    pub(super) fn new(
-        asked: &[Asked],
-        rules: &Rules,
-        nothing_fails: bool,
-        read: impl Fn(&Question, &str) -> Result<T, String>,
-    ) -> Self {
+impl<'a> Readings<'a> {
+    /// Sorts the answers.
+    pub(super) fn new(asked: &'a [Asked]) -> Self {
+        let mut readings = Self {
+            turn: asked.first().map_or(0, |asked| asked.question.turn),
+            samples: 0,
+            votes: Vec::new(),
+            unreadable: Vec::new(),
+            failed: Vec::new(),
+        };
         let answers = asked
             .iter()
-            .flat_map(|asked| asked.answers.iter().map(|answer| (&asked.question, answer)));
-        let mut readings =
-            Self { samples: 0, read: Vec::new(), unreadable: Vec::new(), failed: Vec::new() };
-        for (sample, (question, answer)) in answers.enumerate() {
+            .flat_map(|asked| asked.readings.iter().map(|reading| (asked.question.order, reading)));
+        for (sample, (order, reading)) in answers.enumerate() {
             readings.samples += 1;
-            match answer {
-                Answer::Failed(reason) => readings.failed.push((sample, reason.clone())),
-                Answer::Nothing if nothing_fails => {
-                    readings.failed.push((sample, "the judge did not reply".to_owned()));
-                }
-                Answer::Nothing => readings.unreadable.push((sample, "no reply".to_owned())),
-                Answer::Reply(reply) => match text(reply, rules) {
-                    Err(reason) => readings.unreadable.push((sample, reason)),
-                    Ok(text) => match read(question, &text) {
-                        Ok(value) => readings.read.push((sample, value)),
-                        Err(reason) => {
-                            let reason = format!("{reason}: {}", excerpt(&text));
-                            readings.unreadable.push((sample, reason));
-                        }
-                    },
-                },
+            match reading {
+                Reading::Votes(votes) => readings.votes.push((order, votes)),
+                Reading::Unreadable(reason) => readings.unreadable.push(reason),
+                Reading::Failed(reason) => readings.failed.push((sample, reason)),
             }
         }
         readings
+    }
+
+    /// Counts the votes that `find` takes from each readable reply.
+    pub(super) fn count(
+        &self,
+        mut votes: Votes,
+        find: impl Fn(&'a [Vote]) -> Option<&'a Vote>,
+    ) -> Votes {
+        votes.unreadable = self.unreadable.len();
+        votes.failed = self.failed.len();
+        for (order, reply) in &self.votes {
+            let found = find(reply);
+            found.into_iter().for_each(|vote| votes.add(vote.score, *order, &vote.reason));
+        }
+        votes
+    }
+
+    /// Sorts the answers about each turn.
+    pub(super) fn by_turn(asked: &'a [Asked]) -> impl Iterator<Item = Self> {
+        let groups = asked.chunk_by(|a, b| a.question.turn == b.question.turn);
+        groups.map(Self::new)
     }
 }
 
@@ -141,13 +205,13 @@ pub(super) fn check_all(planned: &[Question], asked: &[Asked]) -> Result<(), Ref
             planned.len()
         )));
     }
-    let incomplete = |asked: &&Asked| asked.answers.len() != asked.question.samples;
-    let Some(Asked { question, answers }) = asked.iter().find(incomplete) else { return Ok(()) };
+    let incomplete = |asked: &&Asked| asked.readings.len() != asked.question.samples;
+    let Some(Asked { question, readings }) = asked.iter().find(incomplete) else { return Ok(()) };
     Err(Refusal::Failed(format!(
         "turn {}: {} has {} answers instead of {}",
         question.turn + 1,
         question.prompt,
-        answers.len(),
+        readings.len(),
         question.samples
     )))
 }

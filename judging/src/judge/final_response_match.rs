@@ -3,12 +3,12 @@
 use evaluator_json::Value;
 
 use super::{
-    Asked, Case, Judge, Order, Question, Refusal, Scores, Tally, TurnJudgement, Votes,
+    Asked, Case, Judge, Order, Question, Refusal, Scores, Tally, TurnJudgement, Vote, Votes,
     answer::{Readings, check_all},
     judgement::mean,
     material::response,
     prompt::{MATCH, MATCH_SWAPPED},
-    reply::{Label, match_label},
+    reply::match_label,
     scheme::schema::{closed, one_of, typed},
 };
 
@@ -49,8 +49,9 @@ impl Judge for FinalResponseMatch {
         Ok(planned)
     }
 
-    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
-        match_label(reply, question.code.as_ref(), case.criterion.rules.unknown_word).is_ok()
+    fn read(&self, case: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String> {
+        let unknown = case.criterion.rules.unknown_word;
+        match_label(reply, question.code.as_ref(), unknown).map(Vote::of_label)
     }
 
     fn tally(
@@ -60,23 +61,10 @@ impl Judge for FinalResponseMatch {
         asked: &[Asked],
     ) -> Result<Tally, Refusal> {
         check_all(planned, asked)?;
-        let rules = &case.criterion.rules;
         let mut tally = Tally::default();
-        for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
-            let turn = group[0].question.turn;
-            let orders: Vec<Order> = orders(group);
-            let readings = Readings::new(group, rules, true, |question, text| {
-                match_label(text, question.code.as_ref(), rules.unknown_word)
-            });
-            let mut votes = Votes::binary(turn);
-            votes.unreadable = readings.unreadable.len();
-            votes.failed = readings.failed.len();
-            for (sample, label) in &readings.read {
-                let score = f64::from(u8::from(*label == Label::Valid));
-                votes.add(Some(score), orders[*sample], "");
-            }
-            tally.note(turn, &readings, case.criterion);
-            tally.votes.push(votes);
+        for readings in Readings::by_turn(asked) {
+            tally.note(&readings, case.criterion);
+            tally.votes.push(readings.count(Votes::binary(readings.turn), <[Vote]>::first));
         }
         Ok(tally)
     }
@@ -92,10 +80,4 @@ impl Judge for FinalResponseMatch {
 fn schema() -> Value {
     let label = one_of(["valid", "invalid"].into_iter());
     closed([("reasoning", typed("string")), ("is_the_agent_response_valid", label)])
-}
-
-/// Returns the order of each sample of a turn.
-pub(super) fn orders(group: &[Asked]) -> Vec<Order> {
-    let orders = group.iter();
-    orders.flat_map(|asked| vec![asked.question.order; asked.answers.len()]).collect()
 }

@@ -1,13 +1,13 @@
 //! `hallucinations_v1`: whether the context supports what each answer states.
 
 use super::{
-    Asked, Case, Content, Judge, JudgedTurn, Question, Refusal, Scores, Tally, TurnJudgement,
-    Votes,
+    Asked, Case, Content, Judge, JudgedTurn, Question, Reading, Refusal, Scores, Tally,
+    TurnJudgement, Vote, Votes,
     answer::{Readings, check_all},
     judgement::mean,
     material::context,
     prompt::{SEGMENT, VALIDATE},
-    reply::{SentenceLabel, answer_sentences, sentence_verdicts, sentences},
+    reply::{answer_sentences, sentence_verdicts, sentences},
 };
 
 /// The metric. It asks for the sentences of each text, then for a label of each sentence.
@@ -33,20 +33,6 @@ fn responses(case: &Case<'_>, turn: &JudgedTurn) -> Vec<(String, usize)> {
 fn variable<'q>(question: &'q Question, name: &str) -> &'q str {
     let found = question.variables.iter().find(|(variable, _)| *variable == name);
     found.map_or("", |(_, value)| value)
-}
-
-/// Returns the sentences that the judge found.
-fn segments(case: &Case<'_>, asked: &Asked) -> Readings<Vec<String>> {
-    let (rules, asked) = (&case.criterion.rules, std::slice::from_ref(asked));
-    Readings::new(asked, rules, true, |question, text| {
-        answer_sentences(text, variable(question, "response"))
-    })
-}
-
-/// Returns the labels of the sentences that a question shows.
-fn labels(question: &Question, reply: &str) -> Result<Vec<SentenceLabel>, String> {
-    let asked = sentences(variable(question, "sentences"));
-    sentence_verdicts(reply, question.code.as_ref(), &asked)
 }
 
 impl Judge for Hallucinations {
@@ -78,20 +64,24 @@ impl Judge for Hallucinations {
         }
         let judged = case.actual.get(turn)?;
         let (_, event) = *responses(case, judged).get(part)?;
-        let (_, found) = segments(case, asked).read.into_iter().next()?;
-        let lines: Vec<String> =
-            found.iter().map(|sentence| format!("<sentence>{sentence}</sentence>")).collect();
+        let Reading::Votes(found) = asked.readings.first()? else { return None };
+        let lines = found.iter().map(|vote| format!("<sentence>{}</sentence>", vote.about));
+        let lines: Vec<String> = lines.collect();
         let variables = vec![("context", context(judged, event)), ("sentences", lines.join("\n"))];
         let question = case.criterion.prompts.question(turn, VALIDATE, variables).ok()?;
         Some(Question { part, ..question })
     }
 
-    fn reads(&self, _: &Case<'_>, question: &Question, reply: &str) -> bool {
+    /// Returns the sentences of the text, or the label of each sentence with its score.
+    fn read(&self, _: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String> {
+        let vote = |about, score| Vote { about, score, ..Vote::default() };
         if question.prompt == SEGMENT {
-            answer_sentences(reply, variable(question, "response")).is_ok()
-        } else {
-            labels(question, reply).is_ok()
+            let found = answer_sentences(reply, variable(question, "response"))?;
+            return Ok(found.into_iter().map(|sentence| vote(sentence, None)).collect());
         }
+        let asked = sentences(variable(question, "sentences"));
+        let labels = sentence_verdicts(reply, question.code.as_ref(), &asked)?.into_iter();
+        Ok(labels.map(|label| vote(label.label.clone(), label.score())).collect())
     }
 
     fn tally(
@@ -102,32 +92,31 @@ impl Judge for Hallucinations {
     ) -> Result<Tally, Refusal> {
         let mut all = Vec::new();
         for question in planned {
-            let key = (question.turn, question.part);
             let asked = asked.iter().find(|asked| {
-                (asked.question.turn, asked.question.part) == key
-                    && asked.question.prompt == SEGMENT
+                let Question { turn, part, prompt, .. } = &asked.question;
+                (*turn, *part) == (question.turn, question.part) && *prompt == SEGMENT
             });
             all.push(question.clone());
-            all.extend(asked.and_then(|asked| self.follow_up(case, asked)));
+            if asked.is_some_and(|asked| asked.readings.first().is_some_and(Reading::is_readable)) {
+                all.push(Question { prompt: VALIDATE.into(), ..question.clone() });
+            }
         }
         check_all(&all, asked)?;
         let mut tally = Tally::default();
         for asked in asked {
-            let (turn, part) = (asked.question.turn, asked.question.part);
+            let readings = Readings::new(std::slice::from_ref(asked));
+            tally.note(&readings, case.criterion);
+            let turn = readings.turn;
             if asked.question.prompt == SEGMENT {
-                let readings = segments(case, asked);
-                tally.note(turn, &readings, case.criterion);
-                tally.votes.push(Votes::new(turn, case.criterion.threshold).of_part(part));
+                let votes = Votes::new(turn, case.criterion.threshold);
+                tally.votes.push(votes.of_part(asked.question.part));
                 continue;
             }
-            let rules = &case.criterion.rules;
-            let readings = Readings::new(std::slice::from_ref(asked), rules, true, labels);
-            tally.note(turn, &readings, case.criterion);
-            let Some((_, labels)) = readings.read.first() else { continue };
-            for label in labels.iter().filter(|label| label.score().is_none()) {
-                tally.incomplete(turn, format!("unknown label {:?}", label.label));
+            let Some((_, labels)) = readings.votes.first() else { continue };
+            for label in labels.iter().filter(|label| label.score.is_none()) {
+                tally.incomplete(turn, format!("unknown label {:?}", label.about));
             }
-            let score = mean(labels.iter().filter_map(SentenceLabel::score));
+            let score = mean(labels.iter().filter_map(|label| label.score));
             tally.votes.iter_mut().last().into_iter().for_each(|votes| votes.scores.extend(score));
         }
         Ok(tally)

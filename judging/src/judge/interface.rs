@@ -4,7 +4,9 @@ use std::fmt;
 
 use evaluator_traces::conversation::TurnPart;
 
-use super::{Asked, Case, Judgement, Member, Question, Refusal, Scores, Tally, panel};
+use super::{
+    Answer, Asked, Case, Judgement, Member, Question, Reading, Refusal, Scores, Tally, Vote, panel,
+};
 
 /// A metric that a model judges.
 pub trait Judge: Send + Sync + fmt::Debug {
@@ -35,8 +37,24 @@ pub trait Judge: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Returns true if the text of a reply to the question can be read.
-    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool;
+    /// Returns the votes in the text of a reply to the question.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be read.
+    fn read(&self, case: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String>;
+
+    /// Reads an answer to the question.
+    fn read_answer(&self, case: &Case<'_>, question: &Question, answer: &Answer) -> Reading {
+        Reading::new(answer, &case.criterion.rules, |reply| self.read(case, question, reply))
+    }
+
+    /// Returns the question with its answers as the judge reads them, one per sample.
+    fn asked(&self, case: &Case<'_>, question: Question, answers: &[Answer]) -> Asked {
+        let answers = answers.iter();
+        let readings = answers.map(|answer| self.read_answer(case, &question, answer)).collect();
+        Asked::new(question, readings)
+    }
 
     /// Returns the votes in the answers of one model. `planned` is what [`plan`](Self::plan) returned, and `asked` has these
     /// questions in order, each followed by its follow-up question.

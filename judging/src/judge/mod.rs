@@ -5,7 +5,7 @@
 //! recordings are the business of the caller alone.
 //!
 //! ```
-//! use evaluator_judging::judge::{Answer, Asked, Case, Criterion, Judge, JudgedTurn, judge};
+//! use evaluator_judging::judge::{Answer, Case, Criterion, Judge, JudgedTurn, judge};
 //! use evaluator_json::{ParseOptions, parse};
 //!
 //! let turn = r#"{"userContent": {"parts": [{"text": "When?"}]}, "finalResponse": {"parts": [{"text": "At 22:40."}]}}"#;
@@ -21,7 +21,7 @@
 //!
 //! // A model is asked here.
 //! let reply = Answer::text(r#"{"is_the_agent_response_valid": "valid"}"#);
-//! let judgement = judge.aggregate(&case, &planned, &[Asked::new(question, vec![reply])]).unwrap();
+//! let judgement = judge.aggregate(&case, &planned, &[judge.asked(&case, question, &[reply])]).unwrap();
 //! assert_eq!(judgement.score, Some(1.0));
 //! # Ok::<(), String>(())
 //! ```
@@ -55,7 +55,7 @@ mod template;
 mod user_simulator;
 mod votes;
 
-pub use answer::{Answer, Asked, Reply};
+pub use answer::{Answer, Asked, Reading, Reply, Vote};
 pub use built_in::judge;
 #[cfg(test)]
 use built_in::judges;

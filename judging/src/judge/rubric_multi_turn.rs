@@ -4,10 +4,10 @@ use evaluator_json::{Value, object, to_pretty};
 use evaluator_traces::conversation::TurnPart;
 
 use super::{
-    Asked, Case, Judge, Question, Refusal, Rubric, Scores, Tally,
+    Asked, Case, Judge, Question, Refusal, Rubric, Scores, Tally, Vote,
     material::{agent_definitions, agent_instructions, dialogue},
     prompt::MULTI_TURN,
-    rubrics::{effective, questions, reads, score, tally},
+    rubrics::{effective, questions, read, score, tally},
 };
 
 /// Kind of the rubrics of turns that the metric uses.
@@ -40,8 +40,8 @@ impl Judge for MultiTurn {
         })
     }
 
-    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
-        reads(case, question, reply, KIND)
+    fn read(&self, case: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String> {
+        read(case, question, reply, KIND)
     }
 
     fn tally(

@@ -3,13 +3,12 @@
 use std::{collections::HashMap, ops::Range};
 
 use evaluator_traces::conversation::TurnPart;
-use indexmap::IndexMap;
+use indexmap::IndexSet;
 
 use super::{
     Asked, Case, JudgedTurn, Order, Question, Refusal, Rubric, RubricScore, Scores, Tally,
-    TurnJudgement, Variables, Votes,
+    TurnJudgement, Variables, Vote, Votes,
     answer::{Readings, check_all},
-    final_response_match::orders,
     judgement::mean,
     reply::{RubricBlock, normalize_rubric, rubric_verdicts},
 };
@@ -95,28 +94,24 @@ impl<'r> Lookup<'r> {
 
     /// Reads a reply: a verdict about each rubric that was asked for, each at most once. Without the code of the question, what
     /// a reply says about some of the rubrics may be quoted, so it must be about all of them.
-    fn read(
-        &self,
-        question: &Question,
-        reply: &str,
-    ) -> Result<Vec<(&'r str, RubricBlock)>, String> {
+    fn read(&self, question: &Question, reply: &str) -> Result<Vec<Vote>, String> {
         let code = question.code.as_ref();
-        let blocks = rubric_verdicts(reply, code)?;
-        let mut found: Vec<(&'r str, RubricBlock)> = Vec::new();
-        for block in blocks {
+        let mut found: Vec<Vote> = Vec::new();
+        for block in rubric_verdicts(reply, code)? {
             let Some(id) = self.find(&block) else {
                 let name = block.id.unwrap_or(block.property);
                 return Err(format!("a verdict about {name:?}, which is not a rubric"));
             };
-            if found.iter().any(|(other, _)| *other == id) {
+            if found.iter().any(|other| other.about == id) {
                 return Err(format!("two verdicts about the rubric `{id}`"));
             }
-            found.push((id, block));
+            let RubricBlock { score, rationale: reason, .. } = block;
+            found.push(Vote { about: id.to_owned(), score, reason });
         }
         // What follows a draft has to repeat all of it.
         let has_code =
             code.is_some_and(|code| code.is_in(reply) && code.after_draft(reply) == reply);
-        let missing = |id: &&&str| !found.iter().any(|(other, _)| other == *id);
+        let missing = |id: &&&str| !found.iter().any(|other| other.about == **id);
         match self.ids.iter().find(missing) {
             Some(id) if !has_code => Err(format!("no verdict about the rubric `{id}`")),
             _ => Ok(found),
@@ -144,46 +139,47 @@ pub(super) fn tally(
 ) -> Result<Tally, Refusal> {
     check_all(planned, asked)?;
     let mut tally = Tally { warnings: untyped(case, kind), ..Tally::default() };
-    for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
-        let turn = group[0].question.turn;
-        tally_turn(&mut tally, case, group, &of_turn(case, turn, kind)?);
+    for readings in Readings::by_turn(asked) {
+        let rubrics = of_turn(case, readings.turn, kind)?;
+        tally_turn(&mut tally, case, &readings, &rubrics);
     }
     Ok(tally)
 }
 
-/// Returns true if a reply to the question can be read.
-pub(super) fn reads(case: &Case<'_>, question: &Question, reply: &str, kind: &str) -> bool {
-    of_turn(case, question.turn, kind)
-        .is_ok_and(|rubrics| Lookup::new(&rubrics).read(question, reply).is_ok())
+/// Returns the votes about rubrics in a reply to the question.
+///
+/// # Errors
+///
+/// The reason why it cannot be read.
+pub(super) fn read(
+    case: &Case<'_>,
+    question: &Question,
+    reply: &str,
+    kind: &str,
+) -> Result<Vec<Vote>, String> {
+    let rubrics = of_turn(case, question.turn, kind).map_err(|refusal| refusal.to_string())?;
+    Lookup::new(&rubrics).read(question, reply)
 }
 
-fn tally_turn(tally: &mut Tally, case: &Case<'_>, group: &[Asked], rubrics: &[Rubric]) {
-    let turn = group[0].question.turn;
-    let orders = orders(group);
-    let lookup = Lookup::new(rubrics);
-    let rules = &case.criterion.rules;
-    let readings = Readings::new(group, rules, true, |question, text| lookup.read(question, text));
-    tally.note(turn, &readings, case.criterion);
-    let mut ballot: IndexMap<&str, Votes> = IndexMap::new();
-    for (sample, blocks) in &readings.read {
-        for (id, block) in blocks {
-            let votes = ballot.entry(*id).or_insert_with(|| {
-                let mut votes = Votes::binary(turn);
-                votes.rubric = Some((*id).to_owned());
-                votes.unreadable = readings.unreadable.len();
-                votes.failed = readings.failed.len();
-                votes
-            });
-            votes.add(block.score, orders[*sample], &block.rationale);
-        }
-    }
+/// Counts the votes about each rubric, in the order in which replies name them.
+fn tally_turn(tally: &mut Tally, case: &Case<'_>, readings: &Readings<'_>, rubrics: &[Rubric]) {
+    tally.note(readings, case.criterion);
+    let named: IndexSet<&str> =
+        readings.votes.iter().flat_map(|(_, votes)| *votes).map(|vote| &*vote.about).collect();
+    let votes = named.into_iter().map(|id| {
+        let mut votes = Votes::binary(readings.turn);
+        votes.rubric = Some(id.to_owned());
+        readings.count(votes, |votes| votes.iter().find(|vote| vote.about == id))
+    });
+    let votes: Vec<Votes> = votes.collect();
     if readings.failed.is_empty() {
         for Rubric { id, .. } in rubrics {
-            let judged = ballot.get(id.as_str()).map_or(0, |votes| votes.scores.len());
-            tally.note_rubric(turn, id, judged, &readings, case.criterion);
+            let judged = votes.iter().find(|votes| votes.rubric.as_ref() == Some(id));
+            let judged = judged.map_or(0, |votes| votes.scores.len());
+            tally.note_rubric(id, judged, readings, case.criterion);
         }
     }
-    tally.votes.extend(ballot.into_values());
+    tally.votes.extend(votes);
 }
 
 /// Returns the scores of the turns that were `judged`: the mean of all rubrics of all turns. A turn with a failed call has
@@ -288,8 +284,8 @@ impl super::Judge for PerTurn {
         Ok(planned)
     }
 
-    fn reads(&self, case: &Case<'_>, question: &Question, reply: &str) -> bool {
-        reads(case, question, reply, self.kind)
+    fn read(&self, case: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String> {
+        read(case, question, reply, self.kind)
     }
 
     fn tally(

@@ -103,15 +103,16 @@ impl Cause {
 
 impl Tally {
     /// Notes what is wrong with the answers about a turn.
-    pub(super) fn note<T>(&mut self, turn: usize, readings: &Readings<T>, criterion: &Criterion) {
+    pub(super) fn note(&mut self, readings: &Readings<'_>, criterion: &Criterion) {
+        let turn = readings.turn;
         for (sample, reason) in &readings.failed {
-            self.problem(turn, Cause::Failed { sample: *sample, reason: reason.clone() });
+            self.problem(turn, Cause::Failed { sample: *sample, reason: (*reason).to_owned() });
         }
-        let (readable, samples) = (readings.read.len(), readings.samples);
+        let (readable, samples) = (readings.votes.len(), readings.samples);
         let least = least(criterion, samples);
         match readings.unreadable.first() {
-            Some((_, excerpt)) if readable == 0 => {
-                self.problem(turn, Cause::Unreadable { excerpt: excerpt.clone() });
+            Some(excerpt) if readable == 0 => {
+                self.problem(turn, Cause::Unreadable { excerpt: (*excerpt).to_owned() });
             }
             Some(_) if readable < least => self.problem(turn, Cause::TooFew { readable, samples }),
             _ => {}
@@ -119,19 +120,18 @@ impl Tally {
     }
 
     /// Notes that too few replies have a verdict about a rubric, if that is so and the replies themselves are not too few.
-    pub(super) fn note_rubric<T>(
+    pub(super) fn note_rubric(
         &mut self,
-        turn: usize,
         rubric: &str,
         judged: usize,
-        readings: &Readings<T>,
+        readings: &Readings<'_>,
         criterion: &Criterion,
     ) {
-        let samples = readings.samples;
+        let (turn, samples) = (readings.turn, readings.samples);
         let least = least(criterion, samples);
         if judged == 0 {
             self.incomplete(turn, format!("no reply judges the rubric `{rubric}`"));
-        } else if judged < least && readings.read.len() >= least {
+        } else if judged < least && readings.votes.len() >= least {
             let rubric = rubric.to_owned();
             self.problem(turn, Cause::TooFewFor { rubric, judged, samples });
         }

@@ -3,11 +3,11 @@
 use evaluator_json::{Value, strip};
 
 use super::{
-    Asked, Case, Judge, JudgedTurn, Order, Question, Refusal, Scenario, Scores, Status, Tally,
-    TurnJudgement, Votes,
+    Answer, Asked, Case, Judge, JudgedTurn, Question, Reading, Refusal, Scenario, Scores, Status,
+    Tally, TurnJudgement, Vote, Votes,
     answer::{Readings, check_all},
     prompt::USER,
-    reply::{Label, user_label},
+    reply::user_label,
     scheme::schema::{closed, list, typed},
 };
 
@@ -105,8 +105,16 @@ impl Judge for UserSimulator {
         questions.collect()
     }
 
-    fn reads(&self, _: &Case<'_>, question: &Question, reply: &str) -> bool {
-        user_label(reply, question.code.as_ref()).is_ok()
+    fn read(&self, _: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String> {
+        user_label(reply, question.code.as_ref()).map(Vote::of_label)
+    }
+
+    /// A missing reply counts as an unreadable one.
+    fn read_answer(&self, case: &Case<'_>, question: &Question, answer: &Answer) -> Reading {
+        match answer {
+            Answer::Nothing => Reading::Unreadable("no reply".to_owned()),
+            _ => Reading::new(answer, &case.criterion.rules, |it| self.read(case, question, it)),
+        }
     }
 
     fn tally(
@@ -118,23 +126,15 @@ impl Judge for UserSimulator {
         check_all(planned, asked)?;
         let mut tally = Tally::default();
         for asked in asked {
-            let (turn, part) = (asked.question.turn, asked.question.part);
-            let (rules, asked) = (&case.criterion.rules, std::slice::from_ref(asked));
-            let readings = Readings::new(asked, rules, false, |question, text| {
-                user_label(text, question.code.as_ref())
-            });
+            let readings = Readings::new(std::slice::from_ref(asked));
+            let turn = readings.turn;
             if let Some((sample, reason)) = readings.failed.first() {
                 let (turn, sample) = (turn + 1, sample + 1);
                 return Err(Refusal::Failed(format!("turn {turn}, sample {sample}: {reason}")));
             }
-            let mut votes = Votes::binary(turn).of_part(part);
-            votes.unreadable = readings.unreadable.len();
-            for (_, label) in &readings.read {
-                let score = f64::from(u8::from(*label == Label::Valid));
-                votes.add(Some(score), Order::Plain, "");
-            }
-            tally.note(turn, &readings, case.criterion);
-            tally.votes.push(votes);
+            tally.note(&readings, case.criterion);
+            let votes = Votes::binary(turn).of_part(asked.question.part);
+            tally.votes.push(readings.count(votes, <[Vote]>::first));
         }
         Ok(tally)
     }

@@ -8,9 +8,8 @@ use evaluator_traces::conversation::TurnPart;
 use super::variables::{Scene, Variable};
 use crate::judge::{
     Asked, Case, Code, Judge, JudgedTurn, Order, Question, Refusal, RubricScore, Scores, Tally,
-    Template, TemplateError, TurnJudgement, Variables, Votes, Wording,
+    Template, TemplateError, TurnJudgement, Variables, Vote, Votes, Wording,
     answer::{Readings, check_all},
-    final_response_match::orders,
     judgement::mean,
     material::{dialogue, tool_calls},
     rubrics::overall,
@@ -243,32 +242,14 @@ impl LlmJudge {
     }
 
     /// Counts the votes about the turns of a group of questions.
-    fn count(&self, tally: &mut Tally, case: &Case<'_>, group: &[Asked]) {
-        let turn = group[0].question.turn;
-        let orders = orders(group);
-        let readings = Readings::new(group, &case.criterion.rules, true, |question, text| {
-            let read = self.scheme.read(text, question.code.as_ref());
-            read.map_err(|error| error.to_string())
-        });
-        tally.note(turn, &readings, case.criterion);
+    fn count(&self, tally: &mut Tally, case: &Case<'_>, readings: &Readings<'_>) {
+        tally.note(readings, case.criterion);
         let items = self.scheme.items();
         for part in 0..items.len().max(1) {
             let bar = self.scheme.bar(part, case.criterion.threshold);
-            let mut votes = Votes::new(turn, bar).of_part(part);
+            let mut votes = Votes::new(readings.turn, bar).of_part(part);
             votes.rubric = items.get(part).map(|item| item.id.clone());
-            votes.unreadable = readings.unreadable.len();
-            votes.failed = readings.failed.len();
-            for (sample, grade) in &readings.read {
-                let value = self.scheme.values(grade).get(part).copied();
-                let reason = match grade {
-                    Grade::Checks { checks, .. } => {
-                        checks.get(part).map_or("", |check| &check.reasoning)
-                    }
-                    other => other.reasoning(),
-                };
-                votes.add(value, orders[*sample], reason);
-            }
-            tally.votes.push(votes);
+            tally.votes.push(readings.count(votes, |votes| votes.get(part)));
         }
     }
 
@@ -334,8 +315,20 @@ impl Judge for LlmJudge {
         }
     }
 
-    fn reads(&self, _: &Case<'_>, question: &Question, reply: &str) -> bool {
-        self.scheme.read(reply, question.code.as_ref()).is_ok()
+    fn read(&self, _: &Case<'_>, question: &Question, reply: &str) -> Result<Vec<Vote>, String> {
+        let grade = self.scheme.read(reply, question.code.as_ref());
+        let grade = grade.map_err(|error| error.to_string())?;
+        let reason = |part: usize| match &grade {
+            Grade::Checks { checks, .. } => checks.get(part).map_or("", |check| &check.reasoning),
+            other => other.reasoning(),
+        };
+        let votes = self.scheme.values(&grade).into_iter().enumerate();
+        let votes = votes.map(|(part, value)| Vote {
+            score: Some(value),
+            reason: reason(part).to_owned(),
+            ..Vote::default()
+        });
+        Ok(votes.collect())
     }
 
     fn tally(
@@ -352,8 +345,8 @@ impl Judge for LlmJudge {
                 tally.warnings.push(format!("turn {}: not evaluated: {reason}", turns.1));
             }
         }
-        for group in asked.chunk_by(|a, b| a.question.turn == b.question.turn) {
-            self.count(&mut tally, case, group);
+        for readings in Readings::by_turn(asked) {
+            self.count(&mut tally, case, &readings);
         }
         Ok(tally)
     }

@@ -64,8 +64,8 @@ fn judged(judge: &LlmJudge, case: &Case<'_>, replies: &[String]) -> Judgement {
         .into_iter()
         .map(|question| {
             let answers = replies.by_ref().take(question.samples);
-            let answers = answers.map(|reply| Answer::text(reply)).collect();
-            Asked::new(question, answers)
+            let answers: Vec<Answer> = answers.map(|reply| Answer::text(reply)).collect();
+            judge.asked(case, question, &answers)
         })
         .collect();
     assert_eq!(replies.len(), 0, "every reply is an answer");
@@ -145,9 +145,8 @@ fn an_incomplete_reply_is_unreadable_and_never_a_score() {
     let Conclusion::Failed(reason) = judgement.conclude(&criterion) else { panic!() };
     assert!(reason.starts_with("turn 1: unreadable reply: no check has the id `b`: "), "{reason}");
     let question = judge.plan(&case).unwrap().remove(0);
-    assert!(
-        !judge.reads(&case, &question, reply) && judge.reads(&case, &question, &checks(true, true))
-    );
+    let reads = |reply: &str| judge.read(&case, &question, reply).is_ok();
+    assert!(!reads(reply) && reads(&checks(true, true)));
 }
 
 #[test]
@@ -180,8 +179,8 @@ fn numbers_of_a_panel_are_combined_by_its_rule() {
         let criterion = Criterion { panel, ..samples(1) };
         let case = Case::new(turns, &criterion);
         let question = judge.plan(&case).unwrap().remove(0);
-        let asked =
-            [0.9, 0.5, 0.2].map(|n| [Asked::new(question.clone(), vec![Answer::text(&score(n))])]);
+        let asked = [0.9, 0.5, 0.2]
+            .map(|n| [judge.asked(&case, question.clone(), &[Answer::text(&score(n))])]);
         let members = ["a", "b", "c"].into_iter().zip(&asked);
         let members: Vec<Member<'_>> =
             members.map(|(model, asked)| Member { model, asked }).collect();

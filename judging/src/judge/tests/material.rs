@@ -2,7 +2,7 @@
 
 use evaluator_json::{ParseOptions, parse};
 
-use crate::judge::{Answer, Asked, Case, Criterion, JudgedTurn, Question, Rubric, judge};
+use crate::judge::{Answer, Case, Criterion, JudgedTurn, Question, Rubric, judge};
 
 /// Two agents that share a tool. The first event has two texts and sources, the second a response before a call.
 const TURN: &str = r#"{
@@ -81,7 +81,8 @@ fn texts_are_checked_one_by_one_with_what_was_known_then() {
         .map(|question| {
             let sentence = variable(&question, "response");
             let reply = Answer::text(&format!("<sentence>{sentence}</sentence>"));
-            let question = metric.follow_up(&case, &Asked::new(question, vec![reply])).unwrap();
+            let question =
+                metric.follow_up(&case, &metric.asked(&case, question, &[reply])).unwrap();
             variable(&question, "context").to_owned()
         })
         .collect();

@@ -36,11 +36,11 @@ pub(super) fn run(judge: &dyn Judge, case: &Case<'_>, replies: &[Value]) -> Run 
                 let failed = matches!(answer, crate::judge::Answer::Failed(_));
                 answers.push(answer);
                 if failed && judge.name().starts_with("per_turn_user_simulator") {
-                    asked.push(Asked::new(question, answers));
+                    asked.push(judge.asked(case, question, &answers));
                     break 'questions;
                 }
             }
-            let done = Asked::new(question, answers);
+            let done = judge.asked(case, question, &answers);
             next = judge.follow_up(case, &done);
             asked.push(done);
         }

@@ -5,7 +5,7 @@ use std::{cell::Cell, sync::Arc};
 use proptest::prelude::*;
 
 use crate::judge::{
-    Answer, Asked, Case, Code, Conclusion, Content, Criterion, Judge, JudgedTurn, Judgement, Part,
+    Answer, Case, Code, Conclusion, Content, Criterion, Judge, JudgedTurn, Judgement, Part,
     Question, Rubric, Scenario, judge,
     llm_judge::LlmJudge,
     scheme::{Choice, Item, Scheme, SchemeError, ScoreRange},
@@ -279,7 +279,7 @@ fn judged(
                 "hallucinations_v1.segment" => format!("<sentence>{answer}</sentence>"),
                 _ => reply(&question),
             };
-            let done = Asked::new(question, vec![Answer::text(&text)]);
+            let done = judge.asked(&case, question, &[Answer::text(&text)]);
             next = judge.follow_up(&case, &done);
             asked.push(done);
         }

@@ -41,8 +41,8 @@ fn matched(criterion: &Criterion, answers: &[Answer]) -> Judgement {
         .unwrap()
         .into_iter()
         .map(|question| {
-            let answers = answers.by_ref().take(question.samples).collect();
-            Asked::new(question, answers)
+            let answers: Vec<Answer> = answers.by_ref().take(question.samples).collect();
+            metric.asked(&case, question, &answers)
         })
         .collect();
     metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap()
@@ -146,7 +146,7 @@ fn missing_samples_are_errors() {
     let asked = |counts: &[usize]| {
         let asked = questions.iter().zip(counts);
         let asked = asked.map(|(question, count)| {
-            Asked::new(question.clone(), vec![Answer::text(VALID); *count])
+            metric.asked(&case, question.clone(), &vec![Answer::text(VALID); *count])
         });
         metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
     };
@@ -245,7 +245,7 @@ fn checked(criterion: &Criterion, turns: &[JudgedTurn], replies: &[String]) -> J
     let questions = metric.plan(&case).unwrap().into_iter();
     let asked = questions
         .zip(replies)
-        .map(|(question, reply)| Asked::new(question, vec![Answer::text(reply)]));
+        .map(|(question, reply)| metric.asked(&case, question, &[Answer::text(reply)]));
     metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>()).unwrap()
 }
 
@@ -276,7 +276,7 @@ fn a_rubric_that_too_few_replies_judge_is_an_error() {
             let text = (block("one", "yes") + &two).replace("ID", &format!("ID{}", code.as_str()));
             Answer::text(&text.replace("Verdict", &format!("Verdict{}", code.as_str())))
         });
-        let asked = Asked::new(question.clone(), answers.collect());
+        let asked = metric.asked(&case, question.clone(), &answers.collect::<Vec<_>>());
         let judgement = metric.aggregate(&case, &metric.plan(&case).unwrap(), &[asked]).unwrap();
         (judgement.conclude(&criterion), judgement.warnings)
     };
@@ -317,7 +317,7 @@ fn turns_that_are_left_out_are_warnings() {
         ("?+?", "too few readable replies (1 of 3)".to_owned()),
     ] {
         let asked = questions.clone().zip(["+++", script]);
-        let asked = asked.map(|(question, script)| Asked::new(question, answers(script)));
+        let asked = asked.map(|(question, script)| metric.asked(&case, question, &answers(script)));
         let judgement = metric
             .aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
             .unwrap();
@@ -358,11 +358,11 @@ fn checked_sentences(answer: &str, sentences: &str, labels: &str) -> Conclusion 
     let case = Case::new(&turns, &criterion);
     let metric = judge("hallucinations_v1").unwrap();
     let question = metric.plan(&case).unwrap().remove(0);
-    let mut asked = vec![Asked::new(question, vec![Answer::text(sentences)])];
+    let mut asked = vec![metric.asked(&case, question, &[Answer::text(sentences)])];
     if let Some(question) = metric.follow_up(&case, &asked[0]) {
         let unlabelled = metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked);
         assert!(matches!(unlabelled, Err(Refusal::Failed(_))), "a question was not asked");
-        asked.push(Asked::new(question, vec![Answer::text(labels)]));
+        asked.push(metric.asked(&case, question, &[Answer::text(labels)]));
     }
     metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap().conclude(&criterion)
 }
@@ -459,7 +459,7 @@ fn panel(criterion: &Criterion, scripts: &[&str]) -> Judgement {
     let question = metric.plan(&case).unwrap().remove(0);
     let models = ["a", "b", "c"].into_iter().zip(scripts);
     let models: Vec<(&str, [Asked; 1])> = models
-        .map(|(model, script)| (model, [Asked::new(question.clone(), answers(script))]))
+        .map(|(model, script)| (model, [metric.asked(&case, question.clone(), &answers(script))]))
         .collect();
     let members: Vec<Member<'_>> =
         models.iter().map(|(model, asked)| Member { model, asked }).collect();
@@ -535,8 +535,8 @@ fn panel_of(metric: &str, case: &Case<'_>, models: &[Vec<Answer>]) -> Result<Jud
         for question in metric.plan(case).unwrap() {
             let mut next = Some(question);
             while let Some(question) = next {
-                let own = answers.by_ref().take(question.samples).collect();
-                let done = Asked::new(question, own);
+                let own: Vec<Answer> = answers.by_ref().take(question.samples).collect();
+                let done = metric.asked(case, question, &own);
                 next = metric.follow_up(case, &done);
                 asked.push(done);
             }
