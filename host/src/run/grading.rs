@@ -159,7 +159,7 @@ impl GradedEvaluator {
     }
 }
 
-/// Returns the evaluation with an outcome, and with what the report says about calls.
+/// Returns the evaluation with an outcome, and with the calls for the report.
 fn evaluation(mut outcome: Outcome, answers: Answers) -> Evaluation {
     let judge = answers.details;
     let has_judge = !judge.is_empty();

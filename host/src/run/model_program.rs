@@ -90,7 +90,7 @@ impl ModelPrograms {
 ///
 /// # Errors
 ///
-/// What would not be noticed.
+/// Changes of the program would not be noticed; the error names the changes.
 fn identity(
     name: &str,
     inputs: &Inputs,

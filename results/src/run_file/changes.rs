@@ -240,19 +240,26 @@ mod tests {
         let digests = format!("{} -> {}", shown("1"), shown("2"));
         let gone = format!("{} -> missing", shown("1"));
         assert_eq!(by(|_| ()), []);
-        let rows: [(&dyn Fn(&mut Header), ChangeKind, String); 14] = [
+        type Row<'r> = (&'r dyn Fn(&mut Header), ChangeKind, String);
+        let rows: [Row<'_>; 14] = [
             (
-                &|it| drop(it.evaluators[0].parts.code.insert("rules.py".to_owned(), digest("2"))),
+                &|it| {
+                    it.evaluators[0].parts.code.insert("rules.py".to_owned(), digest("2"));
+                },
                 Evaluator,
                 format!("check: file `rules.py`: {digests}"),
             ),
             (
-                &|it| drop(it.evaluators[0].parts.code.remove("rules.py")),
+                &|it| {
+                    it.evaluators[0].parts.code.remove("rules.py");
+                },
                 Evaluator,
                 format!("check: file `rules.py`: {gone}"),
             ),
             (
-                &|it| drop(it.evaluators[0].parts.settings.insert("args".to_owned(), digest("2"))),
+                &|it| {
+                    it.evaluators[0].parts.settings.insert("args".to_owned(), digest("2"));
+                },
                 Evaluator,
                 format!("check: setting `args`: {digests}"),
             ),
