@@ -17,8 +17,8 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial, Status,
-    Tally,
+    CaseValues, Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial,
+    Status, Tally,
     digest::Digest,
     encoding,
     run_file::{ConversationRecord, Reader, Span, Store, kind},
@@ -54,6 +54,8 @@ struct Inner {
     performance: Option<RunPerformance>,
     /// The first error of reading a conversation.
     unreadable: OnceLock<String>,
+    /// Values of cases, once they were asked for.
+    values: OnceLock<CaseValues>,
 }
 
 /// Position of a conversation.
@@ -256,6 +258,18 @@ impl Conversations {
     #[must_use]
     pub fn performance(&self) -> Option<&RunPerformance> {
         self.0.performance.as_ref()
+    }
+
+    /// Values of all cases.
+    pub(super) fn case_values(&self) -> io::Result<&CaseValues> {
+        if let Some(values) = self.0.values.get() {
+            return Ok(values);
+        }
+        let mut values = CaseValues::default();
+        for conversation in self.iter().outlines() {
+            values.add(&conversation?, None);
+        }
+        Ok(self.0.values.get_or_init(|| values))
     }
 
     /// The first error of reading a conversation so far.

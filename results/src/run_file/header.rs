@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Report,
+    Gate, Report,
     digest::{Digest, Digester},
 };
 
@@ -33,6 +33,9 @@ pub struct Header {
     pub golden: Option<Golden>,
     /// The evaluators of the run.
     pub evaluators: Vec<EvaluatorEntry>,
+    /// Gates of evaluators. No digest contains them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
     /// Conversations in the traces.
     pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.

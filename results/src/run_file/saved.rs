@@ -159,7 +159,8 @@ fn part(
     if end.is_none() {
         add_unfinished(&header, collector, &pending, is_new)?;
     }
-    let report = without_conversations(path, &header, end, damage, is_missing);
+    let mut report = without_conversations(path, &header, end, damage, is_missing);
+    report.gates.clone_from(&header.gates);
     Ok(Some((header, report)))
 }
 

@@ -116,9 +116,9 @@ impl RunWriter {
     /// Writes the header. To be called once, before anything else is added.
     pub fn start(&mut self, header: Header) {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
+        let (encoding, gates) = (ENCODING, header.report.gates.clone());
         let started = Some(format!("{:.0}", Timestamp::now()));
-        let encoding = ENCODING;
-        let header = Header { format, version: VERSION, encoding, tool, started, ..header };
+        let header = Header { format, version: VERSION, encoding, tool, started, gates, ..header };
         self.collector.expect(header.conversations);
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
