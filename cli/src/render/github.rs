@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::{
-    report::{EvaluationOutcome, EvaluationReport, NotEvaluated, Report},
+    report::{EvaluationOutcome, EvaluationReport, NotEvaluated, Report, Verdict as GateVerdict},
     verdict::Verdict,
 };
 
@@ -26,6 +26,14 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     for missing in report.missing_scores() {
         command(&mut text, "error", (missing.scores.name, None), &missing.to_string());
     }
+    for gate in report.decide_gates()? {
+        let kind = match gate.verdict {
+            GateVerdict::Pass => continue,
+            GateVerdict::Fail => "error",
+            GateVerdict::Inconclusive => "warning",
+        };
+        command(&mut text, kind, ("gate", None), &gate.to_string());
+    }
     out.write_all(text.as_bytes())?;
     let mut broken = Errors::of(report)?;
     each(report, EvaluationOutcome::Error, out, |text, evaluation, (title, file)| {
@@ -45,7 +53,8 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     })?;
     if report.tally().failed > 0 {
         each(report, EvaluationOutcome::Failed, out, |text, evaluation, place| {
-            command(text, "error", place, &failure(evaluation));
+            let kind = if report.is_gated(&evaluation.name) { "notice" } else { "error" };
+            command(text, kind, place, &failure(evaluation));
         })?;
     }
     out.write_all(remarks(report)?.as_bytes())

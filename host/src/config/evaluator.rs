@@ -8,7 +8,7 @@ use evaluator_protocol::Contract;
 
 use super::{
     containment::{self, Defaults},
-    llm_judge,
+    gates, llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     hosts::function_contracts,
     metric::{MatchType, Metric, Metrics},
+    report::Gate,
     runtime::Runtimes,
     source::{Reference, Wanted},
 };
@@ -91,6 +92,7 @@ pub(super) type Names = HashMap<String, Span>;
 pub(super) fn read<'n>(
     node: &'n Node,
     names: &mut Names,
+    found_gates: &mut Vec<Gate>,
     defaults: &Defaults,
     reader: &'n Reader<'n>,
 ) -> Option<EvaluatorConfig> {
@@ -136,6 +138,9 @@ pub(super) fn read<'n>(
     let models_place = models.map(|node| reader.problems.place(node.span));
     let missing_turns = fields.take("missing_turns");
     let missing_turns = missing_turns.and_then(|field| field.choice(&MISSING_TURNS));
+    if let Some(field) = fields.take("gate") {
+        found_gates.extend(gates::read(field, name.unwrap_or_default()));
+    }
     fields.finish();
     Some(EvaluatorConfig {
         missing_turns: missing_turns.unwrap_or_default(),

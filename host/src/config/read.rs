@@ -230,6 +230,14 @@ fn read_keys<'n>(
     let group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
     config.group_by = group_by.or(config.group_by);
     read_policy(&mut config, &mut fields);
+    if let (true, [gate, ..], Some(node)) =
+        (config.fail_fast, &config.gates[..], fields.peek("fail_fast"))
+    {
+        let message = format!(
+            "`fail_fast` and the gate `{gate}` exclude each other: a gate is decided by all cases"
+        );
+        problems.add(node.span, message).hint("leave one of them out");
+    }
     let output = read_output(&mut fields);
     let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
     config.output = output.and_then(|field| field.choice(&outputs)).or(config.output);
@@ -266,7 +274,7 @@ fn read_evaluators<'n>(
     let inherited = config.evaluators.len();
     let mut names = evaluator::Names::default();
     for item in items {
-        let read = evaluator::read(item.node, &mut names, defaults, reader);
+        let read = evaluator::read(item.node, &mut names, &mut config.gates, defaults, reader);
         let Some(evaluator) = read else { continue };
         let name = &evaluator.name;
         if config.evaluators[..inherited].iter().any(|other| other.name == *name) {

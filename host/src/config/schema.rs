@@ -7,6 +7,7 @@ use super::{
     OutputFormat,
     containment::{ENGINES, LEVELS, PULLS, SANDBOX_ONLY},
     evaluator::{DEFAULT_SOURCE, contracts},
+    gates,
     read::GROUPINGS,
 };
 use crate::{hosts::function_contracts, registries::Registries};
@@ -81,6 +82,9 @@ pub fn schema(known: &Registries) -> Value {
     let mut llm_judge: Value = serde_json::from_str(LLM_JUDGE).unwrap_or_default();
     llm_judge["properties"]["judge"] = entries[0]["properties"]["judge"].clone();
     *entries = json!([entries[0].take(), code, remote, openai_eval, linked, llm_judge]);
+    for entry in entries.as_array_mut().into_iter().flatten() {
+        entry["properties"]["gate"] = gates::schema();
+    }
     top["defaults"]["properties"] = contained.into_iter().collect();
     schema
 }
@@ -327,6 +331,12 @@ mod tests {
             ("evaluators: [{name: safety_v1, type: builtin, executor: sandbox}]".to_owned(), false),
             ("evaluators: [{name: a, type: linked, executor: sandbox}]".to_owned(), false),
             (code("missing_turns: fail"), true),
+            (code("gate: {mean: 0.8, pass_rate: 0.9, pass^3: 0.5, confidence: 0.99}"), true),
+            (code("gate: {mean: 1}"), false),
+            (code("gate: {mean: 0}"), false),
+            (code("gate: {median: 0.5}"), false),
+            (code("gate: {pass^0: 0.5}"), false),
+            (code("gate: 0.8"), false),
             (code("missing_turns: true"), false),
             ("evaluators: [{name: a, type: remote, ref: a.py, missing_turns: ignore}]".to_owned(), true),
             ("evaluators: [{name: a, type: linked, missing_turns: ignore}]".to_owned(), true),
