@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use evaluator_document::Problem;
+use evaluator_host::config::ContainmentConfig;
 use evaluator_json::{Object, Value};
 use evaluator_judging::judge::scheme::{Item, Scheme};
 use serde::{Serialize, Serializer};
@@ -58,8 +59,8 @@ pub struct Suite {
     pub target: Option<String>,
     /// Score from which on a test passes, if its own threshold and the command line say nothing.
     pub threshold: Option<f64>,
-    /// Whether programs that judge run in the sandbox.
-    pub is_contained: bool,
+    /// How programs are contained.
+    pub containment: ContainmentConfig,
     /// Tests in the order of the file.
     pub tests: Vec<Test>,
     /// Warnings.

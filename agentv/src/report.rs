@@ -6,7 +6,7 @@ use std::{
 };
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationOutcome, Report, TargetProxyReport},
+    report::{ConversationReport, EVALUATORS, EvaluationOutcome, Report, TargetProxyReport},
     verdict::Standing,
 };
 use evaluator_json::{Value, to_pretty_inside};
@@ -138,9 +138,6 @@ pub struct EvaluatorResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<EvaluatorResult>,
 }
-
-/// Key of the results of evaluators in the details of a test.
-pub(crate) const EVALUATORS: &str = "evaluators";
 
 /// Writes the report of an eval file as JSON, one test after the other, without a line feed at the end.
 ///

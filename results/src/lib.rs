@@ -45,7 +45,7 @@ pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,
 };
-pub use outcome::EvaluationOutcome;
+pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
 pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};

@@ -61,7 +61,38 @@ impl EvaluationOutcome {
     }
 }
 
+/// Key of the results of evaluators in the details of a test of an eval file.
+pub const EVALUATORS: &str = "evaluators";
+
 impl EvaluationReport {
+    /// Returns the results that the evaluation combines: those of the evaluators of a test, or of the members of such an
+    /// evaluator. Their details are everything that is known about them.
+    pub fn members(&self) -> impl Iterator<Item = Self> {
+        let details = self.details.iter();
+        let lists = details.flat_map(|details| [details.get(EVALUATORS), details.get("members")]);
+        let members = lists.flatten().filter_map(Value::as_array).flatten();
+        members.filter_map(Value::as_object).map(|member| {
+            let text = |key: &str| member.get(key).and_then(Value::as_str).unwrap_or_default();
+            let (status, is_error) = match text("status") {
+                "passed" => (Status::Passed, false),
+                "failed" => (Status::Failed, false),
+                _ => (Status::NotEvaluated, true),
+            };
+            let score = match member.get("score") {
+                Some(Value::Float(score)) => Some(*score),
+                _ => None,
+            };
+            Self {
+                score,
+                status,
+                error: is_error.then(|| text("reason").to_owned()),
+                error_type: is_error.then_some("metric_failed"),
+                details: Some(member.clone()),
+                ..Self::new(text("name"))
+            }
+        })
+    }
+
     /// Outcome of the evaluation.
     #[must_use]
     pub fn outcome(&self) -> EvaluationOutcome {

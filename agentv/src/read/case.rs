@@ -1,6 +1,9 @@
 //! A test.
 
+use std::path::Path;
+
 use evaluator_document::{Field, Fields, Node, NodeKind};
+use evaluator_host::config::ContainmentConfig;
 use evaluator_json::Value;
 use evaluator_judging::judge::scheme::Scheme;
 
@@ -51,7 +54,7 @@ pub(super) fn read(
     let id = id(reader, &mut fields, opened, name);
     let execution = fields
         .take("execution")
-        .map(|field| Execution::read(reader, &field, false))
+        .map(|field| Execution::read(reader, &field, None))
         .unwrap_or_default();
     let own = own_list(reader, &mut fields, execution.list, opened);
     let rubrics = fields.take("rubrics");
@@ -183,18 +186,22 @@ fn id(
     Some(id)
 }
 
+/// Executors of eval files.
+const EXECUTORS: [(&str, ()); 3] = [("local", ()), ("sandbox", ()), ("docker", ())];
+
 /// Keys of `execution` of a test or of the suite.
 #[derive(Default)]
 pub(super) struct Execution<'n> {
     pub(super) threshold: Option<f64>,
     pub(super) target: Option<String>,
     pub(super) list: Option<Field<'n>>,
-    pub(super) is_contained: bool,
+    pub(super) containment: ContainmentConfig,
     skips_defaults: bool,
 }
 
 impl<'n> Execution<'n> {
-    pub(super) fn read(reader: &Reader<'_>, field: &Field<'n>, is_suite: bool) -> Self {
+    /// Reads the keys. `suite`: the file, if they are those of a suite.
+    pub(super) fn read(reader: &Reader<'_>, field: &Field<'n>, suite: Option<&Path>) -> Self {
         let Some(mut fields) = field.fields("this `execution`") else { return Self::default() };
         fields.null_is_absent();
         let list = first(&mut fields, &LISTS);
@@ -203,12 +210,12 @@ impl<'n> Execution<'n> {
         let skips_defaults = skips.and_then(|field| flag(&field)).unwrap_or_default();
         let target = fields.take("target").and_then(|field| field.sentence());
         reader.targets(&mut fields);
-        let mut is_contained = false;
-        if is_suite {
-            let executor = fields.take("executor");
-            let executor =
-                executor.and_then(|it| it.choice(&[("local", false), ("sandbox", true)]));
-            is_contained = executor.unwrap_or_default();
+        let mut containment = ContainmentConfig::default();
+        if let Some(file) = suite {
+            if let Some(node) = fields.peek("executor") {
+                node.field("executor", fields.problems()).choice(&EXECUTORS);
+            }
+            containment = ContainmentConfig::take(&mut fields, file);
             fields.refuse("trials", "`trials` is not supported", "remove it");
             let budget = "budgets of targets are not supported";
             reader.production(
@@ -222,7 +229,7 @@ impl<'n> Execution<'n> {
             }
         }
         fields.finish();
-        Self { threshold, skips_defaults, target, list, is_contained }
+        Self { threshold, skips_defaults, target, list, containment }
     }
 }
 

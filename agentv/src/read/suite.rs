@@ -173,7 +173,8 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
     let input = message::input(reader, input.as_ref(), files.as_ref());
     let outer_target = fields.take("target").and_then(|target| target.sentence());
     let own = first(fields, &["assertions", "assert"]);
-    let execution = fields.take("execution").map(|field| Execution::read(reader, &field, true));
+    let execution =
+        fields.take("execution").map(|field| Execution::read(reader, &field, Some(opened.file)));
     let execution = execution.unwrap_or_default();
     if let (Some(own), Some(hidden)) = (&own, &execution.list) {
         let message = format!("these `{}` have no effect next to `{}`", hidden.key, own.key);
@@ -188,7 +189,7 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
         generation: reader.generation,
         target: execution.target.or(outer_target),
         threshold: execution.threshold,
-        is_contained: execution.is_contained,
+        containment: execution.containment,
         tests: Vec::new(),
         warnings: Vec::new(),
     };

@@ -2,12 +2,12 @@
 
 use std::{
     collections::{BTreeSet, HashMap, hash_map::Entry},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
 use evaluator_host::{
-    config::Config,
+    config::{Config, ContainmentConfig, changeable_paths},
     report::SuiteReport,
     run::{Request, SuiteInput},
 };
@@ -68,6 +68,8 @@ pub struct Plan {
     pub(super) programs: ProgramTable,
     /// Indexes of those that are commands of targets, by the names of the targets.
     pub(super) commands: HashMap<String, usize>,
+    /// How programs are contained.
+    containment: Option<ContainmentConfig>,
     /// Targets.
     pub(super) targets: TargetSession,
     /// Options.
@@ -138,6 +140,7 @@ struct Planner<'p> {
     fixtures: HashMap<PathBuf, Vec<Fixture>>,
     programs: ProgramTable,
     commands: HashMap<String, usize>,
+    containment: Option<ContainmentConfig>,
 }
 
 /// Plans a run: which tests run, where their outputs come from, and which models judge them.
@@ -164,10 +167,12 @@ pub fn plan(
         fixtures: HashMap::new(),
         programs: ProgramTable::default(),
         commands: HashMap::new(),
+        containment: containment(&suite, &options),
     };
     let planned = chosen.into_iter().map(|test| planner.test(test));
     let tests: Vec<Planned> = planned.collect::<Vec<_>>().into_iter().flatten().collect();
-    let Planner { problems, mut notes, programs, commands, .. } = planner;
+    let Planner { mut problems, mut notes, programs, commands, containment, .. } = planner;
+    problems.extend(changeable_paths(&programs.entries).into_iter().map(|it| it.message));
     if !problems.is_empty() {
         return Err(PlanError(problems));
     }
@@ -175,7 +180,7 @@ pub fn plan(
     let unused = recorded.filter(|id| !ids.contains(*id));
     notes.extend(unused.map(|id| format!("no test has the id of the recording `{id}`")));
     let ids = tests.iter().map(|planned| Arc::from(&*planned.test.id)).collect();
-    Ok(Plan { ids, tests, programs, commands, notes, suite, targets, options })
+    Ok(Plan { ids, tests, programs, commands, containment, notes, suite, targets, options })
 }
 
 /// Takes the tests whose ids match one of the patterns.
@@ -231,7 +236,7 @@ impl Plan {
 
     /// Returns true if programs are contained.
     pub(super) fn is_contained(&self) -> bool {
-        contained(&self.suite, &self.options).is_some()
+        self.containment.is_some()
     }
 
     /// Returns the session in which the targets are asked.
@@ -270,9 +275,14 @@ impl Plan {
     }
 }
 
-/// Returns the directory that contained programs may read; `None` if programs are not contained.
-fn contained<'s>(suite: &'s Suite, options: &Options) -> Option<&'s Path> {
-    (options.contained || suite.is_contained).then_some(&*suite.directory)
+/// Returns how programs are contained; `None` if they are not. They may read the directory of the eval file.
+fn containment(suite: &Suite, options: &Options) -> Option<ContainmentConfig> {
+    let mut config = suite.containment.clone();
+    if config == ContainmentConfig::default() {
+        "sandbox".clone_into(options.contained.then_some(&mut config.executor)?);
+    }
+    Arc::make_mut(&mut config.containment).read.insert(0, suite.directory.clone());
+    Some(config)
 }
 
 impl Planner<'_> {
@@ -296,8 +306,7 @@ impl Planner<'_> {
         let source = source.map_err(|reason| self.refuse(reason)).ok();
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
-        let contained = contained(self.suite, self.options);
-        let where_from = (self.targets, contained);
+        let where_from = (self.targets, self.containment.as_ref());
         let mut programs = self.programs.add(&mut test.evaluators, judge.as_deref(), where_from);
         if let Some(Source::Command(command)) = &source {
             programs.push(command.program);
@@ -320,7 +329,7 @@ impl Planner<'_> {
             Some(directory) => self.suite.directory.join(directory.resolve(variables)?),
             None => self.suite.directory.clone(),
         };
-        let place = (self.targets, contained(self.suite, self.options));
+        let place = (self.targets, self.containment.as_ref());
         let program = self.programs.add_command((&target.name, cli), directory, place);
         self.commands.insert(target.name.clone(), program);
         Ok((command, program))
@@ -409,6 +418,11 @@ impl Planner<'_> {
                 Check::Program(program) if program.max_calls.is_some() => {
                     self.connect(evaluator, &Judge::new(Judge::NUMBER), judge);
                     self.commands();
+                    let refused = self.containment.as_ref().and_then(|it| it.models_problem());
+                    if let Some((message, hint)) = refused {
+                        let position = &evaluator.position;
+                        self.refuse(format!("{position}: `target` is {message} ({hint})"));
+                    }
                 }
                 Check::Composite(composite) => {
                     self.check(&composite.members, judge);

@@ -7,10 +7,9 @@ use std::{
     time::Duration,
 };
 
-use evaluator_host::config::{CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation};
+use evaluator_host::config::{ContainmentConfig, EvaluatorConfig, EvaluatorKind, Isolation};
 use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_launch::{
-    executor::Containment,
     files::{MAX_SOURCE, read_regular},
     runtime::Environment,
 };
@@ -46,12 +45,12 @@ pub(super) struct ProgramTable {
 }
 
 impl ProgramTable {
-    /// Adds the programs of evaluators, and returns their indexes. `contained`: the directory that contained programs may read.
+    /// Adds the programs of evaluators, and returns their indexes. `contained`: how they are contained.
     pub(super) fn add(
         &mut self,
         evaluators: &mut [Evaluator],
         judge: Option<&str>,
-        (targets, contained): (&TargetSession, Option<&Path>),
+        (targets, contained): (&TargetSession, Option<&ContainmentConfig>),
     ) -> Vec<usize> {
         let mut found = Vec::new();
         for evaluator in evaluators {
@@ -71,7 +70,7 @@ impl ProgramTable {
         name: &str,
         program: &Program,
         judge: Option<&str>,
-        (targets, contained): (&TargetSession, Option<&Path>),
+        (targets, contained): (&TargetSession, Option<&ContainmentConfig>),
     ) -> usize {
         let models = program.max_calls.map(|calls| (calls, judge.map(str::to_owned)));
         let (command, directory) = (program.command.clone(), program.directory.clone());
@@ -91,7 +90,7 @@ impl ProgramTable {
         &mut self,
         (name, target): (&str, &CliTarget),
         directory: PathBuf,
-        (targets, contained): (&TargetSession, Option<&Path>),
+        (targets, contained): (&TargetSession, Option<&ContainmentConfig>),
     ) -> usize {
         let command = SHELL.map(str::to_owned).to_vec();
         let program = Program { command, directory, index: 0, config: None, max_calls: None };
@@ -134,7 +133,7 @@ fn lowered(
     program: &Program,
     judge: Option<&str>,
     targets: &TargetSession,
-    contained: Option<&Path>,
+    contained: Option<&ContainmentConfig>,
 ) -> (EvaluatorConfig, bool) {
     let Program { command, directory, max_calls, .. } = program;
     let (first, rest) = command.split_first().map_or(("", &[][..]), |(it, rest)| (&**it, rest));
@@ -156,18 +155,15 @@ fn lowered(
             code.timeout = ASKING_TIMEOUT;
             code.models = Some(models(targets, judge, *calls));
         }
-        if let Some(readable) = contained {
-            contain(code, readable);
+        if let Some(ContainmentConfig { executor, containment }) = contained {
+            (code.executor, code.containment) = (executor.clone(), Arc::clone(containment));
+            if containment.docker.image.is_some() && !first.contains('/') && script.is_none() {
+                // The image has commands of its own.
+                (code.path, code.command) = (first.into(), true);
+            }
         }
     }
     (entry, script.is_some() || is_file)
-}
-
-/// Contains a program. It may read the directory of the eval file.
-fn contain(code: &mut CodeConfig, readable: &Path) {
-    "sandbox".clone_into(&mut code.executor);
-    let read = vec![readable.to_owned()];
-    code.containment = Arc::new(Containment { read, ..Containment::default() });
 }
 
 /// Returns the path of the program of a command.

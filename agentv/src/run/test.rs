@@ -6,7 +6,10 @@ use std::{
 };
 
 use evaluator_host::{
-    report::run_file::{Digest, Digester},
+    report::{
+        EVALUATORS,
+        run_file::{Digest, Digester},
+    },
     run::{CaseResult, Grading, Programs, Suite, SuiteProgram},
 };
 use evaluator_json::{Object, Value, parse_python};
@@ -26,7 +29,7 @@ use crate::{
     json_text::{compact, count, list, members, text},
     model::Test,
     output::Output,
-    report::{EVALUATORS, EvaluatorResult, Status, reason_of},
+    report::{EvaluatorResult, Status, reason_of},
     targets::command::{self, Commands, Invocation},
 };
 

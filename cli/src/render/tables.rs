@@ -99,7 +99,7 @@ fn one(
             errors::cell(evaluation, *showing),
         ]);
         places.push(rows);
-        rows += 1 + members(&mut table, evaluation.details.as_ref(), 1);
+        rows += 1 + members(&mut table, evaluation, 1);
     }
     table.shorten_numbers();
     let cut = table.fit(width);
@@ -128,24 +128,16 @@ fn one(
 }
 
 /// Adds the rows of the evaluators whose results an evaluation combines. Returns their number.
-fn members(table: &mut Columns<7>, details: Option<&Object>, depth: usize) -> usize {
+fn members(table: &mut Columns<7>, evaluation: &EvaluationReport, depth: usize) -> usize {
     let mut added = 0;
-    let lists = details.map(|details| [details.get("evaluators"), details.get("members")]);
-    let lists = lists.into_iter().flatten().flatten().filter_map(Value::as_array);
-    for member in lists.flatten().filter_map(Value::as_object) {
-        let text = |key: &str| member.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (mark, label) = match text("status") {
-            "passed" => ("[PASS]", "PASSED"),
-            "failed" => ("[FAIL]", "FAILED"),
-            _ => ("[ERR ]", "ERROR"),
+    for member in evaluation.members() {
+        let get = |key: &str| member.details.as_ref()?.get(key);
+        let text = |key: &str| get(key).and_then(Value::as_str).unwrap_or_default();
+        let label = match text("verdict") {
+            "borderline" => "FAILED (borderline)",
+            _ => member.outcome().label(),
         };
-        let label = if text("verdict") == "borderline" { "FAILED (borderline)" } else { label };
-        let value = match member.get("score") {
-            Some(Value::Float(score)) => Some(*score),
-            _ => None,
-        };
-        let name = format!("{}{}", "  ".repeat(depth), one_line(text("name")));
-        let rows = member.get("rows").and_then(Value::as_array).unwrap_or_default();
+        let rows = get("rows").and_then(Value::as_array).unwrap_or_default();
         let missed =
             rows.iter().filter(|row| row.get("passed").and_then(Value::as_bool) == Some(false));
         let missed: Vec<&str> = missed.filter_map(|row| row.get("text")?.as_str()).collect();
@@ -154,11 +146,16 @@ fn members(table: &mut Columns<7>, details: Option<&Object>, depth: usize) -> us
             reason => reason.to_owned(),
         };
         let reason = one_line(reason.trim_start().lines().next().unwrap_or_default());
-        let empty = String::new;
-        let cells = [mark.to_owned(), name, score(value, None), label.to_owned(), empty(), empty()];
-        let [a, b, c, d, e, f] = cells;
-        table.row([a, b, c, d, e, f, reason.into_owned()]);
-        added += 1 + members(table, Some(member), depth + 1);
+        table.row([
+            member.outcome().mark().to_owned(),
+            format!("{}{}", "  ".repeat(depth), one_line(&member.name)),
+            score(member.score, None),
+            label.to_owned(),
+            String::new(),
+            String::new(),
+            reason.into_owned(),
+        ]);
+        added += 1 + members(table, &member, depth + 1);
     }
     added
 }

@@ -59,6 +59,45 @@ pub(super) struct Defaults {
     given: Vec<(&'static str, Span)>,
 }
 
+/// Containment of all programs of another file: its keys `executor`, `sandbox` and `docker`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainmentConfig {
+    /// Name of the executor.
+    pub executor: String,
+    /// Its settings.
+    pub containment: Arc<Containment>,
+}
+
+impl Default for ContainmentConfig {
+    fn default() -> Self {
+        let CodeConfig { executor, containment, .. } = CodeConfig::default();
+        Self { executor, containment }
+    }
+}
+
+impl ContainmentConfig {
+    /// Takes the keys from a mapping of `file`, and adds problems as for an entry of a configuration. Relative paths are
+    /// relative to the file.
+    pub fn take(fields: &mut Fields<'_>, file: &Path) -> Self {
+        let paths = Paths::of(file);
+        let mut code = CodeConfig { path: file.to_owned(), ..CodeConfig::default() };
+        Defaults::default().take(fields, &paths, &mut code);
+        check_source(fields, &code, "the eval file");
+        let problems = fields.problems();
+        for missing in paths.finish(problems) {
+            let span = fields.peek(&code.executor).map(|node| node.span).unwrap_or_default();
+            problems.add(span, missing.problem.message).maybe_hint(missing.problem.hint);
+        }
+        Self { executor: code.executor, containment: code.containment }
+    }
+
+    /// Returns why its programs cannot ask models by a server of this machine, and what to do; `None` if they can.
+    #[must_use]
+    pub fn models_problem(&self) -> Option<(&'static str, &'static str)> {
+        models_problem(&self.executor, &self.containment)
+    }
+}
+
 /// The keys of `sandbox` or `docker` that are present.
 #[derive(Clone, Debug, Default)]
 struct Keys {
@@ -324,19 +363,29 @@ fn check(fields: &Fields<'_>, code: &mut CodeConfig) {
         };
         add(DOCKER, message, &hint);
     }
-    if executor == DOCKER && code.models.is_some() {
+    let refused = models_problem(&executor, &code.containment).filter(|_| code.models.is_some());
+    if let Some((message, hint)) = refused {
         let key = if fields.peek("target").is_some() { "target" } else { "models" };
-        let message =
-            format!("`{key}` is a server of this machine, which a container cannot reach");
-        add(key, message, "use `executor: sandbox`");
+        add(key, format!("`{key}` is {message}"), hint);
     }
-    let is_partial = code.containment.level == Level::Partial;
-    if executor == SANDBOX && is_partial && code.models.is_some() && !code.containment.network {
-        let key = if fields.peek("target").is_some() { "target" } else { "models" };
-        let message = format!(
-            "`{key}` is a server of this machine, which a sandbox of `level: partial` reaches with network only"
-        );
-        add(key, message, "add `network: true`, or use `level: full`");
+}
+
+/// Returns why programs cannot ask models, and what to do about it.
+fn models_problem(
+    executor: &str,
+    containment: &Containment,
+) -> Option<(&'static str, &'static str)> {
+    let is_partial = containment.level == Level::Partial && !containment.network;
+    match executor {
+        DOCKER => Some((
+            "a server of this machine, which a container cannot reach",
+            "use `executor: sandbox`",
+        )),
+        SANDBOX if is_partial => Some((
+            "a server of this machine, which a sandbox of `level: partial` reaches with network only",
+            "add `network: true`, or use `level: full`",
+        )),
+        _ => None,
     }
 }
 
@@ -348,8 +397,8 @@ pub(super) fn refuse(fields: &mut Fields<'_>) {
     }
 }
 
-/// Adds a problem if a contained program could change its own file.
-pub(super) fn check_source(fields: &Fields<'_>, code: &CodeConfig) {
+/// Adds a problem if a contained program could change its own file, which is `what`.
+pub(super) fn check_source(fields: &Fields<'_>, code: &CodeConfig, what: &str) {
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     let source = real(&path::absolute(&code.path).unwrap_or_else(|_| code.path.clone()));
     let Some(shared) = code.containment.write.iter().find(|path| source.starts_with(real(path)))
@@ -358,13 +407,14 @@ pub(super) fn check_source(fields: &Fields<'_>, code: &CodeConfig) {
     };
     let Some(node) = fields.peek(&code.executor).or_else(|| fields.peek("path")) else { return };
     let (shared, source) = (shared.display(), source.display());
-    let message = format!("`write` names {shared}, which contains the program itself, {source}");
+    let message = format!("`write` names {shared}, which contains {what}, {source}");
     fields.problems().add(node.span, message).hint("name a directory without programs");
 }
 
 /// Returns a problem for each path of a contained program that is below a directory which a contained program changes, of
 /// the same or another entry: a run could replace it by a link, which the next run would follow.
-pub(super) fn changeable_paths(evaluators: &[EvaluatorConfig]) -> Vec<Problem> {
+#[must_use]
+pub fn changeable_paths(evaluators: &[EvaluatorConfig]) -> Vec<Problem> {
     let programs: Vec<(&EvaluatorConfig, &CodeConfig)> =
         evaluators.iter().filter_map(|it| Some((it, it.program()?))).collect();
     let written: Vec<Written<'_>> = programs

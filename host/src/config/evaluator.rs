@@ -121,7 +121,7 @@ pub(super) fn read<'n>(
             let path = path.and_then(|field| reader.paths.read(field, PathKind::File));
             let program = read_program(&mut fields, defaults, reader);
             let code = CodeConfig { path: path.unwrap_or_default(), ..program };
-            containment::check_source(&fields, &code);
+            containment::check_source(&fields, &code, "the program itself");
             Some(EvaluatorKind::Code(code))
         }
         Type::Remote => read_remote(&mut fields, defaults, reader).map(EvaluatorKind::Remote),

@@ -22,6 +22,7 @@ mod shared;
 pub use evaluator_document::{ConfigError, Place, Problem};
 pub use evaluator_judging::JudgeSettings;
 
+pub use containment::{ContainmentConfig, changeable_paths};
 pub use gates::GateOverrides;
 pub use llm_judge::LlmJudgeConfig;
 pub use model::{

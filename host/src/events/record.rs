@@ -42,7 +42,7 @@ pub enum AttributeValue {
 /// Returns the records of a report, in its order. Conversations without turns have none.
 ///
 /// An evaluation that scored turns has a record for each turn, any other has one for the last turn. The record of an error
-/// has `error.type` and neither score nor label. For a conversation that cannot be read back there is an error instead.
+/// has `error.type` and neither score nor label. A test of an eval file has a record, and one for each of its evaluators. For a conversation that cannot be read back there is an error instead.
 pub fn records<'r>(
     report: &'r Report,
     config: &'r Config,
@@ -72,6 +72,15 @@ pub fn records<'r>(
         for evaluation in &conversation.evaluations {
             if let Some(kind) = types.get(evaluation.name.as_str()) {
                 add(&mut records, &conversation, evaluation, *kind, set_id, switches);
+                for member in evaluation.members().filter(|_| report.suite.is_some()) {
+                    let kind = member.details.as_ref().and_then(|it| it.get("type")?.as_str());
+                    let kind = match kind.unwrap_or_default() {
+                        "llm-grader" | "rubrics" => Some("llm_judge"),
+                        "code-grader" | "composite" => None,
+                        _ => Some("deterministic"),
+                    };
+                    add(&mut records, &conversation, &member, kind, set_id, switches);
+                }
             }
         }
         records.into_iter().map(Ok).collect()

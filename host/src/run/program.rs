@@ -12,7 +12,7 @@ use super::{
     RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
-    program_file::{not_contained, not_ready, program_file},
+    program_file::{command_of_image, not_contained, not_ready, program_file},
     snapshot::ProgramSnapshot,
     target,
     work::{Candidate, ForkedProgram, PlannedEvaluator, Program, Work, broken},
@@ -23,7 +23,7 @@ use crate::{
     hosts::{Call, Driver, Mismatch, foreign_contract},
     judging::Session,
     process::{CommandSpec, Resources},
-    runtime::{Entrypoint, Environment, Launch, PrepareError, Reuse},
+    runtime::{Entrypoint, Environment, Inputs, Launch, PrepareError, Reuse},
     verdict::Verdict,
 };
 
@@ -53,14 +53,13 @@ pub(super) fn prepare(
     let entrypoints: Vec<Entrypoint> = located
         .iter()
         .map(|(Candidate { index, code, executor, .. }, _, image)| {
-            let path = locate(&evaluators[*index].name, code, runner, on_event);
+            let name = &evaluators[*index].name;
+            let path = locate(name, (code, image.as_ref()), runner, on_event);
             Entrypoint { image: image.clone(), ..code.entrypoint(path, executor.contains()) }
         })
         .collect();
     report_named_secrets(evaluators, &located, &entrypoints, on_event);
-    let mut report = |event| on_event(RunEvent::Prepare(event));
-    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
-    let launches = runtimes.prepare_all(&entrypoints, cancellation, &mut report);
+    let launches = launches(&located, &entrypoints, runner, on_event);
     let mut servers = 0;
     let located = located.into_iter().map(|(program, context, _)| (program, context));
     for ((program, entrypoint), launch) in located.zip(&entrypoints).zip(launches) {
@@ -92,6 +91,22 @@ pub(super) fn prepare(
     }
 }
 
+/// Prepares programs; those that an image has are started by their names.
+fn launches(
+    programs: &[(Candidate, ExecutionContext, Option<Image>)],
+    entrypoints: &[Entrypoint],
+    runner: &Runner,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Vec<Result<Launch, PrepareError>> {
+    let mut report = |event| on_event(RunEvent::Prepare(event));
+    let (runtimes, cancellation) = (&runner.registries.runtimes, &runner.cancellation);
+    let launches = runtimes.prepare_all(entrypoints, cancellation, &mut report);
+    let launch = |((program, _, image), launch): (&(Candidate, _, Option<Image>), _)| {
+        command_of_image(&program.code, image.as_ref()).map_or(launch, Ok)
+    };
+    programs.iter().zip(launches).map(launch).collect()
+}
+
 /// Returns the work of an evaluator with the launch of its program, and sets its fingerprint.
 fn prepared(
     evaluator: &mut PlannedEvaluator,
@@ -101,7 +116,10 @@ fn prepared(
     (config, session, runner): (&Config, &Result<Session, String>, &Runner),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Work {
-    let mut inputs = runner.registries.runtimes.inputs(entrypoint, &launch);
+    let mut inputs = match command_of_image(&candidate.code, entrypoint.image.as_ref()) {
+        Some(_) => Inputs::default(),
+        None => runner.registries.runtimes.inputs(entrypoint, &launch),
+    };
     if entrypoint.image.is_some() {
         // Names of programs in the image, which counts as a whole.
         inputs.programs.retain(|program| program.is_absolute());
@@ -324,10 +342,13 @@ fn report_build_failure(evaluator: &str, error: &PrepareError, on_event: &mut dy
 
 fn locate(
     evaluator: &str,
-    code: &CodeConfig,
+    (code, image): (&CodeConfig, Option<&Image>),
     runner: &Runner,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> PathBuf {
+    if command_of_image(code, image).is_some() {
+        return code.path.clone();
+    }
     let path = program_file(code);
     // A file without a runtime is an error of the evaluator.
     if let Ok(runtime) = runner.registries.runtimes.for_path(&path) {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use crate::{
     config::CodeConfig,
-    runtime::{Environment, PrepareError},
+    executor::Image,
+    process::CommandSpec,
+    runtime::{Environment, Launch, PrepareError},
 };
 
 /// Returns the reason why an evaluator was not prepared.
@@ -25,6 +27,12 @@ pub(super) fn not_contained(code: &CodeConfig, reason: &str) -> String {
 /// Returns true if the path may be the name of a command.
 fn is_command(code: &CodeConfig) -> bool {
     code.command && code.path.components().count() == 1
+}
+
+/// Returns the launch of a command that the image of its container has, which no runtime of this machine prepares.
+pub(super) fn command_of_image(code: &CodeConfig, image: Option<&Image>) -> Option<Launch> {
+    let is_there = image.is_some() && is_command(code) && !code.path.exists();
+    is_there.then(|| Launch::new(CommandSpec::new(&code.path)))
 }
 
 /// Returns the file of a program. The name of a command that is not a file is searched on `PATH`.

@@ -2,12 +2,16 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{Request, RunEvent, Runner};
+use super::{CaseResult, Grading, Programs, Request, RunEvent, Runner, Suite, SuiteInput};
 use crate::{
     config::{Config, EvaluatorConfig},
+    json::Object,
     metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
-    report::{ConversationReport, Partial, Report, run_file::RunFile},
+    report::{
+        ConversationReport, Partial, Report, SuiteReport,
+        run_file::{Digest, RunFile},
+    },
     runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Directory},
 };
 
@@ -88,6 +92,50 @@ async fn a_panic_of_a_metric_is_its_error_alone() {
         events.iter().any(|event| matches!(event, RunEvent::Evaluated { done: 2, errored: 1, .. })),
         "{events:?}"
     );
+}
+
+/// Three cases, the second of which panics.
+#[derive(Debug)]
+struct OddSuite(Vec<Arc<str>>);
+
+impl Suite for OddSuite {
+    fn name(&self) -> &str {
+        "odd"
+    }
+    fn file(&self) -> &Path {
+        Path::new("odd.yaml")
+    }
+    fn ids(&self) -> &[Arc<str>] {
+        &self.0
+    }
+    fn threshold(&self, _case: usize) -> f64 {
+        1.0
+    }
+    fn programs(&self, _case: usize) -> Vec<usize> {
+        Vec::new()
+    }
+    fn identity(&self, _case: usize) -> Option<Digest> {
+        None
+    }
+    fn grade<'s>(&'s self, case: usize, _programs: Programs<'s>) -> Grading<'s> {
+        Box::pin(async move {
+            assert!(case != 1, "in case {case}");
+            CaseResult { score: Ok(1.0), details: Object::default(), warnings: Vec::new() }
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_panic_in_the_grading_of_a_case_is_the_error_of_that_case() {
+    let mut request = Request::new([] as [&str; 0], Config::default());
+    let suite = Arc::new(OddSuite(["one", "two", "three"].map(Arc::from).into()));
+    let about = SuiteReport::default();
+    request.suite = Some(SuiteInput { suite, about, warnings: Vec::new() });
+    let report = runner().run(&request, &mut |_| {}).await;
+    let tests = conversations(&report);
+    let errors = tests.iter().map(|test| test.evaluations[0].error.as_deref());
+    assert!(errors.eq([None, Some("odd panicked: in case 1"), None]), "{tests:?}");
+    assert_eq!((report.tally().passed, report.tally().errored), (2, 1));
 }
 
 #[tokio::test]

@@ -116,6 +116,25 @@ fn a_registered_trace_format_is_used_like_a_built_in_one() {
 }
 
 #[test]
+fn an_eval_file_sees_registered_trace_formats_and_providers() {
+    let directory = TestDirectory::new();
+    directory.file("t.txt", "notes\nhow far? -> 3 km\n");
+    directory.file("targets.yaml", "targets: [{name: default, provider: friend, model: f}]\n");
+    for (text, args, code) in [
+        ("3 km", &["--outputs", "t.txt"][..], 0),
+        ("4 km", &["--outputs", "t.txt"], 1),
+        ("is_the_agent_response_valid", &[], 0),
+        ("4 km", &[], 1),
+    ] {
+        let entry = format!("{{type: contains, value: {text}}}");
+        let test = format!("{{id: note-1, criteria: x, input: q, assertions: [{entry}]}}");
+        directory.file("e.yaml", format!("tests: [{test}]\n"));
+        let (found, output) = registered(&directory, &[&["run", "e.yaml"], args].concat());
+        assert_eq!(found, Some(code), "{text} {args:?}: {output}");
+    }
+}
+
+#[test]
 fn spans_of_a_registered_convention_are_conversations() {
     let directory = TestDirectory::new();
     let attribute =

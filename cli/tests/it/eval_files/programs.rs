@@ -1,7 +1,5 @@
 //! Programs of eval files: what reaches their command line, and `--contain`.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
 use serde_json::{Value, json};
 
 use crate::support::{Directory, has};
@@ -150,6 +148,94 @@ fn commands_of_targets_are_contained_as_graders_are() {
         ran.stdout
     );
     assert!(ran.stdout.contains("but the sandbox does not show it"), "{}", ran.stdout);
+}
+
+#[test]
+fn settings_of_containment_that_make_no_sense_are_problems_with_their_positions() {
+    let directory = Directory::new();
+    directory.file("out/one.txt", "Paris");
+    directory.file("out/two", "x");
+    let check = "assertions: [{type: contains, value: Paris}]";
+    let test = |test: &str| format!("tests: [{{id: one, criteria: x, input: q, {test}}}]");
+    for (execution, message) in [
+        ("executor: moon", "`executor` must be"),
+        ("executor: sandbox, sandbox: {netwrok: true}", "did you mean `network`?"),
+        ("executor: sandbox, network: true", "`network` is a key of `sandbox`"),
+        ("sandbox: {network: true}", "`sandbox` has no effect with `executor: local`"),
+        ("executor: docker, sandbox: {}, docker: {image: a}", "`sandbox` has no effect with"),
+        ("executor: docker", "`executor: docker` needs the name of an image"),
+        ("executor: sandbox, sandbox: {write: [.]}", "which contains the eval file, "),
+        ("executor: sandbox, sandbox: {read: [nothing]}", "/nothing, which does not exist"),
+    ] {
+        directory.file("e.yaml", format!("execution: {{{execution}}}\n{}", test(check)));
+        for command in ["run", "check"] {
+            let ran = directory.evaluator(&[command, "e.yaml", "--outputs", "out"]).exits(2);
+            assert!(ran.stderr.contains("e.yaml:1:"), "{execution}: {}", ran.stderr);
+            assert!(ran.stderr.contains(message), "{execution}: {}", ran.stderr);
+        }
+    }
+    // These are keys of a suite.
+    directory.file("e.yaml", test(&format!("{check}, execution: {{executor: sandbox}}")));
+    directory.evaluator(&["check", "e.yaml"]).exits(2).says("unknown key `executor`");
+    directory.file("targets.yaml", "targets: [{name: t, provider: mock, response: '{}'}]");
+    let asks = "assertions: [{name: g, type: code-grader, command: [./g], target: {max_calls: 1}}]";
+    let grades = "assertions: [{name: g, type: code-grader, command: [./g]}]";
+    for (execution, test_keys, message) in [
+        (
+            "executor: docker, docker: {image: a}",
+            asks,
+            "e.yaml:2:55: `target` is a server of this machine, which a container",
+        ),
+        (
+            "executor: sandbox, sandbox: {level: partial}",
+            asks,
+            "e.yaml:2:55: `target` is a server of this machine, which a sandbox",
+        ),
+        (
+            "executor: sandbox, sandbox: {write: [out], read: [out/two]}",
+            grades,
+            "`g`: `read` names ",
+        ),
+    ] {
+        directory.file("e.yaml", format!("execution: {{{execution}}}\n{}", test(test_keys)));
+        for command in ["run", "check"] {
+            let args = [command, "e.yaml", "--outputs", "out", "--grader-target", "t"];
+            let ran = directory.evaluator(&args).exits(2);
+            assert!(ran.stderr.contains(message), "{execution}: {}", ran.stderr);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn keys_of_the_sandbox_hold_for_targets_and_graders() {
+    if !can_contain() {
+        return;
+    }
+    let (directory, other) = (Directory::new(), Directory::new());
+    other.file("note", "Paris");
+    std::fs::create_dir(directory.join("changed")).unwrap();
+    let note = other.join("note");
+    let agent = format!("touch changed/by-target && cat {} > {{OUTPUT_FILE}}", note.display());
+    let targets = json!({"targets": [{"name": "default", "provider": "cli", "command": agent}]});
+    directory.file("targets.yaml", targets.to_string());
+    let grader = "touch changed/by-grader && ! touch ran && echo '{\"score\": 1}'";
+    let sandbox = json!({"write": ["changed"], "read": [note]});
+    let suite = json!({
+        "execution": {"executor": "sandbox", "sandbox": sandbox},
+        "tests": [{"id": "one", "criteria": "x", "input": "q", "assertions": [
+            {"type": "contains", "value": "Paris"},
+            {"name": "g", "type": "code-grader", "command": grader},
+        ]}],
+    });
+    directory.file("e.yaml", suite.to_string());
+    for option in ["-v", "--contain"] {
+        directory.run(&["e.yaml", option]).exits(0);
+        for name in ["changed/by-target", "changed/by-grader"] {
+            std::fs::remove_file(directory.join(name)).unwrap();
+        }
+    }
+    assert!(!directory.join("ran").exists());
 }
 
 #[cfg(unix)]

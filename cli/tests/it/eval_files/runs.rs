@@ -89,6 +89,23 @@ fn what_may_change_unseen_is_graded_again() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_grader_that_is_killed_once_answers_at_the_second_attempt() {
+    let directory = Directory::new();
+    let grader = "[ -e again ] || { touch again; kill -9 $$; }; echo '{\"score\": 1}'";
+    let entry = json!({"name": "g", "type": "code-grader", "command": grader});
+    let suite =
+        json!({"tests": [{"id": "one", "criteria": "x", "input": "q", "assertions": [entry]}]});
+    directory.file("e.yaml", suite.to_string());
+    directory.file("out/one.txt", "Paris");
+    let args = ["e.yaml", "--outputs", "out"];
+    let ran = directory.run(&args).exits(3);
+    assert!(ran.stdout.contains("the program killed by signal 9"), "{}", ran.stdout);
+    fs::remove_file(directory.join("again")).unwrap();
+    directory.run(&[&args[..], &["--retries", "1"]].concat()).exits(0);
+}
+
 #[test]
 fn fail_fast_starts_no_test_after_a_failure() {
     let directory = Directory::new();
@@ -135,8 +152,20 @@ fn results_are_sent_as_events() {
     let requests = server.requests();
     let export = decoded(&requests[0].body);
     let records = export["records"].as_array().unwrap();
-    assert_eq!(records.len(), 3, "{export}");
-    for record in records {
-        assert_eq!(record["attributes"]["gen_ai.evaluation.name"], json!("capitals"));
-    }
+    let attribute = |record: &Value, name: &str| record["attributes"][name].clone();
+    let found: Vec<_> = records
+        .iter()
+        .map(|record| {
+            let name = attribute(record, "gen_ai.evaluation.name");
+            let label = attribute(record, "gen_ai.evaluation.score.label");
+            (name, attribute(record, "agentevals.evaluator.type"), label)
+        })
+        .collect();
+    let event = |name: &str, kind: Value, label: &str| (json!(name), kind, json!(label));
+    let program = || event("g", Value::Null, "pass");
+    let test = |label: &str| {
+        let evaluator = event("has", json!("deterministic"), label);
+        [event("capitals", Value::Null, "pass"), evaluator, program()]
+    };
+    assert_eq!(found, [test("pass"), test("fail"), test("pass")].concat(), "{export}");
 }

@@ -392,6 +392,33 @@ fn endless(case: &Case) {
 
 #[test]
 #[ignore = "needs an engine"]
+fn targets_and_graders_of_eval_files_run_in_containers() {
+    let Some(case) = Case::new() else { return };
+    case.directory.file("note", "Paris");
+    case.directory.file(
+        "judge.py",
+        "import os\nopen('note')\nprint('{\"score\": %d}' % (not os.path.exists('/usr/share')))\n",
+    );
+    // The shell is that of the image.
+    let agent = "case \"$(readlink /proc/$$/exe)\" in *busybox) cat note {PROMPT_FILE} > {OUTPUT_FILE};; esac; ! touch ran";
+    let targets = json!({"targets": [{"name": "default", "provider": "cli", "command": agent}]});
+    case.directory.file("targets.yaml", targets.to_string());
+    let suite = json!({
+        "execution": {"executor": "docker", "docker": {"image": IMAGE, "engine": case.engine.client}},
+        "tests": [{"id": "one", "criteria": "x", "input": "it's asked", "assertions": [
+            {"type": "equals", "value": "Parisit's asked"},
+            {"name": "shell", "type": "code-grader", "command": "grep -q Paris note && ! touch ran && echo '{\"score\": 1}'"},
+            {"name": "python", "type": "code-grader", "command": ["python3", "judge.py"]},
+        ]}],
+    });
+    case.directory.file("e.yaml", suite.to_string());
+    let output = run(&mut case.command(&["run", "e.yaml", "-v"]));
+    assert_eq!(case.engine.containers(), [""; 0], "{}", output.stderr);
+    output.exits(0);
+}
+
+#[test]
+#[ignore = "needs an engine"]
 fn a_cancelled_run_leaves_no_container() {
     let Some(case) = Case::new() else { return };
     cancelled(&case);
