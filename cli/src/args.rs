@@ -41,7 +41,7 @@ use self::{
 };
 use crate::{
     render::LogFormat,
-    scaffold::{Language, Template},
+    scaffold::{Language, Template, language_parser},
 };
 
 /// Returns the command with the registered trace formats as values of `--format`.
@@ -221,7 +221,7 @@ pub(crate) struct InitArgs {
     /// Name of the evaluator, optionally with directories before it and the extension of a language after it
     pub(crate) name: PathBuf,
     /// Language, by its extension (default: by the name's extension, else Rust)
-    #[arg(long, value_enum, ignore_case = true)]
+    #[arg(long, value_parser = language_parser(), ignore_case = true)]
     pub(crate) runtime: Option<Language>,
     /// Template (default: the simplest one of the language)
     #[arg(long, value_enum)]
@@ -308,8 +308,8 @@ pub(crate) struct SourcePlaces {
     #[arg(long, value_name = "FILE", value_parser = existing)]
     pub(crate) index: Option<PathBuf>,
     /// Directory of the source `local` (default: $AGENTEVALS_EVALUATOR_DIR)
-    #[arg(long, value_name = "DIR", value_parser = existing)]
-    pub(crate) folder: Option<PathBuf>,
+    #[arg(long, alias = "folder", value_name = "DIR", value_parser = existing)]
+    pub(crate) directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,9 @@ use std::{ops::RangeInclusive, time::Duration};
 
 use evaluator_json::{Object, Value};
 
-use crate::{Node, NodeKind, Problems, Report, did_you_mean, node::object};
+use crate::{
+    Node, NodeKind, Problems, Report, Span, did_you_mean, node::object, schema::Description,
+};
 
 /// Value of a key. Conversions that fail add a problem and return `None`.
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +23,13 @@ pub struct Field<'n> {
 #[derive(Debug)]
 pub struct Fields<'n> {
     /// Name of the mapping in messages, e.g. `this evaluator`.
-    noun: &'static str,
+    noun: String,
     node: &'n Node,
     problems: &'n Problems<'n>,
     taken: Vec<Taken<'n>>,
-    null_is_absent: bool,
+    pub(crate) null_is_absent: bool,
+    /// Notes the keys that are taken, if these are fields of no mapping.
+    pub(crate) description: Option<Description>,
 }
 
 #[derive(Debug)]
@@ -38,6 +42,11 @@ struct Taken<'n> {
 }
 
 impl<'n> Fields<'n> {
+    pub(crate) fn new(noun: String, node: &'n Node, problems: &'n Problems<'n>) -> Self {
+        let (taken, null_is_absent, description) = (Vec::new(), false, None);
+        Self { noun, node, problems, taken, null_is_absent, description }
+    }
+
     /// Returns the list that problems are added to.
     #[must_use]
     pub fn problems(&self) -> &'n Problems<'n> {
@@ -97,8 +106,17 @@ impl<'n> Fields<'n> {
 
     /// Adds the problem that `key` is absent.
     pub fn missing(&self, key: &str) -> Report<'n> {
+        if let Some(description) = &self.description {
+            description.required.borrow_mut().push(key.to_owned());
+        }
         let message = format!("the key `{key}` is missing in {}", self.noun);
         self.problems.add(self.node.span.start(), message)
+    }
+
+    /// Adds a problem at the start of the mapping.
+    pub fn add_at_start(&self, message: &str) -> Report<'n> {
+        let start = self.node.span.start;
+        self.problems.add(Span { start, end: start }, message)
     }
 
     /// Refuses `key`: it has a reason that a general message about an unknown key would not give.
@@ -244,8 +262,7 @@ impl<'n> Field<'n> {
     /// Returns the keys of a mapping; `noun` is its name in messages, e.g. `this rubric`.
     pub fn fields(&self, noun: &'static str) -> Option<Fields<'n>> {
         self.entries()?;
-        let Self { node, problems, .. } = *self;
-        Some(Fields { noun, node, problems, taken: Vec::new(), null_is_absent: false })
+        Some(Fields::new(noun.to_owned(), self.node, self.problems))
     }
 
     /// Returns the keys and values of a mapping.

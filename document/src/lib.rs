@@ -25,9 +25,11 @@
 
 mod fields;
 mod json;
+mod key;
 mod node;
 mod problem;
 mod scalar;
+pub mod schema;
 pub mod size;
 mod yaml;
 
@@ -37,6 +39,7 @@ use evaluator_json::{read_at_most, read_file};
 
 pub use fields::{Field, Fields};
 pub use json::{JsonDocument, RepeatedKey, read_json};
+pub use key::Key;
 pub use node::{Node, NodeKind, Span};
 pub use problem::{ConfigError, Place, Problem, Problems, Report, Syntax, did_you_mean};
 pub use yaml::{YamlError, read_yaml, read_yaml_core};

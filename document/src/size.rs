@@ -1,6 +1,7 @@
 //! Sizes in bytes: numbers, or text with a unit such as `512MiB`.
 
 use evaluator_json::Value;
+use serde_json::json;
 
 use crate::{Field, Node, NodeKind};
 
@@ -40,6 +41,13 @@ impl Field<'_> {
         };
         self.add(problem).maybe_hint(hint(self.node)).none()
     }
+}
+
+/// Returns the JSON Schema of sizes of at least `min` bytes.
+pub(crate) fn schema(min: u64) -> serde_json::Value {
+    const TEXT: &str = "^ *[0-9]+ *([kK][bB]|[mMgGtT][bB]|[kKmMgGtT][iI][bB]|[bB])? *$";
+    let number = json!({"type": "integer", "minimum": min, "maximum": MAX});
+    json!({"anyOf": [number, {"type": "string", "pattern": TEXT}]})
 }
 
 fn hint(node: &Node) -> Option<String> {

@@ -87,14 +87,8 @@ impl Connection {
                 own.flat_map(|interview| &interview.asked).map(AskedQuestion::read).collect()
             })
             .collect();
-        match &answers[..] {
-            [only] => judge.aggregate(case, planned, only),
-            _ => {
-                let members = names.iter().zip(&answers);
-                let members = members.map(|(model, asked)| Member { model, asked });
-                judge.aggregate_panel(case, planned, &members.collect::<Vec<_>>())
-            }
-        }
+        let members = names.iter().zip(&answers).map(|(model, asked)| Member { model, asked });
+        judge.aggregate(case, planned, &members.collect::<Vec<_>>())
     }
 
     /// Returns the outcome of a judgement with the details of its calls.
@@ -108,18 +102,7 @@ impl Connection {
         let mut details = judgement.details(case);
         let judge = details::judge(self, details.get("judge"), interviews, (usage, Some(readable)));
         details.insert("judge".to_owned(), judge.into());
-        let outcome = match judgement.outcome(case) {
-            Outcome::Scored(mut scored) => {
-                scored.details = Some(details.clone());
-                Outcome::Scored(scored)
-            }
-            Outcome::NotEvaluated { details: reasoned } => {
-                let mut details = details.clone();
-                details.extend(reasoned.into_iter().filter(|(key, _)| key == "reason"));
-                Outcome::NotEvaluated { details }
-            }
-            failed @ Outcome::Failed { .. } => failed,
-        };
+        let outcome = judgement.outcome(case.criterion, details.clone());
         let mut warnings = judgement.warnings.clone();
         warnings.extend(details::warnings(details::results(interviews)));
         let failure_reason = judgement.failure_reason(case.criterion);

@@ -10,11 +10,11 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use evaluator_json::{ParseOptions, parse};
 //! use evaluator_judging::{
 //!     Environment, JudgeSettings, Session, Subject, judge::{Case, Criterion, JudgedTurn, judge},
 //! };
 //! use evaluator_metrics::Outcome;
+//! use evaluator_traces::conversation::Turn;
 //!
 //! let directory = tempfile::tempdir()?;
 //! let replies = directory.path().join("replies.jsonl");
@@ -26,8 +26,8 @@
 //! let session = Session::new(settings, Environment::new(|_| None))?;
 //! let connection = session.connect("quality", &JudgeSettings::default())?;
 //!
-//! let turn = r#"{"userContent": {"parts": [{"text": "When?"}]}, "finalResponse": {"parts": [{"text": "At 22:40."}]}}"#;
-//! let turns = [JudgedTurn::from_adk(&parse(turn, &ParseOptions::default())?.value)?];
+//! let (user_text, final_text) = (Some("When?".to_owned()), Some("At 22:40.".to_owned()));
+//! let turns = JudgedTurn::of_recording(&[Turn { user_text, final_text, ..Turn::default() }]);
 //! let criterion = connection.settings().criterion(Criterion::default());
 //! let case = Case::new(&turns, &criterion).expecting(&turns);
 //! let subject = Subject::new("final_response_match_v2", "conversation c1");
@@ -74,9 +74,7 @@ pub use drive::Judged;
 pub use pieces::{Piece, Pieces};
 pub use prices::PriceTable;
 pub use programs::ProgramModels;
-pub use read::{
-    PROGRAM_SCHEMA, Paths, SCHEMA, parse_budget, read, read_model_options, read_models, read_target,
-};
+pub use read::{Paths, parse_budget, read, read_model_options, read_programs};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use subject::Subject;
@@ -86,4 +84,4 @@ pub use usage::Usage;
 const REVISION: &str = env!("CARGO_PKG_VERSION");
 
 #[cfg(test)]
-mod testing;
+mod vectors;

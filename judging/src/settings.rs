@@ -96,67 +96,45 @@ pub struct PromptFile {
     pub template: Option<Template>,
 }
 
-/// Returns `upper`, or `lower` if it is not set.
-fn first<T: Clone>(upper: &Option<T>, lower: &Option<T>) -> Option<T> {
-    upper.clone().or_else(|| lower.clone())
+/// Sets the fields that `upper` lacks to those of `lower`.
+macro_rules! fill {
+    ($upper:ident from $lower:ident: $($field:ident)*) => {
+        $(if $upper.$field.is_none() { $upper.$field.clone_from(&$lower.$field); })*
+    };
 }
 
 impl JudgeSettings {
     /// Returns these settings, with those of `base` where these are not set.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
-        let maps = |upper: &BTreeMap<String, String>, lower: &BTreeMap<String, String>| {
-            lower.iter().chain(upper).map(|(name, it)| (name.clone(), it.clone())).collect()
-        };
-        let prompts = base.prompts.iter().chain(&self.prompts);
-        Self {
-            models: if self.models.is_empty() { base.models.clone() } else { self.models.clone() },
-            base_url: first(&self.base_url, &base.base_url),
-            api_key_env: first(&self.api_key_env, &base.api_key_env),
-            credential_ref: first(&self.credential_ref, &base.credential_ref),
-            credentials: maps(&self.credentials, &base.credentials),
-            allow_http: self.allow_http.or(base.allow_http),
-            samples: self.samples.or(base.samples),
-            params: params_over(&self.params, &base.params),
-            drop_params: self.drop_params.or(base.drop_params),
-            json_schema: self.json_schema.or(base.json_schema),
-            system_instruction: first(&self.system_instruction, &base.system_instruction),
-            timeout: self.timeout.or(base.timeout),
-            attempts: self.attempts.or(base.attempts),
-            max_wait: self.max_wait.or(base.max_wait),
-            total: self.total.or(base.total),
-            max: self.max.or(base.max),
-            adaptive: self.adaptive.or(base.adaptive),
-            requests_per_minute: self.requests_per_minute.or(base.requests_per_minute),
-            tokens_per_minute: self.tokens_per_minute.or(base.tokens_per_minute),
-            budget: self.budget.clone(),
-            prices: first(&self.prices, &base.prices),
-            cassette: first(&self.cassette, &base.cassette),
-            cassette_text: self.cassette_text.or(base.cassette_text),
-            mode: self.mode.or(base.mode),
-            prompts: prompts.map(|(name, it)| (name.clone(), it.clone())).collect(),
-            errors: self.errors.or(base.errors),
-            min_readable: self.min_readable.or(base.min_readable),
-            complete: self.complete.or(base.complete),
-            min_agreement: self.min_agreement.or(base.min_agreement),
-            on_disagreement: self.on_disagreement.or(base.on_disagreement),
-            swap: self.swap.or(base.swap),
-            panel: self.panel.or(base.panel),
-            panel_quorum: self.panel_quorum.or(base.panel_quorum),
-            reask: self.reask.or(base.reask),
+        let mut settings = self.clone();
+        fill! { settings from base:
+            base_url api_key_env credential_ref allow_http samples drop_params json_schema system_instruction timeout attempts
+            max_wait total max adaptive requests_per_minute tokens_per_minute prices cassette cassette_text mode errors
+            min_readable complete min_agreement on_disagreement swap panel panel_quorum reask
         }
+        if settings.models.is_empty() {
+            settings.models.clone_from(&base.models);
+        }
+        settings.credentials = base.credentials.clone();
+        settings.credentials.extend(self.credentials.clone());
+        settings.prompts = base.prompts.clone();
+        settings.prompts.extend(self.prompts.clone());
+        let (params, lower) = (&mut settings.params, &base.params);
+        fill! { params from lower:
+            temperature top_p top_k max_output_tokens max_tokens_key seed reasoning_effort thinking_budget json_schema
+        }
+        if params.stop.is_empty() {
+            params.stop.clone_from(&lower.stop);
+        }
+        settings
     }
 
     /// Returns these settings over others of the same layer, whose limits of the budget count where these set none.
     #[must_use]
     pub fn over_same_layer(&self, base: &Self) -> Self {
-        let (upper, lower) = (&self.budget, base.budget.clone());
-        let budget = BudgetLimits {
-            calls: upper.calls.or(lower.calls),
-            tokens: upper.tokens.or(lower.tokens),
-            money: upper.money.or(lower.money),
-            assume_tokens: upper.assume_tokens.or(lower.assume_tokens),
-        };
+        let (mut budget, lower) = (self.budget.clone(), &base.budget);
+        fill! { budget from lower: calls tokens money assume_tokens }
         Self { budget, ..self.over(base) }
     }
 
@@ -254,21 +232,5 @@ impl JudgeSettings {
             "panel_quorum": self.panel_quorum,
             "reask": self.reask,
         })
-    }
-}
-
-fn params_over(upper: &Params, lower: &Params) -> Params {
-    Params {
-        temperature: upper.temperature.or(lower.temperature),
-        top_p: upper.top_p.or(lower.top_p),
-        top_k: upper.top_k.or(lower.top_k),
-        max_output_tokens: upper.max_output_tokens.or(lower.max_output_tokens),
-        max_tokens_key: first(&upper.max_tokens_key, &lower.max_tokens_key),
-        seed: upper.seed.or(lower.seed),
-        stop: if upper.stop.is_empty() { lower.stop.clone() } else { upper.stop.clone() },
-        reasoning_effort: first(&upper.reasoning_effort, &lower.reasoning_effort),
-        thinking_budget: upper.thinking_budget.or(lower.thinking_budget),
-        json_schema: first(&upper.json_schema, &lower.json_schema),
-        ..Params::default()
     }
 }

@@ -79,7 +79,7 @@ impl Shared {
     /// Counts the result of a call.
     pub(crate) fn count(&self, endpoint: &dyn Endpoint, result: &Result<Answer, ModelError>) {
         let mut counted = lock(&self.counted);
-        counted.usage.add_result(result);
+        counted.usage.add(result);
         let Ok(answer) = result else { return };
         let model = || format!("{}/{}", endpoint.provider(), endpoint.model());
         if !answer.dropped_params.is_empty() {

@@ -30,44 +30,31 @@ impl Usage {
     /// Returns the sums over calls with these results.
     pub fn of<'r>(results: impl Iterator<Item = &'r Result<Answer, ModelError>>) -> Self {
         let mut usage = Self::default();
-        results.for_each(|result| usage.add_result(result));
+        results.for_each(|result| usage.add(result));
         usage
     }
 
     /// Counts a call.
-    pub(crate) fn add_result(&mut self, result: &Result<Answer, ModelError>) {
-        match result {
-            Ok(answer) => self.add(answer),
-            Err(error) => self.add_failed(error.attempts),
-        }
-    }
-
-    /// Counts an answer.
-    pub fn add(&mut self, answer: &Answer) {
+    pub(crate) fn add(&mut self, result: &Result<Answer, ModelError>) {
         self.calls = self.calls.saturating_add(1);
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.requests = self.requests.saturating_add(error.attempts.into());
+                self.failed = self.failed.saturating_add(1);
+                return;
+            }
+        };
         self.requests = self.requests.saturating_add(answer.attempts.into());
         self.replayed = self.replayed.saturating_add(answer.is_replayed.into());
         match &answer.reply.usage {
             None => self.uncounted = self.uncounted.saturating_add(1),
-            Some(usage) => {
-                let sum = &mut self.tokens;
-                sum.input = sum.input.saturating_add(usage.input);
-                sum.output = sum.output.saturating_add(usage.output);
-                sum.cached = sum.cached.saturating_add(usage.cached);
-                sum.reasoning = sum.reasoning.saturating_add(usage.reasoning);
-            }
+            Some(usage) => self.tokens.add(usage),
         }
         if let Some(cost) = answer.cost {
             let sum = self.cost.unwrap_or_default();
             self.cost = Some(sum.saturating_add(cost).normalize());
         }
         self.duration = self.duration.saturating_add(answer.duration);
-    }
-
-    /// Counts a call without an answer.
-    pub fn add_failed(&mut self, requests: u32) {
-        self.calls = self.calls.saturating_add(1);
-        self.requests = self.requests.saturating_add(requests.into());
-        self.failed = self.failed.saturating_add(1);
     }
 }

@@ -25,6 +25,14 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
+    /// Adds the tokens of another call.
+    pub fn add(&mut self, other: &Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+    }
+
     /// Sum of both directions.
     #[must_use]
     pub fn total(&self) -> u64 {

@@ -287,7 +287,7 @@ pub struct ConversationReports<'c> {
     parts: Parts,
 }
 
-/// What is read of each conversation.
+/// Parts of each conversation that are read.
 #[derive(Clone, Copy, Debug)]
 enum Parts {
     All,

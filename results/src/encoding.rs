@@ -1,4 +1,4 @@
-//! How values without a JSON form of their own are written to run files.
+//! Encoding of values without a JSON form of their own in run files.
 
 use serde::{Deserialize, Deserializer};
 

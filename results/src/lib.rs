@@ -1,5 +1,5 @@
-//! Results of evaluators: the report of a run as data, its JSON form, what is summed up from it, and the run file that it is
-//! read from. Text forms are in the command.
+//! Results of evaluators: the report of a run as data, its JSON form, sums over it, and the run file from which it is read.
+//! Text forms are in the command.
 //!
 //! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
 //!

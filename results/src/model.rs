@@ -25,7 +25,7 @@ pub struct SuiteReport {
     pub warnings: Vec<String>,
 }
 
-/// What a run asked models.
+/// Calls of a run to models.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -38,17 +38,17 @@ pub struct JudgeUsage {
     pub replayed: u64,
     /// Calls without an answer.
     pub failed: u64,
-    /// Tokens of the requests; those of recorded replies are what they once were.
+    /// Tokens of the requests; those of recorded replies are from their recording.
     pub input_tokens: u64,
     /// Tokens of the replies.
     pub output_tokens: u64,
-    /// Calls whose answer does not say how many tokens it used.
+    /// Calls whose answer has no number of tokens.
     pub uncounted: u64,
-    /// Cost as a decimal number, if the models have prices; that of recorded replies is what they once cost.
+    /// Cost as a decimal number, if the models have prices; that of recorded replies is from their recording.
     pub cost: Option<String>,
     /// Currency of the cost.
     pub currency: Option<String>,
-    /// Models that servers say they used, by the model that was asked, where they differ.
+    /// Models that servers reported, by the requested model, where they differ.
     pub reported: BTreeMap<String, Vec<String>>,
 }
 
@@ -152,10 +152,10 @@ pub struct EvaluationReport {
     /// The evaluator's details.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "encoding::details")]
     pub details: Option<Object>,
-    /// What its program asked models; `None` if the entry offers it none.
+    /// Calls of its program to models; `None` if the entry offers it no models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_proxy: Option<TargetProxyReport>,
-    /// How its program was contained; `None` if it was not.
+    /// Containment of its program; `None` if it was not contained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<Arc<Contained>>,
 }
@@ -163,7 +163,7 @@ pub struct EvaluationReport {
 /// Name that stands for all evaluators of a conversation that cannot be evaluated.
 pub const ALL_EVALUATORS: &str = "(all)";
 
-/// How a program is contained.
+/// Containment of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -20,11 +20,11 @@ pub struct Report {
     pub conversations: Conversations,
     /// Errors outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
-    /// Causes of some of `errors`, by their index: the position, and what the file seems to be.
+    /// Causes of some of `errors`, by their index: the position, and the probable kind of the file.
     pub causes: BTreeMap<usize, String>,
     /// Parts of trace files that cannot be used. For each such file, one of `errors` names the position and the reason.
     pub left_out: UnusableParts,
-    /// How traces were grouped into conversations; `None` if the run did not get that far.
+    /// Grouping of traces into conversations; `None` if the run ended before.
     pub grouping: Option<GroupedBy>,
     /// Whether one of `errors` is about the eval set. No conversation could be compared with it.
     pub unusable_eval_set: bool,
@@ -64,7 +64,7 @@ pub struct Report {
     /// The suite whose cases are the conversations; `None` for a run over traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<SuiteReport>,
-    /// What this run asked models; `None` if it asked none. Results that a resumed run takes from an earlier one are not
+    /// Calls of this run to models; `None` if there were none. Results that a resumed run takes from an earlier one are not
     /// part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeUsage>,
@@ -74,7 +74,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct MissingScores<'a> {
-    /// What it scored.
+    /// Its scores.
     pub scores: EvaluatorScores<'a>,
     /// Share of its conversations that it has to score; 0 stands for one conversation.
     pub share: f64,

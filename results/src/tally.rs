@@ -507,7 +507,7 @@ mod tests {
             assert_eq!(strict.standing(), Standing::Failed);
             let allowed = Balance { allow_unevaluated: true, ..strict };
             assert_eq!(allowed.standing(), Standing::Passed);
-            // What else goes wrong is not made up for, and is named first.
+            // Other failures and errors are not excused by `allow_unevaluated`, and are named first.
             for (worse, standing) in [
                 (Balance { missing_cases: 1, ..strict }, Standing::Failed),
                 (Balance { partial: true, ..strict }, Standing::Failed),

@@ -1,4 +1,4 @@
-//! What programs asked models.
+//! Calls of programs to models.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Key and sample of a recorded reply in a cassette.
 pub type RecordId = (String, u32);
 
-/// What the program of an evaluation asked models through its proxy, over all attempts.
+/// Calls of the program of an evaluation to models through its proxy, over all attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -263,10 +263,6 @@ mod tests {
         assert_eq!(report_output("junit=-"), Ok(output(OutputFormat::Junit, None)));
         assert_eq!(report_output("junit=a=b"), Ok(output(OutputFormat::Junit, Some("a=b"))));
         for (text, message) in [
-            (
-                "xml",
-                "there is no form `xml`; the forms are table, json, summary, junit, markdown, github",
-            ),
             ("json=", "the file after `=` is missing"),
             ("json=.", ". is a directory"),
             ("json=no/such/file", "no/such does not exist"),

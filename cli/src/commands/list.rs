@@ -77,7 +77,7 @@ pub(super) fn entries(
     freshness: Freshness,
     runner: &Runner,
 ) -> Vec<(String, Result<Vec<Entry>, SourceError>)> {
-    let sources = runner.sources_at(places.index.as_deref(), places.folder.as_deref());
+    let sources = runner.sources_at(places.index.as_deref(), places.directory.as_deref());
     sources
         .iter()
         .filter(|source| name.is_none_or(|name| name == source.name()))

@@ -65,35 +65,12 @@ pub(super) fn begin<'p>(
     report.errors.push(NO_REPORT.to_owned());
     for ReportOutput { form, file } in outputs {
         let Some(file) = file.as_deref().filter(|file| is_replaced(file)) else { continue };
-        let write = |out: &mut dyn io::Write| write_as(&report, *form, None, out);
+        let write = |out: &mut dyn io::Write| render::report(&report, *form, None, out);
         atomic_write(file, WriteOptions::default(), write).map_err(|error| {
             unusable(format!("cannot write the report to {}: {error}", file.display()))
         })?;
     }
     Ok(())
-}
-
-/// Writes a report in one form.
-fn write_as(
-    report: &Report,
-    form: OutputFormat,
-    width: Option<usize>,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    match form {
-        OutputFormat::Table => render::table(report, width, out),
-        OutputFormat::Summary => render::summary(report, out),
-        OutputFormat::Markdown => render::markdown(report, out),
-        OutputFormat::Github => render::github(report, out),
-        OutputFormat::Junit => render::junit(report, out),
-        OutputFormat::Json => {
-            match report.suite {
-                Some(_) => evaluator_agentv::report::write_json(report, out)?,
-                None => report.write_json(out)?,
-            }
-            out.write_all(b"\n")
-        }
-    }
 }
 
 /// Writes a report in all requested forms. Returns the exit code.
@@ -116,7 +93,7 @@ fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8
     let code = report.standing().exit_code();
     let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
     let width = if file.is_none() { streams::stdout_width() } else { None };
-    let write = |out: &mut dyn io::Write| write_as(report, output, width, out);
+    let write = |out: &mut dyn io::Write| render::report(report, output, width, out);
     let errors = match output {
         OutputFormat::Summary => render::errors_of_summary(report),
         _ => Ok(Vec::new()),

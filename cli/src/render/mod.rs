@@ -20,20 +20,46 @@ pub(crate) use access::access;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
 pub(crate) use config_error::{config_error, config_remarks};
-pub(crate) use github::github;
 pub(crate) use inspection::{inspection_json, inspection_text};
-pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
 pub(crate) use progress::{Progress, uncontained};
 pub(crate) use stderr::{LogFormat, LogSettings, configure as configure_log};
-pub(crate) use tables::{errors_of_summary, summary, table};
+pub(crate) use tables::errors_of_summary;
 pub(crate) use verdict::{no_verdict, sentence, verdict};
 pub(crate) use words::counted;
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+use evaluator_host::{config::OutputFormat, report::Report};
 
 use stderr::{Level, line};
+
+/// Writes a report in a format. A table has at most `width` columns.
+pub(crate) fn report(
+    report: &Report,
+    format: OutputFormat,
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        OutputFormat::Table => tables::table(report, width, out),
+        OutputFormat::Summary => tables::summary(report, out),
+        OutputFormat::Markdown => markdown(report, out),
+        OutputFormat::Github => github::github(report, out),
+        OutputFormat::Junit => junit::junit(report, out),
+        OutputFormat::Json => {
+            match report.suite {
+                Some(_) => evaluator_agentv::report::write_json(report, out)?,
+                None => report.write_json(out)?,
+            }
+            out.write_all(b"\n")
+        }
+    }
+}
 
 /// Writes an error of this program to stderr.
 pub(crate) fn message(text: &str) {

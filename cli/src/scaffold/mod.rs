@@ -16,6 +16,7 @@ pub use self::{
     entry::Entry,
     name::ScaffoldError,
     request::{Request, SdkSource},
-    template::{Language, Template},
+    template::Template,
 };
-pub(crate) use self::{entry::scalar, share::share_builds};
+pub(crate) use self::{entry::scalar, share::share_builds, template::language_parser};
+pub use evaluator_host::runtime::Language;

@@ -1,6 +1,8 @@
 //! Names of new evaluators.
 
-use super::{Language, Template};
+use evaluator_host::runtime::Language;
+
+use super::Template;
 
 const MAX_LENGTH: usize = 64;
 
@@ -70,7 +72,7 @@ fn reserved(identifier: &str, language: Option<Language>) -> Option<&'static str
     let words: &[(&str, &str)] = match language {
         Some(Language::Rust) => &RUST,
         Some(Language::Python) => &PYTHON,
-        Some(Language::Javascript | Language::Typescript) | None => &[],
+        _ => &[],
     };
     let is_listed =
         |(words, _): &&(&str, &str)| words.split_ascii_whitespace().any(|word| word == identifier);
@@ -79,13 +81,13 @@ fn reserved(identifier: &str, language: Option<Language>) -> Option<&'static str
     }
     match language {
         Some(Language::Rust) => is_function(identifier).then_some(USED_BY_TEMPLATE),
-        Some(Language::Python) | None => None,
-        Some(Language::Javascript | Language::Typescript) => {
+        Some(language) if language.is_for_node() => {
             let is_test = identifier == "test"
                 || identifier.starts_with("test_")
                 || identifier.ends_with("_test");
             is_test.then_some("is a name that Node.js takes for a test")
         }
+        _ => None,
     }
 }
 
@@ -182,12 +184,9 @@ fn suggest(name: &str, language: Option<Language>) -> String {
 mod tests {
     use super::*;
 
-    const LANGUAGES: [Language; 4] =
-        [Language::Rust, Language::Python, Language::Javascript, Language::Typescript];
-
     #[test]
     fn ordinary_names_can_be_used() {
-        for language in LANGUAGES {
+        for &language in Language::ALL {
             for name in ["my_check", "my-check", "a", "check2", "a__b", "x-", &"a".repeat(64)] {
                 assert_eq!(Name::new(name, Some(language)).unwrap().as_str(), name);
             }
@@ -213,7 +212,7 @@ mod tests {
             ),
             (
                 "a b",
-                Language::Javascript,
+                Language::JavaScript,
                 "it contains ' ', but only a-z, 0-9, `_` and `-` can be used; try `a_b`",
             ),
             ("match", Language::Rust, "it is a keyword of Rust; try `match_check`"),
@@ -248,7 +247,7 @@ mod tests {
                 "it is the name of the function that a program starts with; try `main_check`",
             ),
             ("str", Language::Rust, "it is the name of a type in Rust; try `str_check`"),
-            ("nul", Language::Typescript, "it is the name of a device on Windows; try `nul_check`"),
+            ("nul", Language::TypeScript, "it is the name of a device on Windows; try `nul_check`"),
             (
                 "json",
                 Language::Python,
@@ -256,12 +255,12 @@ mod tests {
             ),
             (
                 "my_test",
-                Language::Javascript,
+                Language::JavaScript,
                 "it is a name that Node.js takes for a test; try `my_test_check`",
             ),
             (
                 "test",
-                Language::Typescript,
+                Language::TypeScript,
                 "it is a name that Node.js takes for a test; try `tests_check`",
             ),
             ("-", Language::Rust, "it begins with '-', not with a letter; try `my_check`"),
@@ -275,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_suggested_can_be_used() {
         let long = "x".repeat(100);
-        for language in LANGUAGES {
+        for &language in Language::ALL {
             for name in [
                 "", "???", "9", "ÄÖ", "Fn", "FN", "--", "com1", "test_", "TEST-", &long, "a/b",
                 "gen",

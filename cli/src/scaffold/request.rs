@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum as _;
 use evaluator_host::runtime::sdk;
 
-use super::{Language, Name, ScaffoldError, Template};
+use super::{
+    Language, Name, ScaffoldError, Template,
+    template::{argument, languages},
+};
 
 /// An evaluator to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl Request {
         let (name, by_extension) = split_extension(&file_name)?;
         let hints = [
             by_extension.map(|language| (format!("`{file_name}`"), language)),
-            language.map(|language| (format!("`--runtime {}`", language.extension()), language)),
+            language.map(|language| (format!("`--runtime {}`", argument(language)), language)),
             template.and_then(|template| {
                 Some((format!("`--template {}`", template.name()), template.language()?))
             }),
@@ -78,12 +80,15 @@ fn split_extension(file_name: &str) -> Result<(&str, Option<Language>), Scaffold
         return Ok((file_name, None));
     };
     let lower = extension.to_ascii_lowercase();
-    match Language::value_variants().iter().find(|language| language.extension() == lower) {
-        Some(language) => Ok((name, Some(*language))),
-        None => Err(ScaffoldError(format!(
-            "`{file_name}` has the extension `.{extension}`, but evaluators can be created as .rs, .py, .js or .ts"
-        ))),
+    if let Some(language) = languages().find(|language| argument(*language) == lower) {
+        return Ok((name, Some(language)));
     }
+    let known: Vec<_> = languages().map(Language::extension).collect();
+    let (last, others) = known.split_last().map_or(("", &[][..]), |(last, others)| (last, others));
+    Err(ScaffoldError(format!(
+        "`{file_name}` has the extension `.{extension}`, but evaluators can be created as {} or {last}",
+        others.join(", ")
+    )))
 }
 
 /// Returns the language that all arguments imply.
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_language_comes_from_any_argument() {
-        use Language::{Python, Rust, Typescript as Ts};
+        use Language::{Python, Rust, TypeScript as Ts};
         use Template::{
             Basic, Javascript, Judge, Python as PythonTemplate, TypedConfig, Typescript,
         };
@@ -167,7 +172,7 @@ mod tests {
     #[test]
     fn contradictions_are_named() {
         assert_eq!(
-            request("my_check.py", Some(Language::Javascript), None).unwrap_err(),
+            request("my_check.py", Some(Language::JavaScript), None).unwrap_err(),
             "`my_check.py` selects Python, and `--runtime js` selects JavaScript; remove one of them"
         );
         assert_eq!(

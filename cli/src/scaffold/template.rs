@@ -1,6 +1,10 @@
 //! The templates, built into the program.
 
-use clap::ValueEnum;
+use clap::{
+    ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use evaluator_host::runtime::Language;
 use serde_json::{Value, json};
 
 /// Template of an evaluator.
@@ -21,24 +25,6 @@ pub enum Template {
     Typescript,
     /// A prompt for a model that judges, without a program.
     Judge,
-}
-
-/// Language of an evaluator; on the command line, the extension of its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[non_exhaustive]
-pub enum Language {
-    /// Rust.
-    #[value(name = "rs", alias = "rust")]
-    Rust,
-    /// Python.
-    #[value(name = "py", alias = "python")]
-    Python,
-    /// JavaScript.
-    #[value(name = "js", alias = "javascript")]
-    Javascript,
-    /// TypeScript.
-    #[value(name = "ts", alias = "typescript")]
-    Typescript,
 }
 
 /// File of a template: its path in the new directory and its text, both with placeholders.
@@ -78,8 +64,8 @@ impl Template {
         match self {
             Self::Basic | Self::TypedConfig | Self::ToolTrajectory => Some(Language::Rust),
             Self::Python => Some(Language::Python),
-            Self::Javascript => Some(Language::Javascript),
-            Self::Typescript => Some(Language::Typescript),
+            Self::Javascript => Some(Language::JavaScript),
+            Self::Typescript => Some(Language::TypeScript),
             Self::Judge => None,
         }
     }
@@ -87,7 +73,7 @@ impl Template {
     /// Name on the command line, and of the directory below `templates/`.
     #[must_use]
     pub fn name(self) -> String {
-        argument(self)
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     pub(super) fn files(self) -> &'static [TemplateFile] {
@@ -110,7 +96,7 @@ impl Template {
         match self.language() {
             None => "prompt.md".to_owned(),
             Some(Language::Rust) => "src/main.rs".to_owned(),
-            Some(other) => format!("{{{{crate_name}}}}.{}", other.extension()),
+            Some(other) => format!("{{{{crate_name}}}}{}", other.extension()),
         }
     }
 
@@ -126,27 +112,30 @@ impl Template {
     }
 }
 
-impl Language {
-    /// Display name, e.g. `JavaScript`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rust => "Rust",
-            Self::Python => "Python",
-            Self::Javascript => "JavaScript",
-            Self::Typescript => "TypeScript",
-        }
-    }
-
-    /// Extension of its files, without the dot.
-    pub(super) fn extension(self) -> String {
-        argument(self)
-    }
+/// Returns the languages with a template, the default one first.
+pub(super) fn languages() -> impl Iterator<Item = Language> {
+    let mut languages: Vec<Language> = Template::all().filter_map(Template::language).collect();
+    languages.dedup();
+    languages.into_iter()
 }
 
-/// Returns the name of a value on the command line.
-fn argument(value: impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+/// Returns the name of a language on the command line: the extension of its files, without the dot.
+pub(super) fn argument(language: Language) -> &'static str {
+    language.extension().trim_start_matches('.')
+}
+
+/// Returns what reads the language of a new evaluator on the command line.
+pub(crate) fn language_parser() -> impl TypedValueParser<Value = Language> {
+    let value = |language: Language| {
+        PossibleValue::new(argument(language)).alias(language.as_str()).help(language.name())
+    };
+    PossibleValuesParser::new(languages().map(value)).try_map(|name| {
+        let mut known = languages();
+        let is_named = |it: &Language| {
+            [argument(*it), it.as_str()].iter().any(|known| known.eq_ignore_ascii_case(&name))
+        };
+        known.find(is_named).ok_or("is not known")
+    })
 }
 
 #[cfg(test)]

@@ -6,13 +6,17 @@ use std::{
     sync::Arc,
 };
 
-use evaluator_document::{Field, Fields, Problem, Problems, Span};
+use evaluator_document::{
+    Field, Fields, Problem, Problems, Span, keys,
+    schema::{list, one_of, text},
+};
+use serde_json::json;
 
 use super::{
     model::{CodeConfig, EvaluatorConfig},
     paths::{PathKind, Paths},
 };
-use crate::executor::{Containment, CrateSource, Docker, Level, Local, follow_links};
+use crate::executor::{Containment, CrateSource, Level, Local, follow_links};
 
 /// Executors that contain programs, by their names. Each has a key of its own with settings.
 const SANDBOX: &str = "sandbox";
@@ -35,16 +39,16 @@ const NESTED: [(&str, &str); 11] = [
 ];
 
 /// Keys of `sandbox` that `docker` does not have.
-pub(super) const SANDBOX_ONLY: [&str; 2] = ["builds", "level"];
+const SANDBOX_ONLY: [&str; 2] = ["builds", "level"];
 
 /// Values of `level`.
-pub(super) const LEVELS: [(&str, Level); 2] = [("full", Level::Full), ("partial", Level::Partial)];
+const LEVELS: [(&str, Level); 2] = [("full", Level::Full), ("partial", Level::Partial)];
 
 /// Values of `engine`.
-pub(super) const ENGINES: [(&str, &str); 2] = [("docker", "docker"), ("podman", "podman")];
+const ENGINES: [(&str, &str); 2] = [("docker", "docker"), ("podman", "podman")];
 
 /// Values of `pull`.
-pub(super) const PULLS: [(&str, bool); 2] = [("never", false), ("missing", true)];
+const PULLS: [(&str, bool); 2] = [("never", false), ("missing", true)];
 
 /// Minimum size of a temporary directory: a page.
 const MIN_TMP: u64 = 4096;
@@ -53,8 +57,8 @@ const MIN_TMP: u64 = 4096;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Defaults {
     executor: Option<String>,
-    sandbox: Keys,
-    docker: Keys,
+    sandbox: Containment,
+    docker: Containment,
     /// The ones of `sandbox` and `docker` that are present, and where.
     given: Vec<(&'static str, Span)>,
 }
@@ -98,51 +102,21 @@ impl ContainmentConfig {
     }
 }
 
-/// The keys of `sandbox` or `docker` that are present.
-#[derive(Clone, Debug, Default)]
-struct Keys {
-    level: Option<Level>,
-    network: Option<bool>,
-    read: Option<Vec<PathBuf>>,
-    write: Option<Vec<PathBuf>>,
-    tmp: Option<u64>,
-    processes: Option<u32>,
-    builds: Option<bool>,
-    sources: Option<Vec<CrateSource>>,
-    image: Option<String>,
-    engine: Option<String>,
-    pull: Option<bool>,
-}
-
 impl Defaults {
-    /// Reads the key `defaults`.
-    pub(super) fn read(field: Field<'_>, paths: &Paths) -> Self {
-        if !field.is_mapping() {
-            field.expected("a mapping").hint("for example {executor: sandbox}");
-            return Self::default();
+    /// Takes the key `defaults`. What it lacks is that of a configuration that is extended.
+    pub(super) fn read(fields: &mut Fields<'_>, paths: &Paths, base: Self) -> Self {
+        let mut defaults = Self { given: Vec::new(), ..base };
+        keys! { fields;
+            /// Settings of programs (`type: code` and `type: remote`) without settings of their own.
+            defaults: mapping("for example {executor: sandbox}", |fields| {
+                defaults.executor = read_executor(fields).or(defaults.executor.take());
+                read_sandbox(fields, paths, &mut defaults.sandbox);
+                read_docker(fields, paths, &mut defaults.docker);
+                let given = |key| Some((key, fields.peek(key)?.span));
+                defaults.given = [SANDBOX, DOCKER].into_iter().filter_map(given).collect();
+            });
         }
-        let Some(mut fields) = field.fields("`defaults`") else { return Self::default() };
-        let defaults = Self {
-            executor: read_executor(&mut fields),
-            sandbox: read_sandbox(&mut fields, paths).unwrap_or_default(),
-            docker: read_docker(&mut fields, paths).unwrap_or_default(),
-            given: [SANDBOX, DOCKER]
-                .into_iter()
-                .filter_map(|key| Some((key, fields.peek(key)?.span)))
-                .collect(),
-        };
-        fields.finish();
         defaults
-    }
-
-    /// Returns these defaults, with those of a configuration that is extended where these are not set.
-    pub(super) fn over(self, base: Self) -> Self {
-        Self {
-            executor: self.executor.or(base.executor),
-            sandbox: self.sandbox.over(base.sandbox),
-            docker: self.docker.over(base.docker),
-            given: self.given,
-        }
     }
 
     /// Checks that programs do not run without containment although there are defaults for it.
@@ -165,10 +139,12 @@ impl Defaults {
     pub(super) fn take(&self, fields: &mut Fields<'_>, paths: &Paths, code: &mut CodeConfig) {
         let own = read_executor(fields).or_else(|| self.executor.clone());
         code.executor = own.unwrap_or_else(|| Local::NAME.to_owned());
-        let sandbox = read_sandbox(fields, paths);
-        let docker = read_docker(fields, paths);
-        for (key, given) in [(SANDBOX, sandbox.is_some()), (DOCKER, docker.is_some())] {
-            if let (true, Some(node)) = (given && code.executor != key, fields.peek(key)) {
+        let (mut sandbox, mut docker) = (self.sandbox.clone(), self.docker.clone());
+        let is_given = read_sandbox(fields, paths, &mut sandbox).is_some();
+        let given =
+            [(SANDBOX, is_given), (DOCKER, read_docker(fields, paths, &mut docker).is_some())];
+        for (key, is_given) in given {
+            if let (true, Some(node)) = (is_given && code.executor != key, fields.peek(key)) {
                 let message = format!("`{key}` has no effect with `executor: {}`", code.executor);
                 let hint = match &*code.executor {
                     engine if key == DOCKER && ENGINES.iter().any(|it| it.0 == engine) => {
@@ -185,78 +161,18 @@ impl Defaults {
             let hint = format!("write `{owner}: {{{key}: ..}}`");
             fields.refuse(key, format!("`{key}` is a key of `{owner}`"), &hint);
         }
-        let (given, defaults) = match &*code.executor {
-            SANDBOX => (sandbox, &self.sandbox),
-            DOCKER => (docker, &self.docker),
+        code.containment = Arc::new(match &*code.executor {
+            SANDBOX => sandbox,
+            DOCKER => docker,
             _ => return,
-        };
-        code.containment = Arc::new(given.unwrap_or_default().over(defaults.clone()).into());
+        });
         check(fields, code);
     }
 }
 
-impl Keys {
-    /// Returns these keys, and those of others that are absent here.
-    fn over(self, others: Self) -> Self {
-        Self {
-            level: self.level.or(others.level),
-            network: self.network.or(others.network),
-            read: self.read.or(others.read),
-            write: self.write.or(others.write),
-            tmp: self.tmp.or(others.tmp),
-            processes: self.processes.or(others.processes),
-            builds: self.builds.or(others.builds),
-            sources: self.sources.or(others.sources),
-            image: self.image.or(others.image),
-            engine: self.engine.or(others.engine),
-            pull: self.pull.or(others.pull),
-        }
-    }
-
-    /// Takes the keys that `sandbox` and `docker` share.
-    fn read(fields: &mut Fields<'_>, paths: &Paths) -> Self {
-        let network = fields.take("network").and_then(|field| field.flag());
-        let mut list = |key, kind| fields.take(key).map(|field| read_paths(field, kind, paths));
-        let (read, write) = (list("read", PathKind::File), list("write", PathKind::Directory));
-        let sources = fields.take("sources").map(|field| read_sources(field, paths));
-        let processes = fields.take("processes");
-        let processes =
-            processes.and_then(|field| field.at_least(1, "a whole number, at least 1", "64"));
-        Self {
-            network,
-            read,
-            write,
-            tmp: fields.take("tmp").and_then(|field| field.size(MIN_TMP)),
-            processes: processes.and_then(|number| number.try_into().ok()),
-            sources,
-            ..Self::default()
-        }
-    }
-}
-
-impl From<Keys> for Containment {
-    fn from(keys: Keys) -> Self {
-        let default = Self::default();
-        Self {
-            level: keys.level.unwrap_or(default.level),
-            network: keys.network.unwrap_or(default.network),
-            read: keys.read.unwrap_or(default.read),
-            write: keys.write.unwrap_or(default.write),
-            tmp: keys.tmp.unwrap_or(default.tmp),
-            processes: keys.processes.unwrap_or(default.processes),
-            builds: keys.builds.unwrap_or(default.builds),
-            sources: keys.sources.unwrap_or(default.sources),
-            docker: Docker {
-                image: keys.image,
-                engine: keys.engine,
-                pull: keys.pull.unwrap_or(default.docker.pull),
-            },
-        }
-    }
-}
-
 fn read_executor(fields: &mut Fields<'_>) -> Option<String> {
-    let field = fields.take("executor")?;
+    let executor = fields.key("executor", "Executor that runs the program.");
+    let field = executor.default(Local::NAME).field(text())?;
     if field.is_mapping() {
         let hint = "write its name, and its settings next to it: executor: docker, docker: {image: \"evaluators:3\"}";
         return field.expected("text").hint(hint).none();
@@ -264,34 +180,64 @@ fn read_executor(fields: &mut Fields<'_>) -> Option<String> {
     field.text().map(str::to_owned)
 }
 
-fn read_sandbox(fields: &mut Fields<'_>, paths: &Paths) -> Option<Keys> {
-    let field = fields.take(SANDBOX)?;
-    if !field.is_mapping() {
-        return field.expected("a mapping").hint("for example {network: true}").none();
-    }
-    let mut fields = field.fields("`sandbox`")?;
-    let level = fields.take("level").and_then(|field| field.choice(&LEVELS));
-    let builds = fields.take("builds").and_then(|field| field.flag());
-    let keys = Keys { level, builds, ..Keys::read(&mut fields, paths) };
-    fields.finish();
-    Some(keys)
+/// Takes the key `sandbox`; `None` if it is absent or not a mapping.
+fn read_sandbox(fields: &mut Fields<'_>, paths: &Paths, to: &mut Containment) -> Option<()> {
+    let sandbox = fields.key("sandbox", "What the program may use with `executor: sandbox`.");
+    sandbox.mapping("for example {network: true}", |fields| {
+        keys! { fields;
+            /// full: file system, processes and network of its own. partial: for machines without user namespaces; names,
+            /// sizes and times of hidden files can be seen.
+            to.level ?= choice(&LEVELS) or "full";
+            /// Whether Python packages may be built, from directories and archives below requirements.txt.
+            to.builds ?= flag() or false;
+        }
+        read_shared(fields, paths, to);
+    })
 }
 
-fn read_docker(fields: &mut Fields<'_>, paths: &Paths) -> Option<Keys> {
-    let field = fields.take(DOCKER)?;
-    if !field.is_mapping() {
-        return field.expected("a mapping").hint("for example {image: \"evaluators:3\"}").none();
+/// Takes the key `docker`; `None` if it is absent or not a mapping.
+fn read_docker(fields: &mut Fields<'_>, paths: &Paths, to: &mut Containment) -> Option<()> {
+    let name = json!({"type": "string", "pattern": r"^[^-\s]\S*$"});
+    let engine = |field: Field<'_>| field.choice(&ENGINES).map(str::to_owned);
+    let docker = fields.key("docker", "What the program may use with `executor: docker`.");
+    docker.mapping("for example {image: \"evaluators:3\"}", |fields| {
+        let docker = &mut to.docker;
+        keys! { fields;
+            /// Name, digest or id of the image.
+            docker.image ?= read(name, read_image);
+            /// Command of the container engine; default: docker if it is on PATH, else podman.
+            docker.engine ?= read(one_of(&ENGINES), engine);
+            /// missing: an image that does not exist is downloaded before the run.
+            docker.pull ?= choice(&PULLS) or "never";
+        }
+        let message = "`builds` has no effect on containers: nothing is installed into an image";
+        let hint = "leave it out, and install packages when the image is built";
+        fields.refuse("builds", message, hint);
+        read_shared(fields, paths, to);
+    })
+}
+
+/// Takes the keys that `sandbox` and `docker` share.
+fn read_shared(fields: &mut Fields<'_>, paths: &Paths, to: &mut Containment) {
+    let paths_of = |kind| move |field: Field<'_>| Some(read_paths(field, kind, paths));
+    let number = |field: Field<'_>| -> Option<u32> {
+        field.at_least(1, "a whole number, at least 1", "64")?.try_into().ok()
+    };
+    keys! { fields;
+        /// Whether the program may use IPv4 and IPv6, also to servers of this machine.
+        to.network ?= flag() or false;
+        /// Files and directories that the program may read besides those that it needs to start, relative to this file.
+        to.read ?= read(list(text()), paths_of(PathKind::File));
+        /// Directories that the program may change, relative to this file.
+        to.write ?= read(list(text()), paths_of(PathKind::Directory));
+        /// Sources of crates, besides crates.io, that a Rust package may be built from: directories, relative to this file, and
+        /// URLs of repositories and indexes.
+        to.sources ?= read(list(text()), |field| Some(read_sources(field, paths)));
+        /// Maximum number of processes and threads; default: 64. For root only from Linux 6.14 on.
+        to.processes ?= read(json!({"type": "integer", "minimum": 1}), number) or Containment::default().processes;
+        /// Bytes of its temporary directory: a number, or text like 64MiB; default: 64MiB.
+        to.tmp ?= size(MIN_TMP);
     }
-    let mut fields = field.fields("`docker`")?;
-    let image = fields.take("image").and_then(|field| read_image(field));
-    let engine = fields.take("engine").and_then(|field| field.choice(&ENGINES));
-    let pull = fields.take("pull").and_then(|field| field.choice(&PULLS));
-    let message = "`builds` has no effect on containers: nothing is installed into an image";
-    fields.refuse("builds", message, "leave it out, and install packages when the image is built");
-    let engine = engine.map(str::to_owned);
-    let keys = Keys { image, engine, pull, ..Keys::read(&mut fields, paths) };
-    fields.finish();
-    Some(keys)
 }
 
 /// Reads the name of an image, which must not be taken for an option of the engine.
@@ -484,7 +430,10 @@ impl<'a> Written<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, EvaluatorKind};
+    use crate::{
+        config::{Config, EvaluatorKind},
+        executor::Docker,
+    };
 
     fn read(defaults: &str, keys: &str) -> Result<CodeConfig, String> {
         let text =

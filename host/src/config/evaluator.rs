@@ -2,9 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use evaluator_document::{Field, Fields, Node, Span, did_you_mean};
-use evaluator_judging::{JudgeSettings, ProgramModels};
+use evaluator_document::{Field, Fields, Node, Span, did_you_mean, keys, schema::text};
+use evaluator_judging::JudgeSettings;
 use evaluator_protocol::Contract;
+use serde_json::{Value, json};
 
 use super::{
     containment::{self, Defaults},
@@ -72,7 +73,7 @@ const EVAL_FILE_TYPES: [(&str, &str); 5] = [
 ];
 
 /// Values of `isolation`.
-pub(super) const ISOLATIONS: [(&str, Isolation); 2] =
+const ISOLATIONS: [(&str, Isolation); 2] =
     [("auto", Isolation::Auto), ("process", Isolation::Process)];
 
 /// Values of `missing_turns`.
@@ -83,7 +84,10 @@ pub(super) const MISSING_TURNS: [(&str, MissingTurns); 2] =
 const MODELS: [&str; 5] = ["judge", "judge_model", "judgeModel", "models", "target"];
 
 /// Source of remote evaluators that name none.
-pub(super) const DEFAULT_SOURCE: &str = "github";
+const DEFAULT_SOURCE: &str = "github";
+
+/// Pattern of a `ref`. The reader also checks the number of segments and the extension.
+const REFERENCE: &str = r"^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*$";
 
 /// Positions of the names that were read.
 pub(super) type Names = HashMap<String, Span>;
@@ -92,7 +96,7 @@ pub(super) type Names = HashMap<String, Span>;
 pub(super) fn read<'n>(
     node: &'n Node,
     names: &mut Names,
-    found_gates: &mut Vec<Gate>,
+    gates: &mut Vec<Gate>,
     defaults: &Defaults,
     reader: &'n Reader<'n>,
 ) -> Option<EvaluatorConfig> {
@@ -105,42 +109,18 @@ pub(super) fn read<'n>(
             .none();
     }
     let mut fields = entry.fields("this evaluator")?;
-    let name_field = fields.require("name");
+    let name_field = take_name(&mut fields);
     let name = name_field.and_then(|field| read_name(field, names));
     // Which keys are known depends on the type.
     let Some(type_field) = fields.take("type") else {
         return fields.missing("type").hint("builtin, code or remote").none();
     };
-    let kind = match read_type(&type_field)? {
-        Type::Builtin => {
-            let builtin = read_builtin(name_field, &mut fields, reader);
-            Some(EvaluatorKind::Builtin(builtin))
-        }
-        Type::Code => {
-            let path = fields.require("path");
-            let path = path.and_then(|field| reader.paths.read(field, PathKind::File));
-            let program = read_program(&mut fields, defaults, reader);
-            let code = CodeConfig { path: path.unwrap_or_default(), ..program };
-            containment::check_source(&fields, &code, "the program itself");
-            Some(EvaluatorKind::Code(code))
-        }
-        Type::Remote => read_remote(&mut fields, defaults, reader).map(EvaluatorKind::Remote),
-        Type::LlmJudge => llm_judge::read(name, &mut fields, reader)
-            .map(|it| EvaluatorKind::LlmJudge(Box::new(it))),
-        Type::OpenaiEval => openai_eval::read(&mut fields, reader).map(EvaluatorKind::OpenAiEval),
-        Type::Linked => {
-            containment::refuse(&mut fields);
-            let CodeConfig { threshold, timeout, config, contract, .. } = read_common(&mut fields);
-            Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
-        }
-    };
+    let kind = read_type(&type_field)?;
+    let named = (name_field, name);
+    let (kind, missing_turns, own_gates) = read_keys(kind, named, &mut fields, defaults, reader);
+    gates.extend(own_gates);
     let models = MODELS.iter().find_map(|key| fields.peek(key));
     let models_place = models.map(|node| reader.problems.place(node.span));
-    let missing_turns = fields.take("missing_turns");
-    let missing_turns = missing_turns.and_then(|field| field.choice(&MISSING_TURNS));
-    if let Some(field) = fields.take("gate") {
-        found_gates.extend(gates::read(field, name.unwrap_or_default()));
-    }
     fields.finish();
     Some(EvaluatorConfig {
         missing_turns: missing_turns.unwrap_or_default(),
@@ -148,6 +128,80 @@ pub(super) fn read<'n>(
         models_place,
         ..EvaluatorConfig::new(name?, kind?)
     })
+}
+
+fn take_name<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
+    fields.key("name", "Name, unique in the file.").required().field(text())
+}
+
+/// Takes the keys of a type. `name` is the field of the name, and its text if that can be used.
+fn read_keys<'n>(
+    kind: Type,
+    name: (Option<Field<'n>>, Option<&str>),
+    fields: &mut Fields<'n>,
+    defaults: &Defaults,
+    reader: &'n Reader<'n>,
+) -> (Option<EvaluatorKind>, Option<MissingTurns>, Vec<Gate>) {
+    let read = match kind {
+        Type::Builtin => Some(EvaluatorKind::Builtin(read_builtin(name.0, fields, reader))),
+        Type::Code => {
+            let path = fields.key("path", "File of the program, relative to this file.").required();
+            let path = path.read(text(), |field| reader.paths.read(field, PathKind::File));
+            let program = read_program(fields, defaults, reader);
+            fields.describe(json!({"title": "A program"}));
+            let code = CodeConfig { path: path.unwrap_or_default(), ..program };
+            containment::check_source(fields, &code, "the program itself");
+            Some(EvaluatorKind::Code(code))
+        }
+        Type::Remote => read_remote(fields, defaults, reader).map(EvaluatorKind::Remote),
+        Type::LlmJudge => {
+            llm_judge::read(name.1, fields, reader).map(|it| EvaluatorKind::LlmJudge(Box::new(it)))
+        }
+        Type::OpenaiEval => openai_eval::read(fields, reader).map(EvaluatorKind::OpenAiEval),
+        Type::Linked => {
+            let title = "An evaluator that is linked into the program that reads this file";
+            fields.describe(json!({"title": title}));
+            containment::refuse(fields);
+            let CodeConfig { threshold, timeout, config, contract, .. } = read_common(fields);
+            Some(EvaluatorKind::Linked(LinkedConfig { threshold, timeout, config, contract }))
+        }
+    };
+    let text = match kind {
+        Type::LlmJudge => {
+            "Effect of golden turns without a recording, if the prompt shows golden turns: fail the evaluation \
+                           whatever its score is, or ignore them."
+        }
+        _ => {
+            "Effect of golden turns without a recording: fail the evaluation whatever its score is, or ignore them."
+        }
+    };
+    let missing_turns = fields.key("missing_turns", text).default("fail").choice(&MISSING_TURNS);
+    let gate = "Claim about all cases of the evaluator, which decides in place of `threshold`.";
+    let gate = fields.key("gate", gate).field(gates::schema());
+    let gates = gate.map(|field| gates::read(field, name.1.unwrap_or_default()));
+    (read, missing_turns, gates.unwrap_or_default())
+}
+
+/// Returns the JSON Schemas of entries, one for each type.
+pub(super) fn schemas<'n>(reader: &'n Reader<'n>) -> Vec<Value> {
+    let metrics = || reader.known.metrics.iter();
+    let of_type = |(name, kind): (&str, Type)| {
+        let mut fields = Fields::describing(&reader.problems);
+        take_name(&mut fields);
+        fields.key("type", "").required().field(json!({"const": name}));
+        read_keys(kind, (None, None), &mut fields, &Defaults::default(), reader);
+        let mut schema = fields.schema();
+        let keys = &mut schema["properties"];
+        if let Type::Builtin = kind {
+            keys["name"]["description"] = "Name of the metric, unique in the file.".into();
+            keys["name"]["enum"] = metrics().map(|metric| metric.name()).collect();
+            for setting in metrics().flat_map(|metric| metric.settings()) {
+                keys[setting.key] = serde_json::from_str(setting.schema).unwrap_or_default();
+            }
+        }
+        schema
+    };
+    TYPES.into_iter().map(of_type).collect()
 }
 
 /// Reads the type of an entry.
@@ -181,8 +235,12 @@ fn read_builtin(
     reader: &Reader<'_>,
 ) -> BuiltinConfig {
     let metrics = &reader.known.metrics;
+    fields.describe(json!({"title": "A built-in metric"}));
     fields.null_is_absent();
-    let threshold = fields.take("threshold").and_then(|field| field.fraction());
+    keys! { fields;
+        /// Lowest score that passes. With `max`, the default is 1.
+        let threshold = fraction() or 0.5;
+    }
     let judge = Box::new(read_judge(fields, reader));
     let Some(metric) = name.and_then(|name| find_metric(name, metrics)) else {
         // Which settings it has is unknown: none of them is one more problem.
@@ -191,7 +249,7 @@ fn read_builtin(
                 fields.allow(setting.key, setting.alias);
             }
         }
-        fields.allow("config", None);
+        take_config(fields);
         return BuiltinConfig::default();
     };
     if let (false, Some(node)) = (metric.asks_judge(), fields.peek("judge")) {
@@ -206,13 +264,18 @@ fn read_builtin(
     let configured = metrics.configure(&metric, fields);
     let settings = fields.taken_since(position);
     if !fields.has_taken("config")
-        && let Some(field) = fields.take("config")
+        && let Some(field) = take_config(fields)
         && let Some(key) = field.object().and_then(|config| config.keys().next().cloned())
     {
         field.add(format!("`{}` has no setting `config.{key}`", metric.name()));
     }
     let threshold = threshold.unwrap_or(configured.default_threshold());
     BuiltinConfig { threshold, judge, settings }
+}
+
+fn take_config<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
+    let config = fields.key("config", "Settings of a metric that the host registered.");
+    config.field(json!({"type": "object"}))
 }
 
 /// Finds the metric that `name` names. Problems with a name that is not text are reported elsewhere.
@@ -228,19 +291,22 @@ fn find_metric(name: Field<'_>, metrics: &Metrics) -> Option<Arc<dyn Metric>> {
 
 /// Takes `judge`, and the keys of agentevals that win over it.
 fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeSettings {
-    let judge = fields.take("judge").map(|field| evaluator_judging::read(field, &reader.paths));
-    let mut judge = judge.unwrap_or_default();
+    let mut judge = evaluator_judging::read(fields, &reader.paths).unwrap_or_default();
+    keys! { fields;
+        /// As in agentevals: the same as `judge: {model: ..}`.
+        let judge_model | judgeModel = field(json!({"type": "string"}));
+        /// As in agentevals: the same as `judge: {base_url: ..}`.
+        let judge_base_url | judgeBaseUrl = text();
+        /// As in agentevals: the same as `judge: {credential_ref: ..}`.
+        let credential_ref | credentialRef = text();
+    }
     // An empty name is the default model, as in agentevals.
-    let model = fields.take_either("judge_model", "judgeModel");
-    let model = model.filter(|field| field.node.as_str() != Some(""));
+    let model = judge_model.filter(|field| field.node.as_str() != Some(""));
     if let Some(model) = model.and_then(|field| field.sentence()) {
         judge.models = vec![model.trim().to_owned()];
     }
-    let mut text = |key: &'static str, alias: &'static str| {
-        fields.take_either(key, alias)?.text().map(str::to_owned)
-    };
-    let base_url = text("judge_base_url", "judgeBaseUrl");
-    judge.credential_ref = text("credential_ref", "credentialRef").or(judge.credential_ref);
+    let base_url = judge_base_url.map(str::to_owned);
+    judge.credential_ref = credential_ref.map(str::to_owned).or(judge.credential_ref);
     if let (Some(_), None, Some(node)) = (
         &base_url,
         &judge.credential_ref,
@@ -256,46 +322,49 @@ fn read_judge(fields: &mut Fields<'_>, reader: &Reader<'_>) -> JudgeSettings {
 /// Takes the keys of a program, wherever its file is.
 fn read_program(fields: &mut Fields<'_>, defaults: &Defaults, reader: &Reader<'_>) -> CodeConfig {
     let mut code = read_common(fields);
-    let function = fields.take("function");
-    code.function = function.and_then(|field| read_function(field, code.contract));
-    code.retries = fields.take("retries").and_then(|field| field.whole(0..=MAX_RETRIES));
-    code.process = process::read(fields, &reader.paths);
-    let isolation = fields.take("isolation").and_then(|field| field.choice(&ISOLATIONS));
-    code.isolation = isolation.unwrap_or_default();
-    code.models = read_models(fields);
-    defaults.take(fields, &reader.paths, &mut code);
-    code
-}
-
-/// Takes the models that a program may ask.
-fn read_models(fields: &mut Fields<'_>) -> Option<ProgramModels> {
-    let (models, target) = (fields.take("models"), fields.take("target"));
-    if let (Some(_), Some(target)) = (&models, &target) {
-        let hint = "give the limits of `target` to `models`";
-        return target.add("`target` and `models` exclude each other").hint(hint).none();
+    let function = |field: Field<'_>| read_function(field, code.contract);
+    keys! { fields;
+        /// With a contract whose host calls functions: function of a Python file that is called as that host calls it.
+        code.function = read(text(), function);
+        /// Number of retries of an evaluation that timed out, was killed from outside or could not be started; default: that of
+        /// the run.
+        code.retries = whole(0..=MAX_RETRIES);
     }
-    models
-        .and_then(evaluator_judging::read_models)
-        .or_else(|| target.and_then(evaluator_judging::read_target))
+    code.process = process::read(fields, &reader.paths);
+    keys! { fields;
+        /// process: every evaluation starts a process of its own. auto: it may also use a warm worker, a fork of an interpreter
+        /// that has done its imports, or cached compiled code; results are the same.
+        code.isolation ?= choice(&ISOLATIONS) or "auto";
+    }
+    code.models = evaluator_judging::read_programs(fields);
+    defaults.take(fields, &reader.paths, &mut code);
+    let functions: Vec<&str> = function_contracts().map(Contract::name).collect();
+    let contract = json!({"contract": {"enum": functions}});
+    fields.describe(json!({
+        "not": {"required": ["models", "target"]},
+        "dependentSchemas": {"function": {"properties": contract, "required": ["contract"]}}
+    }));
+    code
 }
 
 /// Takes the keys of all evaluators that receive a document.
 fn read_common(fields: &mut Fields<'_>) -> CodeConfig {
-    let default = CodeConfig::default();
-    let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let timeout = fields.take("timeout").and_then(|field| field.seconds());
-    let config = fields.take("config").and_then(|field| field.object());
-    CodeConfig {
-        threshold: threshold.unwrap_or(default.threshold),
-        timeout: timeout.unwrap_or(default.timeout),
-        config: config.unwrap_or_default(),
-        contract: fields.take("contract").and_then(|field| field.choice(&contracts())),
-        ..default
+    let mut code = CodeConfig::default();
+    keys! { fields;
+        /// Lowest score that passes.
+        code.threshold ?= fraction() or code.threshold;
+        /// Time limit of one evaluation in seconds, without building.
+        code.timeout ?= seconds() or code.timeout.as_secs();
+        /// Settings sent to the evaluator.
+        code.config ?= object();
+        /// Contract of the documents that the evaluator reads and writes; agentevals if absent.
+        code.contract = choice(&contracts());
     }
+    code
 }
 
 /// Returns the contracts by name.
-pub(super) fn contracts() -> Vec<(&'static str, Contract)> {
+fn contracts() -> Vec<(&'static str, Contract)> {
     Contract::ALL.iter().map(|contract| (contract.name(), *contract)).collect()
 }
 
@@ -321,20 +390,26 @@ pub(super) fn is_identifier(name: &str) -> bool {
         && name.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 
-fn read_remote(
-    fields: &mut Fields<'_>,
+fn read_remote<'n>(
+    fields: &mut Fields<'n>,
     defaults: &Defaults,
     reader: &Reader<'_>,
 ) -> Option<RemoteConfig> {
-    let source = fields.take("source");
-    let source = source.and_then(|field| match field.text()? {
+    let known = |field: Field<'n>| match field.text()? {
         "builtin" => {
             let message = "the source `builtin` has nothing to fetch";
             field.add(message).hint("write `type: builtin`").none()
         }
         source => Some(source),
-    });
-    let reference = match fields.take("ref") {
+    };
+    fields.describe(json!({"title": "A program from a source"}));
+    let form = json!({"type": "string", "minLength": 1, "not": {"const": "builtin"}});
+    keys! { fields;
+        /// Source: github, file, local, or one that a host has registered.
+        let source = read(form, known) or DEFAULT_SOURCE;
+    }
+    let form = json!({"type": "string", "minLength": 1, "maxLength": 512, "pattern": REFERENCE});
+    let reference = match fields.key("ref", "Path of the file inside of the source.").field(form) {
         Some(field) => read_reference(field, &reader.known.runtimes),
         None => fields.missing("ref").hint("e.g. evaluators/NAME/NAME.py").none(),
     };

@@ -104,7 +104,6 @@ pub(super) fn schema() -> Value {
         })
     };
     json!({
-        "description": "Claim about all cases of the evaluator, which decides in place of `threshold`.",
         "type": "object",
         "properties": {
             "confidence": number("Two-sided confidence; default: 0.95."),

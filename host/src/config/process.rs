@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use evaluator_document::{Field, Fields, Node, NodeKind};
+use evaluator_document::{Field, Fields, Node, NodeKind, keys, schema::text};
+use serde_json::json;
 
 use super::paths::{PathKind, Paths};
 use crate::process::{Limits, Resources};
@@ -59,42 +60,61 @@ pub struct EnvConfig {
 }
 
 /// Minimum limit of memory. With less not even a shell starts, so another unit was intended.
-pub(super) const MIN_MEMORY: u64 = 1 << 20;
+const MIN_MEMORY: u64 = 1 << 20;
 
 /// Minimum number of open files: the three standard streams.
-pub(super) const MIN_OPEN_FILES: u32 = 3;
+const MIN_OPEN_FILES: u32 = 3;
+
+/// Pattern of the name of a variable.
+const NAME: &str = r"^[^=\s]([^=]*[^=\s])?$";
 
 /// Takes the keys from an entry.
 pub(super) fn read(fields: &mut Fields<'_>, paths: &Paths) -> ProcessConfig {
-    let limits = fields.take("limits").and_then(read_limits).unwrap_or_default();
-    let variables = fields.take("env").map(read_variables).unwrap_or_default();
-    let inherit = fields.take_either("inherit_env", "inheritEnv").and_then(|field| field.flag());
-    let cwd = fields.take("cwd").and_then(|field| {
+    let names =
+        json!({"type": "array", "items": {"type": "string", "pattern": NAME}, "uniqueItems": true});
+    let values = json!({"type": ["string", "null"]});
+    let values = json!({"type": "object", "additionalProperties": values, "propertyNames": {"pattern": NAME}});
+    let directory = |field: Field<'_>| {
         if field.text()?.contains('\0') {
             return field.add("`cwd` has a NUL character").none();
         }
         paths.read(field, PathKind::Directory)
-    });
-    ProcessConfig { limits, env: EnvConfig { inherit, variables }, cwd }
+    };
+    keys! { fields;
+        /// Resource limits of the program.
+        let limits = mapping("for example {memory: 512MiB}", read_limits);
+        /// Additional environment variables: names to pass on, or names with values (null: passed on).
+        let env = read(json!({"oneOf": [names, values]}), |field| Some(read_variables(field)));
+        /// true: the program gets all variables, including secrets; false: only PATH, HOME, locale, time zone, temporary
+        /// directory and `env`. If absent: all except those that look like secrets; a program from a source gets as with
+        /// false.
+        let inherit_env | inheritEnv = flag();
+        /// Working directory of the program, relative to this file; default: that of the command.
+        let cwd = read(text(), directory);
+    }
+    let (limits, variables) = (limits.unwrap_or_default(), env.unwrap_or_default());
+    ProcessConfig { limits, env: EnvConfig { inherit: inherit_env, variables }, cwd }
 }
 
-fn read_limits(field: Field<'_>) -> Option<LimitsConfig> {
-    if !field.is_mapping() {
-        return field.expected("a mapping").hint("for example {memory: 512MiB}").none();
+fn read_limits(fields: &mut Fields<'_>) -> LimitsConfig {
+    let what = format!("a whole number, at least {MIN_OPEN_FILES}");
+    keys! { fields;
+        /// Maximum bytes of standard output: a number, or text like 512MiB or 64kB; default: 64MiB.
+        let output = size(1);
+        /// Bytes of standard error that are kept; default: 64KiB.
+        let stderr = size(0);
+        /// Bytes of writable memory per process; default: no limit.
+        let memory = size(MIN_MEMORY);
+        /// Seconds of processor time; default: no limit. With a limit, every conversation gets a process of its own.
+        let cpu = seconds();
+        /// Open files per process, including the standard streams; default: the limit of the command.
+        let open_files = at_least(MIN_OPEN_FILES, &what, "256");
     }
-    let mut fields = field.fields("`limits`")?;
-    let mut size = |key: &'static str, min: u64| fields.take(key)?.size(min);
     // On 32-bit systems a larger size is as good as no limit.
     let in_memory = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    let output = size("output", 1).map(in_memory);
-    let stderr = size("stderr", 0).map(in_memory);
-    let memory = size("memory", MIN_MEMORY);
-    let cpu = fields.take("cpu").and_then(|field| field.seconds()).map(|time| time.as_secs());
-    let what = format!("a whole number, at least {MIN_OPEN_FILES}");
-    let open_files = fields.take("open_files");
-    let open_files = open_files.and_then(|field| field.at_least(MIN_OPEN_FILES, &what, "256"));
-    fields.finish();
-    Some(LimitsConfig { output, stderr, resources: Resources { memory, cpu, open_files } })
+    let (output, stderr) = (output.map(in_memory), stderr.map(in_memory));
+    let cpu = cpu.map(|time| time.as_secs());
+    LimitsConfig { output, stderr, resources: Resources { memory, cpu, open_files } }
 }
 
 /// Reads a list of names, or a mapping with values.

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use evaluator_document::{
-    self as document, ConfigError, Field, Fields, Node, NodeKind, Problem, Problems, Span, Syntax,
+    self as document, ConfigError, Field, Fields, Node, NodeKind, Problem, Problems, Syntax, keys,
     read_yaml,
+    schema::{one_of, text},
 };
+use serde_json::{Value, json};
 
 use super::{
     Config, EvaluatorConfig, EvaluatorKind, OutputFormat, SourcePaths, adk,
@@ -22,7 +24,7 @@ use crate::{
     registries::Registries,
 };
 
-pub(super) const GROUPINGS: [(&str, GroupBy); 3] =
+const GROUPINGS: [(&str, GroupBy); 3] =
     [("auto", GroupBy::Auto), ("trace", GroupBy::Trace), ("conversation", GroupBy::Conversation)];
 
 /// Keys of an older version of the format, and their replacements.
@@ -201,72 +203,97 @@ fn read_keys<'n>(
     reader: &'n Reader<'n>,
     origin: Origin<'_>,
 ) -> Option<Base> {
-    let Base { mut config, defaults } = base;
     let problems = &reader.problems;
     let mut fields = node.field("", problems).fields("the configuration")?;
-    let own = fields.take("defaults").filter(|field| !field.node.is_null());
-    let own = own.map(|field| Defaults::read(field, &reader.paths)).unwrap_or_default();
-    let defaults = own.over(defaults);
-    if fields.peek("evaluators").is_some() {
-        read_evaluators(&mut config, &mut fields, &defaults, reader);
-    } else {
-        fields.allow("evaluators", None);
-        // Without a file, the configuration that this one extends is not read.
-        let is_read = reader.paths.directory().is_some() || fields.peek("extends").is_none();
-        if config.evaluators.is_empty() && origin.extended_by.is_none() && is_read {
-            let start = Span { start: node.span.start, end: node.span.start };
-            problems.add(start, "the key `evaluators` is missing");
+    let read = take_keys(&mut fields, base, reader, origin);
+    fields.finish();
+    Some(read)
+}
+
+/// Takes the keys of a configuration from its fields.
+pub(super) fn take_keys<'n>(
+    fields: &mut Fields<'n>,
+    base: Base,
+    reader: &'n Reader<'n>,
+    origin: Origin<'_>,
+) -> Base {
+    let Base { mut config, defaults } = base;
+    let entries = match fields.is_describing() {
+        true => json!({"type": "object", "oneOf": evaluator::schemas(reader)}),
+        false => Value::Null,
+    };
+    let evaluators = fields
+        .key("evaluators", "Evaluators, in the order of the report.")
+        .field(json!({"type": "array", "items": entries, "minItems": 1}));
+    fields.null_is_absent();
+    let defaults = Defaults::read(fields, &reader.paths, defaults);
+    match evaluators {
+        Some(field) => read_evaluators(&mut config, field, &defaults, reader),
+        None => {
+            // Without a file, the configuration that this one extends is not read.
+            let is_read = reader.paths.directory().is_some() || fields.peek("extends").is_none();
+            if config.evaluators.is_empty() && origin.extended_by.is_none() && is_read {
+                fields.add_at_start("the key `evaluators` is missing");
+            }
         }
     }
-    fields.null_is_absent();
-    if let Some(field) = fields.take("eval_set") {
-        config.eval_set = reader.paths.read(field, PathKind::File);
-    }
-    let formats = &reader.known.trace_formats;
-    let named: Vec<_> = formats.names().iter().map(|name| (*name, *name)).collect();
-    if let Some(name) = fields.take("trace_format").and_then(|field| field.choice(&named)) {
-        config.trace_format = formats.find(name).ok();
-    }
-    let group_by = fields.take("group_by").and_then(|field| field.choice(&GROUPINGS));
-    config.group_by = group_by.or(config.group_by);
-    read_policy(&mut config, &mut fields);
+    read_input(&mut config, fields, reader);
+    read_policy(&mut config, fields);
     if let (true, [gate, ..], Some(node)) =
         (config.fail_fast, &config.gates[..], fields.peek("fail_fast"))
     {
         let message = format!(
             "`fail_fast` and the gate `{gate}` exclude each other: a gate is decided by all cases"
         );
-        problems.add(node.span, message).hint("leave one of them out");
+        reader.problems.add(node.span, message).hint("leave one of them out");
     }
-    let output = read_output(&mut fields);
-    let outputs: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
-    config.output = output.and_then(|field| field.choice(&outputs)).or(config.output);
-    if let Some(field) = fields.take("judge") {
-        config.judge_place = Some(problems.place(field.node.span));
-        config.judge = evaluator_judging::read(field, &reader.paths).over_same_layer(&config.judge);
+    let output = read_output(fields);
+    config.output = output.or(config.output);
+    if let Some(node) = fields.peek("judge") {
+        config.judge_place = Some(reader.problems.place(node.span));
     }
-    let sources = fields.take("sources").and_then(|field| read_sources(field, &reader.paths));
-    let sources = sources.unwrap_or_default();
-    config.sources.file = sources.file.or(config.sources.file);
-    config.sources.local = sources.local.or(config.sources.local);
+    if let Some(judge) = evaluator_judging::read(fields, &reader.paths) {
+        config.judge = judge.over_same_layer(&config.judge);
+    }
+    read_sources(&mut config.sources, fields, &reader.paths);
     for (key, instead) in REPLACED {
         fields.refuse(key, format!("`{key}` is no longer a key of the configuration"), instead);
     }
-    // Taken in `shared`.
-    fields.allow("requires", None);
-    fields.allow("extends", None);
-    fields.finish();
-    Some(Base { config, defaults })
+    // They are read in `shared`.
+    keys! { fields;
+        /// Versions of the command that can read this file, as cargo writes requirements. Another version reports only this.
+        requires: field(text());
+        /// Configuration that this one extends, relative to this file. Its evaluators come first; `defaults`, `judge` and
+        /// `sources` are combined key by key; every other key counts unless this file has it. It may lack `evaluators`.
+        extends: field(text());
+    }
+    Base { config, defaults }
 }
 
-/// Takes the key `evaluators`, whose entries follow those of the configuration that this one extends.
+/// Takes the keys that decide what is evaluated.
+fn read_input(config: &mut Config, fields: &mut Fields<'_>, reader: &Reader<'_>) {
+    let formats = &reader.known.trace_formats;
+    let named: Vec<_> = formats.names().iter().map(|name| (*name, *name)).collect();
+    keys! { fields;
+        /// File with golden conversations.
+        config.eval_set ?= read(text(), |field| reader.paths.read(field, PathKind::File));
+        /// Format of all trace files; detected if absent.
+        let trace_format = choice(&named);
+        /// Grouping of traces into conversations.
+        config.group_by ?= choice(&GROUPINGS);
+    }
+    if let Some(name) = trace_format {
+        config.trace_format = formats.find(name).ok();
+    }
+}
+
+/// Reads the evaluators, which follow those of the configuration that this one extends.
 fn read_evaluators<'n>(
     config: &mut Config,
-    fields: &mut Fields<'n>,
+    field: Field<'n>,
     defaults: &Defaults,
     reader: &'n Reader<'n>,
 ) {
-    let Some(field) = fields.take("evaluators") else { return };
     let items = field.items().unwrap_or_default();
     if items.is_empty() && matches!(field.node.kind, NodeKind::Sequence(_)) {
         field.add("`evaluators` is empty");
@@ -287,19 +314,45 @@ fn read_evaluators<'n>(
 }
 
 /// Takes the format of the report: `output_format`, else `output`, as agentevals does.
-fn read_output<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
-    let output = fields.take("output_format");
+fn read_output(fields: &mut Fields<'_>) -> Option<OutputFormat> {
+    let formats: Vec<_> = OutputFormat::ALL.iter().map(|format| (format.name(), *format)).collect();
+    keys! { fields;
+        /// Format of the report.
+        let output_format = field(one_of(&formats));
+    }
     let other = fields.take_unlisted("output");
     if let Some(other) = other {
         let message = "`output` is `output_format` by another name, which agentevals has, too";
         fields.problems().warn(other.node.span, message).hint("write `output_format`");
     }
-    output.or(other.map(|field| Field { key: "output_format", ..field }))
+    let other = other.map(|field| Field { key: "output_format", ..field });
+    output_format.or(other)?.choice(&formats)
 }
 
 /// Takes the keys that decide about failures and errors.
 fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
-    if let Some(field) = fields.take("require_evaluated") {
+    let share = json!({"type": ["boolean", "number"], "minimum": 0, "maximum": 1});
+    keys! { fields;
+        /// Fail unless every evaluator has scored at least one conversation, or this share of its conversations, and every
+        /// golden case has a recording.
+        let require_evaluated = field(share) or false;
+        /// Fail unless every golden case has a recording.
+        config.require_all_cases ?= flag() or false;
+        /// Pair the only golden case and the only conversation only if their prompts are equal.
+        config.strict_matching ?= flag() or false;
+        /// Stop after the first failure or error.
+        config.fail_fast ?= flag() or false;
+        /// Pass although nothing was scored, instead of failing.
+        config.allow_unevaluated ?= flag() or false;
+        /// Refuse to run, check or serve this file, and those that extend it, unless every program is contained, as `--contain`
+        /// does. A file that extends this one cannot switch it off.
+        let contain = flag() or false;
+        /// Tolerated share of errors: evaluations that break, and unusable trace files.
+        config.max_error_rate ?= fraction() or 0;
+        /// Number of retries of an evaluation that timed out, was killed from outside or could not be started.
+        config.retries ?= whole(0..=MAX_RETRIES) or 0;
+    }
+    if let Some(field) = require_evaluated {
         // A share, of which 0 requires nothing, or a flag.
         let share = field.number().and_then(|_| field.fraction());
         config.required_share = share.unwrap_or_default();
@@ -308,40 +361,30 @@ fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
             None => field.flag().unwrap_or_default(),
         };
     }
-    let mut flag = |key, value: &mut bool| {
-        *value = fields.take(key).and_then(|field| field.flag()).unwrap_or(*value);
-    };
-    flag("require_all_cases", &mut config.require_all_cases);
-    flag("strict_matching", &mut config.strict_matching);
-    flag("fail_fast", &mut config.fail_fast);
-    flag("allow_unevaluated", &mut config.allow_unevaluated);
-    if let Some(field) = fields.take("contain") {
-        let contain = field.flag();
-        if config.contain && contain == Some(false) {
-            let message = "`contain: false` contradicts the configuration that this one extends, which demands `contain: true`";
-            field.add(message).hint("leave it out");
-        }
-        config.contain |= contain.unwrap_or_default();
+    if let (true, Some(false), Some(node)) = (config.contain, contain, fields.peek("contain")) {
+        let message = "`contain: false` contradicts the configuration that this one extends, which demands `contain: true`";
+        fields.problems().add(node.span, message).hint("leave it out");
     }
-    let rate = fields.take("max_error_rate").and_then(|field| field.fraction());
-    config.max_error_rate = rate.unwrap_or(config.max_error_rate);
+    config.contain |= contain.unwrap_or_default();
     let last = fields.peek("allow_unevaluated").or_else(|| fields.peek("require_evaluated"));
     if let (true, true, Some(node)) = (config.require_evaluated, config.allow_unevaluated, last) {
         let message = "`allow_unevaluated` and `require_evaluated` contradict each other";
         fields.problems().add(node.span, message).hint("keep one of them");
     }
-    let retries = fields.take("retries").and_then(|field| field.whole(0..=MAX_RETRIES));
-    config.retries = retries.unwrap_or(config.retries);
 }
 
-fn read_sources(field: Field<'_>, paths: &Paths) -> Option<SourcePaths> {
-    if !field.is_mapping() {
-        let hint = "write `sources: {file: PATH}` or `{local: PATH}`";
-        return field.expected("a mapping").hint(hint).none();
+/// Takes the key `sources`.
+fn read_sources(sources: &mut SourcePaths, fields: &mut Fields<'_>, paths: &Paths) {
+    let hint = "write `sources: {file: PATH}` or `{local: PATH}`";
+    keys! { fields;
+        /// Paths of the sources on this machine, relative to this file.
+        sources: mapping(hint, |fields| {
+            keys! { fields;
+                /// Index of the source `file`, or a directory with an index.yaml.
+                sources.file ?= read(text(), |field| paths.read(field, PathKind::File));
+                /// Directory of the source `local`.
+                sources.local ?= read(text(), |field| paths.read(field, PathKind::Directory));
+            }
+        });
     }
-    let mut fields = field.fields("`sources`")?;
-    let mut path = |key, kind| fields.take(key).and_then(|field| paths.read(field, kind));
-    let (file, local) = (path("file", PathKind::File), path("local", PathKind::Directory));
-    fields.finish();
-    Some(SourcePaths { file, local })
 }

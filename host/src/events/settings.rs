@@ -29,7 +29,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The default of `service.name`, under which receivers know the results of agentevals.
 const SERVICE: &str = "agentevals";
 
-/// Which evaluation events are exported.
+/// Optional parts of the exported events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventSwitches {
@@ -96,7 +96,7 @@ pub(super) enum Protocol {
     Grpc,
 }
 
-/// Where and how events are exported.
+/// Settings of the export.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) protocol: Protocol,
@@ -117,7 +117,7 @@ pub(super) struct Settings {
     pub(super) resource: Vec<(String, String)>,
 }
 
-/// Returns what removes the values of headers from texts: as a whole, and without the scheme of the authorization.
+/// Returns a redactor that removes the values of headers from texts: as a whole, and without the scheme of the authorization.
 fn redactor(headers: &HeaderMap) -> Redactor {
     let values = headers.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
     let secrets = values.flat_map(|(name, value)| {
@@ -279,7 +279,7 @@ impl Env<'_> {
         Ok((http.build(), grpc))
     }
 
-    /// Reads the PEM file that a variable names: its text, and what is in it.
+    /// Reads the PEM file that a variable names: its text, and its parsed content.
     fn pem<T>(
         &self,
         name: &str,

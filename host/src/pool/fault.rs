@@ -12,7 +12,7 @@ pub enum WorkerFault {
     /// A worker failed on exit after it had answered every document, or when no document can be identified as the
     /// cause. A process started for a single document would have failed in the same way.
     BadExit {
-        /// How it exited: with a code, by a signal, not in time, or with its standard output still open.
+        /// Kind of exit: with a code, by a signal, not in time, or with its standard output still open.
         verdict: Verdict,
         /// Its standard error that belongs to no document.
         stderr: String,

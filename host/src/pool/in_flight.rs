@@ -32,7 +32,7 @@ pub(super) struct Sent {
     alone: bool,
     /// Offset in the input of the worker at which the document ends.
     end: u64,
-    /// When the worker started to process it.
+    /// Time at which the worker started to process it.
     pub(super) since: Instant,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Sent {
 pub(super) struct InFlight {
     /// True if the worker numbers its lines.
     numbered: bool,
-    /// What its lines have to contain.
+    /// Expected content of its lines.
     expected: Expected,
     documents: VecDeque<Sent>,
     bytes: usize,
@@ -79,7 +79,7 @@ pub(super) struct Lost {
     pub(super) blamed: Option<(Sent, Verdict, Vec<u8>)>,
     /// Documents that need another worker, in order.
     pub(super) again: Vec<Job>,
-    /// Index in `again` of the document that the worker was processing, if it said so. It may be the cause of the exit,
+    /// Index in `again` of the document that the worker was processing, if it marked that document. It may be the cause of the exit,
     /// which its evaluation by another worker will show.
     pub(super) processing: Option<usize>,
 }
@@ -144,7 +144,7 @@ impl InFlight {
         self.surplus |= self.is_empty() && !self.numbered && holds_answer(text);
     }
 
-    /// When the answer of the head counts, if nothing follows.
+    /// Time from which the answer of the head counts, if nothing follows.
     pub(super) fn settles_at(&self) -> Option<Instant> {
         self.settling.as_ref().and_then(|(_, _, heard)| heard.checked_add(SETTLING))
     }

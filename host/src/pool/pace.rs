@@ -1,4 +1,4 @@
-//! How many documents a worker is sent before it has answered the first of them.
+//! Number of documents that a worker is sent before it has answered the first of them.
 
 use std::time::Duration;
 

@@ -33,7 +33,7 @@ pub(super) struct Shared {
     pub(super) cancellation: Cancellation,
     /// True if the program numbers its lines.
     pub(super) numbered: bool,
-    /// What its lines have to contain.
+    /// Expected content of its lines.
     pub(super) expected: Expected,
     pub(super) size: usize,
     /// Held by busy workers.
@@ -56,7 +56,7 @@ impl fmt::Debug for Check {
 #[derive(Debug, Default)]
 pub(super) struct State {
     queue: VecDeque<Job>,
-    /// When the queue was last empty.
+    /// Time at which the queue was last empty.
     behind_since: Option<Instant>,
     slots: Vec<WorkerSlot>,
     /// Number of slots created so far, for their ids.
@@ -79,7 +79,7 @@ struct WorkerSlot {
     waker: Option<Waker>,
 }
 
-/// What a worker can take.
+/// Capacity of a worker for documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlotState {
     /// It has no process yet.
@@ -210,7 +210,7 @@ impl Shared {
         state.tasks.push(tokio::spawn(worker::work(Arc::clone(self), id)));
     }
 
-    /// Adds a worker if that pays. Returns whether to check again later.
+    /// Adds a worker if that pays. Returns true if the pool has to check again later.
     pub(super) fn grow(self: &Arc<Self>) -> bool {
         let mut state = self.state();
         let is_over = state.queue.is_empty()

@@ -134,8 +134,8 @@ async fn converse(
         && let Some(verdict) = verdict_on_exit(exit)
     {
         let fault = bad_exit_fault(verdict, session.notes());
-        // A program that numbers its answers also says which document it is processing. Of another program, that is the
-        // first one that has no answer.
+        // A program that numbers its answers also marks the document that it is processing. Any other program processes
+        // the first one that has no answer.
         let suspect = if shared.numbered { processing } else { Some(0) };
         match suspect.and_then(|index| again.get_mut(index)) {
             Some(job) => job.suspected = Some(Box::new(fault)),
@@ -165,7 +165,7 @@ async fn converse(
     drop(permit);
 }
 
-/// Ends a worker that has answered every document. Returns what is wrong with its exit, unless it is killed because it
+/// Ends a worker that has answered every document. Returns the fault of its exit, unless it is killed because it
 /// is replaced.
 async fn end_idle(shared: &Shared, session: &mut Session) -> Option<Verdict> {
     let closed = shared.closed();
@@ -393,7 +393,7 @@ impl<'a> WorkerDriver<'a> {
     }
 }
 
-/// When a document times out.
+/// Time at which a document times out.
 fn deadline(head: &Sent) -> Option<tokio::time::Instant> {
     // A limit beyond the range of the clock does not apply.
     head.since.checked_add(head.job.timeout).map(Into::into)

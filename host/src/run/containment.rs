@@ -1,4 +1,4 @@
-//! Which evaluators are contained, and what their programs may use.
+//! Containment of evaluators, and permissions of their programs.
 
 use std::path::Path;
 
@@ -128,7 +128,7 @@ fn list<'p>(word: &str, paths: impl Iterator<Item = &'p Path>) -> Option<String>
     (!paths.is_empty()).then(|| format!("{word} {}", paths.join(", ")))
 }
 
-/// Returns how a program is contained, for its reports. `proxy`: it reaches the proxy of its models without network.
+/// Returns the containment of a program for its reports. `proxy`: it reaches the proxy of its models without network.
 pub(super) fn reported(contained: Contained, proxy: bool) -> report::Contained {
     let mut reported = report::Contained::default();
     reported.executor = contained.executor;

@@ -184,7 +184,7 @@ impl ExecutionContext {
         (!hints.is_empty()).then(|| hints.join("; "))
     }
 
-    /// Returns a hint for a program of JavaScript that waited for a promise in vain. Some releases of Node.js say nothing then.
+    /// Returns a hint for a program of JavaScript that waited for a promise in vain. Some releases of Node.js print nothing then.
     pub(super) fn promise_hint(&self, verdict: &Verdict, stderr: &str) -> Option<String> {
         let Verdict::Exited { code: UNRESOLVED } = verdict else { return None };
         let is_meant = stderr.contains("unsettled top-level await")

@@ -1,4 +1,4 @@
-//! What a file that cannot be used seems to be, judged by its content: the hint that goes with the error.
+//! Hints about files that cannot be used: the probable kind of the file, judged by its content.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -158,7 +158,7 @@ fn structure(text: &str, expected: ExpectedContent) -> Option<String> {
         return Some(format!("`data` is {}, not an array", data.kind()));
     }
     if let Some((_, kind, meant)) = KNOWN_KEYS.iter().find(|(key, ..)| object.contains_key(*key)) {
-        // What it was taken for it is; the error says what is wrong with it.
+        // The file is of the expected kind, so the error explains it.
         return (*kind != Some(expected)).then(|| (*meant).to_owned());
     }
     let names: Vec<String> =

@@ -200,7 +200,7 @@ impl PreparedEvaluator {
         Some(hint.to_owned() + &withheld.unwrap_or_default())
     }
 
-    /// Returns what to do about an error of a program that says little itself, with a separator before it.
+    /// Returns the remedy for an error of a program whose message explains little, with a separator before it.
     fn what_to_do(&self, evaluation: &Evaluation) -> String {
         let Work::Program(program) = &self.evaluator.work else { return String::new() };
         let Evaluation { verdict, stderr_tail: stderr, stdout_tail: stdout, .. } = evaluation;
@@ -290,7 +290,7 @@ fn missing_module(evaluation: &Evaluation) -> Option<String> {
     ))
 }
 
-/// Returns what the program of an evaluation asked models, for its report.
+/// Returns the calls of a program to models, for the report of its evaluation.
 pub(super) fn target_proxy(usage: ProxyUsage) -> TargetProxyReport {
     let mut report = TargetProxyReport::default();
     report.call_count = usage.calls;

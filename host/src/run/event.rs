@@ -88,7 +88,7 @@ pub enum RunEvent {
     BuildFailed {
         /// Name of the evaluator.
         evaluator: String,
-        /// What failed, on one line.
+        /// Summary of the failure on one line.
         summary: String,
         /// Output of the tool; parts of it may have been [`PrepareEvent::Diagnostic`] events.
         rendered: String,
@@ -142,7 +142,7 @@ pub enum RunEvent {
     NotReused {
         /// Name of the evaluator.
         evaluator: String,
-        /// What is done instead, and the reason.
+        /// Fallback, and the reason.
         reason: String,
     },
     /// An evaluation is finished.

@@ -147,7 +147,7 @@ fn built(launch: Result<Launch, PrepareError>) -> Result<Built, String> {
 ///
 /// # Errors
 ///
-/// What is wrong, with the keys.
+/// The settings violate the schema; the error names the keys.
 pub fn conforms(schema: &Value, config: &Value) -> Result<(), String> {
     /// Name of the schema, which is not a file.
     const LOCATION: &str = "schema:config";

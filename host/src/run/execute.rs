@@ -484,7 +484,7 @@ fn unusable(error: &str, error_type: &'static str) -> EvaluationReport {
     report
 }
 
-/// Returns how a task ended, as a clause that follows a name.
+/// Returns the end of a task as a clause that follows a name.
 fn failure(error: JoinError) -> String {
     match error.try_into_panic() {
         Ok(panic) => format!("panicked: {}", panic::message(panic.as_ref())),

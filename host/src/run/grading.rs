@@ -66,7 +66,7 @@ impl GradedEvaluator {
         self.config.grader.compares()
     }
 
-    /// Returns what decides about the results (the entry, and the model) and what is recorded of the model.
+    /// Returns everything that decides about the results (the entry and the model), and the recordings of the model.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl GradedEvaluator {
     }
 }
 
-/// Returns the evaluation with an outcome, and with what the report says about calls.
+/// Returns the evaluation with an outcome, and with the calls for the report.
 fn evaluation(mut outcome: Outcome, answers: Answers) -> Evaluation {
     let judge = answers.details;
     let has_judge = !judge.is_empty();

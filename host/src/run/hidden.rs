@@ -22,7 +22,7 @@ const LONGEST_SOURCE: u64 = 1 << 20;
 /// Directories of which every contained program has its own, and directories that may be mounted when they are looked up.
 const PASSED_OVER: [&str; 5] = ["/proc", "/dev", "/sys", "/net", "/misc"];
 
-/// What a contained program sees, and where it runs.
+/// Paths that a contained program sees, and its working directory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown {
     /// Paths that it sees, each with everything below it.
@@ -36,7 +36,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Returns a path that exists, that the program does not see, and that a message in `text` says is missing.
+    /// Returns a path that a message in `text` calls missing, although it exists: the program does not see it.
     pub(super) fn hidden_in(&self, text: &str) -> Option<PathBuf> {
         let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
         lines.iter().enumerate().find_map(|(at, line)| {

@@ -22,7 +22,7 @@ pub(super) struct Fingerprint {
     digest: Digest,
     /// The files whose content is in the digest, as they were then.
     files: Vec<(PathBuf, FileStamp)>,
-    /// What is recorded of the models that it asks. It decides about the answers of this run, but two runs with different
+    /// Recordings of the models that it asks. They decide about the answers of this run, but two runs with different
     /// recordings have the same plan. An error if no answer may be used again.
     recorded: Vec<Result<String, String>>,
 }
@@ -87,7 +87,7 @@ impl Fingerprint {
         Some(digester.ok()?.finish())
     }
 
-    /// Returns a file that is no longer what it was when the run started, by its size, time and inode.
+    /// Returns a file that has changed since the start of the run, by its size, time and inode.
     #[must_use]
     pub(super) fn changed(&self) -> Option<&Path> {
         let is_same = |path: &Path, stamp: &FileStamp| {

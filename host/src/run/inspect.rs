@@ -18,7 +18,7 @@ pub struct Inspection {
     grouped_by: GroupedBy,
     /// One error per input that cannot be used, or only in part.
     pub errors: Vec<LoadError>,
-    /// Warning about what directories hold and is not read.
+    /// Warning about files in directories that are not read.
     pub warning: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Inspection {
         self.len() == 0
     }
 
-    /// Returns how traces were grouped.
+    /// Returns the grouping of the traces.
     #[must_use]
     pub fn grouped_by(&self) -> GroupedBy {
         self.grouped_by

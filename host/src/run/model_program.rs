@@ -84,7 +84,7 @@ impl ModelPrograms {
 ///
 /// # Errors
 ///
-/// What would not be noticed.
+/// Changes of the program would not be noticed; the error names the changes.
 fn identity(name: &str, inputs: &Inputs, launch: &Launch) -> Result<String, String> {
     if let Some(what) = fingerprint::dynamic_code(None, inputs, launch) {
         return Err(format!("changes of code that the program `{name}` runs ({what})"));

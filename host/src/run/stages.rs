@@ -60,7 +60,7 @@ impl Request {
 pub struct SuiteInput {
     /// Cases. Their programs are the evaluators of the configuration, in the order of their indexes.
     pub suite: Arc<dyn Suite>,
-    /// What reports say about the suite.
+    /// Description of the suite in reports.
     pub about: SuiteReport,
     /// Warnings about the run.
     pub warnings: Vec<String>,

@@ -99,7 +99,7 @@ struct State {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProgramOutput {
-    /// What it printed, or the error as a clause that follows "the program".
+    /// Its standard output, or the error as a clause that follows "the program".
     pub printed: Result<Vec<u8>, String>,
     /// Stable name of the error, such as `timed_out`; `None` if there is none.
     pub error_type: Option<&'static str>,

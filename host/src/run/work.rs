@@ -1,4 +1,4 @@
-//! What a plan holds: evaluators that are prepared or have the reason why they are not, and their programs.
+//! Contents of a plan: evaluators, each prepared or with the reason why it is not, and their programs.
 
 use std::{fmt, future::Future, io, pin::Pin, sync::Arc, time::Duration};
 
@@ -147,7 +147,7 @@ pub(super) struct Program {
     pub(super) may_describe: bool,
     /// Work that its evaluations share.
     pub(super) reuse: Reuse,
-    /// What a fork server is made from.
+    /// The program as a fork server starts it.
     pub(super) forked: ForkedProgram,
     pub(super) timeout: Duration,
     /// Number of retries after a verdict that may be transient.
@@ -163,7 +163,7 @@ pub(super) struct Program {
     pub(super) snapshot: Arc<ProgramSnapshot>,
     /// Models that it may ask.
     pub(super) target: Option<Target>,
-    /// How it is contained; `None` if it is not.
+    /// Containment; `None` if it is not contained.
     pub(super) contained: Option<Arc<Contained>>,
 }
 
@@ -174,7 +174,7 @@ pub(super) struct ForkedProgram {
     pub(super) executor: Arc<dyn Executor>,
     pub(super) containment: Arc<Containment>,
     pub(super) visible: Visible,
-    /// Where it finds the proxy of its models, if it has no network.
+    /// Listener for the proxy of its models, if it has no network.
     pub(super) listener: Option<Listener>,
 }
 
@@ -183,7 +183,7 @@ impl ForkedProgram {
     ///
     /// # Errors
     ///
-    /// Why there is no server.
+    /// The program cannot be served: the reason.
     pub(super) fn server(
         &self,
         make: fn(&CommandSpec) -> Result<ServerCommand, String>,

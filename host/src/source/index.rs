@@ -180,7 +180,7 @@ fn read<T>(
     })
 }
 
-/// Returns the keys of a mapping; `what` says what it should be. The caller need not [`finish`](Fields::finish) them, as
+/// Returns the keys of a mapping; `what` describes the expected mapping in the error. The caller need not [`finish`](Fields::finish) them, as
 /// newer generators write more keys.
 fn mapping<'n>(field: Field<'n>, noun: &'static str, what: &str) -> Option<Fields<'n>> {
     if !field.is_mapping() {

@@ -3,8 +3,8 @@
 //! An entry `type: remote` of a configuration names a [source](EvaluatorSource) and a [`Reference`] in it. [`resolve`] turns it
 //! into a file in the [`Cache`], which then runs as any other evaluator does.
 //!
-//! What is fetched is third-party code. It runs only if its content is the one that `evaluators.lock` names, and it sees only
-//! the environment variables that a program needs to start.
+//! Fetched evaluators are third-party code. They run only if their content is the one that `evaluators.lock` names,
+//! and they see only the environment variables that a program needs to start.
 
 mod cache;
 mod collect;

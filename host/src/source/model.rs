@@ -1,4 +1,4 @@
-//! The [`EvaluatorSource`] trait, what passes through it, and the registry of sources.
+//! The [`EvaluatorSource`] trait, the types of its methods, and the registry of sources.
 
 use std::{fmt, io, path::Path, time::Duration};
 
@@ -186,7 +186,7 @@ pub enum SourceError {
     NotSetUp {
         /// The source.
         name: String,
-        /// What to set.
+        /// Setting that is missing.
         hint: String,
     },
     /// A setting of the source cannot be used.
@@ -212,7 +212,7 @@ pub enum SourceError {
         url: String,
         /// Status code.
         status: u16,
-        /// What may help.
+        /// Possible remedy.
         hint: String,
     },
     /// The server did not answer in time.
@@ -274,7 +274,7 @@ pub enum SourceError {
     /// The content differs from its pin.
     #[error("{reason}")]
     Pinned {
-        /// Names the pin and the content that was found, and says what to do.
+        /// Pin, content that was found, and remedy.
         reason: String,
     },
     /// The run was cancelled.

@@ -40,7 +40,7 @@ pub struct Evaluation {
     pub attempts: u32,
     /// Error types of earlier attempts, in order; empty unless it was retried. All other fields are those of the last attempt.
     pub earlier_errors: Vec<&'static str>,
-    /// What the program asked models through its proxy; `None` if it was offered none.
+    /// Calls of the program to models through its proxy; `None` if it was offered no models.
     pub(crate) asked: Option<ProxyUsage>,
     /// Whether calls to models failed that are not in `asked`.
     pub(crate) calls_failed: bool,
@@ -77,7 +77,7 @@ impl Evaluation {
         Self { verdict: self.verdict.for_turns(turns), ..self }
     }
 
-    /// Sets what the program asked models.
+    /// Sets the calls of the program to models.
     pub(crate) fn asked(self, asked: Option<ProxyUsage>) -> Self {
         Self { asked, ..self }
     }

@@ -51,7 +51,7 @@ pub(crate) fn from_ending(ending: &Ending) -> Option<Verdict> {
     }
 }
 
-/// The verdict on what an evaluator printed for one document, as a line of the streaming form or as its only output: a
+/// The verdict on the output of an evaluator for one document, as a line of the streaming form or as its only output: a
 /// result, or a report like `{"error": {"kind": "rejected", "message": "config.min: expected a number"}}`.
 ///
 /// An `error` next to a score is a report, too, and the score is then ignored. Only `null`, `false` and `0` mean that there
@@ -130,7 +130,7 @@ impl Expected {
         // Few lines are reports, so most are not parsed.
         memchr::memmem::find(line, b"\"exit_code\"")?;
         let document = parse_document(line).ok()?;
-        // What an answer may have is not known; a document with anything else is not a report.
+        // The keys of an answer are not known here; a document with any other key is not a report.
         let is_alone = matches!(&document, Value::Object(object) if object.len() == 1);
         if self == Self::Anything && !is_alone {
             return None;

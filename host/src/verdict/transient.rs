@@ -43,8 +43,9 @@ impl Verdict {
 
     /// Returns true if the same evaluation would most likely end the same way again, so that its record can stand for it.
     ///
-    /// Answers do, and what an evaluator reports or does wrong by itself. What may be transient does not, and neither does
-    /// what can be repaired without a change of the evaluator: a program that was not prepared or not there, and a metric.
+    /// That holds for answers and for errors that an evaluator reports or causes. It does not hold for errors that may be
+    /// transient, and for those that can be repaired without a change of the evaluator: a program that was not prepared or
+    /// does not exist, and a metric.
     pub(crate) fn is_lasting(&self) -> bool {
         let can_be_repaired = matches!(
             self,

@@ -63,7 +63,6 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::turn;
     use evaluator_traces::{
         conversation::{ToolCall, Turn},
         eval_set::ExpectedTurn,
@@ -75,7 +74,8 @@ mod tests {
         let turn = Turn {
             final_text: Some("{{item.user_content}}".to_owned()),
             user_text: Some("Why?".to_owned()),
-            ..turn(vec![call])
+            tool_calls: vec![call],
+            ..Turn::default()
         };
         let expected = ExpectedTurn {
             final_parts: Some(vec!["a".to_owned(), "b".to_owned()]),

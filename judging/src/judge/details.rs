@@ -3,7 +3,7 @@
 use evaluator_json::{Object, Value, count, object};
 use evaluator_metrics::{Outcome, Scored};
 
-use super::{Case, Conclusion, Judgement, Panel, Refusal, RubricScore, Votes};
+use super::{Case, Conclusion, Criterion, Judgement, Panel, Refusal, RubricScore, Votes};
 
 impl From<Refusal> for Outcome {
     fn from(refusal: Refusal) -> Self {
@@ -15,13 +15,13 @@ impl From<Refusal> for Outcome {
 }
 
 impl Judgement {
-    /// Returns the outcome of the metric: a score only if the judge did not fail, see [`Judgement::conclude`].
+    /// Returns the outcome of the metric with these details: a score only if the judge did not fail, see
+    /// [`Judgement::conclude`].
     #[must_use]
-    pub fn outcome(&self, case: &Case<'_>) -> Outcome {
-        match self.conclude(case.criterion) {
+    pub fn outcome(&self, criterion: &Criterion, mut details: Object) -> Outcome {
+        match self.conclude(criterion) {
             Conclusion::Failed(reason) => Outcome::Failed { reason },
             Conclusion::NotEvaluated(reason) => {
-                let mut details = self.details(case);
                 details.insert("reason".to_owned(), reason.into());
                 Outcome::NotEvaluated { details }
             }
@@ -29,7 +29,7 @@ impl Judgement {
                 let mut scored = Scored::new(score);
                 scored.passed = Some(passed);
                 scored.per_turn = self.turns.iter().map(|turn| turn.score).collect();
-                scored.details = Some(self.details(case));
+                scored.details = Some(details);
                 Outcome::Scored(scored)
             }
         }

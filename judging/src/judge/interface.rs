@@ -73,36 +73,26 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// [`Votes::score`](super::Votes::score) is one of the vote itself, others ask what would follow from another one.
     fn score(&self, case: &Case<'_>, tally: &Tally, values: &[Option<f64>]) -> Scores;
 
-    /// Returns the tally of the answers of one model.
-    ///
-    /// # Errors
-    ///
-    /// As [`tally`](Self::tally).
-    fn aggregate(
-        &self,
-        case: &Case<'_>,
-        planned: &[Question],
-        asked: &[Asked],
-    ) -> Result<Judgement, Refusal> {
-        let tally = self.tally(case, planned, asked)?;
-        Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
-    }
-
-    /// Returns the judgement by the answers of several models. The verdict of each model is one vote, see
+    /// Returns the judgement by the answers of one model or of several. Of several models, the verdict of each is one vote, see
     /// [`Panel`](super::Panel).
     ///
     /// # Errors
     ///
     /// As [`tally`](Self::tally), if more models fail than [`Criterion::quorum`](super::Criterion::quorum) allows.
-    fn aggregate_panel(
+    fn aggregate(
         &self,
         case: &Case<'_>,
         planned: &[Question],
         members: &[Member<'_>],
     ) -> Result<Judgement, Refusal> {
-        let tallies = members.iter();
-        let tallies = tallies.map(|member| (member.model, self.tally(case, planned, member.asked)));
-        let tally = panel::combine(case.criterion, tallies.collect())?;
+        let tally = |member: &Member<'_>| self.tally(case, planned, member.asked);
+        let tally = match members {
+            [only] => tally(only)?,
+            _ => {
+                let tallies = members.iter().map(|member| (member.model, tally(member)));
+                panel::combine(case.criterion, tallies.collect())?
+            }
+        };
         Ok(Judgement::new(case, tally, |tally, values| self.score(case, tally, values)))
     }
 }

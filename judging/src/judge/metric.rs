@@ -209,8 +209,7 @@ fn read_rubric(item: Field<'_>, index: usize) -> Option<Rubric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{configured, not_evaluated};
-    use evaluator_json::Object;
+    use evaluator_json::{Object, parse_python};
     use evaluator_metrics::Metrics;
     use evaluator_traces::eval_set::{EvalCase, Unmatched};
 
@@ -222,7 +221,8 @@ mod tests {
         };
         let missing = Err(&Unmatched::NoEvalSet);
         let case = EvalCase::default();
-        not_evaluated(evaluate("final_response_match_v2", missing));
+        let outcome = evaluate("final_response_match_v2", missing);
+        assert!(matches!(outcome, Outcome::NotEvaluated { .. }), "{outcome:?}");
         for (name, golden) in
             [("final_response_match_v2", Ok(&case)), ("hallucinations_v1", missing)]
         {
@@ -238,8 +238,12 @@ mod tests {
         let metric = JudgeMetric::all()
             .find(|metric| metric.name() == "rubric_based_tool_use_quality_v1")
             .unwrap();
-        let yaml = "rubrics: [Books once., {id: polite, text: Says please.}, Pays.]";
-        let metric = configured(yaml, |fields| metric.configure(fields)).unwrap();
+        let name = metric.name().to_owned();
+        let mut metrics = Metrics::default();
+        metrics.register(metric);
+        let rubrics = r#"["Books once.", {"id": "polite", "text": "Says please."}, "Pays."]"#;
+        let rubrics = ("rubrics".to_owned(), parse_python(rubrics).unwrap());
+        let metric = metrics.configured(&name, &[rubrics].into_iter().collect()).unwrap();
         let (judge, criterion) = JudgeMetric::judge_of(&*metric).unwrap();
         assert_eq!(judge.name(), metric.name());
         let ids: Vec<&str> = criterion.rubrics.iter().map(|rubric| rubric.id.as_str()).collect();

@@ -5,13 +5,13 @@
 //! recordings are the business of the caller alone.
 //!
 //! ```
-//! use evaluator_judging::judge::{Answer, Case, Criterion, Judge, JudgedTurn, judge};
-//! use evaluator_json::{ParseOptions, parse};
+//! use evaluator_judging::judge::{Answer, Case, Criterion, Judge, JudgedTurn, Member, judge};
+//! use evaluator_traces::conversation::Turn;
 //!
-//! let turn = r#"{"userContent": {"parts": [{"text": "When?"}]}, "finalResponse": {"parts": [{"text": "At 22:40."}]}}"#;
-//! let turn = JudgedTurn::from_adk(&parse(turn, &ParseOptions::default()).unwrap().value)?;
+//! let (user_text, final_text) = (Some("When?".to_owned()), Some("At 22:40.".to_owned()));
+//! let turns = JudgedTurn::of_recording(&[Turn { user_text, final_text, ..Turn::default() }]);
 //! let criterion = Criterion { samples: 1, ..Criterion::default() };
-//! let case = Case::new(std::slice::from_ref(&turn), &criterion).expecting(std::slice::from_ref(&turn));
+//! let case = Case::new(&turns, &criterion).expecting(&turns);
 //! let judge = judge("final_response_match_v2").unwrap();
 //!
 //! let planned = judge.plan(&case).unwrap();
@@ -21,9 +21,9 @@
 //!
 //! // A model is asked here.
 //! let reply = Answer::text(r#"{"is_the_agent_response_valid": "valid"}"#);
-//! let judgement = judge.aggregate(&case, &planned, &[judge.asked(&case, question, &[reply])]).unwrap();
+//! let asked = [judge.asked(&case, question, &[reply])];
+//! let judgement = judge.aggregate(&case, &planned, &Member::only(&asked)).unwrap();
 //! assert_eq!(judgement.score, Some(1.0));
-//! # Ok::<(), String>(())
 //! ```
 
 mod answer;

@@ -2,13 +2,21 @@
 
 use super::{Asked, Criterion, Refusal, Tally, TurnProblem, Votes, votes::MemberVotes};
 
-/// Answers of one model of a panel.
+/// Answers of one model.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// Name of the model, unique in the panel.
+    /// Name of the model, unique in a panel.
     pub model: &'a str,
     /// Its questions with their answers.
     pub asked: &'a [Asked],
+}
+
+impl<'a> Member<'a> {
+    /// Returns the answers of the only model.
+    #[must_use]
+    pub fn only(asked: &'a [Asked]) -> [Self; 1] {
+        [Self { model: "", asked }]
+    }
 }
 
 /// Combines what the models of a panel say.

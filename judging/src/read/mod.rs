@@ -10,13 +10,7 @@ use evaluator_document::Field;
 
 pub use adk::read_model_options;
 pub use keys::{parse_budget, read};
-pub use programs::{read_models, read_target};
-
-/// JSON Schema of `judge:`.
-pub const SCHEMA: &str = include_str!("../schema.json");
-
-/// JSON Schema of `models:` and `target:` of a program, without the settings of a model, which are those of [`SCHEMA`].
-pub const PROGRAM_SCHEMA: &str = include_str!("../program_schema.json");
+pub use programs::read_programs;
 
 /// Resolves the paths of a configuration.
 pub trait Paths {

@@ -1,8 +1,7 @@
 //! The keys `models:` and `target:` of a program.
 
-use std::time::Duration;
-
-use evaluator_document::{Field, Fields};
+use evaluator_document::{Field, Fields, keys};
+use serde_json::json;
 
 use super::keys;
 use crate::{programs::ProgramModels, settings::JudgeSettings};
@@ -13,9 +12,35 @@ const MOST_CALLS: u32 = 1_000_000;
 /// Keys of `models:` that are not names of models.
 const LIMITS: [&str; 3] = ["max_calls", "timeout", "budget"];
 
+/// Takes the keys `models` and `target`, which exclude each other. Returns `None` if there is neither, and after a problem.
+pub fn read_programs(fields: &mut Fields<'_>) -> Option<ProgramModels> {
+    let mut named = fields.schema_of(read_settings);
+    named["description"] = "Settings of the model.".into();
+    named["properties"]["model"]["type"] = "string".into();
+    named["properties"]["params"]["properties"].as_object_mut().map(|it| it.remove("json_schema"));
+    let mut target_form = fields.schema_of(read_limits);
+    target_form["type"] = json!(["object", "boolean"]);
+    let mut models_form = target_form.clone();
+    models_form["propertyNames"] = json!({"pattern": r"^[^,]*[^,\s][^,]*$"});
+    let name = json!({"type": "string", "minLength": 1, "pattern": r"\S"});
+    models_form["additionalProperties"] = json!({"oneOf": [name, named]});
+    keys! { fields;
+        /// Offers models to the program, through AgentV's target proxy: names, each with a model or its settings, and limits.
+        /// Without a name, the model of the run.
+        let models = field(models_form);
+        /// Offers the model of the run to the program, through AgentV's target proxy.
+        let target = field(target_form);
+    }
+    if let (Some(_), Some(target)) = (&models, &target) {
+        let hint = "give the limits of `target` to `models`";
+        return target.add("`target` and `models` exclude each other").hint(hint).none();
+    }
+    models.and_then(read_models).or_else(|| target.and_then(read_target))
+}
+
 /// Reads `target:`, as AgentV has it: `true`, or a mapping with limits. The program may ask the model of the run. Returns
 /// `None` for `false`, and after a problem.
-pub fn read_target(field: Field<'_>) -> Option<ProgramModels> {
+fn read_target(field: Field<'_>) -> Option<ProgramModels> {
     if !field.is_mapping() {
         return read_flag(&field, "`target: {max_calls: 10}`");
     }
@@ -27,7 +52,7 @@ pub fn read_target(field: Field<'_>) -> Option<ProgramModels> {
 
 /// Reads `models:`: names of models, each with the model or its settings, and limits. Without a name, the program may ask the
 /// model of the run.
-pub fn read_models(field: Field<'_>) -> Option<ProgramModels> {
+fn read_models(field: Field<'_>) -> Option<ProgramModels> {
     if !field.is_mapping() {
         return read_flag(&field, "`models: {judge: openai/gpt-4o-mini}`");
     }
@@ -39,7 +64,7 @@ pub fn read_models(field: Field<'_>) -> Option<ProgramModels> {
             field.add(format!("`{name}` cannot be the name of a model"));
             continue;
         }
-        let settings = if field.is_mapping() { read_settings(field) } else { read_name(field) };
+        let settings = if field.is_mapping() { read_model(field) } else { read_name(field) };
         program.models.extend(settings.map(|settings| (name.to_owned(), settings)));
     }
     Some(program)
@@ -57,12 +82,16 @@ fn read_flag(field: &Field<'_>, example: &str) -> Option<ProgramModels> {
 
 fn read_limits(fields: &mut Fields<'_>) -> ProgramModels {
     let default = ProgramModels::default();
-    let calls = fields.take("max_calls").and_then(|field| field.whole(0..=MOST_CALLS));
-    let call_limit: Option<Duration> = fields.take("timeout").and_then(keys::duration);
+    keys! { fields;
+        /// Maximum number of calls of an evaluation.
+        let max_calls = whole(0..=MOST_CALLS) or default.max_calls;
+        /// Seconds for one call, with its waits and repetitions.
+        let timeout = read(keys::seconds(), keys::duration) or default.call_limit.as_secs();
+    }
     ProgramModels {
-        max_calls: calls.map_or(default.max_calls, u64::from),
-        call_limit: call_limit.unwrap_or(default.call_limit),
-        budget: fields.take("budget").and_then(keys::read_budget).unwrap_or_default(),
+        max_calls: max_calls.map_or(default.max_calls, u64::from),
+        call_limit: timeout.unwrap_or(default.call_limit),
+        budget: keys::read_budget(fields),
         models: Vec::new(),
     }
 }
@@ -72,10 +101,20 @@ fn read_name(field: Field<'_>) -> Option<JudgeSettings> {
     Some(JudgeSettings { models: vec![model], ..JudgeSettings::default() })
 }
 
-/// Reads the settings of one model. Those that only judges have are unknown keys.
-fn read_settings(field: Field<'_>) -> Option<JudgeSettings> {
-    let mut settings = JudgeSettings::default();
+/// Reads the settings of one model.
+fn read_model(field: Field<'_>) -> Option<JudgeSettings> {
     let mut fields = field.fields("a model of `models`")?;
+    let settings = read_settings(&mut fields);
+    if settings.json_schema.is_some() {
+        field.add("`json_schema` belongs to judges; a program asks for the reply that it needs");
+    }
+    fields.finish();
+    Some(settings)
+}
+
+/// Takes the settings of one model. Those that only judges have are unknown keys.
+fn read_settings(fields: &mut Fields<'_>) -> JudgeSettings {
+    let mut settings = JudgeSettings::default();
     fields.null_is_absent();
     fields.refuse(
         "models",
@@ -85,18 +124,14 @@ fn read_settings(field: Field<'_>) -> Option<JudgeSettings> {
     if fields.peek("model").is_none() {
         fields.missing("model");
     }
-    keys::read_model(&mut fields, &mut settings);
-    keys::read_sending(&mut fields, &mut settings);
-    if settings.json_schema.is_some() {
-        field.add("`json_schema` belongs to judges; a program asks for the reply that it needs");
-    }
-    fields.finish();
-    Some(settings)
+    keys::read_model(fields, &mut settings);
+    keys::read_sending(fields, &mut settings);
+    settings
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{path::Path, time::Duration};
 
     use evaluator_document::{Problems, Syntax, read_yaml};
 

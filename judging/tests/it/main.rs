@@ -5,25 +5,21 @@
 mod calls;
 mod failures;
 mod settings;
-mod vectors;
 
 use std::{fs, path::Path, sync::Arc};
 
-use evaluator_json::{ParseOptions, Value, parse};
+use evaluator_json::Value;
 use evaluator_judging::{
     Connection, Environment, JudgeSettings, Judged, Session, Subject,
     judge::{Case, Criterion, JudgedTurn, judge},
 };
+use evaluator_traces::conversation::Turn;
 use tempfile::TempDir;
 
 /// Reply that says that an answer is valid.
 const VALID: &str = r#"{"is_the_agent_response_valid": "valid"}"#;
 /// Reply that says that an answer is not valid.
 const INVALID: &str = r#"{"is_the_agent_response_valid": "invalid"}"#;
-
-fn json(text: &str) -> Value {
-    parse(text, &ParseOptions::default()).unwrap().value
-}
 
 /// Settings with a model that answers with these lines of a script, in order.
 fn scripted(directory: &TempDir, lines: &[String]) -> JudgeSettings {
@@ -41,14 +37,13 @@ fn lines(replies: &[&str]) -> Vec<String> {
 
 /// A conversation of this many turns, whose golden turns are the same.
 fn turns(count: usize) -> Vec<JudgedTurn> {
-    let turn = |number| {
-        let text = format!(
-            r#"{{"invocationId": "t{number}", "userContent": {{"parts": [{{"text": "When is number {number}?"}}]}},
-                "finalResponse": {{"parts": [{{"text": "At {number} o'clock."}}]}}}}"#
-        );
-        JudgedTurn::from_adk(&json(&text)).unwrap()
+    let turn = |number| Turn {
+        span_id: format!("t{number}"),
+        user_text: Some(format!("When is number {number}?")),
+        final_text: Some(format!("At {number} o'clock.")),
+        ..Turn::default()
     };
-    (1..=count).map(turn).collect()
+    JudgedTurn::of_recording(&(1..=count).map(turn).collect::<Vec<_>>())
 }
 
 fn session(settings: JudgeSettings) -> Session {

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use evaluator_document::Field;
+use evaluator_document::{Field, Node, NodeKind, Span};
 use evaluator_judging::{
     JudgeSettings, Paths,
     judge::{Criterion, OnFailure},
@@ -24,7 +24,10 @@ impl Paths for AsWritten {
 
 fn parse(yaml: &str) -> Result<JudgeSettings, String> {
     evaluator_document::parse(yaml, "c.yaml".as_ref(), |root, problems| {
-        Some(read(root?.field("judge", problems), &AsWritten))
+        let node = |kind| Node { span: Span::default(), kind };
+        let key = node(NodeKind::Scalar("judge".into()));
+        let entry = node(NodeKind::Mapping(vec![(key, root?.clone())]));
+        read(&mut entry.field("", problems).fields("this entry")?, &AsWritten)
     })
     .map_err(|error| error.to_string())
 }

@@ -18,7 +18,7 @@ use std::{
 
 use regex_lite::Regex;
 
-use super::Language;
+use super::language::{Language, Rules};
 use crate::environment::{is_executable, is_listed};
 
 /// Code that one file of a script runs.
@@ -30,15 +30,6 @@ pub(super) struct Traced {
     pub(super) modules: Vec<String>,
     /// The first construct that cannot be followed.
     pub(super) dynamic_code: Option<String>,
-}
-
-/// Rules by which code is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rules {
-    Python,
-    JavaScript,
-    Shell,
-    Other,
 }
 
 /// Reads the `text` of `file`.
@@ -63,10 +54,8 @@ fn rules(file: &Path, text: &str) -> Rules {
         "sh" | "bash" => return Rules::Shell,
         _ => {}
     }
-    match Language::of(file) {
-        Some(Language::Python) => return Rules::Python,
-        Some(language) if language.is_for_node() => return Rules::JavaScript,
-        _ => {}
+    if let Some(rules) = Language::of(file).and_then(Language::rules) {
+        return rules;
     }
     let first = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
     let mut words = first.split(['/', ' ', '\t']);

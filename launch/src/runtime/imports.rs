@@ -15,13 +15,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Inputs, dynamic, paths::has_extension};
+use super::{Inputs, Language, dynamic, paths::has_extension};
 use crate::files;
 
-/// Extensions of source files. Other files are data, which a script may write.
-const CODE: [&str; 20] = [
-    ".py", ".pyi", ".pyd", ".so", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx",
-    ".node", ".sh", ".bash", ".rb", ".pl", ".lua", ".php", ".r",
+/// Extensions of source files, apart from those of languages with a runtime.
+const CODE: [&str; 13] = [
+    ".pyi", ".pyd", ".so", ".jsx", ".tsx", ".node", ".sh", ".bash", ".rb", ".pl", ".lua", ".php",
+    ".r",
 ];
 
 /// Extensions of files that Python imports by name.
@@ -102,7 +102,7 @@ impl Search<'_> {
                 let path = directory.join(&name);
                 if is_directory && imported.contains(name.as_str()) {
                     code_below(&path, named);
-                } else if !is_directory && has_extension(&path, &CODE) {
+                } else if !is_directory && is_code(&path) {
                     let stem = name.split('.').next().unwrap_or_default();
                     if names.contains(name.as_str())
                         || imported.contains(stem) && has_extension(&path, &PYTHON)
@@ -119,6 +119,12 @@ impl Search<'_> {
     fn entries(&mut self, directory: &Path) -> Vec<Entry> {
         self.directories.entry(directory.to_owned()).or_insert_with(|| entries(directory)).clone()
     }
+}
+
+/// Returns true for a source file. Other files are data, which a script may write.
+fn is_code(path: &Path) -> bool {
+    has_extension(path, &CODE)
+        || Language::of(path).is_some_and(|language| language.rules().is_some())
 }
 
 fn entries(directory: &Path) -> Vec<Entry> {
@@ -189,7 +195,7 @@ pub(super) fn code_below(directory: &Path, found: &mut Vec<PathBuf>) {
     while let Some(directory) = directories.pop() {
         for Entry { name, is_directory } in entries(&directory) {
             let path = directory.join(&name);
-            if !is_directory && has_extension(&path, &CODE) {
+            if !is_directory && is_code(&path) {
                 found.push(path);
             } else if is_directory
                 && !path.is_symlink()

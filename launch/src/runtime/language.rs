@@ -1,4 +1,4 @@
-//! Languages with a built-in runtime: their names and the extensions of their files.
+//! Languages with a built-in runtime: their names, the extensions of their files, and how their scripts load code.
 
 use std::{fmt, path::Path};
 
@@ -6,6 +6,7 @@ use super::paths::has_extension;
 
 /// Language of an evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Language {
     /// Python.
     Python,
@@ -17,18 +18,30 @@ pub enum Language {
     Rust,
 }
 
+/// Rules by which the code that a script loads is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rules {
+    Python,
+    JavaScript,
+    Shell,
+    Other,
+}
+
+/// Display name, name in manifests, extensions of files (the usual one first), and rules; `None` for a compiled language.
+type Row = (&'static str, &'static str, &'static [&'static str], Option<Rules>);
+
 impl Language {
     /// All languages.
     pub const ALL: &'static [Self] =
         &[Self::Python, Self::JavaScript, Self::TypeScript, Self::Rust];
 
-    /// Returns the display name, the name in manifests, and the extensions of files, the usual one first.
-    const fn row(self) -> (&'static str, &'static str, &'static [&'static str]) {
+    const fn row(self) -> Row {
+        let script = Some(Rules::JavaScript);
         match self {
-            Self::Python => ("Python", "python", &[".py"]),
-            Self::JavaScript => ("JavaScript", "javascript", &[".js", ".mjs", ".cjs"]),
-            Self::TypeScript => ("TypeScript", "typescript", &[".ts", ".mts", ".cts"]),
-            Self::Rust => ("Rust", "rust", &[".rs"]),
+            Self::Python => ("Python", "python", &[".py"], Some(Rules::Python)),
+            Self::JavaScript => ("JavaScript", "javascript", &[".js", ".mjs", ".cjs"], script),
+            Self::TypeScript => ("TypeScript", "typescript", &[".ts", ".mts", ".cts"], script),
+            Self::Rust => ("Rust", "rust", &[".rs"], None),
         }
     }
 
@@ -56,6 +69,11 @@ impl Language {
         self.extensions()[0]
     }
 
+    /// Returns the rules for its scripts; `None` for a compiled language.
+    pub(super) const fn rules(self) -> Option<Rules> {
+        self.row().3
+    }
+
     /// Returns the language of a file by its extension, whatever its case.
     #[must_use]
     pub fn of(file: &Path) -> Option<Self> {
@@ -65,7 +83,7 @@ impl Language {
     /// Returns true for languages that Node.js runs.
     #[must_use]
     pub fn is_for_node(self) -> bool {
-        matches!(self, Self::JavaScript | Self::TypeScript)
+        self.rules() == Some(Rules::JavaScript)
     }
 }
 

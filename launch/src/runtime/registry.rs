@@ -287,9 +287,9 @@ mod tests {
         assert_eq!(
             error(&notes),
             format!(
-                "no runtime for {} (known extensions: .py, .js, .mjs, .cjs, .ts, .mts, .cts, .rs); \
-                 a file of any other kind must be executable",
-                notes.display()
+                "no runtime for {} (known extensions: {}); a file of any other kind must be executable",
+                notes.display(),
+                runtimes.extensions().collect::<Vec<_>>().join(", ")
             )
         );
         if cfg!(unix) {

@@ -89,7 +89,7 @@ impl ProxyUsage {
         self.unfinished = self.unfinished.saturating_add(later.unfinished);
         self.refused = self.refused.saturating_add(later.refused);
         self.first_error = self.first_error.or(later.first_error);
-        self.add_tokens(&later.tokens);
+        self.tokens.add(&later.tokens);
         self.add_cost(later.cost);
         for model in later.models {
             self.add_model(model);
@@ -122,14 +122,6 @@ impl ProxyUsage {
         .collect();
         let first = self.first_error.as_ref().map(|error| format!(" (first: {error})"));
         (!parts.is_empty()).then(|| parts.join(", ") + &first.unwrap_or_default())
-    }
-
-    fn add_tokens(&mut self, tokens: &Usage) {
-        let sum = &mut self.tokens;
-        sum.input = sum.input.saturating_add(tokens.input);
-        sum.output = sum.output.saturating_add(tokens.output);
-        sum.cached = sum.cached.saturating_add(tokens.cached);
-        sum.reasoning = sum.reasoning.saturating_add(tokens.reasoning);
     }
 
     fn add_cost(&mut self, cost: Option<Decimal>) {
@@ -251,7 +243,7 @@ impl Account {
         let usage = &mut state.usage;
         usage.add_model(model);
         if let Some(answer) = answer {
-            usage.add_tokens(&answer.reply.usage.unwrap_or_default());
+            usage.tokens.add(&answer.reply.usage.unwrap_or_default());
             usage.add_cost(answer.cost);
             usage.recordings.extend(answer.key.clone().map(|key| (key, sample)));
         }

@@ -3,7 +3,7 @@
 use super::{EvaluatorEntry, Header};
 use crate::{ALL_EVALUATORS, ConversationReport, EvaluationReport, Status, contradiction};
 
-/// Returns what no run writes in a conversation of a run with this header.
+/// Returns a contradiction in a conversation of a run with this header; no run writes one.
 pub(super) fn of_conversation(
     conversation: &ConversationReport,
     header: &Header,
@@ -22,7 +22,7 @@ pub(super) fn of_conversation(
     evaluations.iter().zip(entries).find_map(|(evaluation, entry)| of_evaluation(evaluation, entry))
 }
 
-/// Returns what no run writes in an evaluation of this evaluator.
+/// Returns a contradiction in an evaluation of this evaluator; no run writes one.
 pub(super) fn of_evaluation(
     evaluation: &EvaluationReport,
     entry: &EvaluatorEntry,
@@ -46,7 +46,7 @@ pub(super) fn of_evaluation(
     if matches!(&*entry.kind, "builtin" | "grader") {
         return None;
     }
-    // A program may say so, and then there is a warning.
+    // The answer of a program may contain such a contradiction; its evaluation then has a warning.
     let below = contradiction(*status, *score, threshold.unwrap_or(entry.threshold));
     let is_below = below.is_some_and(|warning| !warnings.contains(&warning));
     is_below.then_some("an evaluation has passed with a score below its threshold")

@@ -42,7 +42,7 @@ pub struct RunFile {
     opened: Mutex<Result<Opened, String>>,
 }
 
-/// A file that is open and locked, and what a run may use of its content.
+/// A file that is open and locked, and the part of its content that a run may use.
 #[derive(Debug)]
 pub(super) struct Opened {
     file: File,
@@ -72,7 +72,7 @@ struct Ended {
     partial: Option<Partial>,
 }
 
-/// Lines of a run file that are not what was written.
+/// Lines of a run file that differ from those that were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Digest;
 use crate::{Gate, Report};
 
-/// The first record: what is measured, by what.
+/// The first record: the evaluators, settings and conversations of the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Header {
@@ -36,7 +36,7 @@ pub struct Header {
     pub inputs: Option<Digest>,
     /// Number of lines after this one with evaluations of earlier runs.
     pub earlier: usize,
-    /// The report so far: what is known when the first evaluation starts.
+    /// The report at the start of the first evaluation.
     pub report: Report,
 }
 

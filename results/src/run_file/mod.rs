@@ -10,7 +10,7 @@
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `store` | bytes in memory and in a file, and reading lines of them |
 //! | `file` | a file with a name: opened, locked, replaced |
-//! | `writer` | what a run adds to its file |
+//! | `writer` | the records that a run adds to its file |
 //! | `saved` | the report of saved runs |
 //! | `contradiction` | records that no run writes |
 //!
@@ -91,7 +91,7 @@ pub enum RunFileError {
         /// Version of the format.
         version: u64,
     },
-    /// The header is not what was written, so the meaning of the other lines is unknown.
+    /// The header differs from the one that was written, so the meaning of the other lines is unknown.
     #[error("{}, line 1: the header of this run file is damaged; delete the file, or name another one", .file.display())]
     Damaged {
         /// The file.

@@ -21,8 +21,8 @@ use super::{
 use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};
 
 /// Reads the report of a saved run. Several files are parts of one run: runs of one plan on different conversations. Nothing in
-/// two files shows whether their traces were divided or belong to two versions of an agent, so `are_parts` says that runs over
-/// different traces are parts.
+/// two files shows whether their traces were divided or belong to two versions of an agent, so runs over
+/// different traces are parts only with `are_parts`.
 ///
 /// A run that did not end is reported with an error, [`Partial::Unfinished`], and the evaluations that are in its file.
 ///

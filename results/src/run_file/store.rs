@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::format::{self, START};
 
-/// Bytes of the file that are read at a time, and how many of them are before the line that was asked for: lines are in
+/// Bytes of the file that are read at a time, and the number of them before the requested line: lines are in
 /// the order in which conversations finish, so the next one may be a little before this one.
 const WINDOW: u64 = 64 << 10;
 const BEFORE: u64 = 16 << 10;
@@ -30,7 +30,7 @@ pub(crate) struct Span {
 pub(crate) struct Store {
     /// Bytes of the buffer from which on it goes to a temporary file.
     memory: usize,
-    /// Without a name if it is temporary, so it is gone when this process ends, however it ends.
+    /// Without a name if it is temporary, so that the system deletes it at any kind of exit of this process.
     file: Option<Mutex<File>>,
     is_named: bool,
     /// Bytes in the file. Anything after them is part of a line that is still in the buffer.

@@ -1,4 +1,4 @@
-//! What a run adds to its file, and what it takes from the file of an earlier run.
+//! The records that a run adds to its file, and those that it takes from the file of an earlier run.
 
 use std::{
     collections::HashMap,
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report};
 
-/// Interval in which what was written is forced to the disk: what a power failure may cost.
+/// Interval in which written records are forced to the disk: a power failure loses those of one interval.
 const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Program that writes the file.
@@ -273,7 +273,7 @@ impl Syncer {
                 if dirty.swap(false, Ordering::Acquire)
                     && let Err(error) = own.sync_data()
                 {
-                    // What did not get to the disk then may never get there, whatever a later call returns.
+                    // Data that was not written then may be lost, although a later call succeeds.
                     let _ = failed.set(error.to_string());
                 }
             }

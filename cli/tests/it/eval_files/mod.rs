@@ -6,4 +6,5 @@ mod judge_server;
 mod keys;
 mod outputs;
 mod programs;
+mod reports;
 mod runs;

@@ -84,7 +84,7 @@ fn sources_on_this_machine_are_listed_configured_and_run() {
         "evaluators:\n- {name: brief, language: python, path: brief/brief.py}\n",
     );
     place.directory.file("lists/brief/brief.py", scores(1.0));
-    let places = ["--index", "lists", "--folder", "checks"];
+    let places = ["--index", "lists", "--directory", "checks"];
     let ran = place.evaluator(&[&["list", "--source", "all"][..], &places].concat()).exits(0);
     assert!(
         ran.stdout.contains("kind/kind.py") && ran.stdout.contains("brief/brief.py"),

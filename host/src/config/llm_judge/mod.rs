@@ -3,7 +3,8 @@
 mod prompt;
 mod scheme;
 
-use evaluator_document::Fields;
+use evaluator_document::{Fields, keys, schema::text};
+use serde_json::json;
 
 use self::{prompt::Prompt, scheme::Verdict};
 use super::{JudgeSettings, reader::Reader};
@@ -16,8 +17,7 @@ use crate::{
 };
 
 /// Values of `scope`.
-pub(super) const SCOPES: [(&str, Scope); 2] =
-    [("turn", Scope::Turn), ("conversation", Scope::Conversation)];
+const SCOPES: [(&str, Scope); 2] = [("turn", Scope::Turn), ("conversation", Scope::Conversation)];
 
 /// A judge of a configuration.
 #[derive(Clone, Debug)]
@@ -39,16 +39,29 @@ pub(super) fn read(
     fields: &mut Fields<'_>,
     reader: &Reader<'_>,
 ) -> Option<LlmJudgeConfig> {
-    let threshold = fields.take("threshold").and_then(|field| field.fraction());
-    let judge = fields.take("judge").map(|field| evaluator_judging::read(field, &reader.paths));
-    let judge = judge.unwrap_or_default();
+    let threshold = fields.key("threshold", "Lowest score that passes.").default(0.5).fraction();
+    let forms = ["prompt", "criteria", "rubrics"].map(|key| json!({"required": [key]}));
+    fields.describe(json!({
+        "title": "A judge with a prompt, rubrics or criteria of its own",
+        "required": ["name", "type"], "anyOf": forms.to_vec()
+    }));
+    let judge = evaluator_judging::read(fields, &reader.paths).unwrap_or_default();
     refuse_keys_of_metrics(fields);
     let start = fields.position();
-    let constants = fields.take("config").map(prompt::read_constants).unwrap_or_default();
-    let prompt_field = fields.take("prompt");
-    let system = fields.take("system");
-    let criteria = fields.take("criteria").and_then(|field| field.sentence());
-    let scope = fields.take("scope").and_then(|field| field.choice(&SCOPES));
+    let file = json!({"type": "object", "properties": {"file": text()}, "required": ["file"], "additionalProperties": false});
+    keys! { fields;
+        /// Values that the prompt can name: {{ config.KEY }}.
+        let config = read(json!({"type": "object"}), |field| Some(prompt::read_constants(field)));
+        /// Text with variables such as {{ response }}, or file:PATH.
+        let prompt = field(json!({"oneOf": [text(), file]}));
+        /// Instructions before those about the reply.
+        let system = field(text());
+        /// What a good answer achieves.
+        let criteria = sentence();
+        /// What one question is about.
+        let scope = choice(&SCOPES) or "turn";
+    }
+    let (constants, prompt_field) = (config.unwrap_or_default(), prompt);
     let verdict = scheme::read(fields, threshold.unwrap_or(0.5));
     let mut identity = fields.taken_since(start);
     let prompt = prompt_field.map(|field| prompt::read(field, reader));
@@ -78,13 +91,18 @@ pub(super) fn read(
             fields.problems().warn(node.span, message);
         }
     }
+    check_swap(fields, &judge, &judged_by);
+    Some(LlmJudgeConfig { threshold: threshold.unwrap_or(0.5), judge, judged_by, identity })
+}
+
+/// Adds a problem if there is nothing to show in two orders although `swap` is set.
+fn check_swap(fields: &Fields<'_>, judge: &JudgeSettings, judged_by: &LlmJudge) {
     let settings = fields.peek("judge").filter(|_| judge.swap == Some(true));
     if let (Some(node), false) = (settings, judged_by.can_swap()) {
         let message =
             "`swap` needs rubrics, choices, or a reference that the built-in prompt shows";
         fields.problems().add(node.span, message);
     }
-    Some(LlmJudgeConfig { threshold: threshold.unwrap_or(0.5), judge, judged_by, identity })
 }
 
 /// Refuses the keys with which entries of agentevals name the model of a metric: this type of entry is not one of agentevals.

@@ -1,14 +1,15 @@
 //! The form of the verdict: a number, rubrics, or choices.
 
-use evaluator_document::{Field, Fields, NodeKind};
+use evaluator_document::{
+    Field, Fields, NodeKind, keys,
+    schema::{list, text},
+};
+use serde_json::json;
 
 use crate::{
     json::Value,
     judging::judge::scheme::{Choice, Item, Operator, Scheme, ScoreRange},
 };
-
-/// Keys that belong to one form of verdict each.
-const FORMS: [&str; 3] = ["rubrics", "choices", "score_range"];
 
 const OPERATORS: [(&str, Operator); 2] =
     [("correctness", Operator::Correctness), ("contradiction", Operator::Contradiction)];
@@ -21,13 +22,23 @@ pub(super) struct Verdict<'n> {
 
 /// Takes the form of the verdict; `None` after a problem.
 pub(super) fn read<'n>(fields: &mut Fields<'n>, threshold: f64) -> Option<Verdict<'n>> {
-    let [rubrics, choices, range] = FORMS.map(|key| fields.take(key));
-    let given: Vec<Field<'_>> = [rubrics, choices, range].into_iter().flatten().collect();
+    let rubric = fields.schema_of(|fields| read_keys(fields, 0));
+    let score = json!({"type": "number", "minimum": 0, "maximum": 1});
+    let range = json!({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2});
+    keys! { fields;
+        /// Statements that the judge checks one by one.
+        let rubrics = field(json!({"type": "array", "items": {"oneOf": [text(), rubric]}, "minItems": 1}));
+        /// Words that the judge chooses from, with their scores.
+        let choices = field(json!({"type": "object", "additionalProperties": score, "minProperties": 2}));
+        /// Least and greatest number that the judge gives.
+        let score_range = field(range) or vec![0, 1];
+    }
+    let given: Vec<Field<'_>> = [rubrics, choices, score_range].into_iter().flatten().collect();
     if let [first, second, ..] = given[..] {
         let message = format!("`{}` and `{}` are two forms of the verdict", second.key, first.key);
         return second.add(message).hint("keep one of them").none();
     }
-    let scheme = match (rubrics, choices, range) {
+    let scheme = match (rubrics, choices, score_range) {
         (Some(field), ..) => read_rubrics(field)?,
         (_, Some(field), _) => read_choices(field, threshold)?,
         (.., Some(field)) => read_range(field)?,
@@ -97,39 +108,68 @@ fn read_rubrics(field: Field<'_>) -> Option<Scheme> {
 
 /// Reads a rubric: a text, or a mapping. The id of a text is `rubric_` and its index.
 fn read_item(field: Field<'_>, index: usize) -> Option<Item> {
-    let optional = |id: String, text: String| Item { required: false, ..Item::new(id, text) };
-    let id = format!("rubric_{index}");
     if !field.is_mapping() {
-        return Some(optional(id, Field { key: "rubrics[]", ..field }.sentence()?));
+        let text = Field { key: "rubrics[]", ..field }.sentence()?;
+        return Some(Item { required: false, ..Item::new(format!("rubric_{index}"), text) });
     }
     let mut fields = field.fields("this rubric")?;
-    let own = fields.take("id").map(|field| field.sentence());
-    let text = fields.require_either("text", "outcome").and_then(|field| field.sentence());
-    let weight = fields.take("weight").map(|field| field.non_negative());
-    let required = fields.take("required").and_then(|field| field.flag());
-    let operator = fields.take("operator").and_then(|field| field.choice(&OPERATORS));
-    let least = fields.take("min_score").and_then(|field| field.fraction());
+    let item = read_keys(&mut fields, index);
+    fields.finish();
+    item
+}
+
+/// Takes the keys of a rubric.
+fn read_keys(fields: &mut Fields<'_>, index: usize) -> Option<Item> {
+    fields.describe(
+        json!({"required": [], "anyOf": [{"required": ["text"]}, {"required": ["outcome"]}]}),
+    );
+    if fields.is_describing() {
+        fields.key("outcome", "The statement.").field(text());
+    }
+    let range = fields.schema_of(read_score_range);
+    let bounds = json!({"type": "object", "additionalProperties": text()});
+    keys! { fields;
+        /// Name in reports.
+        let id = read(text(), |field| Some(field.sentence()));
+        /// The statement.
+        let text! | outcome = sentence();
+        /// Weight in the score.
+        let weight = read(json!({"type": "number", "minimum": 0}), |field| Some(field.non_negative())) or 1;
+        /// Whether the conversation fails if the rubric is not fulfilled.
+        let required = flag() or false;
+        /// What the statement means for the answer.
+        let operator = choice(&OPERATORS);
+        /// Least score, as a share of 1.
+        let min_score = fraction();
+        /// What the scores from 0 to 10 mean.
+        let score_ranges = read(json!({"oneOf": [list(range), bounds]}), |field| Some(read_ranges(field)));
+    }
     fields.refuse(
         "required_min_score",
         "`required_min_score` is a key of AgentV's eval files",
         "write `min_score`, a share of 1: `min_score: 0.7` for 7 of 10",
     );
-    let ranges = fields.take("score_ranges").map(read_ranges);
-    fields.finish();
+    let id = id.unwrap_or_else(|| Some(format!("rubric_{index}")))?;
     Some(Item {
         weight: weight.unwrap_or(Some(1.0))?,
         required: required.unwrap_or_default(),
         operator,
-        min_score: least,
-        ranges: ranges.unwrap_or(Some(Vec::new()))?,
-        ..optional(own.unwrap_or(Some(id))?, text?)
+        min_score,
+        ranges: score_ranges.unwrap_or(Some(Vec::new()))?,
+        ..Item::new(id, text?)
     })
 }
 
 /// Reads a list of ranges with what they mean, or a mapping from their least scores to what they mean.
 fn read_ranges(field: Field<'_>) -> Option<Vec<ScoreRange>> {
     if !field.is_mapping() {
-        return field.items()?.into_iter().map(read_score_range).collect();
+        let range = |item: Field<'_>| {
+            let mut fields = item.fields("this score range")?;
+            let range = read_score_range(&mut fields);
+            fields.finish();
+            range
+        };
+        return field.items()?.into_iter().map(range).collect();
     }
     let bounds = field.entries()?.iter().map(|(from, outcome)| {
         let NodeKind::Scalar(Value::Int(from @ 0..=10)) = from.kind else {
@@ -143,12 +183,13 @@ fn read_ranges(field: Field<'_>) -> Option<Vec<ScoreRange>> {
     bounds.map(ScoreRange::from_lower_bounds)
 }
 
-fn read_score_range(field: Field<'_>) -> Option<ScoreRange> {
-    let mut fields = field.fields("this score range")?;
-    let range = fields.require("score_range");
-    let outcome = fields.require("outcome").and_then(|field| field.sentence());
-    fields.finish();
-    let range = range?;
+fn read_score_range(fields: &mut Fields<'_>) -> Option<ScoreRange> {
+    let number = json!({"type": "integer", "minimum": 0, "maximum": 10});
+    keys! { fields;
+        let score_range! = field(json!({"type": "array", "items": number, "minItems": 2, "maxItems": 2}));
+        let outcome! = sentence();
+    }
+    let range = score_range?;
     let limits = range.items()?;
     let limits: Vec<u32> = limits.iter().map(|limit| limit.whole(0..=10)).collect::<Option<_>>()?;
     let [from, to] = limits[..] else {

@@ -1,6 +1,10 @@
 //! Graders that compare texts, call a function, or calculate.
 
-use evaluator_document::Fields;
+use evaluator_document::{
+    Fields, keys,
+    schema::{one_of, text},
+};
+use serde_json::json;
 
 use super::template::template;
 use crate::{
@@ -18,12 +22,18 @@ const MAX_SOURCE: usize = 256_000;
 const DEFAULTS: [&str; 2] = ["{{ item.actual_response }}", "{{ item.expected_response }}"];
 
 pub(super) fn read_text_similarity(fields: &mut Fields<'_>) -> Option<Grader> {
+    let title = "Measures the similarity of answers to the expected ones; needs an eval set";
+    fields.describe(json!({"title": title}));
     let texts = read_texts(fields);
-    let metric = fields.require("evaluation_metric");
-    let wordnet = fields.take("wordnet").map(|field| (field, read_wordnet(field)));
-    let embedding = fields.take("embedding_model");
-    let field = metric?;
     let names: Vec<_> = SIMILARITIES.iter().map(|name| (*name, *name)).collect();
+    keys! { fields;
+        let evaluation_metric! = field(one_of(&names));
+        /// Absolute path of WordNet 3.0 for meteor. Default: EVALUATOR_WORDNET, then /usr/share/wordnet.
+        let wordnet = read(text(), |field| Some((field, read_wordnet(field))));
+        /// Model of cosine. Default: text-embedding-3-large.
+        let embedding_model = field(text());
+    }
+    let (field, embedding) = (evaluation_metric?, embedding_model);
     let name = field.choice(&names)?;
     if name == "cosine" {
         let model = match embedding {
@@ -54,11 +64,16 @@ pub(super) fn read_text_similarity(fields: &mut Fields<'_>) -> Option<Grader> {
 }
 
 pub(super) fn read_string_check(fields: &mut Fields<'_>) -> Option<Grader> {
+    fields.describe(json!({"title": "Compares two texts"}));
     let message = "`pass_threshold` cannot be set in this grader";
     fields.refuse("pass_threshold", message, "a turn passes if the check holds");
     let texts = read_texts(fields);
     let literal = fields.peek("reference").filter(|node| node.as_str() == Some(""));
-    let operation = fields.require("operation")?;
+    keys! { fields;
+        /// Equal, not equal, input contains reference, the same without case.
+        let operation! = field(one_of(&Operation::ALL));
+    }
+    let operation = operation?;
     let problems = operation.problems;
     if operation.node.as_str() == Some("neq") {
         // The API's guide has this name; the closest one is its opposite.
@@ -75,12 +90,17 @@ pub(super) fn read_string_check(fields: &mut Fields<'_>) -> Option<Grader> {
 
 /// Reads the two texts that are compared.
 fn read_texts(fields: &mut Fields<'_>) -> Option<(Template, Template)> {
+    let text = json!({"type": "string"});
+    keys! { fields;
+        /// Text; default: {{ item.actual_response }}.
+        let input = field(text.clone());
+        /// Text; default: {{ item.expected_response }}.
+        let reference = field(text);
+    }
     let [input, reference] =
-        [("input", DEFAULTS[0]), ("reference", DEFAULTS[1])].map(|(key, default)| {
-            match fields.take(key) {
-                Some(field) => template(field).map(|template| (template, Some(field))),
-                None => Template::parse(default).ok().map(|template| (template, None)),
-            }
+        [(input, DEFAULTS[0]), (reference, DEFAULTS[1])].map(|(field, default)| match field {
+            Some(field) => template(field).map(|template| (template, Some(field))),
+            None => Template::parse(default).ok().map(|template| (template, None)),
         });
     let ((input, field), (reference, _)) = (input?, reference?);
     if let Some(field) = field
@@ -96,8 +116,12 @@ fn read_texts(fields: &mut Fields<'_>) -> Option<(Template, Template)> {
 }
 
 pub(super) fn read_python(fields: &mut Fields<'_>) -> Option<Grader> {
-    fields.take("image_tag").and_then(|field| field.text());
-    let field = fields.require("source")?;
+    fields.describe(json!({"title": "Calls a Python function"}));
+    keys! { fields;
+        image_tag: text();
+        let source! = field(text());
+    }
+    let field = source?;
     let source = field.text()?;
     if source.len() > MAX_SOURCE {
         return field.add(format!("`source` has more than {MAX_SOURCE} bytes")).none();

@@ -6,8 +6,12 @@ mod template;
 
 use std::time::Duration;
 
-use evaluator_document::{Field, Fields, Node};
+use evaluator_document::{
+    Field, Fields, Node, Problems, Syntax, keys,
+    schema::{one_of, text},
+};
 use evaluator_judging::JudgeSettings;
+use serde_json::{Value, json};
 
 use super::reader::Reader;
 use crate::{
@@ -18,30 +22,11 @@ use crate::{
 /// Default time limit.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
+/// Values of `execution`.
+const EXECUTIONS: [(&str, ()); 1] = [("local", ())];
+
 /// Types of graders.
 const TYPES: &str = "one of string_check, text_similarity, multi, label_model, score_model, python";
-
-/// Keys of all types of graders. A key of another type is a mistake; any other key is ignored, as by agentevals.
-const KEYS: [&str; 18] = [
-    "input",
-    "reference",
-    "operation",
-    "evaluation_metric",
-    "embedding_model",
-    "wordnet",
-    "pass_threshold",
-    "graders",
-    "calculate_output",
-    "model",
-    "labels",
-    "passing_labels",
-    "range",
-    "sampling_params",
-    "source",
-    "image_tag",
-    "type",
-    "name",
-];
 
 /// A grader of OpenAI's API.
 #[derive(Clone, Debug)]
@@ -74,17 +59,22 @@ pub struct ServerConfig {
 
 /// Takes the settings from an entry; `None` after a problem.
 pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenAiEvalConfig> {
+    fields.describe(json!({"title": "A grader of OpenAI's API"}));
     let start = fields.position();
-    if let Some(field) = fields.take("execution") {
-        check_execution(field);
+    keys! { fields;
+        /// Where answers are graded: by this program.
+        execution: read(one_of(&EXECUTIONS), check_execution) or "local";
+        /// Lowest score that passes.
+        let threshold = field(json!({"type": "number", "minimum": 0, "maximum": 1})) or 0.5;
+        /// Time limit in seconds.
+        let timeout = seconds() or TIMEOUT.as_secs();
     }
-    let threshold = fields.take("threshold");
-    let timeout = fields.take("timeout").and_then(|field| field.seconds()).unwrap_or(TIMEOUT);
     let server = read_server(fields);
-    let judge_field = fields.take("judge");
-    let judge = judge_field.map(|field| evaluator_judging::read(field, &reader.paths));
+    let judge = evaluator_judging::read(fields, &reader.paths);
+    let judge_field = fields.peek("judge").map(|node| node.field("judge", fields.problems()));
     let score = threshold.and_then(|field| field.fraction());
-    let Some(field) = fields.take("grader") else {
+    let forms = json!({"oneOf": schemas(fields)});
+    let Some(field) = fields.key("grader", "Method of grading.").field(forms) else {
         return fields.missing("grader").hint(TYPES).none();
     };
     let (grader, pass_threshold) = read_grader(field, false)?;
@@ -117,7 +107,7 @@ pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenA
     });
     Some(OpenAiEvalConfig {
         threshold: score.or(pass_threshold).unwrap_or(0.5),
-        timeout,
+        timeout: timeout.unwrap_or(TIMEOUT),
         server,
         judge,
         grader,
@@ -126,15 +116,14 @@ pub(super) fn read(fields: &mut Fields<'_>, reader: &Reader<'_>) -> Option<OpenA
 }
 
 /// Checks where answers are graded. Entries of agentevals may name OpenAI's Evals API.
-fn check_execution(field: Field<'_>) {
-    if field.node.as_str() == Some("api") {
-        let message = "`execution: api` cannot be used: OpenAI's Evals API ends on 2026-11-30";
-        let hint = "leave it out; string_check, text_similarity, multi, label_model, score_model and python graders \
-                    are all graded here";
-        field.add(message).hint(hint);
-    } else {
-        field.choice(&[("local", ())]);
+fn check_execution(field: Field<'_>) -> Option<()> {
+    if field.node.as_str() != Some("api") {
+        return field.choice(&EXECUTIONS);
     }
+    let message = "`execution: api` cannot be used: OpenAI's Evals API ends on 2026-11-30";
+    let hint = "leave it out; string_check, text_similarity, multi, label_model, score_model and python graders \
+                are all graded here";
+    field.add(message).hint(hint).none()
 }
 
 /// Checks that `judge` has an effect.
@@ -150,14 +139,15 @@ fn check_judge(field: Field<'_>, judge: Option<&JudgeSettings>, asks: bool) {
 
 /// Takes the keys of a server.
 fn read_server(fields: &mut Fields<'_>) -> Option<ServerConfig> {
-    let base_url = match fields.take("base_url") {
-        Some(field) => Some(field.text()?.to_owned()),
-        None => None,
-    };
-    let api_key_env = match fields.take("api_key_env") {
-        Some(field) => Some(read_variable(field)?),
-        None => None,
-    };
+    let variable = json!({"type": "string", "pattern": "^([A-Za-z_][A-Za-z0-9_]*)?$"});
+    keys! { fields;
+        /// Base URL of the server that graders ask. Default: OPENAI_BASE_URL, then that of the model's provider.
+        let base_url = read(text(), |field| Some(field.text()));
+        /// Variable with the key of the server; empty: no key. Default: that of the model's provider.
+        let api_key_env = read(variable, |field| Some(read_variable(field)));
+    }
+    let base_url = base_url.map_or(Some(None), |url| url.map(|url| Some(url.to_owned())))?;
+    let api_key_env = api_key_env.map_or(Some(None), |name| name.map(Some))?;
     Some(ServerConfig { base_url, api_key_env })
 }
 
@@ -189,38 +179,78 @@ fn warn_unused(threshold: Field<'_>, grader: &Grader) {
     threshold.problems.warn(threshold.node.span, message).hint(hint);
 }
 
+type Read = fn(&mut Fields<'_>) -> Option<Grader>;
+
+const GRADERS: [(&str, Read); 6] = [
+    ("text_similarity", local::read_text_similarity),
+    ("string_check", local::read_string_check),
+    ("multi", read_multi),
+    ("label_model", model::read_label_model),
+    ("score_model", model::read_score_model),
+    ("python", local::read_python),
+];
+
+/// Returns the JSON Schemas of graders, one for each type.
+fn schemas<'n>(fields: &Fields<'n>) -> Vec<Value> {
+    let of_type = |(name, read): (&str, Read)| {
+        fields.schema_of(|fields: &mut Fields<'n>| {
+            fields.key("type", "").required().field(json!({"const": name}));
+            take_grader(name, read, fields, false);
+            // Unknown ones are ignored.
+            fields.describe(json!({"additionalProperties": true}));
+        })
+    };
+    GRADERS.into_iter().map(of_type).collect()
+}
+
+/// Takes the keys of a type of graders, and the field of its threshold.
+fn take_grader<'n>(
+    name: &str,
+    read: Read,
+    fields: &mut Fields<'n>,
+    inside: bool,
+) -> (Option<Grader>, Option<Field<'n>>) {
+    // The API requires a name; the name of the entry is used.
+    fields.key("name", "").text();
+    // That of a score_model is a number of its own range.
+    let has_own = matches!(name, "string_check" | "label_model" | "score_model");
+    let score = json!({"type": "number", "minimum": 0, "maximum": 1});
+    let threshold =
+        if inside || has_own { None } else { fields.key("pass_threshold", "").field(score) };
+    (read(fields), threshold)
+}
+
 /// Reads a grader and the position of its threshold. A grader inside of a multi grader has none.
 fn read_grader(field: Field<'_>, inside: bool) -> Option<(Grader, Option<Field<'_>>)> {
     let mut fields = field.fields("this grader")?;
     let Some(kind) = fields.take("type") else {
         return fields.missing("type").hint(TYPES).none();
     };
-    type Read = fn(&mut Fields<'_>) -> Option<Grader>;
-    let types: [(&str, Read); 6] = [
-        ("text_similarity", local::read_text_similarity),
-        ("string_check", local::read_string_check),
-        ("multi", read_multi),
-        ("label_model", |fields| model::read_label_model(fields).map(Grader::LabelModel)),
-        ("score_model", |fields| model::read_score_model(fields).map(Grader::ScoreModel)),
-        ("python", local::read_python),
-    ];
-    let read = kind.choice(&types)?;
-    if inside && kind.text() == Some("multi") {
+    let read = kind.choice(&GRADERS)?;
+    let name = kind.text()?;
+    if inside && name == "multi" {
         return kind.add("a multi grader cannot contain another one").none();
     }
-    // The API requires a name; the name of the entry is used.
-    fields.take("name").and_then(|field| field.text());
-    // That of a score_model is a number of its own range.
-    let has_own = matches!(kind.text(), Some("string_check" | "label_model" | "score_model"));
-    let pass_threshold = if inside || has_own { None } else { fields.take("pass_threshold") };
-    let grader = read(&mut fields);
-    fields.finish_leniently(&KEYS);
-    Some((grader?, pass_threshold))
+    let (grader, threshold) = take_grader(name, read, &mut fields, inside);
+    // A key of another type is a mistake; any other key is ignored, as by agentevals.
+    let problems = Problems::new("", Syntax::Yaml);
+    let others = schemas(&Fields::describing(&problems));
+    let others = others.iter().filter_map(|schema| schema["properties"].as_object());
+    let others: Vec<&str> = others.flat_map(|keys| keys.keys().map(String::as_str)).collect();
+    fields.finish_leniently(&others);
+    Some((grader?, threshold))
 }
 
 fn read_multi(fields: &mut Fields<'_>) -> Option<Grader> {
-    let graders = fields.require("graders");
-    let formula = fields.require("calculate_output");
+    fields.describe(json!({"title": "Calculates a score from those of other graders"}));
+    let part = json!({"type": "object", "required": ["type"]});
+    keys! { fields;
+        /// Graders by their names in the formula.
+        let graders! = field(json!({"type": "object", "additionalProperties": part}));
+        /// Formula over the names: + - * / ^, min, max, abs, floor, ceil, exp, sqrt, log.
+        let calculate_output! = field(text());
+    }
+    let formula = calculate_output;
     let graders: Vec<(&str, Option<Grader>)> = graders?
         .named()
         .into_iter()

@@ -2,12 +2,16 @@
 
 use std::ops::RangeInclusive;
 
-use evaluator_document::{Field, Fields, NodeKind};
+use evaluator_document::{
+    Field, Fields, NodeKind, keys,
+    schema::{one_of, text},
+};
+use serde_json::{Value, json};
 
 use super::template::template;
 use crate::{
-    json::Value,
-    judging::grader::{LabelModel, MessageTemplate, Part, ScoreModel},
+    json,
+    judging::grader::{Grader, LabelModel, MessageTemplate, Part, ScoreModel},
     models::{Params, Role},
 };
 
@@ -24,13 +28,29 @@ const ROLES: [(&str, Role); 4] = [
 /// Efforts of reasoning models.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-pub(super) fn read_label_model(fields: &mut Fields<'_>) -> Option<LabelModel> {
+type ReadPart = fn(&mut Fields<'_>) -> Option<Part>;
+
+/// Parts of messages, by their types in the API.
+const PARTS: [(&str, ReadPart); 4] = [
+    ("input_text", read_text),
+    ("output_text", read_text),
+    ("input_image", read_image),
+    ("input_audio", read_audio),
+];
+
+pub(super) fn read_label_model(fields: &mut Fields<'_>) -> Option<Grader> {
+    fields.describe(json!({"title": "Has a model put a label on every answer"}));
     let message = "`pass_threshold` cannot be set in this grader";
     fields.refuse("pass_threshold", message, "a turn passes by its label");
-    let model = fields.require("model").and_then(|field| field.text());
-    let input = fields.require("input").and_then(read_input);
-    let labels = fields.require("labels").and_then(read_labels);
-    let passing_field = fields.require("passing_labels");
+    let names = json!({"type": "array", "items": text(), "minItems": 1, "uniqueItems": true});
+    let messages = messages(fields);
+    keys! { fields;
+        let model! = text();
+        let input! = read(messages, read_input);
+        let labels! = read(names.clone(), read_labels);
+        let passing_labels! = field(names);
+    }
+    let passing_field = passing_labels;
     let passing = passing_field.and_then(read_labels);
     if let (Some(labels), Some(passing), Some(field)) = (&labels, &passing, passing_field) {
         let known: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
@@ -44,12 +64,17 @@ pub(super) fn read_label_model(fields: &mut Fields<'_>) -> Option<LabelModel> {
         }
     }
     let owned = |labels: Vec<(&str, _)>| labels.into_iter().map(|(it, _)| it.to_owned()).collect();
-    Some(LabelModel {
+    Some(Grader::LabelModel(LabelModel {
         model: model?.to_owned(),
         input: input?,
         labels: owned(labels?),
         passing_labels: owned(passing?),
-    })
+    }))
+}
+
+/// Returns the JSON Schema of messages.
+fn messages(fields: &Fields<'_>) -> Value {
+    json!({"type": "array", "items": fields.schema_of(take_message), "minItems": 1})
 }
 
 fn read_input(field: Field<'_>) -> Option<Vec<MessageTemplate>> {
@@ -77,15 +102,28 @@ fn read_message(field: Field<'_>) -> Option<MessageTemplate> {
         return field.add(message).none();
     }
     let mut fields = field.fields("this message")?;
-    // The only type in the API.
-    fields.take("type").and_then(|field| field.choice(&[("message", ())]));
-    let role = fields.require("role").and_then(|field| field.choice(&ROLES));
-    let content = fields.require("content").map(|field| match field.node.kind {
+    let message = take_message(&mut fields);
+    fields.finish();
+    message
+}
+
+/// Takes the keys of a message.
+fn take_message(fields: &mut Fields<'_>) -> Option<MessageTemplate> {
+    let types = one_of(&PARTS);
+    let part = json!({"type": "object", "properties": {"type": types}, "required": ["type"]});
+    let parts = json!({"type": "array", "items": {"anyOf": [text(), part]}, "minItems": 1});
+    let read_parts = |field: Field<'_>| match field.node.kind {
         NodeKind::Sequence(_) => non_empty(field)?.into_iter().map(read_part).collect(),
         _ => read_part(field).map(|part| vec![part]),
-    });
-    fields.finish();
-    Some(MessageTemplate { role: role?, parts: content?? })
+    };
+    // The only type in the API.
+    fields.key("type", "").choice(&[("message", ())]);
+    keys! { fields;
+        let role! = choice(&ROLES);
+        /// Text; {{ item.actual_response }} is replaced by the graded answer.
+        let content! = read(json!({"anyOf": [text(), part, parts]}), read_parts);
+    }
+    Some(MessageTemplate { role: role?, parts: content? })
 }
 
 /// Reads a part of a message: text, or a mapping with text, an image or audio.
@@ -95,14 +133,7 @@ fn read_part(field: Field<'_>) -> Option<Part> {
         return template(field).map(Part::Text);
     }
     let mut fields = field.fields("this content")?;
-    type Read = fn(&mut Fields<'_>) -> Option<Part>;
-    let types: [(&str, Read); 4] = [
-        ("input_text", read_text),
-        ("output_text", read_text),
-        ("input_image", read_image),
-        ("input_audio", read_audio),
-    ];
-    let read = fields.require("type")?.choice(&types)?;
+    let read = fields.require("type")?.choice(&PARTS)?;
     let part = read(&mut fields);
     fields.finish();
     part
@@ -159,66 +190,64 @@ fn non_empty(field: Field<'_>) -> Option<Vec<Field<'_>>> {
     Some(items)
 }
 
-pub(super) fn read_score_model(fields: &mut Fields<'_>) -> Option<ScoreModel> {
-    let model = fields.require("model").and_then(|field| field.text());
-    let input = fields.require("input").and_then(read_input);
-    let range = fields.take("range").map(|field| (field, read_range(field)));
-    let pass_threshold = fields.take("pass_threshold").and_then(|field| {
+pub(super) fn read_score_model(fields: &mut Fields<'_>) -> Option<Grader> {
+    fields.describe(json!({"title": "Has a model give every answer a number"}));
+    let messages = messages(fields);
+    let finite = |field: Field<'_>| {
         let number = field.number().filter(|number| number.is_finite());
-        if number.is_none() {
-            field.expected("a number");
-        }
-        number
-    });
-    let params = match fields.take("sampling_params") {
-        Some(field) => read_params(field),
-        None => Some(Params::default()),
+        number.or_else(|| field.expected("a number").none())
     };
-    let range = range.map_or(Some((0.0, 1.0)), |(_, range)| range);
-    Some(ScoreModel {
+    let limits =
+        json!({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2});
+    let params = fields.schema_of(take_params);
+    keys! { fields;
+        let model! = text();
+        let input! = read(messages, read_input);
+        let range = read(limits, |field| Some(read_range(field)));
+        let pass_threshold = read(json!({"type": "number"}), finite);
+        let sampling_params = read(params, |field| Some(read_params(field)));
+    }
+    Some(Grader::ScoreModel(ScoreModel {
         model: model?.to_owned(),
         input: input?,
-        range: range?,
+        range: range.unwrap_or(Some((0.0, 1.0)))?,
         pass_threshold,
-        params: params?,
-    })
+        params: sampling_params.unwrap_or(Some(Params::default()))?,
+    }))
 }
 
 /// Reads the parameters of requests, which have the names of the API.
 fn read_params(field: Field<'_>) -> Option<Params> {
     let before = field.problems.count();
     let mut fields = field.fields("`sampling_params`")?;
-    let mut number = |key, range: RangeInclusive<f64>| {
-        let field: Field<'_> = fields.take(key)?;
-        let number = field.number().filter(|number| range.contains(number));
-        if number.is_none() {
-            let (least, greatest) = (range.start(), range.end());
-            field.expected(&format!("a number in {least}..={greatest}"));
-        }
-        number
-    };
-    let (temperature, top_p) = (number("temperature", 0.0..=2.0), number("top_p", 0.0..=1.0));
-    let seed = fields.take("seed").and_then(|field| match field.node.kind {
-        NodeKind::Scalar(Value::Int(seed)) => Some(seed),
-        _ => field.expected("a whole number").none(),
-    });
-    let most = "a whole number of tokens, at least 1";
-    // The name of the API has this plural.
-    let max_tokens = fields.take("max_completions_tokens");
-    let max_output_tokens = max_tokens.and_then(|field| field.at_least(1, most, "1024"));
-    let effort = fields.take("reasoning_effort");
-    let reasoning_effort = effort.and_then(|field| field.choice(&EFFORTS.map(|name| (name, name))));
+    let params = take_params(&mut fields);
     fields.finish_leniently(&[]);
-    let reasoning_effort = reasoning_effort.map(str::to_owned);
-    let params = Params {
-        seed,
-        temperature,
-        top_p,
-        max_output_tokens,
-        reasoning_effort,
-        ..Params::default()
-    };
     (field.problems.count() == before).then_some(params)
+}
+
+fn take_params(fields: &mut Fields<'_>) -> Params {
+    fields.describe(json!({"additionalProperties": true}));
+    let mut params = Params::default();
+    let number = |field: Field<'_>, range: RangeInclusive<f64>| {
+        let number = field.number().filter(|number| range.contains(number));
+        let what = || format!("a number in {}..={}", range.start(), range.end());
+        number.or_else(|| field.expected(&what()).none())
+    };
+    let seed = |field: Field<'_>| match field.node.kind {
+        NodeKind::Scalar(json::Value::Int(seed)) => Some(seed),
+        _ => field.expected("a whole number").none(),
+    };
+    keys! { fields;
+        params.temperature = read(json!({"type": "number", "minimum": 0, "maximum": 2}), |field| number(field, 0.0..=2.0));
+        params.top_p = read(json!({"type": "number", "minimum": 0, "maximum": 1}), |field| number(field, 0.0..=1.0));
+        params.seed = read(json!({"type": "integer"}), seed);
+        // The name of the API has this plural.
+        let max_completions_tokens = at_least(1, "a whole number of tokens, at least 1", "1024");
+        let reasoning_effort = choice(&EFFORTS.map(|name| (name, name)));
+    }
+    params.max_output_tokens = max_completions_tokens;
+    params.reasoning_effort = reasoning_effort.map(str::to_owned);
+    params
 }
 
 fn read_range(field: Field<'_>) -> Option<(f64, f64)> {

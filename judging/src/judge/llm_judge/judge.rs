@@ -30,15 +30,14 @@ pub enum Scope {
 ///
 /// ```
 /// use evaluator_judging::judge::{Case, Criterion, Judge, JudgedTurn, llm_judge::LlmJudge, scheme::Scheme};
-/// use evaluator_json::{ParseOptions, parse};
+/// use evaluator_traces::conversation::Turn;
 ///
-/// let turn = r#"{"userContent": {"parts": [{"text": "When?"}]}, "finalResponse": {"parts": [{"text": "At 22:40."}]}}"#;
-/// let turn = JudgedTurn::from_adk(&parse(turn, &ParseOptions::default()).unwrap().value)?;
+/// let turn = Turn { final_text: Some("At 22:40.".to_owned()), ..Turn::default() };
+/// let turns = JudgedTurn::of_recording(&[turn]);
 /// let judge = LlmJudge::new("kind", Scheme::Number(1.0, 5.0)).prompt("Is this kind?\n\n{{ response }}", &[]).unwrap();
 /// let criterion = Criterion::default();
-/// let question = judge.plan(&Case::new(&[turn], &criterion)).unwrap().remove(0);
+/// let question = judge.plan(&Case::new(&turns, &criterion)).unwrap().remove(0);
 /// assert!(question.messages().unwrap()[1].content.contains("At 22:40."));
-/// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LlmJudge {

@@ -1,6 +1,6 @@
 //! Material of judges: turns with their steps, the agents that took part, and rubrics.
 
-mod adk;
+pub(super) mod adk;
 mod inputs;
 mod recorded;
 mod turn;

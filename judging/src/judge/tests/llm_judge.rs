@@ -4,14 +4,11 @@ use evaluator_json::{Value, parse};
 use evaluator_traces::conversation::{ToolCall, Turn, TurnPart};
 
 use super::prompts::{INJECTIONS, delimiter, system_and_user, without_blocks};
-use crate::{
-    judge::{
-        Answer, Asked, Case, Conclusion, Criterion, Judge, JudgedTurn, Judgement, Member, Order,
-        Panel, Refusal, Rules,
-        llm_judge::{LlmJudge, Scope, VARIABLES, Variable},
-        scheme::{Choice, Generation, Item, Material, Scheme, ScoreRange},
-    },
-    testing::turn,
+use crate::judge::{
+    Answer, Asked, Case, Conclusion, Criterion, Judge, JudgedTurn, Judgement, Member, Order, Panel,
+    Refusal, Rules,
+    llm_judge::{LlmJudge, Scope, VARIABLES, Variable},
+    scheme::{Choice, Generation, Item, Material, Scheme, ScoreRange},
 };
 
 fn recorded(user: &str, answer: &str) -> Turn {
@@ -24,7 +21,8 @@ fn recorded(user: &str, answer: &str) -> Turn {
     Turn {
         user_text: Some(user.to_owned()),
         final_text: Some(answer.to_owned()),
-        ..turn(vec![call])
+        tool_calls: vec![call],
+        ..Turn::default()
     }
 }
 
@@ -69,7 +67,7 @@ fn judged(judge: &LlmJudge, case: &Case<'_>, replies: &[String]) -> Judgement {
         })
         .collect();
     assert_eq!(replies.len(), 0, "every reply is an answer");
-    judge.aggregate(case, &judge.plan(case).unwrap(), &asked).unwrap()
+    judge.aggregate(case, &judge.plan(case).unwrap(), &Member::only(&asked)).unwrap()
 }
 
 fn score(score: f64) -> String {
@@ -184,8 +182,7 @@ fn numbers_of_a_panel_are_combined_by_its_rule() {
         let members = ["a", "b", "c"].into_iter().zip(&asked);
         let members: Vec<Member<'_>> =
             members.map(|(model, asked)| Member { model, asked }).collect();
-        let judgement =
-            judge.aggregate_panel(&case, &judge.plan(&case).unwrap(), &members).unwrap();
+        let judgement = judge.aggregate(&case, &judge.plan(&case).unwrap(), &members).unwrap();
         assert_eq!(judgement.score, Some(expected), "{panel:?}");
     }
 }
@@ -206,7 +203,7 @@ fn a_conversation_is_judged_as_a_whole() {
     assert_eq!(scores, [None, Some(0.8)]);
     let empty = Case::new(&[], &criterion);
     assert!(judge.plan(&empty).unwrap().is_empty());
-    let nothing = judge.aggregate(&empty, &[], &[]).unwrap().conclude(&criterion);
+    let nothing = judge.aggregate(&empty, &[], &Member::only(&[])).unwrap().conclude(&criterion);
     assert_eq!(nothing, Conclusion::NotEvaluated("there are no turns to judge".to_owned()));
 }
 

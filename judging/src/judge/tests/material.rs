@@ -2,7 +2,7 @@
 
 use evaluator_json::{ParseOptions, parse};
 
-use crate::judge::{Answer, Case, Criterion, JudgedTurn, Question, Rubric, judge};
+use crate::judge::{Answer, Case, Criterion, JudgedTurn, Question, Rubric, Scenario, judge};
 
 /// Two agents that share a tool. The first event has two texts and sources, the second a response before a call.
 const TURN: &str = r#"{
@@ -96,17 +96,22 @@ fn texts_are_checked_one_by_one_with_what_was_known_then() {
 
 #[test]
 fn parts_of_the_wrong_type_are_errors() {
-    let message = |text: &str| {
-        JudgedTurn::from_adk(&parse(text, &ParseOptions::default()).unwrap().value).unwrap_err()
-    };
+    let value = |text: &str| parse(text, &ParseOptions::default()).unwrap().value;
     for (text, part) in [
-        ("[]", "an invocation must be an object"),
-        (r#"{"userContent": {"parts": {}}}"#, "`parts` must be a list"),
-        (r#"{"userContent": {"parts": [{"text": 1}]}}"#, "`text` must be a string"),
-        (r#"{"rubrics": [{}]}"#, "`rubricId`"),
-        (r#"{"intermediateData": {"intermediateResponses": [1]}}"#, "`intermediateResponses`"),
+        ("[]", "a rubric must be an object"),
+        (r#"{"rubricId": 1}"#, "`rubricId` must be a string"),
+        (r#"{"rubricId": "a", "rubricContent": "b"}"#, "`rubricContent` must be an object"),
+        ("{}", "no `rubricId`"),
     ] {
-        assert!(message(text).contains(part), "{text}: {}", message(text));
+        let message = Rubric::from_adk(&value(text)).unwrap_err();
+        assert!(message.contains(part), "{text}: {message}");
+    }
+    for (text, part) in [
+        (r#"{"startingPrompt": 1}"#, "`startingPrompt` must be a string"),
+        (r#"{"userPersona": {"behaviors": {}}}"#, "`behaviors` must be a list"),
+    ] {
+        let message = Scenario::from_adk(&value(text)).unwrap_err();
+        assert!(message.contains(part), "{text}: {message}");
     }
 }
 

@@ -4,8 +4,8 @@ use evaluator_json::{Value, count, object, python_eq};
 
 use super::{check_vectors, list, outcome::read_answer, text};
 use crate::judge::{
-    Asked, Case, Criterion, Judge, JudgedTurn, Judgement, Question, Refusal, Rubric, RubricScore,
-    Rules, Scenario, Status, judge,
+    Asked, Case, Criterion, Judge, JudgedTurn, Judgement, Member, Question, Refusal, Rubric,
+    RubricScore, Rules, Scenario, Status, judge,
     material::{NO_GROUNDING, NO_STEPS, NO_TOOLS},
 };
 
@@ -45,7 +45,7 @@ pub(super) fn run(judge: &dyn Judge, case: &Case<'_>, replies: &[Value]) -> Run 
             asked.push(done);
         }
     }
-    run.result = judge.aggregate(case, &judge.plan(case).unwrap(), &asked);
+    run.result = judge.aggregate(case, &judge.plan(case).unwrap(), &Member::only(&asked));
     run
 }
 

@@ -1,5 +1,6 @@
 //! Vectors of judge metrics: results of the original software with a scripted judge.
 
+mod adk;
 mod agentevals;
 mod llm_judge;
 mod material;

@@ -5,7 +5,7 @@ use std::{cell::Cell, sync::Arc};
 use proptest::prelude::*;
 
 use crate::judge::{
-    Answer, Case, Code, Conclusion, Content, Criterion, Judge, JudgedTurn, Judgement, Part,
+    Answer, Case, Code, Conclusion, Content, Criterion, Judge, JudgedTurn, Judgement, Member, Part,
     Question, Rubric, Scenario, judge,
     llm_judge::LlmJudge,
     scheme::{Choice, Item, Scheme, SchemeError, ScoreRange},
@@ -284,7 +284,7 @@ fn judged(
             asked.push(done);
         }
     }
-    (judge.aggregate(&case, &judge.plan(&case).unwrap(), &asked).unwrap(), criterion)
+    (judge.aggregate(&case, &judge.plan(&case).unwrap(), &Member::only(&asked)).unwrap(), criterion)
 }
 
 fn passes((judgement, criterion): &(Judgement, Criterion)) -> Option<bool> {

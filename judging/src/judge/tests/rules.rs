@@ -4,13 +4,9 @@ use evaluator_json::Value;
 use evaluator_metrics::Outcome;
 use evaluator_traces::conversation::{ToolCall, Turn};
 
-use crate::{
-    judge::{
-        Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, Member,
-        OnDisagreement, OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, Scenario,
-        judge,
-    },
-    testing::{not_evaluated, scored, turn},
+use crate::judge::{
+    Answer, Asked, Case, Conclusion, Content, Criterion, JudgedTurn, Judgement, Member,
+    OnDisagreement, OnFailure, Order, Panel, Part, Refusal, Reply, Rubric, Rules, Scenario, judge,
 };
 
 const VALID: &str = r#"{"is_the_agent_response_valid": "valid"}"#;
@@ -45,7 +41,7 @@ fn matched(criterion: &Criterion, answers: &[Answer]) -> Judgement {
             metric.asked(&case, question, &answers)
         })
         .collect();
-    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap()
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &Member::only(&asked)).unwrap()
 }
 
 fn samples(samples: usize, rules: Rules) -> Criterion {
@@ -120,9 +116,11 @@ fn outcomes_have_a_score_only_if_the_judge_did_not_fail() {
     let outcome = |script: &str, rules: Rules| {
         let criterion = samples(3, rules);
         let case = Case::new(&turns, &criterion).expecting(&turns);
-        matched(&criterion, &answers(script)).outcome(&case)
+        let judgement = matched(&criterion, &answers(script));
+        judgement.outcome(&criterion, judgement.details(&case))
     };
-    let found = scored(outcome("+-+", Rules::default()));
+    let found = outcome("+-+", Rules::default());
+    let Outcome::Scored(found) = found else { panic!("{found:?}") };
     assert_eq!((found.score, found.passed), (1.0, Some(true)));
     assert_eq!(found.per_turn, [Some(1.0)]);
     let details = found.details.unwrap();
@@ -131,7 +129,8 @@ fn outcomes_have_a_score_only_if_the_judge_did_not_fail() {
     assert_eq!(votes[0].get("negative").unwrap().as_i128(), Some(1));
     assert_eq!(details["judge"].get("close").unwrap().as_bool(), Some(true));
     assert!(matches!(outcome("++!", Rules::default()), Outcome::Failed { .. }));
-    let details = not_evaluated(outcome("++!", Rules::adk()));
+    let outcome = outcome("++!", Rules::adk());
+    let Outcome::NotEvaluated { details } = outcome else { panic!("{outcome:?}") };
     assert_eq!(details["reason"].as_str(), Some("no turn has a score"));
     assert!(!details["judge"].get("errors").unwrap().as_array().unwrap().is_empty());
 }
@@ -148,7 +147,11 @@ fn missing_samples_are_errors() {
         let asked = asked.map(|(question, count)| {
             metric.asked(&case, question.clone(), &vec![Answer::text(VALID); *count])
         });
-        metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
+        metric.aggregate(
+            &case,
+            &metric.plan(&case).unwrap(),
+            &Member::only(&asked.collect::<Vec<_>>()),
+        )
     };
     assert_eq!(asked(&[2, 2]).unwrap().score, Some(1.0));
     for counts in [&[2, 1][..], &[2, 3], &[2], &[0, 2], &[]] {
@@ -246,7 +249,9 @@ fn checked(criterion: &Criterion, turns: &[JudgedTurn], replies: &[String]) -> J
     let asked = questions
         .zip(replies)
         .map(|(question, reply)| metric.asked(&case, question, &[Answer::text(reply)]));
-    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>()).unwrap()
+    metric
+        .aggregate(&case, &metric.plan(&case).unwrap(), &Member::only(&asked.collect::<Vec<_>>()))
+        .unwrap()
 }
 
 #[test]
@@ -277,7 +282,8 @@ fn a_rubric_that_too_few_replies_judge_is_an_error() {
             Answer::text(&text.replace("Verdict", &format!("Verdict{}", code.as_str())))
         });
         let asked = metric.asked(&case, question.clone(), &answers.collect::<Vec<_>>());
-        let judgement = metric.aggregate(&case, &metric.plan(&case).unwrap(), &[asked]).unwrap();
+        let judgement =
+            metric.aggregate(&case, &metric.plan(&case).unwrap(), &Member::only(&[asked])).unwrap();
         (judgement.conclude(&criterion), judgement.warnings)
     };
     let unjudged = "turn 1: no reply judges the rubric `two`".to_owned();
@@ -319,7 +325,11 @@ fn turns_that_are_left_out_are_warnings() {
         let asked = questions.clone().zip(["+++", script]);
         let asked = asked.map(|(question, script)| metric.asked(&case, question, &answers(script)));
         let judgement = metric
-            .aggregate(&case, &metric.plan(&case).unwrap(), &asked.collect::<Vec<_>>())
+            .aggregate(
+                &case,
+                &metric.plan(&case).unwrap(),
+                &Member::only(&asked.collect::<Vec<_>>()),
+            )
             .unwrap();
         assert_eq!(judgement.score, Some(1.0));
         assert_eq!(judgement.turns[1].score, None, "{script}");
@@ -360,11 +370,15 @@ fn checked_sentences(answer: &str, sentences: &str, labels: &str) -> Conclusion 
     let question = metric.plan(&case).unwrap().remove(0);
     let mut asked = vec![metric.asked(&case, question, &[Answer::text(sentences)])];
     if let Some(question) = metric.follow_up(&case, &asked[0]) {
-        let unlabelled = metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked);
+        let unlabelled =
+            metric.aggregate(&case, &metric.plan(&case).unwrap(), &Member::only(&asked));
         assert!(matches!(unlabelled, Err(Refusal::Failed(_))), "a question was not asked");
         asked.push(metric.asked(&case, question, &[Answer::text(labels)]));
     }
-    metric.aggregate(&case, &metric.plan(&case).unwrap(), &asked).unwrap().conclude(&criterion)
+    metric
+        .aggregate(&case, &metric.plan(&case).unwrap(), &Member::only(&asked))
+        .unwrap()
+        .conclude(&criterion)
 }
 
 #[test]
@@ -434,7 +448,8 @@ fn recorded_turns_show_calls_before_the_answer() {
     let recorded = Turn {
         user_text: Some("When?".to_owned()),
         final_text: Some("At 22:40.".to_owned()),
-        ..turn(vec![call])
+        tool_calls: vec![call],
+        ..Turn::default()
     };
     let turns = JudgedTurn::of_recording(&[recorded]);
     let rubrics = vec![rubric("one", None)];
@@ -463,7 +478,7 @@ fn panel(criterion: &Criterion, scripts: &[&str]) -> Judgement {
         .collect();
     let members: Vec<Member<'_>> =
         models.iter().map(|(model, asked)| Member { model, asked }).collect();
-    metric.aggregate_panel(&case, &metric.plan(&case).unwrap(), &members).unwrap()
+    metric.aggregate(&case, &metric.plan(&case).unwrap(), &members).unwrap()
 }
 
 #[test]
@@ -546,7 +561,7 @@ fn panel_of(metric: &str, case: &Case<'_>, models: &[Vec<Answer>]) -> Result<Jud
     let asked: Vec<Vec<Asked>> = asked.collect();
     let members = ["a", "b", "c"].into_iter().zip(&asked);
     let members: Vec<Member<'_>> = members.map(|(model, asked)| Member { model, asked }).collect();
-    metric.aggregate_panel(case, &metric.plan(case).unwrap(), &members)
+    metric.aggregate(case, &metric.plan(case).unwrap(), &members)
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 use std::{env, fs, path::PathBuf};
 
-use evaluator_json::Value;
-use evaluator_judging::{
-    Judged, Subject,
-    judge::{Case, Criterion, JudgedTurn, OnFailure, Rubric, Scenario, judge},
-};
+use evaluator_json::{ParseOptions, Value, parse};
 use evaluator_metrics::Outcome;
 
-use crate::{block_on, json, scripted, session};
+use crate::{
+    Environment, JudgeSettings, Judged, Session, Subject,
+    judge::{Case, Criterion, JudgedTurn, OnFailure, Rubric, Scenario, judge},
+};
 
 /// Metrics with vectors.
 const METRICS: [&str; 6] = [
@@ -24,6 +23,10 @@ const METRICS: [&str; 6] = [
 fn directory() -> PathBuf {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors");
     env::var_os("EVALUATOR_VECTORS_DIR").map_or(own, PathBuf::from).join("judges")
+}
+
+fn json(text: &str) -> Value {
+    parse(text, &ParseOptions::default()).unwrap().value
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
@@ -70,10 +73,16 @@ fn judged(line: &Value) -> Judged {
         .map(|reply| evaluator_json::to_string(reply, evaluator_json::NonFinite::Null))
         .collect();
     let place = tempfile::tempdir().unwrap();
-    let mut settings = scripted(&place, &replies);
-    settings.errors = Some(OnFailure::NotEvaluated);
-    settings.min_readable = Some(1);
-    let connection = session(settings).connect("e", &Default::default()).unwrap();
+    let script = place.path().join("replies.jsonl");
+    fs::write(&script, replies.join("\n")).unwrap();
+    let settings = JudgeSettings {
+        models: vec![format!("fake:{}", script.display())],
+        errors: Some(OnFailure::NotEvaluated),
+        min_readable: Some(1),
+        ..JudgeSettings::default()
+    };
+    let session = Session::new(settings, Environment::new(|_| None)).unwrap();
+    let connection = session.connect("e", &JudgeSettings::default()).unwrap();
     let criterion = connection.settings().criterion(criterion(line));
     let (actual, expected) =
         (turns(line, "actual_invocations").unwrap(), turns(line, "expected_invocations"));
@@ -83,7 +92,9 @@ fn judged(line: &Value) -> Judged {
     case.expected = expected.as_deref();
     case.scenario = scenario.as_ref();
     let metric = judge(text(line, "metric")).unwrap();
-    block_on(connection.judge(&*metric, &case, &Subject::new(metric.name(), "conversation c")))
+    let subject = Subject::new(metric.name(), "conversation c");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(connection.judge(&*metric, &case, &subject))
 }
 
 /// Returns what differs from the recorded result.
