@@ -1,5 +1,6 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
+mod compare;
 pub(crate) mod eval_file;
 mod gates;
 mod judge;
@@ -31,6 +32,7 @@ use evaluator_host::{
 };
 use evaluator_serve::BasePath;
 
+pub(crate) use self::compare::{CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
@@ -136,6 +138,9 @@ pub(crate) enum Command {
     /// Report a run that was saved with `run --save-run`
     #[command(after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),
+    /// Compare two runs that were saved with `run --save-run`, case by case
+    #[command(after_help = compare::EXIT_CODES)]
+    Compare(CompareArgs),
     /// Print the conversations of recorded traces as evaluators see them
     #[command(
         after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of a file or a conversation cannot be used"
@@ -601,7 +606,7 @@ pub(crate) enum TextOrJson {
 pub(crate) fn asks_for_outcome(args: &[OsString]) -> bool {
     let command = Cli::command();
     let named = args.iter().skip(1).find_map(|arg| command.find_subcommand(arg));
-    named.is_some_and(|command| ["run", "report"].contains(&command.get_name()))
+    named.is_some_and(|command| ["run", "report", "compare"].contains(&command.get_name()))
 }
 
 /// Returns true if arguments that cannot be parsed have `--log-format json` among them.

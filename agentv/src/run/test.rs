@@ -26,7 +26,7 @@ use super::{
     wording,
 };
 use crate::{
-    json_text::{compact, count, list, members, text},
+    json_text::{compact, count, list, object, text},
     model::Test,
     output::Output,
     report::{EvaluatorResult, Status, reason_of},
@@ -105,7 +105,7 @@ async fn run(context: Context<'_>, planned: &Planned) -> CaseResult {
     let mut result = finished(*threshold, &evaluators, output.err().map(|error| redact(&error)));
     let recordings = recordings.into_iter().map(|(key, sample)| {
         let sample = count(usize::try_from(sample).unwrap_or(usize::MAX));
-        members([("key", Value::String(key)), ("recorded_sample", sample)])
+        object([("key", Value::String(key)), ("recorded_sample", sample)])
     });
     result.details.insert("recordings".to_owned(), list(recordings));
     result

@@ -23,6 +23,9 @@ use crate::{
 /// Variable with the file of the job summary in GitHub workflows.
 const JOB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
+/// Number of conversations above which a terminal shows the overview.
+const LONG: usize = 20;
+
 /// Content of a report until the command ends.
 const NO_REPORT: &str =
     "there is no report: the command has not ended, was killed, or refused its input";
@@ -63,9 +66,9 @@ pub(super) fn begin<'p>(
     }
     let mut report = Report::default();
     report.errors.push(NO_REPORT.to_owned());
-    for ReportOutput { form, file } in outputs {
-        let Some(file) = file.as_deref().filter(|file| is_replaced(file)) else { continue };
-        let write = |out: &mut dyn io::Write| render::report(&report, *form, None, out);
+    for output in outputs {
+        let Some(file) = output.file.as_deref().filter(|file| is_replaced(file)) else { continue };
+        let write = |out: &mut dyn io::Write| render::report(&report, output.form(), None, out);
         atomic_write(file, WriteOptions::default(), write).map_err(|error| {
             unusable(format!("cannot write the report to {}: {error}", file.display()))
         })?;
@@ -75,23 +78,33 @@ pub(super) fn begin<'p>(
 
 /// Writes a report in all requested forms. Returns the exit code.
 pub(super) fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
-    let codes =
-        outputs.iter().map(|output| show_report(report, output.form, output.file.as_deref()));
+    let codes = outputs.iter().map(|output| {
+        let form = output.form.unwrap_or_else(|| default_form(report, output.file.is_some()));
+        show_report(report, form, output.file.as_deref())
+    });
     let code = exit::worst(codes);
     // The forms on stdout show them.
     if outputs.iter().all(|output| output.file.is_some()) {
         render::errors_of_summary(report).into_iter().flatten().for_each(|it| render::remark(&it));
     }
-    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
+    if outputs.iter().any(|output| output.form == Some(OutputFormat::Github)) {
         append_job_summary(outputs, |out| render::markdown(report, out));
     }
     code
 }
 
+/// Returns the form of a report for which none was chosen: a table, or on a terminal the overview of a long one.
+fn default_form(report: &Report, has_file: bool) -> OutputFormat {
+    let is_long = report.conversations.len() > LONG;
+    let is_terminal = !has_file && streams::stdout_is_terminal();
+    if is_long && is_terminal { OutputFormat::Overview } else { OutputFormat::default() }
+}
+
 /// Writes a report in one form, one conversation after the other.
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
     let code = report.standing().exit_code();
-    let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
+    let for_people =
+        matches!(output, OutputFormat::Table | OutputFormat::Overview | OutputFormat::Summary);
     let width = if file.is_none() { streams::stdout_width() } else { None };
     let write = |out: &mut dyn io::Write| render::report(report, output, width, out);
     let errors = match output {

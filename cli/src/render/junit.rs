@@ -1,7 +1,7 @@
 //! JUnit XML, which CI systems show as test results.
 //!
-//! A conversation is a test suite, and an evaluation of it a test case. Errors outside of any conversation are a separate suite,
-//! so that no CI system can overlook them.
+//! An evaluator is a test suite, and its evaluation of a conversation a test case, whose name is the same in every run. Errors
+//! outside of any conversation are a separate suite, so that no CI system can overlook them.
 
 use std::{
     io::{self, Write},
@@ -9,9 +9,10 @@ use std::{
 };
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationOutcome, EvaluationReport, Report, SuiteReport},
+    report::{ConversationReport, EvaluationOutcome, EvaluationReport, Report},
     verdict::Tally,
 };
+use indexmap::IndexMap;
 use quick_xml::{
     Writer,
     events::{BytesDecl, BytesText, Event},
@@ -21,7 +22,7 @@ use super::{
     errors::{below, headline},
     plain::{OLD_COMMAND, line_of, one_line, printable},
     verdict::grouping,
-    words::{NO_RECORDING, failure, kind, reason, with_cause},
+    words::{NO_RECORDING, Names, failure, kind, reason, with_cause},
 };
 
 /// Writer of a document.
@@ -60,20 +61,9 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let unrecorded =
             unrecorded.map(|name| (name.to_string(), outcome(NO_RECORDING.to_owned())));
         suite(writer, "golden_cases", kind, unrecorded.collect())?;
-        let mut conversations = report.conversations.iter().without_performance();
-        let Some(SuiteReport { name, .. }) = &report.suite else {
-            return conversations.try_for_each(|it| conversation(writer, &it?));
-        };
-        let counts =
-            [("tests", tally.total()), ("failures", tally.failed), ("errors", tally.errored)];
-        element(writer, "testsuite", &attribute(name), &counts, |writer| {
-            conversations.try_for_each(|it| {
-                let it = it?;
-                let file = it.trace_file.as_deref();
-                let mut graded = it.evaluations.iter();
-                graded.try_for_each(|graded| evaluation(writer, (name, &it.trace_id), graded, file))
-            })
-        })
+        evaluators(report)?
+            .iter()
+            .try_for_each(|(name, tally)| evaluator(writer, report, name, *tally))
     })?;
     writer.into_inner().write_all(b"\n")
 }
@@ -151,11 +141,27 @@ fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result
     Ok(())
 }
 
-fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::Result<()> {
-    let mut tally = Tally::default();
-    for evaluation in &conversation.evaluations {
-        evaluation.count_in(&mut tally);
+/// Returns the evaluators in the order in which they appear, each with the counts of its evaluations.
+fn evaluators(report: &Report) -> io::Result<IndexMap<String, Tally>> {
+    let mut found: IndexMap<String, Tally> = IndexMap::new();
+    for conversation in report.conversations.iter().outlines() {
+        for evaluation in conversation?.evaluations {
+            match found.get_mut(&evaluation.name) {
+                Some(tally) => evaluation.count_in(tally),
+                None => evaluation.count_in(found.entry(evaluation.name.clone()).or_default()),
+            }
+        }
     }
+    Ok(found)
+}
+
+/// Writes the suite of an evaluator.
+fn evaluator(
+    writer: &mut Xml<'_>,
+    report: &Report,
+    evaluator: &str,
+    tally: Tally,
+) -> io::Result<()> {
     let counts = [
         ("tests", tally.total()),
         ("failures", tally.failed),
@@ -163,28 +169,28 @@ fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::
         ("skipped", tally.not_evaluated + tally.not_run),
     ];
     // All denominators; the attributes lack some of them.
-    let mut facts: Vec<_> =
-        tally.named().into_iter().map(|(name, count)| (name, count.to_string())).collect();
-    let file = conversation.trace_file.as_deref();
-    facts.extend(file.map(|file| ("trace_file", file.to_owned())));
-    let golden = conversation.eval_case_id.as_deref();
-    facts.extend(golden.map(|case| ("eval_case_id", case.to_owned())));
-    facts.extend(conversation.failed_turns.iter().map(|failure| ("failed_turn", failure.clone())));
-    element(writer, "testsuite", &attribute(&conversation.trace_id), &counts, |writer| {
+    let facts = tally.named().map(|(name, count)| (name, count.to_string()));
+    element(writer, "testsuite", &attribute(evaluator), &counts, |writer| {
         properties(writer, &facts)?;
-        conversation
-            .evaluations
-            .iter()
-            .try_for_each(|one| evaluation(writer, (&conversation.trace_id, &one.name), one, file))
+        let mut names = Names::new(report);
+        for conversation in report.conversations.iter().without_performance() {
+            let conversation = conversation?;
+            let name = names.of(&conversation);
+            let of_this = conversation.evaluations.iter().filter(|it| it.name == evaluator);
+            for one in of_this {
+                evaluation(writer, &name, &conversation, one)?;
+            }
+        }
+        Ok(())
     })
 }
 
-/// Writes an evaluation as a test case with this class and name.
+/// Writes an evaluation of the conversation with this name as a test case.
 fn evaluation(
     writer: &mut Xml<'_>,
-    (class, name): (&str, &str),
+    name: &str,
+    conversation: &ConversationReport,
     evaluation: &EvaluationReport,
-    file: Option<&str>,
 ) -> io::Result<()> {
     let outcome = match evaluation.outcome() {
         EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
@@ -193,15 +199,25 @@ fn evaluation(
         EvaluationOutcome::NotEvaluated => Some(Outcome::Skipped(reason(evaluation).into_owned())),
         _ => None,
     };
+    let mut facts = Vec::new();
+    if outcome.is_some() {
+        facts.push(("trace_id", conversation.trace_id.to_string()));
+        let golden = conversation.eval_case_id.as_deref();
+        facts.extend(golden.map(|case| ("eval_case_id", case.to_owned())));
+    }
+    if evaluation.attempts > 1 {
+        facts.push(("attempts", evaluation.attempts.to_string()));
+    }
+    facts.extend(conversation.failed_turns.iter().map(|failure| ("failed_turn", failure.clone())));
     let written = Case {
         outcome,
-        file,
+        facts,
+        file: conversation.trace_file.as_deref(),
         duration: evaluation.duration.unwrap_or_default(),
         warnings: &evaluation.warnings,
-        attempts: evaluation.attempts,
         stderr: evaluation.stderr.as_deref(),
     };
-    case(writer, class, name, &written)
+    case(writer, &evaluation.name, name, &written)
 }
 
 /// Outcome of a test case that did not pass.
@@ -216,18 +232,18 @@ enum Outcome {
 #[derive(Default)]
 struct Case<'c> {
     outcome: Option<Outcome>,
+    /// Properties: names and values.
+    facts: Vec<(&'static str, String)>,
     /// File that CI systems show with the test.
     file: Option<&'c str>,
     duration: Duration,
     warnings: &'c [String],
-    /// Attempts, if they are counted.
-    attempts: u32,
     stderr: Option<&'c str>,
 }
 
-/// Writes a test case, with its warnings, standard error and attempts.
+/// Writes a test case, with its properties, warnings and standard error.
 fn case(writer: &mut Xml<'_>, class: &str, name: &str, written: &Case<'_>) -> io::Result<()> {
-    let Case { outcome, file, duration, warnings, attempts, stderr } = written;
+    let Case { outcome, facts, file, duration, warnings, stderr } = written;
     let seconds = duration.as_secs_f64();
     let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
     let mut element = writer
@@ -238,13 +254,13 @@ fn case(writer: &mut Xml<'_>, class: &str, name: &str, written: &Case<'_>) -> io
     if let Some(file) = file {
         element = element.with_attribute(("file", attribute(file).as_str()));
     }
-    if outcome.is_none() && warnings.is_empty() && *attempts < 2 {
+    if outcome.is_none() && warnings.is_empty() && facts.is_empty() {
         element.write_empty()?;
         return Ok(());
     }
     element.write_inner_content(|writer| {
-        if *attempts > 1 {
-            properties(writer, &[("attempts", attempts.to_string())])?;
+        if !facts.is_empty() {
+            properties(writer, facts)?;
         }
         if let Some(outcome) = outcome {
             let (tag, kind, text) = match outcome {

@@ -105,7 +105,7 @@ fn reports_for_ci_show_gates_and_no_failures_that_fail_nothing() {
         let errors = ran.stdout.lines().filter(|line| line.starts_with("::error"));
         assert_eq!(errors.count(), usize::from(code == 1), "{}", ran.stdout);
         assert!(shown.is_none_or(|shown| ran.stdout.contains(shown)), "{}", ran.stdout);
-        assert_eq!(ran.stdout.matches("::notice").count(), 40, "{}", ran.stdout);
+        assert!(ran.stdout.contains("31 notices more"), "{}", ran.stdout);
         let markdown = std::fs::read_to_string(directory.path().join("m.md")).unwrap();
         assert!(markdown.contains("\n- gate decent: mean "), "{markdown}");
     }

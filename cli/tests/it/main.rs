@@ -9,6 +9,7 @@ mod check_programs;
 mod ci_files;
 mod ci_output;
 mod comfort;
+mod compare;
 mod config_errors;
 #[cfg(unix)]
 mod config_extends;
@@ -49,6 +50,7 @@ mod llm_judge;
 mod openinference;
 mod output;
 mod output_files;
+mod overview;
 mod own_tests;
 mod parity;
 mod policy;

@@ -65,6 +65,7 @@ pub(super) struct Defaults {
 
 /// Containment of all programs of another file: its keys `executor`, `sandbox` and `docker`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContainmentConfig {
     /// Name of the executor.
     pub executor: String,

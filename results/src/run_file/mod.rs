@@ -107,8 +107,8 @@ pub enum RunFileError {
     },
     /// It is a run of other inputs than another one.
     #[error(
-        "{} and {} are runs over different traces, which are not one run: report each by itself (comparing two runs does not \
-         exist yet). If the traces of one run were divided between them, add --parts",
+        "{} and {} are runs over different traces, which are not one run: report each by itself, or `compare` \
+         them. If the traces of one run were divided between them, add --parts",
         .files[0].display(),
         .files[1].display()
     )]

@@ -24,7 +24,9 @@ fn forms_of_the_report() {
     let ran = directory.run(&args);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stdout.contains(r#"<testsuite name="capitals" tests="2" failures="1" errors="0">"#),
+        ran.stdout.contains(
+            r#"<testsuite name="capitals" tests="2" failures="1" errors="0" skipped="0">"#
+        ),
         "{}",
         ran.stdout
     );

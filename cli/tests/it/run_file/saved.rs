@@ -152,7 +152,7 @@ fn parts_of_a_run_are_one_report() {
     evaluator(&directory, &["report", "1.evalrun", "2.evalrun"], &[])
         .exits(2)
         .says("1.evalrun and 2.evalrun are runs over different traces, which are not one run")
-        .says("report each by itself (comparing two runs does not exist yet)")
+        .says("report each by itself, or `compare` them")
         .reports_nothing();
     let parts = ["report", "1.evalrun", "2.evalrun", "--parts", "-o", "json"];
     let both = evaluator(&directory, &parts, &[]);
