@@ -43,8 +43,7 @@ pub use error::{ParseError, ParseErrorKind};
 pub use file::{read_at_most, read_file};
 pub use parse::{
     MARKED, ParseOptions, Parsed, Paths, REPEATED_KEY, RepeatedKeys, Step, Surrogates,
-    mark_repeated, parse, parse_items, parse_leaving, parse_python, take_repeated_among,
-    take_repeated_key,
+    mark_repeated, parse, parse_items, parse_leaving, parse_python, take_repeated_key,
 };
 pub use python::{is_repr, parse_literal, parse_repr, python_eq};
 pub use scan::{ScanError, Scanner};

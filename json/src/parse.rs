@@ -56,7 +56,7 @@ pub enum RepeatedKeys {
     Mark,
 }
 
-/// The member that [`RepeatedKeys::Mark`] adds to an object; its value is the list of repeated keys.
+/// The member that [`RepeatedKeys::Mark`] adds to an object; its value is the first repeated key.
 pub const REPEATED_KEY: &str = "\0repeated key";
 
 /// Treatment of a `\ud800`-like escape without its other half, which no Rust string can hold.
@@ -506,24 +506,13 @@ impl<'a> Parser<'a> {
 
 /// Marks a key of an object as repeated, as [`RepeatedKeys::Mark`] does.
 pub fn mark_repeated(object: &mut Object, key: String) {
-    let mark = object.entry(REPEATED_KEY.to_owned()).or_insert_with(|| Value::Array(Vec::new()));
-    if let Value::Array(keys) = mark {
-        keys.push(Value::String(key));
-    }
-}
-
-/// Removes the mark of an object, but not those of objects inside it, and returns the first of `keys` that is repeated.
-pub fn take_repeated_among(object: &mut Object, keys: &[&'static str]) -> Option<&'static str> {
-    let Some(Value::Array(repeated)) = object.shift_remove(REPEATED_KEY) else { return None };
-    keys.iter()
-        .find(|key| repeated.iter().any(|repeated| repeated.as_str() == Some(**key)))
-        .copied()
+    object.entry(REPEATED_KEY.to_owned()).or_insert(Value::String(key));
 }
 
 /// Removes all marks of repeated keys, and returns the first such key in the order of the text.
 pub fn take_repeated_key(object: &mut Object) -> Option<String> {
     let own = match object.shift_remove(REPEATED_KEY) {
-        Some(Value::Array(keys)) => keys.first().and_then(Value::as_str).map(str::to_owned),
+        Some(Value::String(key)) => Some(key),
         _ => None,
     };
     object.values_mut().fold(own, take_from)

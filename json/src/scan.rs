@@ -9,6 +9,7 @@ use crate::{
     error::ParseErrorKind as Kind,
     plain::{escaped, is_space, number, passable_length, unicode_escape},
     source::{Held, Interrupted, Source, Window},
+    text,
     value::MAX_DEPTH,
 };
 
@@ -66,7 +67,8 @@ impl<'a> Scanner<'a> {
         Self { depth, ..Self::new(Held::new(text, PIECE)) }
     }
 
-    /// Treats each line as a text of its own from here on.
+    /// Treats each line as a text of its own from here on. As where Python programs strip lines, whitespace of Unicode may
+    /// surround it.
     pub fn by_line(mut self) -> Self {
         self.by_line = true;
         self
@@ -84,15 +86,18 @@ impl<'a> Scanner<'a> {
     /// This method and those below return the errors of the parser and of the source.
     pub fn begin(&mut self) -> Result<(), ScanError> {
         self.depth = 0;
+        if self.by_line {
+            self.skip_around()?;
+        }
         if self.starts_with("\u{feff}")? {
             return Err(self.fail(Kind::ByteOrderMark));
         }
-        self.skip_space()
+        self.skip_around()
     }
 
     /// Ends a text: only whitespace may follow.
     pub fn finish(&mut self) -> Result<(), ScanError> {
-        self.skip_space()?;
+        self.skip_around()?;
         match self.peek()? {
             None => Ok(()),
             Some(_) => Err(self.fail(Kind::TrailingText)),
@@ -100,15 +105,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// Moves to the next line. Returns false at the end of the text.
-    pub fn next_line(&mut self) -> Result<bool, ScanError> {
+    pub fn next_line(&mut self) -> Result<bool, Interrupted> {
         let Some(_) = self.window.byte(0)? else { return Ok(false) };
         self.window.at += 1;
         Ok(true)
     }
 
     /// Reads to the end, only to check that the text is UTF-8.
-    pub fn drain(&mut self) -> Result<(), ScanError> {
-        Ok(self.window.drain()?)
+    pub fn drain(&mut self) -> Result<(), Interrupted> {
+        self.window.drain()
     }
 
     /// Returns the next byte, or `None` at the end of the text.
@@ -267,6 +272,18 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Skips whitespace before or after a text.
+    fn skip_around(&mut self) -> Result<(), ScanError> {
+        self.skip_space()?;
+        while self.by_line {
+            let bytes = self.next_bytes(4, |byte| byte != b'\n')?;
+            let next = bytes.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+            let Some(space) = next.filter(|next| text::is_space(*next)) else { break };
+            self.window.at += space.len_utf8();
+        }
+        Ok(())
+    }
+
     /// Skips the string that starts here.
     pub(crate) fn skip_string(&mut self) -> Result<(), ScanError> {
         let opening = self.offset();
@@ -284,6 +301,11 @@ impl<'a> Scanner<'a> {
                 }
                 Some(b'\\') => self.skip_escape(opening)?,
                 Some(b'\n') if self.by_line => return Err(unterminated),
+                Some(b'\r')
+                    if self.by_line && self.window.byte(1)?.is_none_or(|it| it == b'\n') =>
+                {
+                    return Err(unterminated);
+                }
                 Some(_) => return Err(self.fail(Kind::ControlCharacter)),
                 None if self.window.read_more()? => {}
                 None => return Err(unterminated),

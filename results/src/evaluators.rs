@@ -95,19 +95,14 @@ impl Report {
         self.conversations.case_values()
     }
 
-    /// Returns true if gates judge this evaluator: evaluations that fail do not fail the run.
-    #[must_use]
-    pub fn is_gated(&self, evaluator: &str) -> bool {
-        self.gates.iter().any(|gate| gate.evaluator == evaluator)
-    }
-
     /// Returns the number of failed evaluations of evaluators that have gates.
     pub(crate) fn gated_failures(&self) -> u64 {
         if self.gates.is_empty() {
             return 0;
         }
         let evaluators = self.case_values().map(CaseValues::by_evaluator).unwrap_or_default();
-        let gated = evaluators.iter().filter(|evaluator| self.is_gated(&evaluator.name));
+        let is_gated = |name: &str| self.gates.iter().any(|gate| gate.evaluator == name);
+        let gated = evaluators.iter().filter(|evaluator| is_gated(&evaluator.name));
         gated.map(|evaluator| evaluator.counts.failed).sum()
     }
 }

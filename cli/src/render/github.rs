@@ -4,8 +4,8 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     report::{
-        ConversationReport, EvaluationOutcome, EvaluationReport, NotEvaluated, Report,
-        Verdict as GateVerdict,
+        ConversationReport, EvaluationOutcome, EvaluationReport, Gate, Inconclusive, NotEvaluated,
+        Report, Verdict as GateVerdict,
     },
     verdict::Verdict,
 };
@@ -77,16 +77,16 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     if let Some(partial) = report.partial {
         found.add(Kind::Error, ("partial report", None), &partial.to_string());
     }
+    for result in report.decide_gates()? {
+        let kind = match (result.verdict, report.inconclusive) {
+            (GateVerdict::Pass, _) => continue,
+            (GateVerdict::Inconclusive, Inconclusive::Pass) => Kind::Warning,
+            _ => Kind::Error,
+        };
+        found.add(kind, ("gate", None), &result.to_string());
+    }
     for missing in report.missing_scores() {
         found.add(Kind::Error, (missing.scores.name, None), &missing.to_string());
-    }
-    for gate in report.decide_gates()? {
-        let kind = match gate.verdict {
-            GateVerdict::Pass => continue,
-            GateVerdict::Fail => Kind::Error,
-            GateVerdict::Inconclusive => Kind::Warning,
-        };
-        found.add(kind, ("gate", None), &gate.to_string());
     }
     broken(report, &mut found)?;
     failed(report, &mut found)?;
@@ -121,23 +121,29 @@ fn broken(report: &Report, found: &mut Annotations) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the failures of the worst conversations, and counts the others. Those of evaluators with gates fail nothing.
+/// Adds the failures of the worst conversations, and counts the others.
 fn failed(report: &Report, found: &mut Annotations) -> io::Result<()> {
-    let gated = report.balance().gated_failures;
-    let mut left = [(Kind::Error, report.tally().failed - gated), (Kind::Notice, gated)];
+    let is_gated = |name: &str| report.gates.iter().any(|gate| gate.evaluator == name);
+    // Of evaluators without a gate, and of those with one.
+    let mut left = [report.tally().failed, 0];
+    if !report.gates.is_empty() {
+        let evaluators = report.evaluators(Gate::CONFIDENCE)?;
+        left[1] = evaluators.iter().filter(|it| is_gated(&it.name)).map(|it| it.failed).sum();
+        left[0] -= left[1];
+    }
     for conversation in report.attention(SHOWN)?.conversations {
         let failed = |it: &&EvaluationReport| it.outcome() == EvaluationOutcome::Failed;
         for evaluation in conversation.evaluations.iter().filter(failed) {
             let title = title(&conversation, evaluation);
             let place = (&*title, conversation.trace_file.as_deref());
-            let (kind, left) = &mut left[usize::from(report.is_gated(&evaluation.name))];
-            found.add(*kind, place, &failure(evaluation));
-            *left -= 1;
+            let is_gated = is_gated(&evaluation.name);
+            let kind = if is_gated { Kind::Notice } else { Kind::Error };
+            found.add(kind, place, &failure(evaluation));
+            left[usize::from(is_gated)] -= 1;
         }
     }
-    for (kind, left) in left {
-        found.left_out[kind as usize] += left;
-    }
+    found.left_out[Kind::Error as usize] += left[0];
+    found.left_out[Kind::Notice as usize] += left[1];
     Ok(())
 }
 

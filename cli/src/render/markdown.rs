@@ -87,7 +87,6 @@ fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
 fn remarks(report: &Report) -> io::Result<Vec<String>> {
     let mut remarks: Vec<String> =
         report.errors_with_causes().map(|(error, cause)| with_cause(error, cause)).collect();
-    remarks.extend(report.decide_gates()?.iter().map(|gate| format!("gate {gate}")));
     remarks.extend(verdict::grouping(report).map(|grouping| grouping.to_string()));
     let missing = report.missing_scores().into_iter();
     remarks.extend(missing.map(|missing| format!("{}: {missing}", missing.scores.name)));

@@ -91,27 +91,6 @@ fn an_evaluator_with_a_gate_is_judged_by_it_alone() {
 }
 
 #[test]
-fn reports_for_ci_show_gates_and_no_failures_that_fail_nothing() {
-    let directory = directory(40, &["decent, threshold: 0.9"]);
-    let options = ["-o", "github", "-o", "markdown=m.md", "--gate"];
-    let gates = [
-        ("0.9", 1, Some("::error title=gate::decent: mean >= 0.9: FAIL, ")),
-        ("0.69", 4, Some("::warning title=gate::decent: mean >= 0.69: INCONCLUSIVE, ")),
-        ("0.4", 0, None),
-    ];
-    for (limit, code, shown) in gates {
-        let gate = format!("decent: mean >= {limit}");
-        let ran = run(&directory, &[&options[..], &[&gate]].concat()).exits(code);
-        let errors = ran.stdout.lines().filter(|line| line.starts_with("::error"));
-        assert_eq!(errors.count(), usize::from(code == 1), "{}", ran.stdout);
-        assert!(shown.is_none_or(|shown| ran.stdout.contains(shown)), "{}", ran.stdout);
-        assert!(ran.stdout.contains("31 notices more"), "{}", ran.stdout);
-        let markdown = std::fs::read_to_string(directory.path().join("m.md")).unwrap();
-        assert!(markdown.contains("\n- gate decent: mean "), "{markdown}");
-    }
-}
-
-#[test]
 fn a_gate_of_the_configuration_decides_and_options_replace_it() {
     let directory = directory(40, &["decent, gate: {mean: 0.9}"]);
     run(&directory, &[]).exits(1).says("FAILED: 1 gate fails (decent); 40 passed");

@@ -159,6 +159,50 @@ fn junit_names_tests_the_same_in_every_run() {
 }
 
 #[test]
+fn a_gated_evaluator_fails_by_its_gate_alone_in_forms_for_ci() {
+    let directory = Directory::new();
+    directory.file("all.jsonl", &recording(30));
+    directory.script(
+        "polite",
+        &format!(
+            r#"{NUMBER}; [ $((n % 3)) = 0 ] && echo '{{"score": 0}}' || echo '{{"score": 1}}'"#
+        ),
+    );
+    directory.file("c.yaml", "evaluators: [{name: polite, type: code, path: polite}]");
+    let run = |gate: &str, more: &[&str], code| {
+        let args =
+            ["all.jsonl", "-c", "c.yaml", "--gate", gate, "-o", "junit", "-o", "github=g.txt"];
+        let ran = directory.run(&[&args, more].concat()).exits(code);
+        (ran.stdout, directory.read("g.txt"))
+    };
+    let gates = |failures, skipped| {
+        format!(
+            r#"<testsuite name="gates" tests="1" failures="{failures}" errors="0" skipped="{skipped}">"#
+        )
+    };
+    let (junit, annotations) = run("polite: pass_rate >= 0.4", &[], 0);
+    assert!(junit.contains(&gates(0, 0)), "{junit}");
+    assert!(junit.contains(r#"tests="31" failures="0""#), "{junit}");
+    assert_eq!(
+        junit.matches(r#"<property name="below_threshold" value="score 0.0000 is below"#).count(),
+        10
+    );
+    assert!(!annotations.contains("::error"), "{annotations}");
+    assert!(annotations.contains("::notice title=not shown::1 notice more"), "{annotations}");
+    let (junit, annotations) = run("polite: pass_rate >= 0.95", &[], 1);
+    assert!(junit.contains(&gates(1, 0)), "{junit}");
+    assert!(
+        annotations.starts_with("::error title=gate::polite: pass_rate >= 0.95: FAIL"),
+        "{annotations}"
+    );
+    let (junit, _) = run("polite: pass_rate >= 0.7", &[], 4);
+    assert!(junit.contains(r#"type="inconclusive""#), "{junit}");
+    let (junit, annotations) = run("polite: pass_rate >= 0.7", &["--inconclusive", "pass"], 0);
+    assert!(junit.contains(&gates(0, 1)), "{junit}");
+    assert!(annotations.starts_with("::warning title=gate::"), "{annotations}");
+}
+
+#[test]
 fn markdown_of_many_conversations_counts_those_that_passed_and_stays_short() {
     let ran = report("markdown");
     assert!(ran.stdout.contains("| polite | 30 | 66.7 % | 0.7900 |"), "{}", ran.stdout);

@@ -1,9 +1,7 @@
-//! Spans and log records of a file, and how they become traces: parents, children, roots and logs of each. The whole-file
-//! decoder, which is the reference for what a file means.
+//! Spans and log records of a file, and how they become traces: parents, children, roots and logs of each.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
-    mem,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,11 +9,10 @@ use std::{
 use indexmap::IndexMap;
 
 use super::{
-    error::LoadErrorKind,
     model::{LogRecord, Span, Trace},
-    unusable::{DEPTH, Part, Position, Side, UnusableParts, holds_span},
+    unusable::{Part, Position, UnusableParts},
 };
-use crate::json::{Object, Parsed, Value, to_python};
+use crate::json::{Object, Value, to_python};
 
 /// The content of one trace file, in the order of the file, before it is sorted into traces.
 #[derive(Debug, Default)]
@@ -31,13 +28,11 @@ pub struct Decoded {
     /// Warnings of every trace of the file.
     pub(super) file_warnings: Vec<String>,
     /// Number of lone surrogate escapes of the text that were replaced.
-    replaced_surrogates: usize,
+    pub(super) replaced_surrogates: usize,
     /// Whether the text has objects with repeated keys, which are marked.
     pub(super) repeated_keys: bool,
-    /// Position of the decoder.
-    pub(super) position: Position,
-    /// Parts with spans and parts with log records that cannot be used.
-    unusable: [UnusableParts; 2],
+    /// Parts that cannot be used.
+    pub(super) unusable: UnusableParts,
     trace_ids: HashSet<Arc<str>>,
 }
 
@@ -76,7 +71,7 @@ impl Decoded {
 
     /// Adds a span that cannot be used, which is an error of the run. `reason` includes the position.
     pub fn add_unusable_span(&mut self, reason: &str) {
-        self.skip(Side::Spans, Part::Span, reason);
+        self.unusable.add(Part::Span, &Position::default(), reason);
     }
 
     /// Returns the shared copy of a trace id.
@@ -89,45 +84,11 @@ impl Decoded {
         id
     }
 
-    /// Takes the value out of a parsed text, and its counts.
-    pub(super) fn take(&mut self, parsed: Parsed) -> Value {
-        self.replaced_surrogates += parsed.replaced_surrogates;
-        self.repeated_keys |= parsed.repeated_keys;
-        parsed.value
-    }
-
-    /// Adds the part at the current position to the unusable ones.
-    pub(super) fn skip(&mut self, side: Side, part: Part, reason: &str) {
-        self.unusable[side as usize].add(part, &self.position, reason);
-    }
-
-    /// Adds the errors that a trace API reports next to the traces.
-    pub(super) fn add_reported(&mut self, errors: &Value) {
-        self.unusable[Side::Spans as usize].add_reported(errors);
-    }
-
-    /// Takes the unusable parts: first spans, then log records.
-    pub(super) fn take_unusable(&mut self) -> UnusableParts {
-        let [mut spans, logs] = mem::take(&mut self.unusable);
-        spans.append(&logs);
-        spans
-    }
-
-    /// Returns the error of an object at the current position that has a repeated key.
-    pub(super) fn repeated(&self, key: &str) -> LoadErrorKind {
-        LoadErrorKind::RepeatedKey { position: self.position.to_string(), key: key.to_owned() }
-    }
-
     /// Adds problems of a span or log record, which `what` names, as warnings of its trace.
     pub(super) fn warn(&mut self, trace_id: &Arc<str>, what: &str, problems: Vec<String>) {
         for problem in problems {
             self.add_warning(trace_id, format!("{what}: {problem}"));
         }
-    }
-
-    /// Adds problems of a part that belongs to no trace as warnings of all traces of the file.
-    pub(super) fn warn_file(&mut self, what: &str, problems: Vec<String>) {
-        self.file_warnings.extend(problems.into_iter().map(|problem| format!("{what}: {problem}")));
     }
 
     /// Sorts the content into traces, in the order of their first spans.
@@ -387,20 +348,5 @@ impl Trace {
     #[must_use]
     pub fn start_ns(&self) -> i128 {
         self.spans.iter().map(|span| span.start_ns).min().unwrap_or_default()
-    }
-}
-
-/// Adds the members of an object that hold spans and are not read to the unusable parts. Members that are read have been
-/// taken out.
-///
-/// Such a member is misspelt (`ResourceSpans`), or belongs to another format than the rest of the file, and its spans would
-/// be missing from the run without a message. Members without spans may be anything.
-pub(super) fn skip_unread(object: &Object, out: &mut Decoded) {
-    for (key, value) in object {
-        // Those of a bare span.
-        if key != "attributes" && holds_span(value, DEPTH) {
-            let reason = format!("`{key}` holds spans and is not read");
-            out.skip(Side::Spans, Part::List, &reason);
-        }
     }
 }

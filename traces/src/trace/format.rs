@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{decoded::Decoded, error::LoadErrorKind, index::Indexer};
+use super::{decoded::Decoded, error::LoadErrorKind, index::Grammar};
 use crate::json::{ParseError, Parsed};
 
 /// A format of trace files.
@@ -10,9 +10,8 @@ use crate::json::{ParseError, Parsed};
 /// To add a format, implement this trait in a file of its own and add a row to [`TraceFormats::default`](super::TraceFormats::default); a program that
 /// embeds this crate calls [`TraceFormats::register`](super::TraceFormats::register) instead.
 ///
-/// [`TraceFormat::decode`] is the reference for what a file means. Formats of this crate also have an indexer, a fast path
-/// that finds the spans of a file without holding it in memory and has to agree with the reference. Files of a format
-/// without an indexer are decoded whole.
+/// The files of the formats of this crate are scanned without holding them in memory. Files of other formats are decoded whole,
+/// if none of this crate knows them.
 pub trait TraceFormat: fmt::Debug + Send + Sync {
     /// Returns the name in options and configuration: lower case, words separated by `-`.
     fn name(&self) -> &'static str;
@@ -38,9 +37,9 @@ pub trait TraceFormat: fmt::Debug + Send + Sync {
         out: &mut Decoded,
     ) -> Result<(), LoadErrorKind>;
 
-    /// Returns the fast path of the format. Default: none.
+    /// Returns the grammar of a format of this crate. Default: none.
     #[doc(hidden)]
-    fn indexer(&self) -> Option<Indexer> {
+    fn grammar(&self) -> Option<Grammar> {
         None
     }
 }

@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use super::{
     decoded::Decoded,
     error::{LoadError, LoadErrorKind},
+    index::decode,
     inputs::copy_if_needed,
     model::Trace,
     registry::TraceFormats,
@@ -55,13 +56,18 @@ pub(super) fn load_source(
 ///
 /// The text is not of a known format, or cannot be decoded.
 pub fn load_text(text: &str, path: &Path, formats: &TraceFormats) -> Result<FileTraces, LoadError> {
-    let fail = |kind| LoadError { path: path.to_owned(), kind };
-    let json = json::parse(text, &MARKED);
-    let Some(format) = formats.of(text, &json) else {
-        return Err(fail(LoadErrorKind::Undetected { path: path.to_owned(), json: json.err() }));
-    };
     let mut decoded = Decoded::new(path);
-    format.decode(text, json, &mut decoded).map_err(fail)?;
-    let unusable = decoded.take_unusable();
+    let result = match decode(text, path, formats.expected(), &mut decoded) {
+        Err(LoadErrorKind::Undetected { .. }) if formats.have_others() => {
+            let json = json::parse(text, &MARKED);
+            match formats.of(text, &json) {
+                Some(format) => format.decode(text, json, &mut decoded),
+                None => Err(LoadErrorKind::Undetected { path: path.to_owned(), json: json.err() }),
+            }
+        }
+        result => result,
+    };
+    result.map_err(|kind| LoadError { path: path.to_owned(), kind })?;
+    let unusable = std::mem::take(&mut decoded.unusable);
     Ok(FileTraces { traces: decoded.into_traces(), unusable })
 }

@@ -3,16 +3,17 @@
 //! | file | contents |
 //! |---|---|
 //! | `format`, `registry` | [`TraceFormat`], the registry [`TraceFormats`] |
-//! | `otlp`, `jaeger` | the formats |
-//! | `index` | [`TraceIndex`], the fast path for files of any size |
+//! | `otlp`, `jaeger`, `built_in` | the formats of this crate |
+//! | `index` | the scan of a text, and [`TraceIndex`] for files of any size |
 //! | `inputs` | directories, standard input, pipes and compressed files |
-//! | `decoded` | the whole-file decoder, the reference: the content of a file, sorted into traces |
+//! | `decoded` | spans and log records, sorted into traces |
 //! | `unusable` | parts of a file that cannot be used |
 //! | `values` | ids, numbers and base64 in the spellings of recorders |
 //!
 //! Decoding is lenient about fields, because recorders differ: a field of the wrong type counts as absent, with a warning
 //! of the trace if that matters. A text whose outer structure is wrong is an error.
 
+mod built_in;
 mod decoded;
 mod error;
 mod format;

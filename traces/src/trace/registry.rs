@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{format::TraceFormat, jaeger::JaegerJson, otlp::OtlpJson};
+use super::{
+    format::TraceFormat,
+    index::{Expected, Grammar},
+};
 use crate::json::{ParseError, Parsed};
 
 /// The known trace formats, in the order in which content is matched against them.
@@ -13,7 +16,7 @@ pub struct TraceFormats(Vec<Arc<dyn TraceFormat>>);
 
 impl Default for TraceFormats {
     fn default() -> Self {
-        Self(vec![Arc::new(OtlpJson), Arc::new(JaegerJson)])
+        Self(vec![Arc::new(Grammar::Otlp), Arc::new(Grammar::Jaeger)])
     }
 }
 
@@ -67,8 +70,23 @@ impl TraceFormats {
     }
 
     /// Returns the format that every file has to have, if there is only one.
-    pub(super) fn single(&self) -> Option<&dyn TraceFormat> {
+    fn single(&self) -> Option<&dyn TraceFormat> {
         if let [only] = &self.0[..] { Some(&**only) } else { None }
+    }
+
+    /// Returns the grammars that a text may have.
+    pub(super) fn expected(&self) -> Expected {
+        let has = |grammar| self.iter().any(|format| format.grammar() == Some(grammar));
+        Expected {
+            otlp: has(Grammar::Otlp),
+            jaeger: has(Grammar::Jaeger),
+            is_given: self.single().is_some(),
+        }
+    }
+
+    /// Returns true if there are formats of other crates.
+    pub(super) fn have_others(&self) -> bool {
+        self.iter().any(|format| format.grammar().is_none())
     }
 
     /// Returns the formats in the order in which content is matched against them.

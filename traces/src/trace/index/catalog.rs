@@ -13,13 +13,13 @@ use indexmap::IndexSet;
 use tempfile::TempPath;
 
 use super::{
-    grammar::Stop,
+    grammar::Grammar,
     interner::Interner,
     reader::{Problem, Reader},
     records::{
         FileRecords, Location, Origin, RecordRange, Records, move_behind, number, too_many_names,
     },
-    scan::Scan,
+    scan::Scanned,
     tracked::{Occurrence, TrackedName, TrackedNames},
 };
 use crate::trace::{
@@ -27,7 +27,7 @@ use crate::trace::{
     error::LoadErrorKind,
     inputs::FileStamp,
     model::{Scope, Trace},
-    otlp,
+    unusable::UnusableParts,
 };
 
 /// Maximum number of bytes between two locations that are read in one piece, which is faster than to read twice.
@@ -80,7 +80,7 @@ pub(super) struct FileOnDisk {
     /// The copy that is read instead of it, removed with the catalog.
     pub(super) copy: Option<TempPath>,
     pub(super) stamp: FileStamp,
-    pub(super) format: &'static dyn Scan,
+    pub(super) grammar: Grammar,
     /// Warnings of every trace.
     pub(super) warnings: Box<[String]>,
 }
@@ -137,14 +137,16 @@ impl OpenFile {
 }
 
 impl Catalog {
-    /// Adds the notes on a file. Returns the number of its traces.
+    /// Adds the notes on a file. Returns the number of its traces, and the unusable parts.
     pub(super) fn add(
         &mut self,
-        mut file: FileOnDisk,
-        mut origins: Vec<Origin>,
-        records: FileRecords,
-    ) -> Result<usize, Stop> {
-        let FileRecords { spans, mut logs, lone_surrogates } = records;
+        path: &Path,
+        stamp: FileStamp,
+        scanned: Scanned,
+    ) -> Result<(usize, UnusableParts), LoadErrorKind> {
+        let Scanned { grammar, mut records, mut origins, lone_surrogates } = scanned;
+        let unusable = records.take_unusable();
+        let FileRecords { spans, mut logs } = records;
         let Records { mut ranges, span_ids, mut occurrences, mut warnings, .. } = spans;
         warnings.append(&mut logs.warnings);
         // Before anything is changed.
@@ -183,8 +185,9 @@ impl Catalog {
         self.tracked.extend(occurrences.into_iter().map(tracked));
         move_behind(&mut self.ranges, &mut ranges);
         move_behind(&mut self.origins, &mut origins);
-        file.warnings = decoded::file_warnings(warnings, lone_surrogates).into();
-        Ok(self.add_file(first, Content::OnDisk(file)))
+        let warnings = decoded::file_warnings(warnings, lone_surrogates).into();
+        let file = FileOnDisk { path: path.into(), copy: None, stamp, grammar, warnings };
+        Ok((self.add_file(first, Content::OnDisk(file)), unusable))
     }
 
     /// Keeps the copy from which the file that was added last is read.
@@ -199,7 +202,7 @@ impl Catalog {
         let first = self.ids.len();
         let ids: Option<Vec<u32>> =
             traces.iter().map(|trace| self.names.add(&trace.trace_id)).collect();
-        self.ids.extend(ids.ok_or_else(|| LoadErrorKind::Read(too_many_names()))?);
+        self.ids.extend(ids.ok_or_else(too_many_names)?);
         let traces = traces.into_iter().map(Arc::new).collect();
         Ok(self.add_file(first, Content::InMemory(traces)))
     }
@@ -306,12 +309,7 @@ impl Catalog {
         let reader = Reader { scopes: &self.scopes, origins: &self.origins, pieces: pieces? };
 
         let mut out = Decoded::new(&file.path);
-        file.format.spans(&reader, spans, &mut out)?;
-        for range in logs {
-            for log in reader.objects(range, &mut out)? {
-                otlp::log_record(log, &mut out);
-            }
-        }
+        reader.decode(file.grammar, (spans, logs), &mut out)?;
         let id = self.id(trace);
         let count = |ranges: &[RecordRange]| -> usize {
             ranges.iter().map(|range| range.count as usize).sum()

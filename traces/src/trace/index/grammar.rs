@@ -1,40 +1,60 @@
-//! What scans need to know of a format.
-
-use std::fmt;
+//! The grammars of trace files, and how a scan by them can end.
 
 use crate::{
     json::{Object, ScanError, Value},
-    trace::error::LoadErrorKind,
+    trace::{error::LoadErrorKind, jaeger, otlp},
 };
 
-/// Names and units of a format.
-pub(super) trait Grammar: fmt::Debug + Sync {
-    /// Returns the keys of an object at the top of a text by which the format is recognized; for a text that is a list,
-    /// those of its first item.
-    fn keys(&self, is_list: bool) -> &'static [&'static str];
+/// A format of this crate. Its files are scanned without holding them, and their traces are read one by one.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grammar {
+    Otlp,
+    Jaeger,
+}
 
+impl Grammar {
     /// Returns the keys of the ids of a span: that of its trace, and its own.
-    fn id_keys(&self) -> [&'static str; 2];
+    pub(super) fn id_keys(self) -> [&'static str; 2] {
+        match self {
+            Self::Otlp => ["traceId", "spanId"],
+            Self::Jaeger => ["traceID", "spanID"],
+        }
+    }
 
     /// Returns the unit of times in nanoseconds.
-    fn time_unit(&self) -> i128;
+    pub(super) fn time_unit(self) -> i128 {
+        match self {
+            Self::Otlp => 1,
+            Self::Jaeger => jaeger::MICROSECOND,
+        }
+    }
 
     /// Decodes a list of attributes. Its problems are reported when the span is read.
-    fn attributes(&self, items: Value) -> Object;
+    pub(super) fn attributes(self, items: Value) -> Object {
+        match self {
+            Self::Otlp => otlp::attributes(items, &mut Vec::new()),
+            Self::Jaeger => jaeger::tags(items, "", &mut Vec::new()),
+        }
+    }
+}
 
-    /// Returns the error of a file that has to be of the format and is not.
-    fn mismatch(&self) -> LoadErrorKind;
+/// The grammars that a text may have.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::trace) struct Expected {
+    pub(in crate::trace) otlp: bool,
+    pub(in crate::trace) jaeger: bool,
+    /// Whether the format is given, so that it is not detected.
+    pub(in crate::trace) is_given: bool,
 }
 
 /// Reason for which a scan ended early.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(in crate::trace) enum Stop {
     /// The text is not JSON or cannot be read.
     Scan(ScanError),
     /// The text is not of the format.
     Load(LoadErrorKind),
-    /// Only the whole-file decoder understands the text.
-    Fallback,
 }
 
 impl From<ScanError> for Stop {

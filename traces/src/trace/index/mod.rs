@@ -1,20 +1,19 @@
-//! The fast path: an index of the spans of trace files, from which one trace at a time is read.
+//! An index of the spans of trace files, from which one trace at a time is read.
 //!
 //! A file is scanned once, without holding it: its text is checked with the errors that the parser would give, and the
-//! positions of its spans and log records are noted. Shapes that the scan does not understand are left to the whole-file
-//! decoder, which is the reference; a property test holds both against each other.
+//! positions of its spans and log records are noted. The same scan, of a text in memory, loads a whole file.
 
 mod catalog;
+mod decode;
 mod file;
-mod grammar;
+pub(super) mod grammar;
 mod input;
 mod interner;
-mod jaeger;
-mod otlp;
 mod reader;
-mod records;
+pub(super) mod records;
+mod root;
 mod scan;
-mod tracked;
+pub(super) mod tracked;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +24,8 @@ use std::{
 };
 
 pub use catalog::ReadError;
-pub(super) use scan::Indexer;
+pub(super) use decode::decode;
+pub(super) use grammar::{Expected, Grammar};
 pub use tracked::TrackedAttributes;
 pub(crate) use tracked::TrackedNames;
 
@@ -40,18 +40,12 @@ const CHUNK: usize = 256 << 10;
 /// Maximum number of files that are kept open between reads.
 const OPEN_FILES: usize = 16;
 
-impl Indexer {
-    pub(super) const OTLP: Self = Self(&otlp::Otlp);
-    pub(super) const JAEGER: Self = Self(&jaeger::Jaeger);
-}
-
 /// The traces of some files, of which only those in use are in memory.
 ///
 /// Each file is scanned once, to check it and to note the positions of its spans; [`TraceIndex::read`] reads a trace.
 /// Memory grows with the number of traces, by some 80 bytes for a small one, and not with the size of the files: up to
 /// 64 KB of consecutive text of one trace are one note of 24 bytes. Inputs that cannot be read in place (pipes, compressed
-/// files) are copied to a temporary file. Files in rare shapes, and files of formats without a fast path, are held in
-/// memory.
+/// files) are copied to a temporary file. Files of formats of other crates are held in memory.
 #[derive(Debug, Default)]
 pub struct TraceIndex {
     catalog: Catalog,

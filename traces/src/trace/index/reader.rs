@@ -1,4 +1,4 @@
-//! The text of a trace, read again.
+//! Spans and log records, read at the positions that a scan has noted.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -8,10 +8,13 @@ use std::{
 
 use indexmap::IndexSet;
 
-use super::records::{Location, Origin, RecordRange};
+use super::{
+    grammar::Grammar,
+    records::{Location, Origin, RecordRange},
+};
 use crate::{
     json::{MARKED, Object, ParseOptions, Value, parse, parse_items},
-    trace::{decoded::Decoded, model::Scope},
+    trace::{decoded::Decoded, error::LoadErrorKind, jaeger, model::Scope, otlp},
 };
 
 /// The text of a trace in memory, for decoding.
@@ -23,18 +26,59 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the scope of spans, if it was recorded.
-    pub(super) fn scope(&self, range: &RecordRange) -> Option<&Arc<Scope>> {
-        self.scopes.get_index(range.origin_in(self.origins)?.scope()? as usize)
+    /// Decodes the spans and the log records of these ranges.
+    pub(super) fn decode(
+        &self,
+        grammar: Grammar,
+        (spans, logs): (&[RecordRange], &[RecordRange]),
+        out: &mut Decoded,
+    ) -> Result<(), Problem> {
+        match grammar {
+            Grammar::Otlp => self.otlp(spans, out)?,
+            Grammar::Jaeger => self.jaeger(spans, out)?,
+        }
+        for range in logs {
+            for log in self.objects(range, out)? {
+                otlp::log_record(log, out);
+            }
+        }
+        Ok(())
     }
 
-    /// Returns the offset of the resource of spans, if it was recorded.
-    pub(super) fn resource(&self, range: &RecordRange) -> Option<u64> {
-        Some(range.origin_in(self.origins)?.resource()?.offset)
+    // Problems of resources and processes have been reported by the scan.
+    fn otlp(&self, ranges: &[RecordRange], out: &mut Decoded) -> Result<(), Problem> {
+        let resources = self.resources(ranges, |value| {
+            let Value::Object(mut resource) = value else { return Arc::default() };
+            let attributes = otlp::take(&mut resource, "attributes");
+            Arc::new(otlp::attributes(attributes, &mut Vec::new()))
+        })?;
+        let (no_scope, no_resource) = (Arc::default(), Arc::default());
+        for range in ranges {
+            let origin = range.origin_in(self.origins);
+            let scope = origin.and_then(|it| self.scopes.get_index(it.scope()? as usize));
+            let resource = origin.and_then(|it| resources.get(&it.resource()?.offset));
+            for span in self.objects(range, out)? {
+                otlp::span(span, scope.unwrap_or(&no_scope), resource.unwrap_or(&no_resource), out);
+            }
+        }
+        Ok(())
+    }
+
+    fn jaeger(&self, ranges: &[RecordRange], out: &mut Decoded) -> Result<(), Problem> {
+        let processes = self.resources(ranges, |value| jaeger::processes(value).0)?;
+        let none = HashMap::new();
+        for range in ranges {
+            let origin = range.origin_in(self.origins);
+            let processes = origin.and_then(|it| processes.get(&it.resource()?.offset));
+            for span in self.objects(range, out)? {
+                jaeger::span(span, processes.unwrap_or(&none), out);
+            }
+        }
+        Ok(())
     }
 
     /// Decodes the resources of spans, by their offsets.
-    pub(super) fn resources<T>(
+    fn resources<T>(
         &self,
         spans: &[RecordRange],
         decode: impl Fn(Value) -> T,
@@ -51,11 +95,7 @@ impl Reader<'_> {
     }
 
     /// Returns the spans or logs of a range.
-    pub(super) fn objects(
-        &self,
-        range: &RecordRange,
-        out: &mut Decoded,
-    ) -> Result<Vec<Object>, Problem> {
+    fn objects(&self, range: &RecordRange, out: &mut Decoded) -> Result<Vec<Object>, Problem> {
         let text = self.text(range.location())?;
         let parsed = parse_items(text, &MARKED).map_err(|_| Problem::Changed)?;
         out.repeated_keys |= parsed.repeated_keys;
@@ -89,5 +129,14 @@ impl From<io::Error> for Problem {
             io::ErrorKind::UnexpectedEof => Self::Changed,
             _ => Self::Read(error),
         }
+    }
+}
+
+impl From<Problem> for LoadErrorKind {
+    fn from(problem: Problem) -> Self {
+        Self::Read(match problem {
+            Problem::Read(error) => error,
+            Problem::Changed => io::Error::other("the file changed while it was read"),
+        })
     }
 }

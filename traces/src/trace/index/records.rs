@@ -1,4 +1,4 @@
-//! Notes on spans, log records, resources and scopes, taken while a file is scanned.
+//! Notes on spans, log records, resources and scopes, taken while a text is scanned.
 
 use std::{hash::BuildHasher as _, io, mem, ops::Range, sync::Arc};
 
@@ -6,16 +6,16 @@ use foldhash::quality::RandomState;
 use indexmap::IndexSet;
 
 use super::{
-    grammar::{Grammar, Stop},
+    grammar::{Expected, Grammar, Stop},
     interner::Interner,
     tracked::{Found, Occurrence, TrackedAttributes},
 };
 use crate::{
-    json::{Object, Scanner, Value, take_repeated_key},
+    json::{Scanner, Value, take_repeated_key},
     trace::{
         error::LoadErrorKind,
         model::Scope,
-        otlp::odd_trace_id,
+        otlp::{items_or_kind, odd_trace_id},
         unusable::{Part, Position, Side, UnusableParts, missing_id, scan_unread, wrong_kind},
         values::{self, SPAN_ID, TRACE_ID, normalize},
     },
@@ -34,14 +34,15 @@ const MAX_RESERVED: u64 = 1 << 22;
 
 /// The position of a value in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Location {
+pub(in crate::trace) struct Location {
     pub(super) offset: u64,
     pub(super) length: u32,
 }
 
 impl Location {
-    fn between(start: usize, end: usize) -> Result<Self, Stop> {
-        let length = u32::try_from(end - start).map_err(|_| Stop::Fallback)?;
+    fn between(start: usize, end: usize) -> Result<Self, LoadErrorKind> {
+        let long = "a span, log record or resource of it is longer than 4 GB";
+        let length = u32::try_from(end - start).map_err(|_| too_large(long))?;
         Ok(Self { offset: start as u64, length })
     }
 
@@ -52,7 +53,7 @@ impl Location {
 
 /// Consecutive spans or log records of one trace in a list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RecordRange {
+pub(in crate::trace) struct RecordRange {
     offset: u64,
     length: u32,
     /// Number of spans or log records.
@@ -113,17 +114,19 @@ impl Origin {
 
 /// Notes on spans or log records, which count only if the rest of the file confirms them.
 #[derive(Debug, Default)]
-pub(super) struct Records {
-    pub(super) ranges: Vec<RecordRange>,
+pub(in crate::trace) struct Records {
+    pub(in crate::trace) ranges: Vec<RecordRange>,
     /// Hash of the id of each span, if attributes are tracked.
     pub(super) span_ids: Vec<u32>,
     /// Starts of the spans whose resource is not known yet.
     starts: Vec<i64>,
     pub(super) occurrences: Vec<Occurrence>,
     /// Warnings of all traces of the file.
-    pub(super) warnings: Vec<String>,
+    pub(in crate::trace) warnings: Vec<String>,
     /// Parts that cannot be used.
-    pub(super) unusable: UnusableParts,
+    pub(in crate::trace) unusable: UnusableParts,
+    /// First reason for which the file cannot be used.
+    error: Option<LoadErrorKind>,
     /// Whether the next item may extend the last range.
     is_open: bool,
 }
@@ -135,12 +138,18 @@ impl Records {
     }
 
     /// Ends the last range.
-    pub(super) fn cut(&mut self) {
+    pub(in crate::trace) fn cut(&mut self) {
         self.is_open = false;
     }
 
+    /// Notes a reason for which the file cannot be used. The scan goes on, because a text that is not JSON is the first thing to
+    /// report.
+    pub(in crate::trace) fn fail(&mut self, kind: LoadErrorKind) {
+        self.error.get_or_insert(kind);
+    }
+
     /// Declares that the spans so far have no resource.
-    pub(super) fn have_no_resource(&mut self) {
+    pub(in crate::trace) fn have_no_resource(&mut self) {
         self.starts.clear();
     }
 
@@ -166,12 +175,13 @@ impl Records {
     }
 
     /// Adds others after these.
-    pub(super) fn append(&mut self, mut others: Self) {
+    pub(in crate::trace) fn append(&mut self, mut others: Self) {
         move_behind(&mut self.ranges, &mut others.ranges);
         move_behind(&mut self.span_ids, &mut others.span_ids);
         move_behind(&mut self.occurrences, &mut others.occurrences);
         move_behind(&mut self.warnings, &mut others.warnings);
         self.unusable.append(&others.unusable);
+        self.error = self.error.take().or(others.error);
         self.is_open = false;
     }
 }
@@ -187,13 +197,20 @@ pub(super) fn move_behind<T>(list: &mut Vec<T>, others: &mut Vec<T>) {
 
 /// Spans and log records of a file in the order in which they are decoded.
 #[derive(Debug, Default)]
-pub(super) struct FileRecords {
+pub(in crate::trace) struct FileRecords {
     pub(super) spans: Records,
     pub(super) logs: Records,
-    pub(super) lone_surrogates: usize,
 }
 
 impl FileRecords {
+    /// Returns these notes, or the first reason for which the file cannot be used.
+    pub(super) fn checked(mut self) -> Result<Self, LoadErrorKind> {
+        match self.spans.error.take().or(self.logs.error.take()) {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
     /// Takes the unusable parts: first spans, then log records.
     pub(super) fn take_unusable(&mut self) -> UnusableParts {
         let mut parts = mem::take(&mut self.spans.unusable);
@@ -204,7 +221,7 @@ impl FileRecords {
 
 /// A member of a span that is noted and has two spellings.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Field {
+pub(in crate::trace) enum Field {
     TraceId,
     SpanId,
     Start,
@@ -212,17 +229,17 @@ pub(super) enum Field {
 
 /// The noted members of a span.
 #[derive(Debug, Default)]
-pub(super) struct SpanDraft {
+pub(in crate::trace) struct SpanDraft {
     /// Values by [`Field`].
-    pub(super) fields: [Value; 3],
+    pub(in crate::trace) fields: [Value; 3],
     /// Whether the name in camel case was present, by [`Field`].
     camel: [bool; 3],
-    pub(super) tracked: Found,
+    pub(in crate::trace) tracked: Found,
 }
 
 impl SpanDraft {
     /// Sets a field. A name in `snake_case` does not count where the name in camel case is present.
-    pub(super) fn set(&mut self, field: Field, is_camel: bool, value: Value) {
+    pub(in crate::trace) fn set(&mut self, field: Field, is_camel: bool, value: Value) {
         let was_camel = &mut self.camel[field as usize];
         if is_camel || !*was_camel {
             self.fields[field as usize] = value;
@@ -231,33 +248,45 @@ impl SpanDraft {
     }
 }
 
-/// A scan of one file: the scanner, and the notes so far.
-pub(super) struct Walk<'c> {
-    pub(super) scanner: Scanner<'static>,
-    pub(super) format: &'static dyn Grammar,
-    /// Whether every file has to have the format.
-    pub(super) is_given: bool,
-    pub(super) tracked: TrackedAttributes,
-    pub(super) position: Position,
+/// The list of a part of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::trace) enum Listed {
+    /// It is absent or `null`.
+    Absent,
+    /// It is not a list, which has been noted.
+    Unusable,
+    /// It has this number of items.
+    Items(usize),
+}
+
+/// A scan of one text: the scanner, and the notes so far.
+pub(in crate::trace) struct Walk<'w> {
+    pub(in crate::trace) scanner: Scanner<'w>,
+    pub(in crate::trace) expected: Expected,
+    pub(in crate::trace) tracked: TrackedAttributes,
+    pub(in crate::trace) position: Position,
     /// Notes on the list that is being scanned.
-    pub(super) out: Records,
+    pub(in crate::trace) out: Records,
     pub(super) origins: Vec<Origin>,
     /// Number of notes for which a list that may become long reserves space.
-    pub(super) capacity: usize,
+    pub(in crate::trace) capacity: usize,
+    /// The text of the last key, and what is between it and its value.
+    key: Vec<u8>,
     /// Names of all files.
-    names: &'c mut Interner,
+    names: &'w mut Interner,
     /// Scopes of all files.
-    scopes: &'c mut IndexSet<Arc<Scope>>,
+    scopes: &'w mut IndexSet<Arc<Scope>>,
     hasher: RandomState,
 }
 
-impl<'c> Walk<'c> {
+impl<'w> Walk<'w> {
+    /// Returns a scan of a text of `length` bytes that is at its start.
     pub(super) fn new(
-        scanner: Scanner<'static>,
-        (format, is_given): (&'static dyn Grammar, bool),
-        (tracked, length): (TrackedAttributes, u64),
-        names: &'c mut Interner,
-        scopes: &'c mut IndexSet<Arc<Scope>>,
+        scanner: Scanner<'w>,
+        (expected, length): (Expected, u64),
+        tracked: TrackedAttributes,
+        names: &'w mut Interner,
+        scopes: &'w mut IndexSet<Arc<Scope>>,
     ) -> Self {
         let capacity = match length {
             ..LONG_FILE => 0,
@@ -266,13 +295,13 @@ impl<'c> Walk<'c> {
         names.reserve(capacity);
         Self {
             scanner,
-            format,
-            is_given,
+            expected,
             tracked,
             position: Position::default(),
             out: Records::default(),
             origins: Vec::with_capacity(capacity),
             capacity,
+            key: Vec::new(),
             names,
             scopes,
             hasher: RandomState::default(),
@@ -280,33 +309,47 @@ impl<'c> Walk<'c> {
     }
 
     /// Visits the members of the object that starts here. `visit` skips each value and gets the index of its key in `keys`.
-    pub(super) fn each_member(
+    pub(in crate::trace) fn each_member(
         &mut self,
         keys: &[&str],
         mut visit: impl FnMut(&mut Self, Option<usize>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let mut more = self.scanner.open_object()?;
         while more {
+            let start = self.scanner.offset();
+            let held = self.scanner.hold();
             let key = self.scanner.key(keys)?;
+            self.key.clear();
+            self.key.extend_from_slice(self.scanner.text_since(start));
+            self.scanner.release(held);
             visit(self, key)?;
             more = self.scanner.next_member()?;
         }
         Ok(())
     }
 
-    /// Visits the items of the list that starts here. `visit` skips each and gets its index and whether it is an object.
-    /// Returns the number of items; `None` for `null`. Only the whole-file decoder knows the meaning of other values.
-    pub(super) fn each_item(
+    /// Visits the items of the list that starts here; a list of the wrong type makes its `owner` unusable, or the file. `visit`
+    /// skips each item that is an object.
+    pub(in crate::trace) fn each_item(
         &mut self,
-        (depth, key): (usize, &'static str),
+        (depth, key, owner): (usize, &'static str, Part),
         (part, name): (Part, &str),
         mut visit: impl FnMut(&mut Self) -> Result<(), Stop>,
-    ) -> Result<Option<usize>, Stop> {
-        let kind = self.scanner.peek()?;
-        if kind != Some(b'[') {
-            // If the text is not JSON, that is the error.
-            self.scanner.skip_value()?;
-            return if kind == Some(b'n') { Ok(None) } else { Err(Stop::Fallback) };
+    ) -> Result<Listed, Stop> {
+        if self.scanner.peek()? != Some(b'[') {
+            let value = self.scanner.value()?;
+            let kind = value.kind();
+            if value.is_null() {
+                return Ok(Listed::Absent);
+            }
+            match items_or_kind(value) {
+                Ok(_) => self.skip(owner, &wrong_kind(&format!("`{key}`"), kind, "an array")),
+                Err(found) => {
+                    let path = self.position.member(key);
+                    self.out.fail(LoadErrorKind::NotAnArray { path, found });
+                }
+            }
+            return Ok(Listed::Unusable);
         }
         let mut more = self.scanner.open_array()?;
         let mut index = 0;
@@ -323,22 +366,22 @@ impl<'c> Walk<'c> {
             more = self.scanner.next_item()?;
         }
         self.position.leave(depth);
-        Ok(Some(index))
+        Ok(Listed::Items(index))
     }
 
     /// Visits the spans or log records of the list that starts here, as [`Walk::each_item`].
-    pub(super) fn each_record(
+    pub(in crate::trace) fn each_record(
         &mut self,
-        list: (usize, &'static str),
+        list: (usize, &'static str, Part),
         side: Side,
         visit: impl FnMut(&mut Self) -> Result<(), Stop>,
-    ) -> Result<Option<usize>, Stop> {
+    ) -> Result<Listed, Stop> {
         self.out.cut();
         self.each_item(list, side.part(), visit)
     }
 
     /// Runs a scan whose notes are kept apart. Returns them.
-    pub(super) fn apart<T>(
+    pub(in crate::trace) fn apart<T>(
         &mut self,
         capacity: usize,
         scan: impl FnOnce(&mut Self) -> Result<T, Stop>,
@@ -348,39 +391,81 @@ impl<'c> Walk<'c> {
         Ok((mem::replace(&mut self.out, outer), result))
     }
 
-    /// Reads the value that starts here, with its location. The whole-file decoder rejects a repeated key in it.
-    pub(super) fn located_value(&mut self) -> Result<(Location, Value), Stop> {
+    /// Reads the value that starts here, with its location. A repeated key in it is an error of the file.
+    pub(in crate::trace) fn located_value(&mut self) -> Result<(Location, Value), Stop> {
         let start = self.scanner.offset();
         let mut value = self.scanner.value()?;
-        refuse_repeated(&mut value)?;
+        if let Value::Object(object) = &mut value
+            && let Some(key) = take_repeated_key(object)
+        {
+            self.fail_repeated(&key);
+        }
         Ok((Location::between(start, self.scanner.offset())?, value))
     }
 
-    /// Skips the value of a member that is not read. If it holds spans, the whole-file decoder reports them.
-    pub(super) fn skip_unread(&mut self) -> Result<(), Stop> {
-        if scan_unread(&mut self.scanner)? { Err(Stop::Fallback) } else { Ok(()) }
+    /// Skips the value of a key that the object at the current position has more than once, which is an error of the file: only
+    /// one of the values would be read.
+    pub(in crate::trace) fn skip_repeated(&mut self, key: &str) -> Result<(), Stop> {
+        self.fail_repeated(key);
+        Ok(self.scanner.skip_value()?)
+    }
+
+    pub(in crate::trace) fn fail_repeated(&mut self, key: &str) {
+        let position = self.position.to_string();
+        self.out.fail(LoadErrorKind::RepeatedKey { position, key: key.to_owned() });
+    }
+
+    /// Skips the value of the last key, which is not read. Returns the key if the value holds spans.
+    ///
+    /// Such a member is misspelt (`ResourceSpans`), or belongs to another format than the rest of the file, and its spans would
+    /// be missing from the run without a message. Members without spans may be anything.
+    pub(in crate::trace) fn search_unread(&mut self) -> Result<Option<String>, Stop> {
+        if !scan_unread(&mut self.scanner)? {
+            return Ok(None);
+        }
+        let key = String::from_utf8_lossy(&self.key);
+        let key = Scanner::of_text(&key).value()?;
+        Ok(key.as_str().map(str::to_owned))
+    }
+
+    /// Skips the value of the last key, which is not read. It is unusable if it holds spans.
+    pub(in crate::trace) fn skip_unread(&mut self) -> Result<(), Stop> {
+        if let Some(key) = self.search_unread()? {
+            self.add_unread(&key);
+        }
+        Ok(())
+    }
+
+    /// Adds a member of the object at the current position that holds spans to the unusable parts.
+    pub(in crate::trace) fn add_unread(&mut self, key: &str) {
+        self.skip(Part::List, &format!("`{key}` holds spans and is not read"));
     }
 
     /// Adds the part at the current position to the unusable ones.
-    pub(super) fn skip(&mut self, part: Part, reason: &str) {
+    pub(in crate::trace) fn skip(&mut self, part: Part, reason: &str) {
         self.out.unusable.add(part, &self.position, reason);
     }
 
     /// Returns the number of a scope.
-    pub(super) fn scope(&mut self, scope: Scope) -> Result<u32, Stop> {
+    pub(in crate::trace) fn scope(&mut self, scope: Scope) -> Result<u32, LoadErrorKind> {
         let known = self.scopes.get_index_of(&scope);
         number(known.unwrap_or_else(|| self.scopes.insert_full(Arc::new(scope)).0))
     }
 
     /// Notes the span that started at `start` and was just scanned. Without ids, it is unusable.
-    pub(super) fn add_span(&mut self, draft: SpanDraft, start: usize) -> Result<(), Stop> {
+    pub(in crate::trace) fn add_span(
+        &mut self,
+        grammar: Grammar,
+        draft: SpanDraft,
+        start: usize,
+    ) -> Result<(), LoadErrorKind> {
         let SpanDraft { fields: [trace_id, span_id, start_time], tracked, .. } = draft;
         let location = Location::between(start, self.scanner.offset())?;
         let trace_id = normalize(&trace_id, TRACE_ID);
         let span_id = normalize(&span_id, SPAN_ID);
         let usable = [trace_id.is_some(), span_id.is_some()];
         let (Some(trace_id), Some(span_id)) = (trace_id, span_id) else {
-            if let Some(reason) = missing_id(self.format.id_keys(), usable) {
+            if let Some(reason) = missing_id(grammar.id_keys(), usable) {
                 self.skip(Part::Span, &reason);
             }
             self.out.cut();
@@ -393,14 +478,18 @@ impl<'c> Walk<'c> {
         }
         // Different ids with the same hash are distinguished when the trace is read.
         self.out.span_ids.push(self.hasher.hash_one(span_id) as u32);
-        let start = values::time(&start_time, self.format.time_unit()).unwrap_or_default();
+        let start = values::time(&start_time, grammar.time_unit()).unwrap_or_default();
         let start = i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX });
         self.out.starts.push(start);
         self.add_occurrences(&tracked, false, (trace, start))
     }
 
     /// Notes the log record that started at `start` and was just scanned, unless it belongs to no trace.
-    pub(super) fn add_log(&mut self, trace_id: &Value, start: usize) -> Result<(), Stop> {
+    pub(in crate::trace) fn add_log(
+        &mut self,
+        trace_id: &Value,
+        start: usize,
+    ) -> Result<(), LoadErrorKind> {
         if let Some(id) = normalize(trace_id, TRACE_ID) {
             let location = Location::between(start, self.scanner.offset())?;
             let trace = self.name(&id)?;
@@ -415,11 +504,11 @@ impl<'c> Walk<'c> {
     }
 
     /// Notes the resource and the scopes of ranges, which are the last ones.
-    pub(super) fn add_origins(
+    pub(in crate::trace) fn add_origins(
         &mut self,
         resource: Option<Location>,
         scopes: &[(Range<usize>, Option<u32>)],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), LoadErrorKind> {
         let resource = resource.map_or((0, 0), |location| (location.offset, location.length));
         for (ranges, scope) in scopes {
             let origin = Origin { resource, scope: scope.unwrap_or(Origin::NO_SCOPE) };
@@ -438,7 +527,11 @@ impl<'c> Walk<'c> {
     }
 
     /// Notes the tracked attributes of the resource of the ranges from `first` on.
-    pub(super) fn track_resource(&mut self, tracked: &Found, first: usize) -> Result<(), Stop> {
+    pub(in crate::trace) fn track_resource(
+        &mut self,
+        tracked: &Found,
+        first: usize,
+    ) -> Result<(), LoadErrorKind> {
         let starts = mem::take(&mut self.out.starts);
         if tracked.is_empty() {
             return Ok(());
@@ -457,7 +550,7 @@ impl<'c> Walk<'c> {
         tracked: &Found,
         on_resource: bool,
         (trace, start): (u32, i64),
-    ) -> Result<(), Stop> {
+    ) -> Result<(), LoadErrorKind> {
         if tracked.is_unknown {
             Occurrence::unknown(trace).add_to(&mut self.out.occurrences);
         }
@@ -471,30 +564,22 @@ impl<'c> Walk<'c> {
         Ok(())
     }
 
-    fn name(&mut self, name: &str) -> Result<u32, Stop> {
-        self.names.add(name).ok_or_else(|| LoadErrorKind::Read(too_many_names()).into())
+    fn name(&mut self, name: &str) -> Result<u32, LoadErrorKind> {
+        self.names.add(name).ok_or_else(too_many_names)
     }
 }
 
-/// The whole-file decoder rejects a value with a repeated key.
-fn refuse_repeated(value: &mut Value) -> Result<(), Stop> {
-    let object: Option<&mut Object> =
-        if let Value::Object(object) = value { Some(object) } else { None };
-    if object.and_then(take_repeated_key).is_some() { Err(Stop::Fallback) } else { Ok(()) }
-}
-
-/// The whole-file decoder rejects a repeated member.
-pub(super) fn once<T>(seen: &Option<T>) -> Result<(), Stop> {
-    if seen.is_some() { Err(Stop::Fallback) } else { Ok(()) }
-}
-
-/// Returns the error of files with more names than can be numbered, not even by the whole-file decoder.
-pub(super) fn too_many_names() -> io::Error {
-    let text = "the files hold more than 4 GB of trace ids; evaluate them in several runs";
-    io::Error::new(io::ErrorKind::OutOfMemory, text)
+/// Returns the error of files with more names than can be numbered.
+pub(super) fn too_many_names() -> LoadErrorKind {
+    too_large("the files hold more than 4 GB of trace ids; evaluate them in several runs")
 }
 
 /// Returns an index as a number of 32 bits, if it fits.
-pub(super) fn number(index: usize) -> Result<u32, Stop> {
-    u32::try_from(index).ok().filter(|number| *number < RecordRange::LOGS).ok_or(Stop::Fallback)
+pub(super) fn number(index: usize) -> Result<u32, LoadErrorKind> {
+    let number = u32::try_from(index).ok().filter(|number| *number < RecordRange::LOGS);
+    number.ok_or_else(|| too_large("the files hold too many spans; evaluate them in several runs"))
+}
+
+fn too_large(text: &str) -> LoadErrorKind {
+    LoadErrorKind::Read(io::Error::new(io::ErrorKind::OutOfMemory, text))
 }

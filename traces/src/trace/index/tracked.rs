@@ -125,11 +125,11 @@ impl Occurrence {
 
 /// The tracked attributes of a span or a resource.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(in crate::trace) struct Found {
     /// The number of the tracked key, and the value.
     pub(super) values: Vec<(usize, Value)>,
     /// Whether there may be others, in a form that only decoding the span tells.
-    pub(super) is_unknown: bool,
+    pub(in crate::trace) is_unknown: bool,
 }
 
 impl Found {
@@ -138,7 +138,7 @@ impl Found {
     }
 
     /// Finds the tracked attributes among decoded ones.
-    pub(super) fn among(attributes: &Object, keys: &[&str]) -> Self {
+    pub(in crate::trace) fn among(attributes: &Object, keys: &[&str]) -> Self {
         let value = |(number, key): (usize, &&str)| Some((number, attributes.get(*key)?.clone()));
         Self { values: keys.iter().enumerate().filter_map(value).collect(), is_unknown: false }
     }
@@ -150,10 +150,10 @@ impl Found {
 }
 
 /// Scans the attributes that start here.
-pub(super) fn scan_attributes(
+pub(in crate::trace) fn scan_attributes(
     scanner: &mut Scanner<'_>,
     tracked: TrackedAttributes,
-    format: &dyn Grammar,
+    grammar: Grammar,
 ) -> Result<Found, Stop> {
     let keys = tracked.keys;
     let mut found = Found::default();
@@ -172,7 +172,7 @@ pub(super) fn scan_attributes(
                 && (tracked.may_have_name)(number, scanner.text_since(start))
             {
                 let item = scanner.value_since(start)?;
-                for (key, value) in format.attributes(Value::Array(vec![item])) {
+                for (key, value) in grammar.attributes(Value::Array(vec![item])) {
                     if let Some(number) = keys.iter().position(|known| *known == key) {
                         found.set(number, value);
                     }

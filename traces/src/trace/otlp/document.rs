@@ -1,183 +1,55 @@
-//! Export documents, bare spans, and lines of either.
+//! Export documents, lists of spans, and the spans and log records in them.
 
-use std::sync::Arc;
+use std::{mem, ops::Range};
 
 use super::{
-    super::{
-        decoded::{Decoded, skip_unread},
-        error::LoadErrorKind,
-        format::TraceFormat,
-        index::Indexer,
-        model::Scope,
-        unusable::{self, Part, Position, Side, wrong_kind},
-    },
-    attributes::{attributes, camel_keys, items_or_kind, take, take_either},
-    record::{log_record, scope, span},
+    attributes::{attributes, take, take_either},
+    record::scope,
 };
-use crate::json::{
-    self, MARKED, Object, ParseError, ParseErrorKind, Parsed, Value, strip, take_repeated_among,
-    take_repeated_key, to_python,
+use crate::{
+    json::{Object, Value},
+    trace::{
+        index::{
+            grammar::{Grammar, Stop},
+            records::{Field, Listed, Records, SpanDraft, Walk},
+            tracked::{Found, scan_attributes},
+        },
+        unusable::{Part, Side, SpanKeys},
+    },
 };
 
 /// Members of a document that hold resources with spans.
 pub(in crate::trace) const SPAN_LISTS: [&str; 2] = ["resourceSpans", "batches"];
 /// The member of a document that holds resources with log records.
-pub(in crate::trace) const LOG_LIST: &str = "resourceLogs";
-
-/// The format `otlp-json`: an export document, a bare span, a list of spans, or one of these per line.
-#[derive(Debug)]
-pub(in crate::trace) struct OtlpJson;
-
-impl TraceFormat for OtlpJson {
-    fn name(&self) -> &'static str {
-        "otlp-json"
-    }
-
-    fn description(&self) -> &'static str {
-        "OTLP JSON, one document or one per line"
-    }
-
-    fn detect(&self, text: &str, json: &Result<Parsed, ParseError>) -> bool {
-        match json.as_ref().map(|parsed| &parsed.value) {
-            Ok(Value::Object(object)) => is_otlp(object),
-            Ok(Value::Array(items)) => {
-                let is_span = |item: &Value| item.as_object().is_some_and(is_span);
-                !items.is_empty() && items.iter().all(is_span)
-            }
-            Ok(_) => false,
-            // Perhaps JSON lines: the first line decides.
-            Err(_) => {
-                let first = strip(text).split('\n').next().unwrap_or_default();
-                json::parse_python(strip(first))
-                    .is_some_and(|line| line.as_object().is_some_and(is_otlp))
-            }
-        }
-    }
-
-    fn decode(
-        &self,
-        text: &str,
-        json: Result<Parsed, ParseError>,
-        out: &mut Decoded,
-    ) -> Result<(), LoadErrorKind> {
-        match json {
-            Ok(parsed) => decode(out.take(parsed), out),
-            Err(whole) => decode_lines(text, &whole, out),
-        }
-    }
-
-    fn indexer(&self) -> Option<Indexer> {
-        Some(Indexer::OTLP)
-    }
-}
-
-/// Returns true for an export document or a bare span.
-fn is_otlp(object: &Object) -> bool {
-    is_document(object) || is_span(object)
-}
-
-/// Returns true for an export document, which may be inside a `trace` member.
-fn is_document(object: &Object) -> bool {
-    const ROOTS: [&str; 5] =
-        ["resourceSpans", "resourceLogs", "batches", "resource_spans", "resource_logs"];
-    ROOTS.iter().any(|root| object.contains_key(*root)) || is_wrapper(object)
-}
-
-/// Returns true for the response of a trace API that has the document in a `trace` member.
-fn is_wrapper(object: &Object) -> bool {
-    const LISTS: [&str; 3] = ["resourceSpans", "batches", "resource_spans"];
-    object
-        .get("trace")
-        .and_then(Value::as_object)
-        .is_some_and(|trace| LISTS.iter().any(|list| trace.contains_key(*list)))
-}
-
-/// Returns true for an object with a key of a bare span.
-fn is_span(object: &Object) -> bool {
-    object.contains_key("spanId") || object.contains_key("traceId")
-}
-
-/// Decodes a text that is one JSON value.
-fn decode(value: Value, out: &mut Decoded) -> Result<(), LoadErrorKind> {
-    match value {
-        Value::Object(object) if is_document(&object) => document(object, out),
-        Value::Object(object) if is_otlp(&object) => {
-            bare_span(object, out);
-            Ok(())
-        }
-        Value::Array(items) => {
-            for (index, item) in items.into_iter().enumerate() {
-                out.position.move_to(0, "", index);
-                leaf(item, Side::Spans, (&Arc::default(), &Arc::default()), out);
-            }
-            out.position.leave(0);
-            Ok(())
-        }
-        _ => Err(LoadErrorKind::NotOtlp),
-    }
-}
-
-/// Decodes a bare span, which has no resource and no scope.
-fn bare_span(object: Object, out: &mut Decoded) {
-    span(object, &Arc::default(), &Arc::default(), out);
-}
-
-/// Decodes an export document, which may be the member `trace` of another.
-fn document(mut document: Object, out: &mut Decoded) -> Result<(), LoadErrorKind> {
-    if is_wrapper(&document) {
-        no_repeated(&mut document, &["trace", "status"], out)?;
-        reported_partial(&document, out);
-        if let Value::Object(wrapped) = take(&mut document, "trace") {
-            lists(wrapped, out)?;
-        }
-        return lists(document, out).map(drop);
-    }
-    if !lists(document, out)? {
-        out.skip(Side::Spans, Part::List, &no_list(SPAN_LISTS[0]));
-    }
-    Ok(())
-}
-
-/// Adds the status of a trace API that returned only a part of the trace.
-fn reported_partial(document: &Object, out: &mut Decoded) {
-    if document.get("status").and_then(Value::as_str) == Some("PARTIAL") {
-        let message = document.get("message").map_or_else(|| "no message".to_owned(), to_python);
-        out.skip(Side::Spans, Part::ReportedError, &format!("status PARTIAL: {message}"));
-    }
-}
-
-/// Decodes the lists of a document. Returns whether it has one.
-fn lists(mut document: Object, out: &mut Decoded) -> Result<bool, LoadErrorKind> {
-    if unusable::is_span(&document) {
-        out.skip(Side::Spans, Part::Span, "the object is an export document as well as a span");
-    }
-    camel_keys(&mut document);
-    no_repeated(&mut document, &[SPAN_LISTS[0], SPAN_LISTS[1], LOG_LIST], out)?;
-    let mut has_list = false;
-    for (key, names) in [(SPAN_LISTS[0], &SPANS), (SPAN_LISTS[1], &SPANS), (LOG_LIST, &LOGS)] {
-        let value = take(&mut document, key);
-        has_list |= !value.is_null();
-        resources((key, value), names, out)?;
-    }
-    skip_unread(&document, out);
-    Ok(has_list)
-}
+const LOG_LIST: &str = "resourceLogs";
+/// Members of a span that are noted, in both spellings.
+pub(in crate::trace) const SPAN_MEMBERS: [&str; 7] = [
+    "traceId",
+    "spanId",
+    "startTimeUnixNano",
+    "attributes",
+    "trace_id",
+    "span_id",
+    "start_time_unix_nano",
+];
+/// Members of a list of spans or log records that are its scope, in both spellings of the older name.
+const SCOPES: [&str; 3] = ["scope", "instrumentationLibrary", "instrumentation_library"];
 
 /// Names of the members between a list of resources and its spans or log records.
 #[derive(Debug)]
-pub(in crate::trace) struct Names {
+struct Names {
     /// Members of a resource; the second is the older name.
-    pub(in crate::trace) scopes: [&'static str; 2],
+    scopes: [&'static str; 2],
     /// The member of a scope.
-    pub(in crate::trace) leaves: &'static str,
+    leaves: &'static str,
     /// Both in `snake_case`.
-    pub(in crate::trace) snake_scopes: [&'static str; 2],
-    pub(in crate::trace) snake_leaves: &'static str,
-    pub(in crate::trace) side: Side,
+    snake_scopes: [&'static str; 2],
+    snake_leaves: &'static str,
+    side: Side,
 }
 
 /// Names in a list of resources with spans.
-pub(in crate::trace) const SPANS: Names = Names {
+const SPANS: Names = Names {
     scopes: ["scopeSpans", "instrumentationLibrarySpans"],
     leaves: "spans",
     snake_scopes: ["scope_spans", "instrumentation_library_spans"],
@@ -185,7 +57,7 @@ pub(in crate::trace) const SPANS: Names = Names {
     side: Side::Spans,
 };
 /// Names in a list of resources with log records.
-pub(in crate::trace) const LOGS: Names = Names {
+const LOGS: Names = Names {
     scopes: ["scopeLogs", "instrumentationLibraryLogs"],
     leaves: "logRecords",
     snake_scopes: ["scope_logs", "instrumentation_library_logs"],
@@ -193,219 +65,228 @@ pub(in crate::trace) const LOGS: Names = Names {
     side: Side::Logs,
 };
 
-fn resources(
-    (key, value): (&'static str, Value),
-    names: &Names,
-    out: &mut Decoded,
-) -> Result<(), LoadErrorKind> {
-    if value.is_null() {
-        return Ok(());
-    }
-    for (index, item) in list(value, key, (Part::List, names), out)?.into_iter().enumerate() {
-        out.position.move_to(0, key, index);
-        match item {
-            Value::Object(item) => resource(item, names, out)?,
-            other => {
-                let reason = wrong_kind("the resource", other.kind(), "an object");
-                out.skip(names.side, Part::Resource, &reason);
-            }
-        }
-    }
-    out.position.leave(0);
-    Ok(())
-}
-
-fn resource(mut item: Object, names: &Names, out: &mut Decoded) -> Result<(), LoadErrorKind> {
-    camel_keys(&mut item);
-    no_repeated(&mut item, &["resource", names.scopes[0], names.scopes[1]], out)?;
-    let mut problems = Vec::new();
-    let resource = match take(&mut item, "resource") {
-        Value::Object(mut resource) => {
-            none_repeated(&mut resource, out)?;
-            attributes(take(&mut resource, "attributes"), &mut problems)
-        }
-        _ => Object::default(),
-    };
-    out.warn_file("a resource", problems);
-    let resource = Arc::new(resource);
-    let mut has_list = false;
-    for key in names.scopes {
-        let value = take(&mut item, key);
-        if value.is_null() {
-            continue;
-        }
-        has_list = true;
-        let groups = list(value, key, (Part::Resource, names), out)?;
-        for (index, group) in groups.into_iter().enumerate() {
-            out.position.move_to(1, key, index);
-            match group {
-                Value::Object(group) => scope_group(group, &resource, names, out)?,
-                other => {
-                    let reason = wrong_kind("the scope", other.kind(), "an object");
-                    out.skip(names.side, Part::Scope, &reason);
-                }
-            }
-        }
-        out.position.leave(1);
-    }
-    if !has_list {
-        out.skip(names.side, Part::Resource, &no_list(names.scopes[0]));
-    }
-    skip_unread(&item, out);
-    Ok(())
-}
-
-fn scope_group(
-    mut group: Object,
-    resource: &Arc<Object>,
-    names: &Names,
-    out: &mut Decoded,
-) -> Result<(), LoadErrorKind> {
-    camel_keys(&mut group);
-    no_repeated(&mut group, &["scope", "instrumentationLibrary", names.leaves], out)?;
-    let mut recorded = take_either(&mut group, "scope", "instrumentationLibrary");
-    if let Value::Object(scope) = &mut recorded {
-        none_repeated(scope, out)?;
-    }
-    let scope = Arc::new(scope(recorded));
-    let value = take(&mut group, names.leaves);
-    skip_unread(&group, out);
-    if value.is_null() {
-        out.skip(names.side, Part::Scope, &no_list(names.leaves));
-        return Ok(());
-    }
-    let items = list(value, names.leaves, (Part::Scope, names), out)?;
-    for (index, item) in items.into_iter().enumerate() {
-        out.position.move_to(2, names.leaves, index);
-        leaf(item, names.side, (&scope, resource), out);
-    }
-    out.position.leave(2);
-    Ok(())
-}
-
-/// Decodes a span or a log record, or notes that it is neither.
-fn leaf(
-    item: Value,
-    side: Side,
-    (scope, resource): (&Arc<Scope>, &Arc<Object>),
-    out: &mut Decoded,
-) {
-    match (item, side) {
-        (Value::Object(object), Side::Spans) => span(object, scope, resource, out),
-        (Value::Object(object), Side::Logs) => log_record(object, out),
-        (other, side) => {
-            let (part, name) = side.part();
-            out.skip(side, part, &wrong_kind(name, other.kind(), "an object"));
-        }
-    }
-}
-
 /// Returns the reason for skipping a resource or a scope without this list.
 pub(in crate::trace) fn no_list(key: &str) -> String {
     format!("no `{key}`")
 }
 
-/// Returns the items of a list. If the value is a text or an object instead, the part that contains the list is skipped.
-fn list(
-    value: Value,
-    key: &'static str,
-    (part, names): (Part, &Names),
-    out: &mut Decoded,
-) -> Result<Vec<Value>, LoadErrorKind> {
-    let kind = value.kind();
-    match items_or_kind(value) {
-        Ok(Some(items)) => Ok(items),
-        Ok(None) => {
-            let reason = wrong_kind(&format!("`{key}`"), kind, "an array");
-            out.skip(names.side, part, &reason);
-            Ok(Vec::new())
-        }
-        Err(found) => Err(LoadErrorKind::NotAnArray { path: out.position.member(key), found }),
+/// Returns true for the key of a list of resources.
+pub(in crate::trace) fn is_list(key: &str) -> bool {
+    list_of(key).is_some()
+}
+
+/// Returns the number of a list of resources among those of a document, and its names.
+fn list_of(key: &str) -> Option<(usize, &'static str, &'static Names)> {
+    match key {
+        "resourceSpans" | "resource_spans" => Some((0, SPAN_LISTS[0], &SPANS)),
+        "batches" => Some((1, SPAN_LISTS[1], &SPANS)),
+        "resourceLogs" | "resource_logs" => Some((2, LOG_LIST, &LOGS)),
+        _ => None,
     }
 }
 
-/// Refuses an object that has one of these keys more than once, of which only one would be read.
-pub(in crate::trace) fn no_repeated(
-    object: &mut Object,
-    keys: &[&'static str],
-    out: &Decoded,
-) -> Result<(), LoadErrorKind> {
-    match take_repeated_among(object, keys) {
-        Some(key) => Err(out.repeated(key)),
-        None => Ok(()),
+/// The lists of resources of a document, and what else is in it.
+#[derive(Default)]
+pub(in crate::trace) struct Lists {
+    /// Both lists with spans, and the one with log records.
+    records: [Option<Records>; 3],
+    /// Whether one of them is not `null`.
+    pub(in crate::trace) has_list: bool,
+    /// The keys of a span.
+    pub(in crate::trace) keys: SpanKeys,
+    /// Keys of members that hold spans and are not read.
+    pub(in crate::trace) unread: Vec<String>,
+}
+
+impl Lists {
+    /// Scans the value of a member; the key is `None` if it is not one of those searched for.
+    pub(in crate::trace) fn member(
+        &mut self,
+        walk: &mut Walk<'_>,
+        key: Option<&'static str>,
+    ) -> Result<(), Stop> {
+        let Some((number, key, names)) = key.and_then(list_of) else {
+            self.keys.add(key.unwrap_or_default());
+            self.unread.extend(walk.search_unread()?);
+            return Ok(());
+        };
+        let list = &mut self.records[number];
+        if list.is_some() {
+            return walk.skip_repeated(key);
+        }
+        self.has_list |= walk.scanner.peek()? != Some(b'n');
+        *list = Some(walk.apart(walk.capacity, |walk| resources(walk, key, names))?.0);
+        Ok(())
+    }
+
+    /// Returns true if there is a list of resources.
+    pub(in crate::trace) fn are_present(&self) -> bool {
+        self.records.iter().any(Option::is_some)
+    }
+
+    /// Adds the notes on the lists to those of the file.
+    pub(in crate::trace) fn finish(self, walk: &mut Walk<'_>, logs: &mut Records) {
+        if self.keys.are_of_span() {
+            walk.skip(Part::Span, "the object is an export document as well as a span");
+        }
+        let [spans, batches, log_list] = self.records;
+        [spans, batches].into_iter().flatten().for_each(|records| walk.out.append(records));
+        logs.append(log_list.unwrap_or_default());
+        self.unread.iter().for_each(|key| walk.add_unread(key));
     }
 }
 
-/// Refuses an object that has a repeated key, in it or in what it holds.
-pub(in crate::trace) fn none_repeated(
-    object: &mut Object,
-    out: &Decoded,
-) -> Result<(), LoadErrorKind> {
-    match take_repeated_key(object) {
-        Some(key) => Err(out.repeated(&key)),
-        None => Ok(()),
-    }
+/// Scans the list of spans that starts here. Returns `None` if it is not one; a format that is given is not detected.
+pub(in crate::trace) fn span_list(walk: &mut Walk<'_>) -> Result<Option<Records>, Stop> {
+    let (mut all, mut count) = (true, 0);
+    let listed = walk.each_item((0, "", Part::List), Side::Spans.part(), |walk| {
+        count += 1;
+        all &= span(walk)?;
+        walk.out.have_no_resource();
+        Ok(())
+    })?;
+    let are_spans = all && count > 0 && listed == Listed::Items(count);
+    Ok((are_spans || walk.expected.is_given).then(|| mem::take(&mut walk.out)))
 }
 
-/// Decodes every line that is not blank. `whole` is the reason why the text is not one JSON value.
-///
-/// Lines end with `\n`; other separators of Unicode may stand inside JSON strings and do not end a line. Bare spans
-/// come after the spans of all documents.
-fn decode_lines(text: &str, whole: &ParseError, out: &mut Decoded) -> Result<(), LoadErrorKind> {
-    let mut spans = Vec::new();
-    let mut start = 0;
-    for (index, line) in text.split('\n').enumerate() {
-        let (line_start, number) = (start, index + 1);
-        start += line.len() + 1;
-        if strip(line).is_empty() {
-            continue;
+/// Scans the list of resources that starts here.
+fn resources(walk: &mut Walk<'_>, key: &'static str, names: &Names) -> Result<(), Stop> {
+    let part = (Part::Resource, "the resource");
+    walk.each_item((0, key, Part::List), part, |walk| resource(walk, names)).map(drop)
+}
+
+fn resource(walk: &mut Walk<'_>, names: &Names) -> Result<(), Stop> {
+    let [scopes, older] = names.scopes;
+    let [snake, older_snake] = names.snake_scopes;
+    let first = walk.out.ranges.len();
+    let (mut seen, mut listed) = (None, [None; 2]);
+    let mut groups = Vec::new();
+    walk.each_member(&["resource", scopes, older, snake, older_snake], |walk, member| {
+        match member {
+            Some(0) if seen.is_some() => walk.skip_repeated("resource")?,
+            Some(0) => seen = Some(walk.located_value()?),
+            Some(member) => {
+                let number = (member - 1) % names.scopes.len();
+                let (key, listed) = (names.scopes[number], &mut listed[number]);
+                if listed.is_some() {
+                    return walk.skip_repeated(key);
+                }
+                let list = (1, key, Part::Resource);
+                *listed = Some(walk.each_item(list, (Part::Scope, "the scope"), |walk| {
+                    groups.push(group(walk, names)?);
+                    Ok(())
+                })?);
+            }
+            None => walk.skip_unread()?,
         }
-        let parsed = read_line(line, line_start, number, whole)?;
-        out.position = Position::in_line(number);
-        match out.take(parsed) {
-            Value::Object(object) if is_document(&object) => document(object, out)?,
-            Value::Object(object) if is_otlp(&object) => spans.push((number, object)),
-            _ => return Err(LoadErrorKind::NotOtlpLine { line: number }),
-        }
+        Ok(())
+    })?;
+    if listed.iter().all(|listed| matches!(listed, None | Some(Listed::Absent))) {
+        walk.skip(Part::Resource, &no_list(names.scopes[0]));
     }
-    for (number, span) in spans {
-        out.position = Position::in_line(number);
-        bare_span(span, out);
+    let (mut location, mut tracked) = (None, Found::default());
+    if let Some((at, Value::Object(mut resource))) = seen {
+        let mut problems = Vec::new();
+        let decoded = attributes(take(&mut resource, "attributes"), &mut problems);
+        let warnings = problems.into_iter().map(|problem| format!("a resource: {problem}"));
+        walk.out.warnings.extend(warnings);
+        location = Some(at);
+        tracked = Found::among(&decoded, walk.tracked.keys);
     }
-    out.position = Position::default();
+    if names.side == Side::Spans {
+        walk.add_origins(location, &groups)?;
+        walk.track_resource(&tracked, first)?;
+    }
     Ok(())
 }
 
-/// Reads line `number`, which starts at byte `start` of the text.
-pub(in crate::trace) fn read_line(
-    line: &str,
-    start: usize,
-    number: usize,
-    whole: &ParseError,
-) -> Result<Parsed, LoadErrorKind> {
-    json::parse(strip(line), &MARKED).map_err(|error| {
-        let skipped = &line[..line.len() - line.trim_start_matches(json::is_space).len()];
-        let json = position(error, whole, number, start, skipped);
-        LoadErrorKind::InvalidLine { line: number, json }
-    })
+/// The ranges of a list, and the number of their scope.
+type Group = (Range<usize>, Option<u32>);
+
+/// Scans the list of spans or log records of one scope.
+fn group(walk: &mut Walk<'_>, names: &Names) -> Result<Group, Stop> {
+    let first = walk.out.ranges.len();
+    let mut members = Object::default();
+    let mut listed = None;
+    let keys = [SCOPES[0], SCOPES[1], SCOPES[2], names.leaves, names.snake_leaves];
+    walk.each_member(&keys, |walk, member| {
+        match member {
+            Some(member @ 0..3) => {
+                let key = SCOPES[member.min(1)];
+                if members.contains_key(key) {
+                    return walk.skip_repeated(key);
+                }
+                members.insert(key.to_owned(), walk.located_value()?.1);
+            }
+            Some(_) if listed.is_some() => walk.skip_repeated(names.leaves)?,
+            Some(_) => {
+                let list = (2, names.leaves, Part::Scope);
+                listed = Some(walk.each_record(list, names.side, |walk| match names.side {
+                    Side::Spans => span(walk).map(drop),
+                    Side::Logs => log(walk),
+                })?);
+            }
+            None => walk.skip_unread()?,
+        }
+        Ok(())
+    })?;
+    if matches!(listed, None | Some(Listed::Absent)) {
+        walk.skip(Part::Scope, &no_list(names.leaves));
+    }
+    let ranges = first..walk.out.ranges.len();
+    if ranges.is_empty() || names.side == Side::Logs {
+        return Ok((ranges, None));
+    }
+    let scope = scope(take_either(&mut members, SCOPES[0], SCOPES[1]));
+    Ok((ranges, Some(walk.scope(scope)?)))
 }
 
-/// Returns the position in the file of an error in a line.
-///
-/// When the text as a whole is wrong for another reason than a second value following the first, it was meant to be
-/// one document, and where that breaks is what helps.
-fn position(
-    mut error: ParseError,
-    whole: &ParseError,
-    line: usize,
-    line_start: usize,
-    skipped: &str,
-) -> ParseError {
-    if whole.kind != ParseErrorKind::TrailingText {
-        return whole.clone();
-    }
-    error.line = line;
-    error.column += skipped.chars().count();
-    error.offset += line_start + skipped.len();
-    error
+/// Scans the span that starts here. Returns true if it has a key of a span.
+fn span(walk: &mut Walk<'_>) -> Result<bool, Stop> {
+    let start = walk.scanner.offset();
+    let mut draft = SpanDraft::default();
+    let mut is_span = false;
+    walk.each_member(&SPAN_MEMBERS, |walk, member| match member {
+        Some(member) => {
+            is_span |= member < 2;
+            span_member(walk, &mut draft, member)
+        }
+        None => Ok(walk.scanner.skip_value()?),
+    })?;
+    walk.add_span(Grammar::Otlp, draft, start)?;
+    Ok(is_span)
+}
+
+/// Scans the value of a member of [`SPAN_MEMBERS`].
+pub(in crate::trace) fn span_member(
+    walk: &mut Walk<'_>,
+    draft: &mut SpanDraft,
+    member: usize,
+) -> Result<(), Stop> {
+    let field = match member {
+        0 | 4 => Field::TraceId,
+        1 | 5 => Field::SpanId,
+        2 | 6 => Field::Start,
+        _ => {
+            draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked, Grammar::Otlp)?;
+            return Ok(());
+        }
+    };
+    draft.set(field, member < 4, walk.scanner.value()?);
+    Ok(())
+}
+
+/// Scans the log record that starts here.
+fn log(walk: &mut Walk<'_>) -> Result<(), Stop> {
+    let start = walk.scanner.offset();
+    let mut draft = SpanDraft::default();
+    walk.each_member(&["traceId", "trace_id"], |walk, member| {
+        match member {
+            Some(spelling) => draft.set(Field::TraceId, spelling == 0, walk.scanner.value()?),
+            None => walk.scanner.skip_value()?,
+        }
+        Ok(())
+    })?;
+    let [trace_id, ..] = draft.fields;
+    Ok(walk.add_log(&trace_id, start)?)
 }

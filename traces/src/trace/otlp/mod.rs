@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `document` | the format, documents with resources and scopes, lines |
+//! | `document` | the grammar of documents with resources and scopes |
 //! | `record` | spans and log records |
 //! | `attributes` | attributes and values |
 
@@ -10,13 +10,8 @@ mod attributes;
 mod document;
 mod record;
 
-pub(in crate::trace) use attributes::{
-    attributes, items_or_kind, part_items, take, take_either, take_text,
-};
+pub(in crate::trace) use attributes::{attributes, items_or_kind, part_items, take, take_text};
 pub(in crate::trace) use document::{
-    LOG_LIST, LOGS, Names, OtlpJson, SPAN_LISTS, SPANS, no_list, no_repeated, none_repeated,
-    read_line,
+    Lists, SPAN_LISTS, SPAN_MEMBERS, is_list, no_list, span_list, span_member,
 };
-pub(in crate::trace) use record::{
-    add_span, ids, log_record, odd_trace_id, scope, span, take_repeated,
-};
+pub(in crate::trace) use record::{add_span, ids, log_record, odd_trace_id, span, take_repeated};

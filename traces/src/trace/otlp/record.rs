@@ -6,7 +6,7 @@ use super::{
     super::{
         decoded::Decoded,
         model::{Event, LogRecord, Scope, Span, SpanStatus},
-        unusable::{Part, Side, missing_id, wrong_kind},
+        unusable::wrong_kind,
         values::{self, SPAN_ID, TRACE_ID, normalize},
     },
     attributes::{
@@ -58,9 +58,7 @@ pub(in crate::trace) fn span(
             "events",
         ],
     );
-    let Some((trace_id, span_id)) = ids(["traceId", "spanId"], [&trace_id, &span_id], out) else {
-        return;
-    };
+    let Some((trace_id, span_id)) = ids([&trace_id, &span_id], out) else { return };
     let mut problems = Vec::new();
     let mut recorded_status = object_or_empty(recorded_status);
     let span = Span {
@@ -80,18 +78,13 @@ pub(in crate::trace) fn span(
     add_span(span, problems, repeated, out);
 }
 
-/// Returns the ids of a span, of which the first is that of its trace. Without them, the span is skipped.
+/// Returns the ids of a span, of which the first is that of its trace; `None` if one is not usable.
 pub(in crate::trace) fn ids(
-    keys: [&str; 2],
     recorded: [&Value; 2],
     out: &mut Decoded,
 ) -> Option<(Arc<str>, String)> {
-    let trace_id = normalize(recorded[0], TRACE_ID);
-    let span_id = normalize(recorded[1], SPAN_ID);
-    if let Some(reason) = missing_id(keys, [trace_id.is_some(), span_id.is_some()]) {
-        out.skip(Side::Spans, Part::Span, &reason);
-    }
-    Some((out.trace_id(&trace_id?), span_id?))
+    let trace_id = normalize(recorded[0], TRACE_ID)?;
+    Some((out.trace_id(&trace_id), normalize(recorded[1], SPAN_ID)?))
 }
 
 /// Adds a span with its problems and its repeated key.
@@ -122,13 +115,7 @@ pub(in crate::trace) fn take_repeated(object: &mut Object, out: &Decoded) -> Opt
 pub(in crate::trace) fn log_record(mut object: Object, out: &mut Decoded) {
     camel_keys(&mut object);
     let repeated = take_repeated(&mut object, out);
-    let recorded = take(&mut object, "traceId");
-    let Some(trace_id) = normalize(&recorded, TRACE_ID) else {
-        if let Some(reason) = odd_trace_id(&recorded) {
-            out.skip(Side::Logs, Part::LogRecord, &reason);
-        }
-        return;
-    };
+    let Some(trace_id) = normalize(&take(&mut object, "traceId"), TRACE_ID) else { return };
     let mut problems = Vec::new();
     let attributes = attributes(take(&mut object, "attributes"), &mut problems);
     let body = match take(&mut object, "body") {

@@ -131,6 +131,24 @@ fn lines_form_one_pool() {
 }
 
 #[test]
+fn spans_of_both_names_of_a_list_are_in_the_order_of_the_text() {
+    let list = |key: &str, id: &str| {
+        format!(r#""{key}": [{{"spans": [{{"traceId": "t", "spanId": "{id}"}}]}}]"#)
+    };
+    let lists = [list("instrumentationLibrarySpans", "older"), list("scopeSpans", "newer")];
+    let traces = from_text(&format!(r#"{{"resourceSpans": [{{{}}}]}}"#, lists.join(", ")));
+    let ids: Vec<&str> = traces[0].spans.iter().map(|span| span.span_id.as_str()).collect();
+    assert_eq!(ids, ["older", "newer"]);
+}
+
+#[test]
+fn log_records_in_the_response_of_a_trace_api_count() {
+    let text = r#"{"trace": {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"traceId": "t"}]}]}]},
+        "resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a"}]}]}]}"#;
+    assert_eq!(shape(&from_text(text)), [[1, 1, 0, 1]]);
+}
+
+#[test]
 fn logs_join_their_span_or_else_their_trace() {
     let text = r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "T1", "spanId": "A"}]}]}],
         "resourceLogs": [{"instrumentationLibraryLogs": [{"logRecords": [

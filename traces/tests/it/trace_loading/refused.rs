@@ -73,6 +73,18 @@ fn what_is_no_trace_file_is_refused() {
             None,
             "data[0].spans: expected an array, found an integer",
         ),
+        (
+            "{\"resource_spans\": [], \"resource_spans\": []}",
+            None,
+            "the key `resourceSpans` is repeated; remove one of them",
+        ),
+        // The first problem in the order of the text counts, but only of a text that is JSON.
+        (
+            "{\"batches\": [{\"scopeSpans\": 5, \"resource\": {}, \"resource\": {}}]}",
+            None,
+            "batches[0].scopeSpans: expected an array, found an integer",
+        ),
+        ("{\"resourceSpans\": 5, }", None, undetected),
     ] {
         assert_eq!(refused(text, format), expected, "{text:?}");
     }

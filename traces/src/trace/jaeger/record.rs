@@ -1,125 +1,23 @@
-//! Jaeger JSON, as its UI and API export it: `{"data": [..]}`.
+//! Spans and processes.
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{
-    decoded::{Decoded, skip_unread},
-    error::LoadErrorKind,
-    format::TraceFormat,
-    index::Indexer,
-    model::{Event, Scope, Span, SpanStatus},
-    otlp::{
-        add_span, ids, items_or_kind, no_list, no_repeated, none_repeated, part_items, take,
-        take_repeated, take_text,
+use crate::{
+    json::{Object, Value, parse_float, parse_int, scalar_text},
+    trace::{
+        decoded::Decoded,
+        model::{Event, Scope, Span, SpanStatus},
+        otlp::{add_span, ids, part_items, take, take_repeated, take_text},
+        values::{self, SPAN_ID, Unusable, normalize},
     },
-    unusable::{Part, Side, wrong_kind},
-    values::{self, SPAN_ID, Unusable, normalize},
 };
-use crate::json::{Object, ParseError, Parsed, Value, parse_float, parse_int, scalar_text};
 
 /// Nanoseconds per microsecond, the unit of Jaeger's times.
-pub(super) const MICROSECOND: i128 = 1000;
+pub(in crate::trace) const MICROSECOND: i128 = 1000;
 
-/// The format `jaeger-json`.
-#[derive(Debug)]
-pub(super) struct JaegerJson;
-
-impl TraceFormat for JaegerJson {
-    fn name(&self) -> &'static str {
-        "jaeger-json"
-    }
-
-    fn description(&self) -> &'static str {
-        "Jaeger's JSON"
-    }
-
-    fn detect(&self, _text: &str, json: &Result<Parsed, ParseError>) -> bool {
-        json.as_ref().is_ok_and(|parsed| parsed.value.get("data").is_some())
-    }
-
-    fn decode(
-        &self,
-        _text: &str,
-        json: Result<Parsed, ParseError>,
-        out: &mut Decoded,
-    ) -> Result<(), LoadErrorKind> {
-        let path = || out.file.clone();
-        let parsed = json.map_err(|json| LoadErrorKind::InvalidJaeger { path: path(), json })?;
-        let Value::Object(mut document) = out.take(parsed) else {
-            return Err(LoadErrorKind::NoJaegerData);
-        };
-        no_repeated(&mut document, &["data", "errors"], out)?;
-        let Value::Array(data) = take(&mut document, "data") else {
-            return Err(LoadErrorKind::NoJaegerData);
-        };
-        for (number, item) in data.into_iter().enumerate() {
-            out.position.move_to(0, "data", number);
-            match item {
-                Value::Object(item) => trace(item, out)?,
-                other => {
-                    let reason = wrong_kind("the trace", other.kind(), "an object");
-                    out.skip(Side::Spans, Part::Trace, &reason);
-                }
-            }
-        }
-        out.position.leave(0);
-        out.add_reported(&take(&mut document, "errors"));
-        skip_unread(&document, out);
-        Ok(())
-    }
-
-    fn indexer(&self) -> Option<Indexer> {
-        Some(Indexer::JAEGER)
-    }
-}
-
-/// Decodes the spans of a trace and the processes they name.
-fn trace(mut item: Object, out: &mut Decoded) -> Result<(), LoadErrorKind> {
-    no_repeated(&mut item, &["processes", "spans"], out)?;
-    let mut recorded = take(&mut item, "processes");
-    if let Value::Object(processes) = &mut recorded {
-        none_repeated(processes, out)?;
-    }
-    let processes = processes(recorded, out);
-    let value = take(&mut item, "spans");
-    skip_unread(&item, out);
-    let kind = value.kind();
-    let is_null = value.is_null();
-    let spans = match items_or_kind(value) {
-        Ok(Some(spans)) => spans,
-        Ok(None) => {
-            let reason =
-                if is_null { no_list("spans") } else { wrong_kind("`spans`", kind, "an array") };
-            out.skip(Side::Spans, Part::Trace, &reason);
-            return Ok(());
-        }
-        Err(found) => {
-            return Err(LoadErrorKind::NotAnArray { path: out.position.member("spans"), found });
-        }
-    };
-    if spans.is_empty() {
-        out.skip(Side::Spans, Part::Trace, NO_SPANS);
-    }
-    for (number, object) in spans.into_iter().enumerate() {
-        out.position.move_to(1, "spans", number);
-        match object {
-            Value::Object(object) => span(object, &processes, out),
-            other => {
-                let reason = wrong_kind("the span", other.kind(), "an object");
-                out.skip(Side::Spans, Part::Span, &reason);
-            }
-        }
-    }
-    out.position.leave(1);
-    Ok(())
-}
-
-/// Reason for skipping a trace whose list of spans is empty.
-pub(super) const NO_SPANS: &str = "the trace has no spans";
-
-/// Returns the resource attributes of each process.
-pub(super) fn processes(value: Value, out: &mut Decoded) -> HashMap<String, Arc<Object>> {
-    let mut resources = HashMap::new();
+/// Returns the resource attributes of each process, and warnings of all traces of the file.
+pub(in crate::trace) fn processes(value: Value) -> (HashMap<String, Arc<Object>>, Vec<String>) {
+    let (mut resources, mut warnings) = (HashMap::new(), Vec::new());
     match value {
         Value::Object(processes) => {
             for (id, process) in processes {
@@ -133,32 +31,30 @@ pub(super) fn processes(value: Value, out: &mut Decoded) -> HashMap<String, Arc<
                 }
                 let mut problems = Vec::new();
                 resource.extend(tags(take(&mut process, "tags"), "tags", &mut problems));
-                out.warn_file("a process", problems);
+                warnings.extend(problems.iter().map(|problem| format!("a process: {problem}")));
                 resources.insert(id, Arc::new(resource));
             }
         }
         other if other.is_truthy() => {
-            out.file_warnings.push(format!(
+            warnings.push(format!(
                 "processes is {} instead of an object; services are unknown",
                 other.kind()
             ));
         }
         _ => {}
     }
-    resources
+    (resources, warnings)
 }
 
-/// Adds a span to the out; without an id, it is left out.
-pub(super) fn span(
+/// Adds a span to `out`. A span without an id is skipped.
+pub(in crate::trace) fn span(
     mut object: Object,
     processes: &HashMap<String, Arc<Object>>,
     out: &mut Decoded,
 ) {
     let repeated = take_repeated(&mut object, out);
     let recorded = [take(&mut object, "traceID"), take(&mut object, "spanID")];
-    let Some((trace_id, span_id)) = ids(["traceID", "spanID"], recorded.each_ref(), out) else {
-        return;
-    };
+    let Some((trace_id, span_id)) = ids(recorded.each_ref(), out) else { return };
     let mut problems = Vec::new();
     let mut attributes = tags(take(&mut object, "tags"), "tags", &mut problems);
     let start_ns = time(&mut object, "startTime", &mut problems);
@@ -236,7 +132,7 @@ fn events(value: Value, problems: &mut Vec<String>) -> Vec<Event> {
 }
 
 /// Returns a list of tags as a map, with the last value of each key. Values written as text get the type of the tag.
-pub(super) fn tags(value: Value, name: &str, problems: &mut Vec<String>) -> Object {
+pub(in crate::trace) fn tags(value: Value, name: &str, problems: &mut Vec<String>) -> Object {
     let mut out = Object::default();
     for tag in part_items(value, name, problems) {
         let Value::Object(mut tag) = tag else { continue };
