@@ -18,7 +18,9 @@ use serde_json::value::RawValue;
 
 use super::{
     CaseValues, Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial,
-    Status, Tally, encoding,
+    Status, Tally,
+    digest::Digest,
+    encoding,
     run_file::{ConversationRecord, Reader, Span, Store, kind},
     totals::{EvaluatorScores, NotEvaluated, Totals},
 };
@@ -303,6 +305,8 @@ struct Line<E, P> {
     trace_id: Arc<str>,
     trace_file: Option<Arc<str>>,
     eval_case_id: Option<Arc<str>>,
+    content: Option<Digest>,
+    prompt: Option<Arc<str>>,
     turns: usize,
     #[serde(default)]
     warnings: Vec<String>,
@@ -320,6 +324,8 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
             trace_id: self.trace_id,
             trace_file: self.trace_file,
             eval_case_id: self.eval_case_id,
+            content: self.content,
+            prompt: self.prompt,
             turns: self.turns,
             warnings: self.warnings,
             failed_turns: self.failed_turns,

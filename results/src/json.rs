@@ -351,15 +351,12 @@ mod tests {
             })),
         };
         let conversation = |evaluations| ConversationReport {
-            trace_id: "t".into(),
             trace_file: Some("t.json".into()),
-            eval_case_id: None,
             turns: 1,
             warnings: vec!["odd".to_owned()],
-            failed_turns: Vec::new(),
             evaluations,
             performance: Some(Default::default()),
-            events: None,
+            ..ConversationReport::new("t".into())
         };
         let mut report = Report::default();
         for conversations in

@@ -16,6 +16,7 @@
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
+//! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
@@ -24,6 +25,7 @@ mod comparison;
 mod context;
 mod contradictions;
 mod conversations;
+mod digest;
 mod encoding;
 mod error_type;
 mod evaluators;

@@ -196,17 +196,8 @@ mod tests {
     }
 
     fn report(evaluations: Vec<EvaluationReport>) -> Report {
-        let conversation = ConversationReport {
-            trace_id: "t".into(),
-            trace_file: None,
-            eval_case_id: None,
-            turns: 1,
-            warnings: Vec::new(),
-            failed_turns: Vec::new(),
-            evaluations,
-            performance: None,
-            events: None,
-        };
+        let conversation =
+            ConversationReport { turns: 1, evaluations, ..ConversationReport::new("t".into()) };
         Report { conversations: vec![conversation].into(), ..Report::default() }
     }
 
