@@ -236,10 +236,14 @@ impl Report<'_> {
 
 /// Returns a hint with the closest of `known`, if one is so close to `word` that `word` is probably a misspelling.
 pub fn did_you_mean<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+    // Words with half of their letters in common are other words: `path` is no misspelling of `gate`.
+    let is_close = |distance: usize, length: usize| {
+        distance <= 1 || (distance <= 1 + length / 4 && distance * 2 < length)
+    };
     known
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 4)
+        .filter(|(distance, candidate)| is_close(*distance, candidate.chars().count()))
         .min()
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }

@@ -91,6 +91,17 @@ fn an_evaluator_with_a_gate_is_judged_by_it_alone() {
 }
 
 #[test]
+fn a_gate_of_the_configuration_decides_and_options_replace_it() {
+    let directory = directory(40, &["decent, gate: {mean: 0.9}"]);
+    run(&directory, &[]).exits(1).says("FAILED: 1 gate fails (decent); 40 passed");
+    run(&directory, &["--gate", "decent: mean >= 0.4"]).exits(0).says("PASSED: 1 gate passes; ");
+    configure(&directory, "", &["decent, gate: {mean: 1}"]);
+    run(&directory, &[]).exits(2).says("c.yaml:2:").says("no number of cases can show that mean");
+    configure(&directory, "fail_fast: true\n", &["decent, gate: {mean: 0.9}"]);
+    run(&directory, &[]).exits(2).says("c.yaml:1:").says("exclude each other");
+}
+
+#[test]
 fn undecided_gates_pass_or_fail_where_that_is_asked_for() {
     let directory = directory(40, &["decent"]);
     let gate = ["--gate", "decent: mean >= 0.69", "--inconclusive"];

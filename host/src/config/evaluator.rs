@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     containment::{self, Defaults},
-    llm_judge,
+    gates, llm_judge,
     model::{
         BuiltinConfig, CodeConfig, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,
         MissingTurns, RemoteConfig,
@@ -22,6 +22,7 @@ use super::{
 use crate::{
     hosts::function_contracts,
     metric::{MatchType, Metric, Metrics},
+    report::Gate,
     runtime::Runtimes,
     source::{Reference, Wanted},
 };
@@ -95,6 +96,7 @@ pub(super) type Names = HashMap<String, Span>;
 pub(super) fn read<'n>(
     node: &'n Node,
     names: &mut Names,
+    gates: &mut Vec<Gate>,
     defaults: &Defaults,
     reader: &'n Reader<'n>,
 ) -> Option<EvaluatorConfig> {
@@ -115,7 +117,8 @@ pub(super) fn read<'n>(
     };
     let kind = read_type(&type_field)?;
     let named = (name_field, name);
-    let (kind, missing_turns) = read_keys(kind, named, &mut fields, defaults, reader);
+    let (kind, missing_turns, own_gates) = read_keys(kind, named, &mut fields, defaults, reader);
+    gates.extend(own_gates);
     let models = MODELS.iter().find_map(|key| fields.peek(key));
     let models_place = models.map(|node| reader.problems.place(node.span));
     fields.finish();
@@ -138,7 +141,7 @@ fn read_keys<'n>(
     fields: &mut Fields<'n>,
     defaults: &Defaults,
     reader: &'n Reader<'n>,
-) -> (Option<EvaluatorKind>, Option<MissingTurns>) {
+) -> (Option<EvaluatorKind>, Option<MissingTurns>, Vec<Gate>) {
     let read = match kind {
         Type::Builtin => Some(EvaluatorKind::Builtin(read_builtin(name.0, fields, reader))),
         Type::Code => {
@@ -172,7 +175,11 @@ fn read_keys<'n>(
             "Effect of golden turns without a recording: fail the evaluation whatever its score is, or ignore them."
         }
     };
-    (read, fields.key("missing_turns", text).default("fail").choice(&MISSING_TURNS))
+    let missing_turns = fields.key("missing_turns", text).default("fail").choice(&MISSING_TURNS);
+    let gate = "Claim about all cases of the evaluator, which decides in place of `threshold`.";
+    let gate = fields.key("gate", gate).field(gates::schema());
+    let gates = gate.map(|field| gates::read(field, name.1.unwrap_or_default()));
+    (read, missing_turns, gates.unwrap_or_default())
 }
 
 /// Returns the JSON Schemas of entries, one for each type.

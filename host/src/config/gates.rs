@@ -1,8 +1,12 @@
 //! Gates of a configuration and of the command line.
 
-use evaluator_document::did_you_mean;
+use evaluator_document::{Field, did_you_mean};
+use serde_json::{Value, json};
 
-use crate::report::{Gate, Inconclusive};
+use crate::report::{Gate, Inconclusive, Measure};
+
+/// An example of the key `gate`.
+const EXAMPLE: &str = "e.g. `gate: {mean: 0.8}`";
 
 /// Gates that are given in addition to those of a configuration or a saved run.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +67,54 @@ impl GateOverrides {
         *inconclusive = self.inconclusive.unwrap_or(*inconclusive);
         Ok(())
     }
+}
+
+/// Reads the key `gate` of an entry: limits by their measures, and a confidence.
+pub(super) fn read(field: Field<'_>, evaluator: &str) -> Vec<Gate> {
+    if !field.is_mapping() {
+        field.expected("a mapping").hint(EXAMPLE);
+        return Vec::new();
+    }
+    let number = |field: &Field<'_>| {
+        let number = field.number().filter(|number| *number > 0.0 && number.is_finite());
+        number.or_else(|| field.expected("a number between 0 and 1, both excluded").none())
+    };
+    let mut values: Vec<Field<'_>> =
+        field.named().into_iter().map(|(key, node)| node.field(key, field.problems)).collect();
+    let confidence = values.iter().position(|value| value.key == "confidence");
+    let confidence = confidence.and_then(|position| number(&values.remove(position)));
+    let confidence = confidence.unwrap_or(Gate::CONFIDENCE);
+    if values.is_empty() {
+        field.add("`gate` has no measure").hint(EXAMPLE);
+    }
+    let gates = values.into_iter().filter_map(|value| {
+        let measure: Result<Measure, _> = value.key.parse();
+        let limit = if measure.is_ok() { number(&value)? } else { 0.5 };
+        let gate = measure.and_then(|it| Gate::new(evaluator, it, limit, confidence));
+        gate.map_err(|error| value.add(error.to_string())).ok()
+    });
+    gates.collect()
+}
+
+/// Returns the schema of the key `gate`.
+pub(super) fn schema() -> Value {
+    let number = |description: &str| {
+        json!({
+            "description": description, "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1
+        })
+    };
+    json!({
+        "type": "object",
+        "properties": {
+            "confidence": number("Two-sided confidence; default: 0.95."),
+            "mean": number("Least mean score."),
+            "pass_rate": number("Least share of evaluations that pass."),
+        },
+        "patternProperties": {
+            r"^pass\^[1-9][0-9]{0,2}$": number("Least chance that so many conversations of a case all pass."),
+        },
+        "additionalProperties": false,
+    })
 }
 
 fn is_about_the_same(one: &Gate, other: &Gate) -> bool {

@@ -239,6 +239,14 @@ pub(super) fn take_keys<'n>(
     }
     read_input(&mut config, fields, reader);
     read_policy(&mut config, fields);
+    if let (true, [gate, ..], Some(node)) =
+        (config.fail_fast, &config.gates[..], fields.peek("fail_fast"))
+    {
+        let message = format!(
+            "`fail_fast` and the gate `{gate}` exclude each other: a gate is decided by all cases"
+        );
+        reader.problems.add(node.span, message).hint("leave one of them out");
+    }
     let output = read_output(fields);
     config.output = output.or(config.output);
     if let Some(node) = fields.peek("judge") {
@@ -293,7 +301,7 @@ fn read_evaluators<'n>(
     let inherited = config.evaluators.len();
     let mut names = evaluator::Names::default();
     for item in items {
-        let read = evaluator::read(item.node, &mut names, defaults, reader);
+        let read = evaluator::read(item.node, &mut names, &mut config.gates, defaults, reader);
         let Some(evaluator) = read else { continue };
         let name = &evaluator.name;
         if config.evaluators[..inherited].iter().any(|other| other.name == *name) {

@@ -122,6 +122,12 @@ mod tests {
                 "evaluators: [{name: safety_v1, type: builtin, missing_turns: warn}]".to_owned(),
                 false,
             ),
+            (code("gate: {mean: 0.8, pass_rate: 0.9, pass^3: 0.5, confidence: 0.99}"), true),
+            (code("gate: {mean: 1}"), false),
+            (code("gate: {mean: 0}"), false),
+            (code("gate: {median: 0.5}"), false),
+            (code("gate: {pass^0: 0.5}"), false),
+            (code("gate: 0.8"), false),
             (
                 code(
                     "executor: sandbox, sandbox: {level: partial, network: true, read: [a, b], write: [], tmp: 64MiB, processes: 1, builds: false, sources: [lib, 'https://host/x']}",

@@ -226,7 +226,7 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: a, type: remote, ref: y.py, path: x.py}]",
-            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, limits, env, inherit_env, cwd, isolation, models, target, executor, sandbox, docker, missing_turns)",
+            "c.yaml:1:49: unknown key `path` in this evaluator (known keys: name, type, source, ref, threshold, timeout, config, contract, function, retries, limits, env, inherit_env, cwd, isolation, models, target, executor, sandbox, docker, missing_turns, gate)",
         ),
         (
             "evaluators: [{name: a, type: code, path: a.py, isolation: proces}]",
@@ -254,11 +254,56 @@ fn single_problems_say_what_to_write() {
         ),
         (
             "evaluators: [{name: safety_v1, type: builtin, path: a.py}]",
-            "c.yaml:1:47: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, trajectory_match_type, config, missing_turns)",
+            "c.yaml:1:47: unknown key `path` in this evaluator (known keys: name, type, threshold, judge, judge_model, judge_base_url, credential_ref, trajectory_match_type, config, missing_turns, gate)",
         ),
     ] {
         assert_eq!(problems(text), expected, "{text}");
     }
+}
+
+#[test]
+fn gates_are_read_with_their_evaluators() {
+    let entry = |more: &str| format!("evaluators: [{{name: a, type: code, path: a.py, {more}}}]");
+    let gates = |text: &str| {
+        let config = parse(text);
+        let gates = config.gates.iter().map(|gate| (gate.to_string(), gate.confidence));
+        gates.collect::<Vec<_>>()
+    };
+    assert_eq!(gates(&entry("gate: {mean: 0.8}")), [("a: mean >= 0.8".to_owned(), 0.95)]);
+    assert_eq!(
+        gates(&entry("gate: {pass_rate: 0.95, pass^3: 0.5, confidence: 0.99}")),
+        [("a: pass_rate >= 0.95".to_owned(), 0.99), ("a: pass^3 >= 0.5".to_owned(), 0.99)]
+    );
+    for (gate, expected) in [
+        (
+            "gate: 0.8",
+            "c.yaml:1:54: `gate` must be a mapping, not a number (e.g. `gate: {mean: 0.8}`)",
+        ),
+        ("gate: {}", "c.yaml:1:54: `gate` has no measure (e.g. `gate: {mean: 0.8}`)"),
+        (
+            "gate: {mean: 1}",
+            "c.yaml:1:61: no number of cases can show that mean is at least 1; leave the gate out, and every evaluation has to pass",
+        ),
+        (
+            "gate: {mean: 0}",
+            "c.yaml:1:61: `mean` must be a number between 0 and 1, both excluded, not a number",
+        ),
+        (
+            "gate: {median: 0.5}",
+            "c.yaml:1:63: `median` is not a measure; `mean`, `pass_rate` and `pass^K`, e.g. `pass^3`, are",
+        ),
+        (
+            "gate: {mean: 0.5, confidence: 2}",
+            "c.yaml:1:61: the confidence 2 has to be between 0 and 1, both excluded",
+        ),
+    ] {
+        assert_eq!(problems(&entry(gate)), expected, "{gate}");
+    }
+    let both = format!("{}\nfail_fast: true", entry("gate: {mean: 0.8}"));
+    assert_eq!(
+        problems(&both),
+        "c.yaml:2:12: `fail_fast` and the gate `a: mean >= 0.8` exclude each other: a gate is decided by all cases (leave one of them out)"
+    );
 }
 
 #[test]
