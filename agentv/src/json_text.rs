@@ -1,6 +1,7 @@
 //! JSON as JavaScript writes and compares it.
 
-use evaluator_json::{NonFinite, Object, Value, to_indented, to_string};
+use evaluator_json::{NonFinite, Value, to_indented, to_string};
+pub(crate) use evaluator_json::{count, object};
 
 /// Returns the text of `JSON.stringify(value, null, 2)`.
 pub(crate) fn pretty(value: &Value) -> String {
@@ -80,10 +81,9 @@ pub(crate) fn at<'v, 's>(
     })
 }
 
-/// Returns an object with these members, in this order.
-pub(crate) fn members<'k>(members: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
-    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
-    Value::Object(members.collect::<Object>())
+/// Returns an object without the members that have no value.
+pub(crate) fn present<'k>(members: impl IntoIterator<Item = (&'k str, Option<Value>)>) -> Value {
+    object(members.into_iter().filter_map(|(key, value)| Some((key, value?))))
 }
 
 pub(crate) fn list(items: impl IntoIterator<Item = Value>) -> Value {
@@ -96,10 +96,6 @@ pub(crate) fn text(text: &str) -> Value {
 
 pub(crate) fn number(number: Option<f64>) -> Value {
     number.map_or(Value::Null, Value::Float)
-}
-
-pub(crate) fn count(count: usize) -> Value {
-    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     grade::Row,
-    json_text::{list, members as object, number, text},
+    json_text::{list, number, object, present, text},
 };
 
 /// Status of an evaluator.
@@ -149,6 +149,7 @@ pub fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let tally = report.tally();
     let status = match report.standing() {
         Standing::Passed => "passed",
+        Standing::Inconclusive => "inconclusive",
         Standing::Failed => "failed",
         _ => "error",
     };
@@ -219,7 +220,7 @@ fn result(test: ConversationReport) -> Value {
         ("warnings", warnings),
         (EVALUATORS, Some(evaluators)),
     ];
-    object(members.into_iter().filter_map(|(key, value)| Some((key, value?))))
+    present(members)
 }
 
 /// Returns the reason of an evaluator that did not pass, else the observations that it missed.

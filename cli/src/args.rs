@@ -1,6 +1,8 @@
 //! Arguments of the command. Options that the agentevals command also has have its names and letters.
 
+mod compare;
 pub(crate) mod eval_file;
+mod gates;
 mod judge;
 mod run;
 mod values;
@@ -30,6 +32,8 @@ use evaluator_host::{
 };
 use evaluator_serve::BasePath;
 
+pub(crate) use self::compare::{CompareArgs, ComparisonForm, ComparisonOutput};
+pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
 use self::{
@@ -128,12 +132,15 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run evaluators over recorded traces and report
     #[command(
-        after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred"
+        after_help = "Exit codes: 0 all scores passed, 1 a score failed or nothing was scored, 2 usage or configuration error (nothing ran), 3 an error occurred, 4 a gate is undecided"
     )]
     Run(Box<RunArgs>),
     /// Report a run that was saved with `run --save-run`
     #[command(after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),
+    /// Compare two runs that were saved with `run --save-run`, case by case
+    #[command(after_help = compare::EXIT_CODES)]
+    Compare(CompareArgs),
     /// Print the conversations of recorded traces as evaluators see them
     #[command(
         after_help = "Exit codes: 0 everything can be evaluated, 2 usage error, 3 a file, a part of a file or a conversation cannot be used"
@@ -494,6 +501,8 @@ pub(crate) struct ReportArgs {
     /// they may be runs of two versions of an agent
     #[arg(long)]
     pub(crate) parts: bool,
+    #[command(flatten)]
+    pub(crate) gates: GateFlags,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,
@@ -597,7 +606,7 @@ pub(crate) enum TextOrJson {
 pub(crate) fn asks_for_outcome(args: &[OsString]) -> bool {
     let command = Cli::command();
     let named = args.iter().skip(1).find_map(|arg| command.find_subcommand(arg));
-    named.is_some_and(|command| ["run", "report"].contains(&command.get_name()))
+    named.is_some_and(|command| ["run", "report", "compare"].contains(&command.get_name()))
 }
 
 /// Returns true if arguments that cannot be parsed have `--log-format json` among them.

@@ -12,6 +12,11 @@ pub(crate) fn check_stdout() -> io::Result<()> {
     if os::stdout_was_closed() { Err(io::Error::other("it is closed")) } else { Ok(()) }
 }
 
+/// Returns true if stdout is a terminal.
+pub(crate) fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Returns the width of the terminal in columns; `None` if stdout is not a terminal. `COLUMNS` overrides the width of the
 /// terminal.
 pub(crate) fn stdout_width() -> Option<usize> {

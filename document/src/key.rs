@@ -102,6 +102,7 @@ pub struct Key<'f, 'n> {
     text: &'static str,
     default: Value,
     is_required: bool,
+    null_is_absent: bool,
 }
 
 impl<'n> Fields<'n> {
@@ -144,8 +145,8 @@ impl<'n> Fields<'n> {
 
     /// Returns the key of that name. `text` is its documentation.
     pub fn key(&mut self, name: &'static str, text: &'static str) -> Key<'_, 'n> {
-        let (alias, default, is_required) = (None, Value::Null, false);
-        Key { fields: self, name, alias, text, default, is_required }
+        let (alias, default, null_is_absent) = (None, Value::Null, self.null_is_absent);
+        Key { fields: self, name, alias, text, default, is_required: false, null_is_absent }
     }
 }
 
@@ -160,6 +161,11 @@ impl<'n> Key<'_, 'n> {
         Self { default: default.into(), ..self }
     }
 
+    /// Treats the key as absent if it has no value.
+    pub fn null_is_absent(self) -> Self {
+        Self { null_is_absent: true, ..self }
+    }
+
     /// Makes the absence of the key a problem.
     pub fn required(self) -> Self {
         Self { is_required: true, ..self }
@@ -169,7 +175,7 @@ impl<'n> Key<'_, 'n> {
     pub fn field(self, mut schema: Value) -> Option<Field<'n>> {
         let is_refused = self.fields.has_taken(self.name);
         if let (false, Some(description)) = (is_refused, &mut self.fields.description) {
-            if self.fields.null_is_absent {
+            if self.null_is_absent {
                 or_null(&mut schema);
             }
             if !self.text.is_empty() {
@@ -184,6 +190,7 @@ impl<'n> Key<'_, 'n> {
             Some(alias) => self.fields.take_either(self.name, alias),
             None => self.fields.take(self.name),
         };
+        let field = field.filter(|field| !(self.null_is_absent && field.node.is_null()));
         if field.is_none() && self.is_required {
             self.fields.missing(self.name);
         }
@@ -272,5 +279,97 @@ impl<'n> Key<'_, 'n> {
     /// Reads a mapping with text keys.
     pub fn object(self) -> Option<Object> {
         self.read(json!({"type": "object"}), |field| field.object())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq)]
+    struct Read {
+        limit: u64,
+        name: Option<String>,
+        word: Option<u8>,
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Read {
+        let mut read = Read { limit: 7, ..Read::default() };
+        keys! { fields;
+            let size! | byteSize = size(2);
+            in words {
+                /// A word
+                /// of several.
+                read.word = choice(&[("one", 1), ("two", 2)]) or "one";
+            }
+        }
+        fields.null_is_absent();
+        keys! { fields;
+            read.limit ?= size(1) or read.limit;
+            read.name ?= sentence();
+            plain: flag();
+        }
+        read.limit += size.unwrap_or_default();
+        read
+    }
+
+    fn parse(text: &str) -> Result<Read, String> {
+        let parsed = crate::parse(text, Path::new("a.yaml"), |root, problems| {
+            let mut fields = root?.field("", problems).fields("the file")?;
+            let read = read(&mut fields);
+            fields.finish();
+            Some(read)
+        });
+        parsed.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rows_read_keys() {
+        let (name, word) = (Some("x".to_owned()), Some(2));
+        let all = "{byteSize: 3, words: {word: two}, limit: 1kB, name: x, plain: yes}";
+        assert_eq!(parse(all), Ok(Read { limit: 1003, name, word }));
+        assert_eq!(
+            parse("{size: 3, limit: , name: , plain: }"),
+            Ok(Read { limit: 10, ..Read::default() })
+        );
+        for (text, problem) in [
+            ("{}", "a.yaml:1:1: the key `size` is missing in the file"),
+            ("{size: 3, words: }", "a.yaml:1:16: `words` must be a mapping, not nothing"),
+            (
+                "{size: 3, words: {wort: one}}",
+                "a.yaml:1:19: unknown key `wort` in `words` (did you mean `word`?)",
+            ),
+            ("{size: 3, plain: 7}", "a.yaml:1:18: `plain` must be true or false, not a number"),
+            (
+                "{size: 3, other: 7}",
+                "a.yaml:1:11: unknown key `other` in the file (known keys: size, words, limit, name, plain)",
+            ),
+        ] {
+            assert_eq!(parse(text), Err(problem.to_owned()));
+        }
+    }
+
+    #[test]
+    fn rows_describe_keys() {
+        let problems = Problems::new("", crate::Syntax::Yaml);
+        let mut fields = Fields::describing(&problems);
+        read(&mut fields);
+        fields.describe(json!({"title": "A file"}));
+        let word =
+            json!({"description": "A word of several.", "enum": ["one", "two"], "default": "one"});
+        let keys = json!({
+            "size": size::schema(2),
+            "words": {"type": "object", "properties": {"word": word}, "additionalProperties": false},
+            "limit": {"anyOf": [size::schema(1), {"type": "null"}], "default": 7},
+            "name": {"type": ["string", "null"], "minLength": 1},
+            "plain": {"type": ["boolean", "null"]},
+        });
+        let schema = json!({
+            "title": "A file", "type": "object", "properties": keys, "required": ["size"],
+            "additionalProperties": false,
+        });
+        assert_eq!(fields.schema(), schema);
     }
 }

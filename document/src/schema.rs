@@ -29,12 +29,12 @@ impl Description {
 /// Makes `schema` accept `null`, too.
 pub(crate) fn or_null(schema: &mut Value) {
     if let Some(Value::Array(values)) = schema.get_mut("enum") {
-        values.push(Value::Null);
+        return values.push(Value::Null);
     }
     match schema.get_mut("type") {
         Some(Value::Array(types)) => types.push("null".into()),
         Some(one) => *one = json!([one.take(), "null"]),
-        None => {}
+        None => *schema = json!({"anyOf": [schema.take(), {"type": "null"}]}),
     }
 }
 

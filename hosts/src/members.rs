@@ -1,11 +1,7 @@
 //! Builds JSON values.
 
 use crate::json::{Object, Value};
-
-/// Returns an object with these members, in this order.
-pub(super) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
-}
+pub(super) use crate::json::{count, object};
 
 /// Returns an object with those members that have a value.
 pub(super) fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
@@ -15,11 +11,6 @@ pub(super) fn present<const N: usize>(members: [(&str, Option<Value>); N]) -> Va
 
 pub(super) fn text(text: &str) -> Value {
     Value::String(text.to_owned())
-}
-
-/// Returns a count, at most `i64::MAX`.
-pub(super) fn count(count: usize) -> Value {
-    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// Returns the time between two instants, in units of `unit` nanoseconds.

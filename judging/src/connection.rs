@@ -1,10 +1,10 @@
 //! The connection of an evaluator with its models.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use evaluator_models::{
     Answer, Budget, Call, Cassette, Endpoint, Finish, Limits, Message, Mode, ModelError, Prices,
-    Redactor, Reply, Request, Spent,
+    ProgramIdentity, Redactor, Reply, Request, Spent,
 };
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
@@ -65,22 +65,24 @@ impl Connection {
     /// The reason why saved results cannot be used: changes of what answers would not be noticed.
     pub fn identity(&self) -> Result<Identity, String> {
         let mode = self.cassette.as_ref().map_or(Mode::Off, |cassette| cassette.mode());
+        let (mut programs, mut servers) = (BTreeMap::new(), Vec::new());
         // In a replay, nothing else answers.
-        let endpoints: Vec<String> = match mode {
-            Mode::Replay => Vec::new(),
-            _ => self
-                .models()
-                .map(Endpoint::identity)
-                .collect::<Result<_, _>>()
-                .map_err(|what| format!("{what} would not be noticed"))?,
-        };
+        for endpoint in self.models().filter(|_| mode != Mode::Replay) {
+            let unnoticed = |what| format!("{what} would not be noticed");
+            let identity = endpoint.identity().map_err(unnoticed)?;
+            match endpoint.environment() {
+                Some(environment) => {
+                    let name = format!("{}:{}", endpoint.provider(), endpoint.model());
+                    programs.insert(name, ProgramIdentity { code: identity, environment });
+                }
+                None => servers.push(identity),
+            }
+        }
         let recorded = self.cassette.as_ref().map(|cassette| cassette.identity());
         Ok(Identity {
-            asked: json!({
-                "settings": self.settings.identity(),
-                "mode": format!("{mode:?}"),
-                "endpoints": endpoints,
-            }),
+            settings: self.settings.identity(),
+            answered_by: json!({"mode": format!("{mode:?}"), "servers": servers}),
+            programs,
             recorded: recorded.into_iter().collect(),
         })
     }
@@ -171,12 +173,16 @@ impl Connection {
     }
 }
 
-/// Settings that decide about the answers of models.
+/// What decides about the answers of models.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Identity {
-    /// Settings, and what answers: base URLs, contents of programs.
-    pub asked: Value,
+    /// Settings.
+    pub settings: Value,
+    /// What answers: base URLs, contents of files, or a recording.
+    pub answered_by: Value,
+    /// Programs that answer, by their names.
+    pub programs: BTreeMap<String, ProgramIdentity>,
     /// Digest of the records of each cassette when the run starts, or the reason why no record is used.
     pub recorded: Vec<Result<String, String>>,
 }

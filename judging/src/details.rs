@@ -1,6 +1,6 @@
 //! `details.judge`: what was asked, what was answered, and what it cost.
 
-use evaluator_json::{Object, Value, count};
+use evaluator_json::{Object, Value, count, object};
 use evaluator_models::{Answer, Decimal, Endpoint, ModelError};
 use indexmap::IndexSet;
 
@@ -44,6 +44,11 @@ pub(crate) fn warnings<'r>(
     warnings.collect::<IndexSet<String>>().into_iter()
 }
 
+/// Returns an object of the members that have a value.
+pub(crate) fn members<const N: usize>(members: [(&str, Option<Value>); N]) -> Object {
+    members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
 /// Returns `details.judge`: the judgement and its calls.
 pub(crate) fn judge(
     connection: &Connection,
@@ -51,17 +56,11 @@ pub(crate) fn judge(
     interviews: &[Interview],
     (usage, readable): (&Usage, Option<usize>),
 ) -> Object {
-    let mut judge = Object::default();
-    let mut set = |key: &str, value: Value| judge.insert(key.to_owned(), value);
     let names: Vec<String> = connection.models().map(name).collect();
-    set("model", names.join(", ").into());
-    if let Some(Value::Object(judged)) = judged {
-        judged.iter().for_each(|(key, value)| drop(set(key, value.clone())));
-    }
-    if let Some(readable) = readable {
-        set("readable", count(readable));
-    }
-    add_usage(&mut judge, usage);
+    let mut judge = members([("model", Some(names.join(", ").into()))]);
+    judge.extend(judged.and_then(Value::as_object).cloned().unwrap_or_default());
+    judge.extend(members([("readable", readable.map(count))]));
+    judge.extend(used(usage));
     let replies = calls(interviews).map(|(model, asked, call)| {
         reply(names.get(model).filter(|_| names.len() > 1), asked, call)
     });
@@ -69,20 +68,17 @@ pub(crate) fn judge(
     judge
 }
 
-/// Adds what calls used.
-pub(crate) fn add_usage(details: &mut Object, usage: &Usage) {
-    let mut set = |key: &str, value: Value| details.insert(key.to_owned(), value);
-    set("calls", number(usage.calls));
-    set("replayed", number(usage.replayed));
-    set("tokens", tokens(&usage.tokens));
-    if usage.uncounted > 0 {
-        set("calls_without_usage", number(usage.uncounted));
-    }
-    if let Some(cost) = usage.cost {
-        set("cost", money(cost));
-    }
+/// Returns what calls used.
+pub(crate) fn used(usage: &Usage) -> Object {
     let millis = u64::try_from(usage.duration.as_millis()).unwrap_or(u64::MAX);
-    set("duration_ms", number(millis));
+    members([
+        ("calls", Some(number(usage.calls))),
+        ("replayed", Some(number(usage.replayed))),
+        ("tokens", Some(tokens(&usage.tokens))),
+        ("calls_without_usage", (usage.uncounted > 0).then(|| number(usage.uncounted))),
+        ("cost", usage.cost.map(money)),
+        ("duration_ms", Some(number(millis))),
+    ])
 }
 
 /// Returns the name of a model with that of its provider.
@@ -93,65 +89,50 @@ pub(crate) fn name(endpoint: &dyn Endpoint) -> String {
 /// Returns a call. `model` is set in a panel.
 fn reply(model: Option<&String>, asked: &AskedQuestion, call: &Called<Reading>) -> Value {
     let question = &asked.question;
-    let mut reply = Object::default();
-    let mut set = |key: &str, value: Value| reply.insert(key.to_owned(), value);
-    set("turn", count(question.turn));
-    set("prompt", question.prompt.as_ref().into());
-    if let Some(model) = model {
-        set("model", model.as_str().into());
-    }
-    set("sample", count(call.index));
-    if question.order == Order::Swapped {
-        set("swapped", true.into());
-    }
-    if asked.last(call.index).is_some_and(|last| last.number != call.number) {
-        set("asked_again", true.into());
-    }
+    let is_replaced = asked.last(call.index).is_some_and(|last| last.number != call.number);
+    let mut reply = members([
+        ("turn", Some(count(question.turn))),
+        ("prompt", Some(question.prompt.as_ref().into())),
+        ("model", model.map(|model| model.as_str().into())),
+        ("sample", Some(count(call.index))),
+        ("swapped", (question.order == Order::Swapped).then(|| true.into())),
+        ("asked_again", is_replaced.then(|| true.into())),
+    ]);
     reply.extend(result(&call.result, call.number));
     Value::Object(reply)
 }
 
 /// Returns the result of a call: the reply with its usage, or the error. `sample` is the number of its record in a cassette.
 pub(crate) fn result(result: &Result<Answer, ModelError>, sample: u32) -> Object {
-    let mut members = Object::default();
-    let mut set = |key: &str, value: Value| members.insert(key.to_owned(), value);
+    let text = |text: &str| Value::from(text);
     match result {
         Ok(answer) => {
-            set("text", answer.reply.text.as_str().into());
-            set("finish", String::from(answer.reply.finish.clone()).into());
-            if let Some(usage) = &answer.reply.usage {
-                set("tokens", tokens(usage));
-            }
-            if let Some(reported) = &answer.reply.model_reported {
-                set("model_reported", reported.as_str().into());
-            }
-            if !answer.dropped_params.is_empty() {
-                let names = answer.dropped_params.iter().map(|name| name.as_str().into());
-                set("dropped_params", Value::Array(names.collect()));
-            }
-            if let Some(key) = &answer.key {
-                set("key", key.as_str().into());
-                set("recorded_sample", Value::Int(sample.into()));
-            }
+            let (reply, key) = (&answer.reply, answer.key.as_deref());
+            let dropped: Vec<Value> = answer.dropped_params.iter().map(|it| text(it)).collect();
+            members([
+                ("text", Some(text(&reply.text))),
+                ("finish", Some(String::from(reply.finish.clone()).into())),
+                ("tokens", reply.usage.as_ref().map(tokens)),
+                ("model_reported", reply.model_reported.as_deref().map(text)),
+                ("dropped_params", (!dropped.is_empty()).then_some(Value::Array(dropped))),
+                ("key", key.map(text)),
+                ("recorded_sample", key.map(|_| Value::Int(sample.into()))),
+            ])
         }
-        Err(error) => {
-            set("error", error.to_string().into());
-            set("error_kind", error.kind.name().into());
-        }
+        Err(error) => members([
+            ("error", Some(error.to_string().into())),
+            ("error_kind", Some(error.kind.name().into())),
+        ]),
     }
-    members
 }
 
 fn tokens(usage: &evaluator_models::Usage) -> Value {
-    let members = [
-        ("input", usage.input),
-        ("output", usage.output),
-        ("cached", usage.cached),
-        ("reasoning", usage.reasoning),
-    ];
-    Value::Object(
-        members.map(|(key, tokens)| (key.to_owned(), number(tokens))).into_iter().collect(),
-    )
+    object([
+        ("input", number(usage.input)),
+        ("output", number(usage.output)),
+        ("cached", number(usage.cached)),
+        ("reasoning", number(usage.reasoning)),
+    ])
 }
 
 /// The digits of a cost are those of the decimal number.

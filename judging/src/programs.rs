@@ -1,6 +1,6 @@
 //! Models that programs ask through a proxy.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use evaluator_models::{Answer, BudgetLimits, ModelError, Offer, ProxiedModel, Request};
 use serde_json::json;
@@ -55,14 +55,18 @@ impl Session {
     pub fn identity(&self, evaluator: &str, program: &ProgramModels) -> Result<Identity, String> {
         let prices = self.prices();
         let budgets = self.budgets(evaluator, &program.budget, &prices);
-        let (mut asked, mut recorded) = (Vec::new(), Vec::new());
+        let (mut settings, mut answered_by) = (Vec::new(), Vec::new());
+        let (mut programs, mut recorded) = (BTreeMap::new(), Vec::new());
         for (name, own) in program.entries() {
             let connection = self.connection(evaluator, &own, prices.clone(), budgets.clone());
             let identity = connection.map_err(|error| error.message)?.identity()?;
-            asked.push((name, identity.asked));
+            settings.push((name, identity.settings));
+            answered_by.push(identity.answered_by);
+            programs.extend(identity.programs);
             recorded.extend(identity.recorded);
         }
-        Ok(Identity { asked: json!({"models": asked, "max_calls": program.max_calls}), recorded })
+        let settings = json!({"models": settings, "max_calls": program.max_calls});
+        Ok(Identity { settings, answered_by: answered_by.into(), programs, recorded })
     }
 
     /// Connects a program with its models. All of its calls count in the budgets of the run and of the entry. Sends nothing.

@@ -101,8 +101,8 @@ pub use certificates::{parse_certificates, read_certificates};
 pub use clock::{Cancel, Clock, SystemClock, VirtualClock};
 pub use error::{ErrorKind, ModelError};
 pub use provider::{
-    CommandError, CommandRunner, Endpoint, Fake, FakeReply, Provider, Providers, Settings,
-    Variables, is_program, read_reply,
+    CommandError, CommandRunner, Endpoint, Fake, FakeReply, ProgramIdentity, Provider, Providers,
+    Settings, Variables, is_program, read_reply,
 };
 pub use proxy::{
     BrokeredModel, ListenerReceiver, Offer, ProxiedModel, Proxy, ProxyServer, ProxyUsage,

@@ -17,8 +17,10 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial, Status,
-    Tally, encoding,
+    CaseValues, Contained, ConversationReport, ErrorType, EvaluationReport, EventContext, Partial,
+    Status, Tally,
+    digest::Digest,
+    encoding,
     run_file::{ConversationRecord, Reader, Span, Store, kind},
     totals::{EvaluatorScores, NotEvaluated, Totals},
 };
@@ -52,6 +54,8 @@ struct Inner {
     performance: Option<RunPerformance>,
     /// The first error of reading a conversation.
     unreadable: OnceLock<String>,
+    /// Values of cases, once they were asked for.
+    values: OnceLock<CaseValues>,
 }
 
 /// Position of a conversation.
@@ -256,6 +260,18 @@ impl Conversations {
         self.0.performance.as_ref()
     }
 
+    /// Values of all cases.
+    pub(super) fn case_values(&self) -> io::Result<&CaseValues> {
+        if let Some(values) = self.0.values.get() {
+            return Ok(values);
+        }
+        let mut values = CaseValues::default();
+        for conversation in self.iter().outlines() {
+            values.add(&conversation?, None);
+        }
+        Ok(self.0.values.get_or_init(|| values))
+    }
+
     /// The first error of reading a conversation so far.
     #[must_use]
     pub fn unreadable(&self) -> Option<&str> {
@@ -289,6 +305,8 @@ struct Line<E, P> {
     trace_id: Arc<str>,
     trace_file: Option<Arc<str>>,
     eval_case_id: Option<Arc<str>>,
+    content: Option<Digest>,
+    prompt: Option<Arc<str>>,
     turns: usize,
     #[serde(default)]
     warnings: Vec<String>,
@@ -306,6 +324,8 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
             trace_id: self.trace_id,
             trace_file: self.trace_file,
             eval_case_id: self.eval_case_id,
+            content: self.content,
+            prompt: self.prompt,
             turns: self.turns,
             warnings: self.warnings,
             failed_turns: self.failed_turns,

@@ -42,7 +42,7 @@ pub struct EvaluatorSums {
 
 impl Report {
     /// Returns the sums of all evaluators that evaluated something, in the order of the configuration, with intervals of this
-    /// confidence (see [`Gate::CONFIDENCE`](super::Gate::CONFIDENCE)). Reads all conversations once.
+    /// confidence (see [`Gate::CONFIDENCE`](super::Gate::CONFIDENCE)).
     ///
     /// # Errors
     ///
@@ -67,13 +67,13 @@ impl Report {
                 not_run: counts.not_run,
                 mean: estimated(Measure::Mean),
                 pass_rate: estimated(Measure::PassRate),
-                gates: own.map(|gate| GateResult::new(gate, &values)).collect(),
+                gates: own.map(|gate| GateResult::new(gate, values)).collect(),
             }
         });
         Ok(sums.collect())
     }
 
-    /// Decides all gates, in their order. Reads all conversations once if there are any gates.
+    /// Decides all gates, in their order.
     ///
     /// # Errors
     ///
@@ -83,19 +83,26 @@ impl Report {
             return Ok(Vec::new());
         }
         let values = self.case_values()?;
-        Ok(self.gates.iter().map(|gate| GateResult::new(gate, &values)).collect())
+        Ok(self.gates.iter().map(|gate| GateResult::new(gate, values)).collect())
     }
 
-    /// Returns the values of all cases. Reads all conversations once.
+    /// Returns the values of all cases. The first call reads all conversations; the values are kept.
     ///
     /// # Errors
     ///
     /// A conversation cannot be read back.
-    pub fn case_values(&self) -> io::Result<CaseValues> {
-        let mut values = CaseValues::default();
-        for conversation in self.conversations.iter().outlines() {
-            values.add(&conversation?, None);
+    pub fn case_values(&self) -> io::Result<&CaseValues> {
+        self.conversations.case_values()
+    }
+
+    /// Returns the number of failed evaluations of evaluators that have gates.
+    pub(crate) fn gated_failures(&self) -> u64 {
+        if self.gates.is_empty() {
+            return 0;
         }
-        Ok(values)
+        let evaluators = self.case_values().map(CaseValues::by_evaluator).unwrap_or_default();
+        let is_gated = |name: &str| self.gates.iter().any(|gate| gate.evaluator == name);
+        let gated = evaluators.iter().filter(|evaluator| is_gated(&evaluator.name));
+        gated.map(|evaluator| evaluator.counts.failed).sum()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id` and
 //! `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`
-//! and `containment`; of the run `summary`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
+//! and `containment`; of the run `summary`, `evaluators`, `gates`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
 //! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except
 //! `outcome`, `error_type`, `summary` and `grouping`.
 //!
@@ -16,10 +16,12 @@ use std::{
 };
 
 use evaluator_json::{Value, to_pretty_inside};
+use evaluator_statistics::Estimate;
 use serde::Serialize;
 
 use super::{
-    Contained, ConversationReport, EvaluationReport, Report, TargetProxyReport, TargetTokens,
+    Contained, ConversationReport, EvaluationReport, EvaluatorSums, Gate, GateResult, Report,
+    TargetProxyReport, TargetTokens,
 };
 
 /// Number of conversations that a thread serializes together.
@@ -61,6 +63,8 @@ impl Report {
         let tally = tally.filter(|(key, count)| *key != "not_run" || *count > 0);
         let tolerance = Some(self.max_error_rate).filter(|rate| *rate > 0.0);
         let missing = self.missing_scores().iter().map(|it| it.scores.name.to_owned()).collect();
+        let evaluators = list(self.evaluators(Gate::CONFIDENCE)?.iter().map(evaluator));
+        let gates = list(self.decide_gates()?.iter().map(gate));
         Ok(object([
             ("errors", Some(texts(self.errors.clone()))),
             ("left_out", (!self.left_out.is_empty()).then(|| counts(self.left_out.counts()))),
@@ -78,6 +82,8 @@ impl Report {
             ),
             ("performance_metrics", performance(self.conversations.performance())?),
             ("summary", Some(counts(tally))),
+            ("evaluators", evaluators),
+            ("gates", gates),
             ("warnings", some(self.warnings.clone())),
             ("unrecorded_cases", some(self.unrecorded_cases.clone())),
             ("missing_scores", self.require_evaluated.then(|| texts(missing))),
@@ -151,6 +157,70 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
     ])
 }
 
+fn evaluator(sums: &EvaluatorSums) -> Value {
+    let estimate =
+        |it: Option<Estimate>| it.map_or(Value::Null, |it| object(estimate(it, Gate::CONFIDENCE)));
+    object([
+        ("name", Some(sums.name.as_str().into())),
+        ("cases", Some(count(sums.cases))),
+        ("passed", Some(count(sums.passed))),
+        ("failed", Some(count(sums.failed))),
+        ("counted_as_zero", some_count(sums.counted_as_zero)),
+        ("errors", Some(count(sums.errors))),
+        ("not_evaluated", Some(count(sums.not_evaluated))),
+        ("not_run", some_count(sums.not_run)),
+        ("mean", Some(estimate(sums.mean))),
+        ("pass_rate", Some(estimate(sums.pass_rate))),
+    ])
+}
+
+fn gate(result: &GateResult) -> Value {
+    let GateResult { gate, estimate: found, .. } = result;
+    let own = [
+        ("evaluator", Some(gate.evaluator.as_str().into())),
+        ("measure", Some(gate.measure.to_string().into())),
+        ("limit", Some(Value::Float(gate.limit))),
+        ("verdict", Some(result.label().to_lowercase().into())),
+        ("cases", Some(count(found.map_or(0, |it| it.n as u64)))),
+        ("clusters", found.filter(|it| it.units != it.n).map(|it| count(it.units as u64))),
+    ];
+    let rest = [
+        ("counted_as_zero", some_count(result.counted_as_zero)),
+        ("errors", Some(count(result.errors))),
+        ("not_evaluated", Some(count(result.not_evaluated))),
+        ("not_run", some_count(result.not_run)),
+        ("left_out", some_count(result.left_out)),
+        ("undecided", result.undecided.map(|it| it.to_string().into())),
+        ("needed", result.needed().map(count)),
+    ];
+    let estimate = found.map(|found| estimate(found, gate.confidence));
+    object(own.into_iter().chain(estimate.into_iter().flatten()).chain(rest))
+}
+
+/// Returns an estimate with six decimals: the digits behind them may differ between machines.
+fn estimate(estimate: Estimate, confidence: f64) -> [(&'static str, Option<Value>); 4] {
+    let rounded = |number: f64| Some(Value::Float((number * 1e6).round() / 1e6));
+    [
+        ("value", rounded(estimate.mean)),
+        ("lower", rounded(estimate.interval.lower)),
+        ("upper", rounded(estimate.interval.upper)),
+        ("confidence", Some(Value::Float(confidence))),
+    ]
+}
+
+/// Returns a list; `None` if it is empty.
+fn list(values: impl Iterator<Item = Value>) -> Option<Value> {
+    Some(values.collect::<Vec<_>>()).filter(|values| !values.is_empty()).map(Value::Array)
+}
+
+fn count(count: u64) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn some_count(number: u64) -> Option<Value> {
+    (number > 0).then(|| count(number))
+}
+
 fn evaluation(evaluation: EvaluationReport) -> Value {
     let number = |value: Option<f64>| value.map_or(Value::Null, Value::Float);
     let text = |value: Option<String>| value.map_or(Value::Null, Value::String);
@@ -196,22 +266,20 @@ impl TargetProxyReport {
     /// Returns the JSON form in reports.
     #[must_use]
     pub fn into_json(self) -> Value {
-        let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
-        let some = |number: u64| (number > 0).then(|| count(number));
         let TargetTokens { input, output, cached, reasoning } = self.tokens;
         let tokens = object([
             ("input", Some(count(input))),
             ("output", Some(count(output))),
-            ("cached", some(cached)),
-            ("reasoning", some(reasoning)),
+            ("cached", some_count(cached)),
+            ("reasoning", some_count(reasoning)),
         ]);
         // The digits are those of the decimal number.
         let cost = self.cost.and_then(|cost| cost.parse().ok()).map(Value::Float);
         object([
             ("call_count", Some(count(self.call_count))),
             ("max_calls", Some(count(self.max_calls))),
-            ("failed_calls", some(self.failed_calls)),
-            ("refused_requests", some(self.refused_requests)),
+            ("failed_calls", some_count(self.failed_calls)),
+            ("refused_requests", some_count(self.refused_requests)),
             ("tokens", Some(tokens)),
             ("cost", cost),
             ("models", Some(texts(self.models))),
@@ -220,7 +288,7 @@ impl TargetProxyReport {
 }
 
 /// Returns an object of the members that have a value.
-fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+fn object<'k>(members: impl IntoIterator<Item = (&'k str, Option<Value>)>) -> Value {
     let members = members.into_iter();
     Value::Object(members.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
 }
@@ -283,15 +351,12 @@ mod tests {
             })),
         };
         let conversation = |evaluations| ConversationReport {
-            trace_id: "t".into(),
             trace_file: Some("t.json".into()),
-            eval_case_id: None,
             turns: 1,
             warnings: vec!["odd".to_owned()],
-            failed_turns: Vec::new(),
             evaluations,
             performance: Some(Default::default()),
-            events: None,
+            ..ConversationReport::new("t".into())
         };
         let mut report = Report::default();
         for conversations in
@@ -307,6 +372,46 @@ mod tests {
             report.max_error_rate = 0.25;
             report.partial = Some(Partial::Cancelled);
         }
+    }
+
+    #[test]
+    fn evaluators_and_gates_are_summed_up() {
+        let evaluation = |score: f64| EvaluationReport {
+            score: Some(score),
+            status: if score > 0.5 { Status::Passed } else { Status::Failed },
+            ..EvaluationReport::new("check")
+        };
+        let conversations = [1.0, 0.0, 1.0].map(|score| ConversationReport {
+            evaluations: vec![evaluation(score)],
+            ..ConversationReport::new("t".into())
+        });
+        let gates = vec![Gate::parse("check: mean >= 0.9", 0.9).unwrap()];
+        let report =
+            Report { conversations: conversations.to_vec().into(), gates, ..Report::default() };
+        let json: serde_json::Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+        let pass_rate = serde_json::json!(
+            {"value": 0.666667, "lower": 0.094299, "upper": 0.991596, "confidence": 0.95}
+        );
+        let mean =
+            serde_json::json!({"value": 0.666667, "lower": 0.0, "upper": 1.0, "confidence": 0.95});
+        let check = serde_json::json!({
+            "name": "check", "cases": 3, "passed": 2, "failed": 1, "errors": 0, "not_evaluated": 0,
+            "mean": mean, "pass_rate": pass_rate,
+        });
+        assert_eq!(json["evaluators"], serde_json::json!([check]));
+        let [gate] = &json["gates"].as_array().unwrap()[..] else { panic!("{json}") };
+        for (key, value) in [
+            ("evaluator", serde_json::json!("check")),
+            ("measure", "mean".into()),
+            ("limit", 0.9.into()),
+            ("confidence", 0.9.into()),
+            ("verdict", "inconclusive".into()),
+            ("cases", 3.into()),
+            ("value", 0.666667.into()),
+        ] {
+            assert_eq!(gate[key], value, "{key}");
+        }
+        assert!(gate["needed"].as_u64() > Some(3), "{gate}");
     }
 
     #[test]

@@ -7,18 +7,25 @@
 //! |---|---|
 //! | `report` | the report of a run |
 //! | `model` | the reports of a conversation and of an evaluation |
-//! | `outcome` | the outcome of an evaluation, and its reason |
+//! | `attention` | conversations that need attention, worst first |
+//! | `outcome` | the outcome of an evaluation |
+//! | `reason` | why an evaluation has its outcome |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
+//! | `comparison` | two runs compared, case by case |
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
+//! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
+mod attention;
+mod comparison;
 mod context;
 mod contradictions;
 mod conversations;
+mod digest;
 mod encoding;
 mod error_type;
 mod evaluators;
@@ -26,6 +33,7 @@ mod gate;
 mod json;
 mod model;
 mod outcome;
+mod reason;
 mod recordings;
 mod report;
 pub mod run_file;
@@ -33,6 +41,11 @@ mod tally;
 mod target_proxy;
 mod totals;
 
+pub use attention::Attention;
+pub use comparison::{
+    CaseChange, Change, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
+    EvaluatorComparison,
+};
 pub use context::{EventContext, EventTurn};
 pub use contradictions::{Contradictions, contradiction};
 pub use conversations::{Collector, ConversationReports, Conversations, REPORT_MEMORY};
@@ -47,6 +60,6 @@ pub use model::{
 };
 pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
-pub use tally::{Balance, Standing, Tally};
+pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

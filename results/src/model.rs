@@ -7,7 +7,9 @@ use evaluator_traces::conversation::PerformanceMetrics;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EventContext, Status, Tally, TargetProxyReport, encoding,
+    EventContext, Status, Tally, TargetProxyReport,
+    digest::Digest,
+    encoding,
     error_type::{ErrorType, NOT_RUN},
 };
 
@@ -87,6 +89,12 @@ pub struct ConversationReport {
     /// Id of the golden case that the conversation was compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eval_case_id: Option<Arc<str>>,
+    /// Digest of what evaluators see of the recording; `None` in runs that are not saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
+    /// First characters of the first prompt, see [`prompt_of`](Self::prompt_of).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Arc<str>>,
     /// Number of turns.
     pub turns: usize,
     /// Warnings about the recording.
@@ -194,6 +202,18 @@ impl ConversationReport {
     #[must_use]
     pub fn new(trace_id: Arc<str>) -> Self {
         Self { trace_id, ..Self::default() }
+    }
+
+    /// Returns the id of the case: the golden case, or the trace id if the conversation was not compared with one.
+    #[must_use]
+    pub fn case(&self) -> &Arc<str> {
+        self.eval_case_id.as_ref().unwrap_or(&self.trace_id)
+    }
+
+    /// Returns what a report shows of the first prompt of a conversation: 100 characters.
+    #[must_use]
+    pub fn prompt_of(text: &str) -> Arc<str> {
+        text.chars().take(100).collect::<String>().into()
     }
 }
 

@@ -1,9 +1,6 @@
 //! The outcome of one evaluation, as every form of the report shows it.
 
-use std::borrow::Cow;
-
 use evaluator_json::Value;
-use evaluator_protocol::{MISS_KEYS, REASON_KEYS};
 
 use super::{EvaluationReport, Status};
 
@@ -103,24 +100,6 @@ impl EvaluationReport {
             (None, Status::Failed) => EvaluationOutcome::Failed,
             (None, Status::NotEvaluated) => EvaluationOutcome::NotEvaluated,
         }
-    }
-
-    /// Text with which the evaluator explains its result: the first one that is not empty under a key of [`REASON_KEYS`] in
-    /// its details, or else the texts under one of [`MISS_KEYS`].
-    #[must_use]
-    pub fn reason(&self) -> Option<Cow<'_, str>> {
-        let details = self.details.as_ref()?;
-        let text = |key: &&str| {
-            let text = details.get(*key)?.as_str()?.trim();
-            (!text.is_empty()).then_some(Cow::Borrowed(text))
-        };
-        let list = |key: &&str| {
-            let texts: Option<Vec<&str>> =
-                details.get(*key)?.as_array()?.iter().map(Value::as_str).collect();
-            texts.filter(|texts| !texts.is_empty()).map(|texts| Cow::Owned(texts.join("; ")))
-        };
-        let misses = || MISS_KEYS.iter().find_map(|key| text(key).or_else(|| list(key)));
-        REASON_KEYS.iter().find_map(text).or_else(misses)
     }
 
     /// Score to show to people. An evaluation that was not judged has none, whatever number the contract made the

@@ -6,7 +6,7 @@ use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Balance, Conversations, EvaluatorScores, Gate, Standing, Tally,
+    Balance, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally, Verdict,
     model::{JudgeUsage, Partial, SuiteReport},
 };
 
@@ -51,9 +51,12 @@ pub struct Report {
     pub required_share: f64,
     /// Share of errors up to which they are tolerated, in 0..=1; none by default.
     pub max_error_rate: f64,
-    /// Gates of evaluators.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Gates of evaluators. A run file has them in its header.
+    #[serde(skip)]
     pub gates: Vec<Gate>,
+    /// What undecided gates mean.
+    #[serde(skip_serializing_if = "Inconclusive::is_default")]
+    pub inconclusive: Inconclusive,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
     /// Id of the eval set that was compared with, if there was one.
@@ -104,6 +107,9 @@ impl Report {
     pub fn balance(&self) -> Balance {
         let others = usize::from(self.unusable_eval_set) + usize::from(self.unsaved);
         let unusable = self.errors.len().saturating_sub(self.unreliable).saturating_sub(others);
+        // If conversations cannot be read, the run is errored.
+        let gates = self.decide_gates().unwrap_or_default();
+        let decided = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count() as u64;
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
@@ -112,6 +118,10 @@ impl Report {
             unreliable: self.unreliable > 0,
             missing_scores: self.missing_scores().len() as u64,
             missing_cases: self.missing_cases().len() as u64,
+            gated_failures: self.gated_failures(),
+            failed_gates: decided(Verdict::Fail),
+            undecided_gates: decided(Verdict::Inconclusive),
+            inconclusive: self.inconclusive,
             never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
             allow_unevaluated: self.allow_unevaluated,
             partial: self.partial.is_some(),
@@ -186,17 +196,8 @@ mod tests {
     }
 
     fn report(evaluations: Vec<EvaluationReport>) -> Report {
-        let conversation = ConversationReport {
-            trace_id: "t".into(),
-            trace_file: None,
-            eval_case_id: None,
-            turns: 1,
-            warnings: Vec::new(),
-            failed_turns: Vec::new(),
-            evaluations,
-            performance: None,
-            events: None,
-        };
+        let conversation =
+            ConversationReport { turns: 1, evaluations, ..ConversationReport::new("t".into()) };
         Report { conversations: vec![conversation].into(), ..Report::default() }
     }
 

@@ -46,6 +46,14 @@ pub struct Balance {
     pub missing_scores: u64,
     /// Golden cases that have to be recorded and are not. Each counts as a failure.
     pub missing_cases: u64,
+    /// Those of the failed evaluations that fail nothing, because gates judge their evaluators.
+    pub gated_failures: u64,
+    /// Gates that fail. Each counts as a failure.
+    pub failed_gates: u64,
+    /// Gates that are undecided.
+    pub undecided_gates: u64,
+    /// What undecided gates mean.
+    pub inconclusive: Inconclusive,
     /// Whether a run in which nothing was scored may pass; it fails by default.
     pub allow_unevaluated: bool,
     /// Whether the run ended before everything was evaluated. Such a run never passes and tolerates no errors: the share of
@@ -61,12 +69,35 @@ pub struct Balance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Standing {
-    /// No failure and no error.
+    /// No failure and no error, and every gate passes.
     Passed,
+    /// No failure and no error, but a gate is undecided.
+    Inconclusive,
     /// At least one failure.
     Failed,
     /// At least one error that is not tolerated, so the other results are incomplete.
     Errored,
+}
+
+/// What undecided gates mean for a run without failures and errors.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Inconclusive {
+    /// The run is [inconclusive](Standing::Inconclusive).
+    #[default]
+    Stays,
+    /// The run passes.
+    Pass,
+    /// The run fails.
+    Fail,
+}
+
+impl Inconclusive {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Tally {
@@ -162,7 +193,8 @@ impl Balance {
     }
 
     /// Returns the result. An error that is not tolerated outweighs any number of passes and failures, and a tolerated error
-    /// does not hide a failure. A run without a score fails, unless that is allowed.
+    /// does not hide a failure. A run without a score fails, unless that is allowed. A failure outweighs gates that are
+    /// undecided.
     #[must_use]
     pub fn standing(&self) -> Standing {
         if self.has_errors() {
@@ -170,7 +202,12 @@ impl Balance {
         } else if self.has_failures() || self.fails_as_unevaluated() {
             Standing::Failed
         } else {
-            Standing::Passed
+            match self.inconclusive {
+                _ if self.undecided_gates == 0 => Standing::Passed,
+                Inconclusive::Stays => Standing::Inconclusive,
+                Inconclusive::Pass => Standing::Passed,
+                Inconclusive::Fail => Standing::Failed,
+            }
         }
     }
 
@@ -183,17 +220,19 @@ impl Balance {
     }
 
     fn has_failures(&self) -> bool {
-        let failures = self.tally.failed + self.missing_scores + self.missing_cases;
-        failures + self.tally.not_run > 0 || self.partial
+        let failures = self.tally.failed.saturating_sub(self.gated_failures) + self.failed_gates;
+        let missing = self.missing_scores + self.missing_cases;
+        failures + missing + self.tally.not_run > 0 || self.partial
     }
 }
 
 impl Standing {
-    /// Returns the process exit code of a run: 0, 1 or 3 (2 means that nothing ran).
+    /// Returns the process exit code of a run: 0, 1, 3 or 4 (2 means that nothing ran).
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Passed => 0,
+            Self::Inconclusive => 4,
             Self::Failed => 1,
             Self::Errored => 3,
         }
@@ -255,14 +294,15 @@ mod tests {
         let files = prop_oneof![3 => Just(0u64), 1 => 1..3u64];
         let doubts = (rarely(), rarely(), rarely());
         let missing = (0..2u64, 0..2u64, 0..2u64, any::<bool>());
-        (evaluations(), files, doubts, missing, rarely(), rarely(), rate).prop_map(
+        let gates = (any::<bool>(), 0..2u64, 0..2u64, inconclusive());
+        (evaluations(), files, doubts, missing, gates, (rarely(), rarely()), rate).prop_map(
             |(
                 evaluations,
                 unusable_files,
                 (unusable_eval_set, unsaved, unreliable),
                 (never_worked, missing_scores, missing_cases, allow_unevaluated),
-                partial,
-                unreadable,
+                (is_gated, failed_gates, undecided_gates, inconclusive),
+                (partial, unreadable),
                 max_error_rate,
             )| {
                 let tally = tally(&evaluations);
@@ -275,6 +315,10 @@ mod tests {
                     never_worked,
                     missing_scores,
                     missing_cases,
+                    gated_failures: if is_gated { tally.failed } else { 0 },
+                    failed_gates,
+                    undecided_gates,
+                    inconclusive,
                     allow_unevaluated,
                     partial,
                     unreadable,
@@ -282,6 +326,10 @@ mod tests {
                 }
             },
         )
+    }
+
+    fn inconclusive() -> impl Strategy<Value = Inconclusive> {
+        prop::sample::select(vec![Inconclusive::Stays, Inconclusive::Pass, Inconclusive::Fail])
     }
 
     fn with(balance: Balance, evaluation: &EvaluationReport) -> Balance {
@@ -351,6 +399,7 @@ mod tests {
                 Balance { tally: failed, ..balance },
                 Balance { missing_scores: failures, ..balance },
                 Balance { missing_cases: failures, ..balance },
+                Balance { failed_gates: failures, ..balance },
                 with(balance, &not_run()),
                 Balance { partial: true, ..balance },
             ] {
@@ -376,10 +425,38 @@ mod tests {
         }
 
         #[test]
+        fn an_undecided_gate_never_makes_a_run_better(balance in balances()) {
+            let more = Balance { undecided_gates: balance.undecided_gates + 1, ..balance };
+            prop_assert!(more.standing() >= balance.standing());
+            let strict = Balance { inconclusive: Inconclusive::Stays, ..more };
+            prop_assert!(strict.standing() >= Standing::Inconclusive);
+            let lenient = Balance { inconclusive: Inconclusive::Pass, ..more };
+            prop_assert!(lenient.standing() <= more.standing());
+        }
+
+        #[test]
         fn to_tolerate_more_never_makes_a_run_worse(balance in balances(), rate in 0.0..=1.0f64) {
             let more = Balance { max_error_rate: balance.max_error_rate.max(rate), ..balance };
             prop_assert!(more.standing() <= balance.standing());
         }
+    }
+
+    #[test]
+    fn gates_judge_evaluators_in_place_of_their_thresholds() {
+        let tally = Tally { passed: 8, failed: 2, ..Tally::default() };
+        let balance = Balance { tally, gated_failures: 2, ..Balance::default() };
+        assert_eq!(balance.standing(), Standing::Passed);
+        let other = Balance { gated_failures: 1, ..balance };
+        assert_eq!(other.standing(), Standing::Failed);
+        let undecided = Balance { undecided_gates: 1, ..balance };
+        assert_eq!(undecided.standing(), Standing::Inconclusive);
+        assert_eq!(undecided.standing().exit_code(), 4);
+        let failed = Balance { failed_gates: 1, ..undecided };
+        assert_eq!(failed.standing(), Standing::Failed);
+        let errored = Balance { unreliable: true, ..failed };
+        assert_eq!(errored.standing(), Standing::Errored);
+        let fail = Balance { inconclusive: Inconclusive::Fail, ..undecided };
+        assert_eq!(fail.standing(), Standing::Failed);
     }
 
     #[test]

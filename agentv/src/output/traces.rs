@@ -7,7 +7,7 @@ use evaluator_json::Value;
 use evaluator_traces::conversation::{Conversation, GroupBy, ToolCall, Turn, TurnPart, Usage};
 
 use super::{Output, TokenUsage};
-use crate::json_text::{list, members, text};
+use crate::json_text::{list, object, text};
 
 /// Nanoseconds of a millisecond.
 const MILLISECOND: f64 = 1e6;
@@ -76,14 +76,14 @@ fn output(conversation: &Conversation) -> Result<Output, String> {
 /// Returns the messages of a turn: that of the user, if it is wanted, the tool calls, and the answer.
 fn messages(turn: &Turn, with_user: bool) -> Vec<Value> {
     let message =
-        |role: &str, content: &str| members([("role", text(role)), ("content", text(content))]);
+        |role: &str, content: &str| object([("role", text(role)), ("content", text(content))]);
     let mut messages = Vec::new();
     if let Some(user) = turn.user_text.as_ref().filter(|_| with_user) {
         messages.push(message("user", user));
     }
     if !turn.tool_calls.is_empty() {
         let calls = list(turn.tool_calls.iter().map(call));
-        messages.push(members([("role", text("assistant")), ("tool_calls", calls)]));
+        messages.push(object([("role", text("assistant")), ("tool_calls", calls)]));
     }
     messages.extend(turn.final_text.as_ref().map(|answer| message("assistant", answer)));
     messages
@@ -100,7 +100,7 @@ fn call(call: &ToolCall) -> Value {
         ("duration_ms", Value::Float(milliseconds(end.saturating_sub(start).max(0))))
     }));
     keys.extend(call.is_error.then(|| ("status", text("error"))));
-    members(keys)
+    object(keys)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "durations are floats in these documents")]

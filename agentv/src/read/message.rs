@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     files::all,
-    json_text::{members, pretty},
+    json_text::{object, pretty},
     model::{Message, Part},
 };
 
@@ -89,7 +89,7 @@ fn message(reader: &Reader<'_>, field: &Field<'_>) -> Option<Message> {
 /// Returns a message with this content.
 fn of_content(reader: &Reader<'_>, role: &str, field: &Field<'_>) -> Option<Message> {
     let parts = parts(reader, field, role == "assistant")?;
-    Some(Message { value: members([("role", role.into()), ("content", json(field)?)]), parts })
+    Some(Message { value: object([("role", role.into()), ("content", json(field)?)]), parts })
 }
 
 /// Reads content: text, an object, or blocks. That of an answer may be any list.
@@ -169,7 +169,7 @@ fn plain(path: &Path) -> PathBuf {
 /// Puts files in front of the first message of the user.
 fn with_files(reader: &Reader<'_>, files: &Field<'_>, messages: &mut Vec<Message>) -> Option<()> {
     let read = all(files.items()?.iter().map(|item| file(reader, item)))?;
-    let block = |kind: &str, value: &str| members([("type", kind.into()), ("value", value.into())]);
+    let block = |kind: &str, value: &str| object([("type", kind.into()), ("value", value.into())]);
     let mut blocks: Vec<Value> = read
         .iter()
         .filter_map(|part| match part {
@@ -178,7 +178,7 @@ fn with_files(reader: &Reader<'_>, files: &Field<'_>, messages: &mut Vec<Message
         })
         .collect();
     let at = messages.iter().position(|message| message.role() == "user").unwrap_or_else(|| {
-        messages.push(Message { value: members([("role", "user".into())]), parts: Vec::new() });
+        messages.push(Message { value: object([("role", "user".into())]), parts: Vec::new() });
         messages.len() - 1
     });
     let message = messages.get_mut(at)?;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     grade::{Row, Score},
-    json_text::{list, members as object, pretty, text},
+    json_text::{list, object, pretty, text},
     model::{Aggregator, Composite, Evaluator, Judge, Prompt},
     report::{EvaluatorResult, Status},
     template::RESULTS,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     grade::{Row, Score},
-    json_text::{compact, members as object, pretty, text},
+    json_text::{compact, object, pretty, text},
     model::{Evaluator, Judge, Prompt, Test},
     output::Output,
     report::{JudgeUse, Texts},

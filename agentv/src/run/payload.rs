@@ -5,7 +5,7 @@ use evaluator_json::{Object, Value};
 
 use super::{plan::Tested, subject::Subject, wording};
 use crate::{
-    json_text::{count, list, members as object, number, text},
+    json_text::{count, list, number, object, present, text},
     model::{Message, Part, Program, Test},
     output::{Output, TokenUsage, calls},
 };
@@ -120,16 +120,10 @@ fn metadata(test: &Test, tested: Option<&Tested>) -> Value {
     ])
 }
 
-/// Returns an object without the members that have no value.
-fn present<'k>(members: impl IntoIterator<Item = (&'k str, Option<Value>)>) -> Value {
-    object(members.into_iter().filter_map(|(key, value)| Some((key, value?))))
-}
-
 fn usage(usage: TokenUsage) -> Value {
-    let mut members =
-        vec![("input", Value::Float(usage.input)), ("output", Value::Float(usage.output))];
-    members.extend(usage.cached.map(|cached| ("cached", Value::Float(cached))));
-    object(members)
+    let TokenUsage { input, output, cached } = usage;
+    let members = [("input", Some(input)), ("output", Some(output)), ("cached", cached)];
+    present(members.map(|(key, tokens)| (key, tokens.map(Value::Float))))
 }
 
 /// Returns the summary of what happened, with the keys of every generation.

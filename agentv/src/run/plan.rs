@@ -11,7 +11,7 @@ use evaluator_host::{
     report::SuiteReport,
     run::{Request, SuiteInput},
 };
-use evaluator_judging::{Connection, Session};
+use evaluator_judging::{Connection, Identity, Session};
 use globset::Glob;
 use tokio::sync::Semaphore;
 
@@ -214,6 +214,8 @@ impl Plan {
     #[must_use]
     pub fn request(self, mut config: Config) -> Request {
         config.evaluators.clone_from(&self.programs.entries);
+        // Files of programs are named from its directory.
+        config.file.get_or_insert_with(|| self.suite.file.clone());
         let form = if self.suite.is_v2() { "2" } else { "4" };
         let warnings = self.suite.warnings.iter().map(ToString::to_string).collect();
         let about = SuiteReport {
@@ -250,7 +252,7 @@ impl Plan {
         &self,
         evaluators: &[Evaluator],
         judge: Option<&str>,
-    ) -> Option<Vec<(serde_json::Value, Vec<String>)>> {
+    ) -> Option<Vec<Identity>> {
         let mut all = Vec::new();
         for evaluator in evaluators {
             let asked = match &evaluator.check {
@@ -267,9 +269,7 @@ impl Plan {
             let Some(asked) = asked else { continue };
             let name = asked.target.as_deref().or(judge)?;
             let connection = self.targets.connect(name, asked.model.as_deref()).ok()?;
-            let identity = connection.identity().ok()?;
-            let recorded: Result<Vec<_>, _> = identity.recorded.into_iter().collect();
-            all.push((identity.asked, recorded.ok()?));
+            all.push(connection.identity().ok()?);
         }
         Some(all)
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     grade::{Row, Score},
-    json_text::{compact, members},
+    json_text::{compact, object},
     model::Program,
     report::ProxyUse,
 };
@@ -37,7 +37,7 @@ pub(super) async fn combine(
     program: &Program,
     results: Value,
 ) -> Result<Score, String> {
-    let document = compact(&members([("results", results)]));
+    let document = compact(&object([("results", results)]));
     read(&context.run(program, &document).await.printed?)
 }
 

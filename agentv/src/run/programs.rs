@@ -155,7 +155,7 @@ fn lowered(
             code.timeout = ASKING_TIMEOUT;
             code.models = Some(models(targets, judge, *calls));
         }
-        if let Some(ContainmentConfig { executor, containment }) = contained {
+        if let Some(ContainmentConfig { executor, containment, .. }) = contained {
             (code.executor, code.containment) = (executor.clone(), Arc::clone(containment));
             if containment.docker.image.is_some() && !first.contains('/') && script.is_none() {
                 // The image has commands of its own.

@@ -6,11 +6,8 @@ use std::{
 };
 
 use evaluator_host::{
-    report::{
-        EVALUATORS,
-        run_file::{Digest, Digester},
-    },
-    run::{CaseResult, Grading, Programs, Suite, SuiteProgram},
+    report::{EVALUATORS, run_file::Digester},
+    run::{CaseIdentity, CaseResult, Grading, Programs, Suite, SuiteProgram},
 };
 use evaluator_json::{Object, Value, parse_python};
 use evaluator_judging::call;
@@ -26,7 +23,7 @@ use super::{
     wording,
 };
 use crate::{
-    json_text::{compact, count, list, members, text},
+    json_text::{compact, count, list, object, text},
     model::Test,
     output::Output,
     report::{EvaluatorResult, Status, reason_of},
@@ -54,22 +51,35 @@ impl Suite for Plan {
         self.tests[case].programs.clone()
     }
 
-    fn identity(&self, case: usize) -> Option<Digest> {
+    fn prompt(&self, case: usize) -> String {
+        wording::question(&self.tests[case].test)
+    }
+
+    fn identity(&self, case: usize) -> Option<CaseIdentity> {
         let Planned { test, threshold, source, judge, tested, programs } = &self.tests[case];
-        let output = match source {
+        let content = match source {
             Source::Recorded(Ok(output)) => {
                 let messages = compact(&Value::Array(output.messages.clone()));
-                format!("{messages} {}", output.measurements())
+                let output = format!("{messages} {}", output.measurements());
+                Some(Digester::new("output").bytes("output", output.as_bytes()).finish())
             }
             // It may be answered otherwise, or there may be a recording, the next time.
-            Source::Recorded(Err(_)) | Source::Command(_) | Source::Model(_) => return None,
+            Source::Recorded(Err(_)) | Source::Command(_) | Source::Model(_) => None,
         };
         let is_known = programs.iter().all(|program| self.programs.are_known[*program]);
-        let tested = tested.as_ref().map(|tested| (&tested.name, &tested.provider));
         let judges = self.judges(&test.evaluators, judge.as_deref()).filter(|_| is_known)?;
+        let asked: Vec<_> = judges.iter().map(|judge| &judge.settings).collect();
         let digester = Digester::new("test").json("test", test).json("threshold", threshold);
-        let digester = digester.bytes("output", output.as_bytes()).json("tested", &tested);
-        Some(digester.json("is v2", &self.suite.is_v2()).json("judges", &judges).finish())
+        let settings = digester.json("is v2", &self.suite.is_v2()).json("judges", &asked).finish();
+        let tested = tested.as_ref().map(|tested| (&tested.name, &tested.provider));
+        let recorded: Result<Vec<_>, _> =
+            judges.iter().flat_map(|judge| &judge.recorded).cloned().collect();
+        let by: Vec<_> = judges.iter().map(|it| (&it.answered_by, &it.programs)).collect();
+        let answers = recorded.ok().map(|recorded| {
+            let digester = Digester::new("answers").json("tested", &tested).json("by", &by);
+            digester.json("recorded", &recorded).finish()
+        });
+        Some(CaseIdentity { settings, content, answers })
     }
 
     fn prepared(&self, program: &dyn Fn(usize) -> Result<SuiteProgram, String>) {
@@ -105,7 +115,7 @@ async fn run(context: Context<'_>, planned: &Planned) -> CaseResult {
     let mut result = finished(*threshold, &evaluators, output.err().map(|error| redact(&error)));
     let recordings = recordings.into_iter().map(|(key, sample)| {
         let sample = count(usize::try_from(sample).unwrap_or(usize::MAX));
-        members([("key", Value::String(key)), ("recorded_sample", sample)])
+        object([("key", Value::String(key)), ("recorded_sample", sample)])
     });
     result.details.insert("recordings".to_owned(), list(recordings));
     result

@@ -3,7 +3,7 @@
 use evaluator_json::Value;
 
 use crate::{
-    json_text::{members, pretty, text},
+    json_text::{object, pretty, text},
     model::{Message, Part, Test},
     output::Output,
 };
@@ -57,7 +57,7 @@ fn formatted(messages: &[Message], file: impl Fn(&str, &str, &str) -> String) ->
 /// Returns the question as the messages of AgentV's transcripts. `refers`: the agent reads files itself.
 pub(super) fn messages(test: &Test, refers: bool) -> Vec<Value> {
     let message =
-        |role: &str, content: &str| members([("role", text(role)), ("content", text(content))]);
+        |role: &str, content: &str| object([("role", text(role)), ("content", text(content))]);
     let part = |part: &Part| match part {
         Part::Text(text) => text.clone(),
         Part::File { path, .. } if refers => format!("<file: path=\"{}\">", path.display()),

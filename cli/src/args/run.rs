@@ -16,8 +16,8 @@ use evaluator_host::{
 };
 
 use super::{
-    eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags, one_of, trace_input, whole,
-    writable,
+    GateFlags, eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags, one_of,
+    trace_input, whole, writable,
 };
 
 #[derive(Debug, Args)]
@@ -89,6 +89,8 @@ pub(crate) struct RunArgs {
     /// failures, evaluators that broke and scored nothing, and trace files that cannot be read
     #[arg(long, value_name = "R", value_parser = fraction)]
     pub(crate) max_error_rate: Option<f64>,
+    #[command(flatten)]
+    pub(crate) gates: GateFlags,
     /// Start no more evaluations after the first failure or error
     #[arg(long)]
     pub(crate) fail_fast: bool,
@@ -149,9 +151,17 @@ const STDOUT: &str = "-";
 /// Form and destination of a report: `FORM`, or `FORM=FILE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReportOutput {
-    pub(crate) form: OutputFormat,
+    /// `None` if none was chosen.
+    pub(crate) form: Option<OutputFormat>,
     /// `None` for stdout.
     pub(crate) file: Option<PathBuf>,
+}
+
+impl ReportOutput {
+    /// Returns the form, or else the default one.
+    pub(crate) fn form(&self) -> OutputFormat {
+        self.form.unwrap_or_default()
+    }
 }
 
 /// Parses a [`ReportOutput`], and names the forms for help texts and completions.
@@ -191,7 +201,7 @@ fn report_output(text: &str) -> Result<ReportOutput, String> {
         Some(STDOUT) | None => None,
         Some(file) => Some(writable(file)?).filter(|file| !is_stdout(file)),
     };
-    Ok(ReportOutput { form: known, file })
+    Ok(ReportOutput { form: Some(known), file })
 }
 
 /// Returns the outputs of a run: those of `-o`, with the file of `--output-file`; without `-o`, the form of the configuration.
@@ -206,7 +216,7 @@ pub(crate) fn outputs(
 ) -> Result<Vec<ReportOutput>, String> {
     let mut outputs = given;
     if outputs.is_empty() {
-        outputs.push(ReportOutput { form: configured.unwrap_or_default(), file: None });
+        outputs.push(ReportOutput { form: configured, file: None });
     }
     if let Some(file) = output_file {
         let file = Some(file).filter(|file| !is_stdout(file));
@@ -252,7 +262,7 @@ mod tests {
     use super::*;
 
     fn output(form: OutputFormat, file: Option<&str>) -> ReportOutput {
-        ReportOutput { form, file: file.map(PathBuf::from) }
+        ReportOutput { form: Some(form), file: file.map(PathBuf::from) }
     }
 
     #[test]
@@ -275,7 +285,8 @@ mod tests {
         let file = |name: &str| Some(PathBuf::from(name));
         let both = vec![output(Github, None), output(Junit, Some("a"))];
         assert_eq!(outputs(both.clone(), None, Some(Json)), Ok(both.clone()));
-        assert_eq!(outputs(vec![], None, None), Ok(vec![output(Table, None)]));
+        let default = ReportOutput { form: None, file: None };
+        assert_eq!(outputs(vec![], None, None), Ok(vec![default]));
         assert_eq!(outputs(vec![], file("a"), Some(Json)), Ok(vec![output(Json, Some("a"))]));
         for (given, output_file) in [
             (both, file("b")),

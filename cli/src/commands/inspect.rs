@@ -52,5 +52,5 @@ pub(super) fn inspect(args: InspectArgs, runner: &Runner) -> u8 {
         exit::OK,
     );
     let is_broken = !inspection.errors.is_empty() || inspection.is_empty() || unusable > 0;
-    if is_broken { code.max(exit::ERRORED) } else { code }
+    if is_broken { exit::worst([code, exit::ERRORED]) } else { code }
 }

@@ -3,6 +3,7 @@
 //! A command returns its exit code; as an error if it stopped early, after it wrote a message.
 
 mod check;
+mod compare;
 mod config;
 mod configuration;
 mod conform;
@@ -59,6 +60,9 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         }
         Command::Report(args) => {
             report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
+        }
+        Command::Compare(args) => {
+            compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
         }
         Command::Inspect(args) => Ok(inspect::inspect(args, &runner)),
         Command::Check(args) => check::check(*args, verbose, runner),

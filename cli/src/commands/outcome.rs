@@ -13,7 +13,7 @@ use evaluator_host::{
 };
 
 use super::{report::show, unusable};
-use crate::{args::ReportOutput, render};
+use crate::{args::ReportOutput, exit, render};
 
 /// Returns the switches of evaluation events and their destination, if they are to be sent. An invalid destination is reported
 /// before the run, which may take long.
@@ -44,7 +44,7 @@ pub(super) fn finish(
         }
     }
     // Writing the report may have found results that cannot be read back.
-    let code = code.max(report.standing().exit_code());
+    let code = exit::worst([code, report.standing().exit_code()]);
     render::verdict(report, code, verbose > 0);
     code
 }

@@ -81,6 +81,6 @@ pub(super) fn write_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 pub(super) fn or_unwritten(written: io::Result<()>, code: u8) -> u8 {
     match written {
         Ok(()) => code,
-        Err(error) => code.max(broken(format!("cannot write to stdout: {error}"))),
+        Err(error) => exit::worst([code, broken(format!("cannot write to stdout: {error}"))]),
     }
 }

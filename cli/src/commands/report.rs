@@ -14,7 +14,7 @@ use evaluator_host::{
 
 use super::{broken, print_document, print_with, unusable};
 use crate::{
-    args::{ReportArgs, ReportOutput, outputs},
+    args::{GateFlags, ReportArgs, ReportOutput, outputs},
     exit,
     render::{self, Painted},
     streams,
@@ -22,6 +22,9 @@ use crate::{
 
 /// Variable with the file of the job summary in GitHub workflows.
 const JOB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Number of conversations above which a terminal shows the overview.
+const LONG: usize = 20;
 
 /// Content of a report until the command ends.
 const NO_REPORT: &str =
@@ -31,10 +34,18 @@ const NO_REPORT: &str =
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
     begin(&outputs, &args.runs)?;
-    let report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
-    let code = show(&report, &outputs).max(report.standing().exit_code());
+    let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
+    gated(&mut report, args.gates).map_err(unusable)?;
+    let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
     render::verdict(&report, code, verbose > 0);
     Ok(code)
+}
+
+/// Applies gates of the command line to a saved run.
+fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
+    let Report { gates, inconclusive, conversations, .. } = report;
+    let evaluators: Vec<&str> = conversations.evaluator_scores().map(|it| it.name).collect();
+    flags.overrides().apply(gates, inconclusive, &evaluators)
 }
 
 /// Writes a report that consists of an error to every file, so that no report of an earlier command is taken for that of
@@ -55,9 +66,9 @@ pub(super) fn begin<'p>(
     }
     let mut report = Report::default();
     report.errors.push(NO_REPORT.to_owned());
-    for ReportOutput { form, file } in outputs {
-        let Some(file) = file.as_deref().filter(|file| is_replaced(file)) else { continue };
-        let write = |out: &mut dyn io::Write| render::report(&report, *form, None, out);
+    for output in outputs {
+        let Some(file) = output.file.as_deref().filter(|file| is_replaced(file)) else { continue };
+        let write = |out: &mut dyn io::Write| render::report(&report, output.form(), None, out);
         atomic_write(file, WriteOptions::default(), write).map_err(|error| {
             unusable(format!("cannot write the report to {}: {error}", file.display()))
         })?;
@@ -67,25 +78,33 @@ pub(super) fn begin<'p>(
 
 /// Writes a report in all requested forms. Returns the exit code.
 pub(super) fn show(report: &Report, outputs: &[ReportOutput]) -> u8 {
-    let code = outputs
-        .iter()
-        .map(|output| show_report(report, output.form, output.file.as_deref()))
-        .max()
-        .unwrap_or(exit::OK);
+    let codes = outputs.iter().map(|output| {
+        let form = output.form.unwrap_or_else(|| default_form(report, output.file.is_some()));
+        show_report(report, form, output.file.as_deref())
+    });
+    let code = exit::worst(codes);
     // The forms on stdout show them.
     if outputs.iter().all(|output| output.file.is_some()) {
         render::errors_of_summary(report).into_iter().flatten().for_each(|it| render::remark(&it));
     }
-    if outputs.iter().any(|output| output.form == OutputFormat::Github) {
+    if outputs.iter().any(|output| output.form == Some(OutputFormat::Github)) {
         append_job_summary(outputs, |out| render::markdown(report, out));
     }
     code
 }
 
+/// Returns the form of a report for which none was chosen: a table, or on a terminal the overview of a long one.
+fn default_form(report: &Report, has_file: bool) -> OutputFormat {
+    let is_long = report.conversations.len() > LONG;
+    let is_terminal = !has_file && streams::stdout_is_terminal();
+    if is_long && is_terminal { OutputFormat::Overview } else { OutputFormat::default() }
+}
+
 /// Writes a report in one form, one conversation after the other.
 fn show_report(report: &Report, output: OutputFormat, file: Option<&Path>) -> u8 {
     let code = report.standing().exit_code();
-    let for_people = matches!(output, OutputFormat::Table | OutputFormat::Summary);
+    let for_people =
+        matches!(output, OutputFormat::Table | OutputFormat::Overview | OutputFormat::Summary);
     let width = if file.is_none() { streams::stdout_width() } else { None };
     let write = |out: &mut dyn io::Write| render::report(report, output, width, out);
     let errors = match output {
@@ -160,7 +179,7 @@ fn write_file(
         Ok(()) => code,
         Err(error) => {
             let file = file.display();
-            code.max(broken(format!("cannot write the report to {file}: {error}")))
+            exit::worst([code, broken(format!("cannot write the report to {file}: {error}"))])
         }
     }
 }

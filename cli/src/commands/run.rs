@@ -23,7 +23,7 @@ use super::{
     unusable, watched,
 };
 use crate::{
-    args::{RunArgs, outputs},
+    args::{GateFlags, RunArgs, outputs},
     render, signals,
 };
 
@@ -43,6 +43,7 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let mut config = load_config(config_file.as_deref(), &runner)?;
     let programs = programs(&args, &config, &runner).map_err(unusable)?;
     configure(&mut config, programs, &mut args, &runner);
+    gated(&mut config, mem::take(&mut args.gates)).map_err(unusable)?;
     ensure_contained(args.contain, &config, &runner)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
     if config.require_all_cases && config.eval_set.is_none() {
@@ -65,6 +66,19 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     signals::watch(runner.cancellation.clone());
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
     Ok(finish(&report, &outputs, events, (&request.config, &runner), verbose))
+}
+
+/// Applies gates of the command line, and checks that all gates can be decided.
+fn gated(config: &mut Config, flags: GateFlags) -> Result<(), String> {
+    let Config { gates, inconclusive, evaluators, .. } = config;
+    let names: Vec<&str> = evaluators.iter().map(|evaluator| evaluator.name.as_str()).collect();
+    flags.overrides().apply(gates, inconclusive, &names)?;
+    match config.gates.first() {
+        Some(gate) if config.fail_fast => Err(format!(
+            "the gate `{gate}` and `--fail-fast` (key `fail_fast`) exclude each other: a gate is decided by all cases"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a program in the place of a trace file.

@@ -3,7 +3,10 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::{
-    report::{EvaluationOutcome, EvaluationReport, NotEvaluated, Report},
+    report::{
+        ConversationReport, EvaluationOutcome, EvaluationReport, Gate, Inconclusive, NotEvaluated,
+        Report, Verdict as GateVerdict,
+    },
     verdict::Verdict,
 };
 
@@ -13,93 +16,168 @@ use super::{
     words::{NO_RECORDING, counted, failure, golden_case, kind, unrecorded, with_cause},
 };
 
-/// Writes the report as annotations. GitHub shows few of them, so broken evaluators come before failures, and equal errors and
-/// reasons are one annotation. The last line counts evaluations that were not run: there may be thousands.
-pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut text = String::new();
-    for (error, cause) in report.errors_with_causes() {
-        command(&mut text, "error", ("input", None), &with_cause(error, cause));
-    }
-    if let Some(partial) = report.partial {
-        command(&mut text, "error", ("partial report", None), &partial.to_string());
-    }
-    for missing in report.missing_scores() {
-        command(&mut text, "error", (missing.scores.name, None), &missing.to_string());
-    }
-    out.write_all(text.as_bytes())?;
-    let mut broken = Errors::of(report)?;
-    each(report, EvaluationOutcome::Error, out, |text, evaluation, (title, file)| {
-        let Some(Showing::First(extent)) = broken.showing(evaluation) else { return };
-        let ended = match evaluation.error_type {
-            // The evaluator is not to blame.
-            cancelled if cancelled == Verdict::Cancelled.error_type() => "not finished".to_owned(),
-            _ => format!("broke ({})", kind(evaluation)),
-        };
-        let title = match extent.count {
-            1 => format!("{title} {ended}"),
-            _ => format!("{} {ended} in {extent}", evaluation.name),
-        };
-        let mut lines = vec![headline(evaluation)];
-        lines.extend(below(evaluation));
-        command(text, "error", (&title, file), &lines.join("\n"));
-    })?;
-    if report.tally().failed > 0 {
-        each(report, EvaluationOutcome::Failed, out, |text, evaluation, place| {
-            command(text, "error", place, &failure(evaluation));
-        })?;
-    }
-    out.write_all(remarks(report)?.as_bytes())
+/// Number of annotations of a kind that GitHub shows for a step (documented with its workflow commands).
+const SHOWN: usize = 10;
+
+/// Kinds of annotations.
+#[derive(Clone, Copy)]
+enum Kind {
+    Error,
+    Warning,
+    Notice,
 }
 
-/// Appends annotations of the evaluations with an outcome. The function gets the title and the file of each.
-fn each(
-    report: &Report,
-    outcome: EvaluationOutcome,
-    out: &mut dyn io::Write,
-    mut annotate: impl FnMut(&mut String, &EvaluationReport, (&str, Option<&str>)),
-) -> io::Result<()> {
-    let mut text = String::new();
-    for conversation in report.conversations.iter().without_performance() {
-        let conversation = conversation?;
-        let file = conversation.trace_file.as_deref();
-        let case = golden_case(conversation.eval_case_id.as_deref());
-        for evaluation in conversation.evaluations.iter().filter(|it| it.outcome() == outcome) {
-            let title = format!("{} on {}{case}", evaluation.name, conversation.trace_id);
-            annotate(&mut text, evaluation, (&title, file));
+/// Annotations, as many of each kind as GitHub shows.
+#[derive(Default)]
+struct Annotations {
+    text: String,
+    shown: [usize; 3],
+    left_out: [u64; 3],
+}
+
+impl Annotations {
+    /// Adds an annotation with a title and, if known, a file.
+    fn add(&mut self, kind: Kind, place: (&str, Option<&str>), message: &str) {
+        // The last notice counts what is left out.
+        let (name, most) = match kind {
+            Kind::Error => ("error", SHOWN),
+            Kind::Warning => ("warning", SHOWN),
+            Kind::Notice => ("notice", SHOWN - 1),
+        };
+        if self.shown[kind as usize] < most {
+            self.shown[kind as usize] += 1;
+            command(&mut self.text, name, place, message);
+        } else {
+            self.left_out[kind as usize] += 1;
         }
-        out.write_all(text.as_bytes())?;
-        text.clear();
+    }
+
+    /// Returns all annotations, with a last one that counts those that are left out.
+    fn finish(mut self) -> String {
+        let nouns = ["error", "warning", "notice"].into_iter();
+        let left_out = nouns.zip(self.left_out).filter(|(_, count)| *count > 0);
+        let left_out: Vec<String> = left_out.map(|(noun, count)| counted(count, noun)).collect();
+        if !left_out.is_empty() {
+            let message =
+                format!("{} more; the other forms of the report have all", left_out.join(", "));
+            command(&mut self.text, "notice", ("not shown", None), &message);
+        }
+        self.text
+    }
+}
+
+/// Writes the report as annotations. GitHub shows few of them, so broken evaluators come before failures, the worst failures
+/// before others, and equal errors and reasons are one annotation. The last line on stderr counts evaluations that were not run:
+/// there may be thousands.
+pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut found = Annotations::default();
+    for (error, cause) in report.errors_with_causes() {
+        found.add(Kind::Error, ("input", None), &with_cause(error, cause));
+    }
+    if let Some(partial) = report.partial {
+        found.add(Kind::Error, ("partial report", None), &partial.to_string());
+    }
+    for result in report.decide_gates()? {
+        let kind = match (result.verdict, report.inconclusive) {
+            (GateVerdict::Pass, _) => continue,
+            (GateVerdict::Inconclusive, Inconclusive::Pass) => Kind::Warning,
+            _ => Kind::Error,
+        };
+        found.add(kind, ("gate", None), &result.to_string());
+    }
+    for missing in report.missing_scores() {
+        found.add(Kind::Error, (missing.scores.name, None), &missing.to_string());
+    }
+    broken(report, &mut found)?;
+    failed(report, &mut found)?;
+    remarks(report, &mut found)?;
+    out.write_all(found.finish().as_bytes())
+}
+
+/// Adds the errors of evaluators.
+fn broken(report: &Report, found: &mut Annotations) -> io::Result<()> {
+    let mut broken = Errors::of(report)?;
+    for conversation in report.conversations.iter().outlines() {
+        let conversation = conversation?;
+        for evaluation in &conversation.evaluations {
+            let Some(Showing::First(extent)) = broken.showing(evaluation) else { continue };
+            let ended = match evaluation.error_type {
+                // The evaluator is not to blame.
+                cancelled if cancelled == Verdict::Cancelled.error_type() => {
+                    "not finished".to_owned()
+                }
+                _ => format!("broke ({})", kind(evaluation)),
+            };
+            let title = match extent.count {
+                1 => format!("{} {ended}", title(&conversation, evaluation)),
+                _ => format!("{} {ended} in {extent}", evaluation.name),
+            };
+            let mut lines = vec![headline(evaluation)];
+            lines.extend(below(evaluation));
+            let place = (&*title, conversation.trace_file.as_deref());
+            found.add(Kind::Error, place, &lines.join("\n"));
+        }
     }
     Ok(())
 }
 
-/// Returns warnings and notices.
-fn remarks(report: &Report) -> io::Result<String> {
-    let mut text = String::new();
-    for warning in &report.warnings {
-        command(&mut text, "warning", ("run", None), warning);
+/// Adds the failures of the worst conversations, and counts the others.
+fn failed(report: &Report, found: &mut Annotations) -> io::Result<()> {
+    let is_gated = |name: &str| report.gates.iter().any(|gate| gate.evaluator == name);
+    // Of evaluators without a gate, and of those with one.
+    let mut left = [report.tally().failed, 0];
+    if !report.gates.is_empty() {
+        let evaluators = report.evaluators(Gate::CONFIDENCE)?;
+        left[1] = evaluators.iter().filter(|it| is_gated(&it.name)).map(|it| it.failed).sum();
+        left[0] -= left[1];
     }
-    let severity = if report.missing_cases().is_empty() { "warning" } else { "error" };
+    for conversation in report.attention(SHOWN)?.conversations {
+        let failed = |it: &&EvaluationReport| it.outcome() == EvaluationOutcome::Failed;
+        for evaluation in conversation.evaluations.iter().filter(failed) {
+            let title = title(&conversation, evaluation);
+            let place = (&*title, conversation.trace_file.as_deref());
+            let is_gated = is_gated(&evaluation.name);
+            let kind = if is_gated { Kind::Notice } else { Kind::Error };
+            found.add(kind, place, &failure(evaluation));
+            left[usize::from(is_gated)] -= 1;
+        }
+    }
+    found.left_out[Kind::Error as usize] += left[0];
+    found.left_out[Kind::Notice as usize] += left[1];
+    Ok(())
+}
+
+fn title(conversation: &ConversationReport, evaluation: &EvaluationReport) -> String {
+    let case = golden_case(conversation.eval_case_id.as_deref());
+    format!("{} on {}{case}", evaluation.name, conversation.trace_id)
+}
+
+/// Adds warnings and notices.
+fn remarks(report: &Report, found: &mut Annotations) -> io::Result<()> {
+    for warning in &report.warnings {
+        found.add(Kind::Warning, ("run", None), warning);
+    }
+    let severity = if report.missing_cases().is_empty() { Kind::Warning } else { Kind::Error };
     for case in unrecorded(report) {
-        command(&mut text, severity, ("eval set", None), &format!("{NO_RECORDING}: {case}"));
+        found.add(severity, ("eval set", None), &format!("{NO_RECORDING}: {case}"));
     }
     for contradiction in report.contradictions()? {
         let case = golden_case(contradiction.eval_case_id.as_deref());
         let title = format!("{} on {}{case}", contradiction.evaluator, contradiction.trace_id);
         let place = (&*title, contradiction.trace_file.as_deref());
-        command(&mut text, "warning", place, &contradiction.message());
+        found.add(Kind::Warning, place, &contradiction.message());
     }
     for NotEvaluated { evaluator, reasons, others, .. } in report.conversations.not_evaluated()? {
         let mut notice = |count: u64, reason: &str| {
             let title = format!("{evaluator} on {}", counted(count, "conversation"));
-            command(&mut text, "notice", (&title, None), &format!("not evaluated: {reason}"));
+            found.add(Kind::Notice, (&title, None), &format!("not evaluated: {reason}"));
         };
         reasons.iter().for_each(|(reason, count)| notice(*count, reason));
         if others > 0 {
             notice(others, "other reasons");
         }
     }
-    Ok(text)
+    Ok(())
 }
 
 /// Appends an annotation with a title and, if known, a file.

@@ -1,7 +1,7 @@
 //! JUnit XML, which CI systems show as test results.
 //!
-//! A conversation is a test suite, and an evaluation of it a test case. Errors outside of any conversation are a separate suite,
-//! so that no CI system can overlook them.
+//! An evaluator is a test suite, and its evaluation of a conversation a test case, whose name is the same in every run. Errors
+//! outside of any conversation are a separate suite, so that no CI system can overlook them.
 
 use std::{
     io::{self, Write},
@@ -9,9 +9,13 @@ use std::{
 };
 
 use evaluator_host::{
-    report::{ConversationReport, EvaluationOutcome, EvaluationReport, Report, SuiteReport},
+    report::{
+        ConversationReport, EvaluationOutcome, EvaluationReport, GateResult, Inconclusive, Report,
+        Verdict,
+    },
     verdict::Tally,
 };
+use indexmap::IndexMap;
 use quick_xml::{
     Writer,
     events::{BytesDecl, BytesText, Event},
@@ -21,7 +25,7 @@ use super::{
     errors::{below, headline},
     plain::{OLD_COMMAND, line_of, one_line, printable},
     verdict::grouping,
-    words::{NO_RECORDING, failure, kind, reason, with_cause},
+    words::{NO_RECORDING, Names, failure, kind, reason, with_cause},
 };
 
 /// Writer of a document.
@@ -36,44 +40,44 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let inputs = report.errors.len() as u64;
     let (cases, missing_cases) =
         (report.unrecorded_cases.len() as u64, report.missing_cases().len() as u64);
+    let gates: Vec<(String, Option<Outcome>)> =
+        report.decide_gates()?.iter().map(|gate| decided(gate, report.inconclusive)).collect();
+    let of_gates = |is: fn(&Outcome) -> bool| {
+        gates.iter().filter(|(_, outcome)| outcome.as_ref().is_some_and(is)).count() as u64
+    };
+    let failed_gates = of_gates(|it| !matches!(it, Outcome::Skipped(_)));
+    let skipped_gates = of_gates(|it| matches!(it, Outcome::Skipped(_)));
+    let evaluators = evaluators(report)?;
+    let below_gates: u64 =
+        evaluators.iter().filter(|(name, _)| is_gated(report, name)).map(|(_, it)| it.failed).sum();
+    let missing_scores = missing.len() as u64;
     let counts = [
-        ("tests", tally.total() + inputs + missing.len() as u64 + cases),
-        ("failures", tally.failed + missing.len() as u64 + missing_cases),
+        ("tests", tally.total() + inputs + missing_scores + cases + gates.len() as u64),
+        ("failures", tally.failed - below_gates + failed_gates + missing_scores + missing_cases),
         ("errors", tally.errored + inputs),
-        ("skipped", tally.not_evaluated + tally.not_run + cases - missing_cases),
+        ("skipped", tally.not_evaluated + tally.not_run + cases - missing_cases + skipped_gates),
     ];
     element(&mut writer, "testsuites", "evaluator", &counts, |writer| {
         run(writer, report)?;
         let errors = (1..).zip(report.errors_with_causes()).map(|(number, (error, cause))| {
-            (format!("input {number}"), Outcome::Error("bad_input", with_cause(error, cause)))
+            let outcome = Outcome::Error("bad_input", with_cause(error, cause));
+            (format!("input {number}"), Some(outcome))
         });
-        suite(writer, "inputs", "errors", errors.collect())?;
-        let failures =
-            missing.iter().map(|it| (it.scores.name.to_owned(), Outcome::Failure(it.to_string())));
-        suite(writer, "require_evaluated", "failures", failures.collect())?;
+        suite(writer, "inputs", errors.collect())?;
+        suite(writer, "gates", gates)?;
+        let failures = missing
+            .iter()
+            .map(|it| (it.scores.name.to_owned(), Some(Outcome::Failure(None, it.to_string()))));
+        suite(writer, "require_evaluated", failures.collect())?;
         // Golden cases without a recording.
-        let (kind, outcome): (_, fn(String) -> Outcome) = match missing_cases {
-            0 => ("skipped", Outcome::Skipped),
-            _ => ("failures", Outcome::Failure),
+        let outcome = || match missing_cases {
+            0 => Outcome::Skipped(NO_RECORDING.to_owned()),
+            _ => Outcome::Failure(None, NO_RECORDING.to_owned()),
         };
         let unrecorded = report.unrecorded_cases.iter();
-        let unrecorded =
-            unrecorded.map(|name| (name.to_string(), outcome(NO_RECORDING.to_owned())));
-        suite(writer, "golden_cases", kind, unrecorded.collect())?;
-        let mut conversations = report.conversations.iter().without_performance();
-        let Some(SuiteReport { name, .. }) = &report.suite else {
-            return conversations.try_for_each(|it| conversation(writer, &it?));
-        };
-        let counts =
-            [("tests", tally.total()), ("failures", tally.failed), ("errors", tally.errored)];
-        element(writer, "testsuite", &attribute(name), &counts, |writer| {
-            conversations.try_for_each(|it| {
-                let it = it?;
-                let file = it.trace_file.as_deref();
-                let mut graded = it.evaluations.iter();
-                graded.try_for_each(|graded| evaluation(writer, (name, &it.trace_id), graded, file))
-            })
-        })
+        let unrecorded = unrecorded.map(|name| (name.clone(), Some(outcome())));
+        suite(writer, "golden_cases", unrecorded.collect())?;
+        evaluators.iter().try_for_each(|(name, tally)| evaluator(writer, report, name, *tally))
     })?;
     writer.into_inner().write_all(b"\n")
 }
@@ -94,20 +98,45 @@ fn element(
     Ok(())
 }
 
-/// Writes a suite of tests that all have the same kind of outcome; nothing without tests.
+/// Returns a gate as a test: its name and outcome. CI systems count an undecided one as what the exit code makes of it.
+fn decided(result: &GateResult, inconclusive: Inconclusive) -> (String, Option<Outcome>) {
+    let outcome = match (result.verdict, inconclusive) {
+        (Verdict::Pass, _) => None,
+        (Verdict::Inconclusive, Inconclusive::Pass) => Some(Outcome::Skipped(result.to_string())),
+        (Verdict::Inconclusive, _) => {
+            Some(Outcome::Failure(Some("inconclusive"), result.to_string()))
+        }
+        _ => Some(Outcome::Failure(None, result.to_string())),
+    };
+    (result.gate.to_string(), outcome)
+}
+
+/// Returns true if an evaluator is judged by gates alone.
+fn is_gated(report: &Report, evaluator: &str) -> bool {
+    report.gates.iter().any(|gate| gate.evaluator == evaluator)
+}
+
+/// Writes a suite of tests; nothing without tests.
 fn suite(
     writer: &mut Xml<'_>,
     name: &str,
-    kind: &'static str,
-    tests: Vec<(String, Outcome)>,
+    tests: Vec<(String, Option<Outcome>)>,
 ) -> io::Result<()> {
     if tests.is_empty() {
         return Ok(());
     }
-    let count = tests.len() as u64;
-    element(writer, "testsuite", name, &[("tests", count), (kind, count)], |writer| {
+    let count = |is: fn(&Outcome) -> bool| {
+        tests.iter().filter(|(_, outcome)| outcome.as_ref().is_some_and(is)).count() as u64
+    };
+    let counts = [
+        ("tests", tests.len() as u64),
+        ("failures", count(|it| matches!(it, Outcome::Failure(..)))),
+        ("errors", count(|it| matches!(it, Outcome::Error(..)))),
+        ("skipped", count(|it| matches!(it, Outcome::Skipped(_)))),
+    ];
+    element(writer, "testsuite", name, &counts, |writer| {
         tests.into_iter().try_for_each(|(test, outcome)| {
-            case(writer, name, &test, &Case { outcome: Some(outcome), ..Case::default() })
+            case(writer, name, &test, &Case { outcome, ..Case::default() })
         })
     })
 }
@@ -151,64 +180,96 @@ fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result
     Ok(())
 }
 
-fn conversation(writer: &mut Xml<'_>, conversation: &ConversationReport) -> io::Result<()> {
-    let mut tally = Tally::default();
-    for evaluation in &conversation.evaluations {
-        evaluation.count_in(&mut tally);
+/// Returns the evaluators in the order in which they appear, each with the counts of its evaluations.
+fn evaluators(report: &Report) -> io::Result<IndexMap<String, Tally>> {
+    let mut found: IndexMap<String, Tally> = IndexMap::new();
+    for conversation in report.conversations.iter().outlines() {
+        for evaluation in conversation?.evaluations {
+            match found.get_mut(&evaluation.name) {
+                Some(tally) => evaluation.count_in(tally),
+                None => evaluation.count_in(found.entry(evaluation.name.clone()).or_default()),
+            }
+        }
     }
+    Ok(found)
+}
+
+/// Writes the suite of an evaluator.
+fn evaluator(
+    writer: &mut Xml<'_>,
+    report: &Report,
+    evaluator: &str,
+    tally: Tally,
+) -> io::Result<()> {
+    let is_gated = is_gated(report, evaluator);
     let counts = [
         ("tests", tally.total()),
-        ("failures", tally.failed),
+        ("failures", if is_gated { 0 } else { tally.failed }),
         ("errors", tally.errored),
         ("skipped", tally.not_evaluated + tally.not_run),
     ];
     // All denominators; the attributes lack some of them.
-    let mut facts: Vec<_> =
-        tally.named().into_iter().map(|(name, count)| (name, count.to_string())).collect();
-    let file = conversation.trace_file.as_deref();
-    facts.extend(file.map(|file| ("trace_file", file.to_owned())));
-    let golden = conversation.eval_case_id.as_deref();
-    facts.extend(golden.map(|case| ("eval_case_id", case.to_owned())));
-    facts.extend(conversation.failed_turns.iter().map(|failure| ("failed_turn", failure.clone())));
-    element(writer, "testsuite", &attribute(&conversation.trace_id), &counts, |writer| {
+    let facts = tally.named().map(|(name, count)| (name, count.to_string()));
+    element(writer, "testsuite", &attribute(evaluator), &counts, |writer| {
         properties(writer, &facts)?;
-        conversation
-            .evaluations
-            .iter()
-            .try_for_each(|one| evaluation(writer, (&conversation.trace_id, &one.name), one, file))
+        let mut names = Names::new(report);
+        for conversation in report.conversations.iter().without_performance() {
+            let conversation = conversation?;
+            let name = names.of(&conversation);
+            let of_this = conversation.evaluations.iter().filter(|it| it.name == evaluator);
+            for one in of_this {
+                evaluation(writer, &name, &conversation, one, is_gated)?;
+            }
+        }
+        Ok(())
     })
 }
 
-/// Writes an evaluation as a test case with this class and name.
+/// Writes an evaluation of the conversation with this name as a test case. One that a gate judges does not fail by itself.
 fn evaluation(
     writer: &mut Xml<'_>,
-    (class, name): (&str, &str),
+    name: &str,
+    conversation: &ConversationReport,
     evaluation: &EvaluationReport,
-    file: Option<&str>,
+    is_gated: bool,
 ) -> io::Result<()> {
+    let mut facts = Vec::new();
     let outcome = match evaluation.outcome() {
         EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
         EvaluationOutcome::Error => Some(Outcome::Error(kind(evaluation), error_text(evaluation))),
-        EvaluationOutcome::Failed => Some(Outcome::Failure(failure(evaluation))),
+        EvaluationOutcome::Failed if is_gated => {
+            facts.push(("below_threshold", failure(evaluation)));
+            None
+        }
+        EvaluationOutcome::Failed => Some(Outcome::Failure(None, failure(evaluation))),
         EvaluationOutcome::NotEvaluated => Some(Outcome::Skipped(reason(evaluation).into_owned())),
         _ => None,
     };
+    if outcome.is_some() || !facts.is_empty() {
+        facts.push(("trace_id", conversation.trace_id.to_string()));
+        let golden = conversation.eval_case_id.as_deref();
+        facts.extend(golden.map(|case| ("eval_case_id", case.to_owned())));
+    }
+    if evaluation.attempts > 1 {
+        facts.push(("attempts", evaluation.attempts.to_string()));
+    }
+    facts.extend(conversation.failed_turns.iter().map(|failure| ("failed_turn", failure.clone())));
     let written = Case {
         outcome,
-        file,
+        facts,
+        file: conversation.trace_file.as_deref(),
         duration: evaluation.duration.unwrap_or_default(),
         warnings: &evaluation.warnings,
-        attempts: evaluation.attempts,
         stderr: evaluation.stderr.as_deref(),
     };
-    case(writer, class, name, &written)
+    case(writer, &evaluation.name, name, &written)
 }
 
 /// Outcome of a test case that did not pass.
 enum Outcome {
     /// Kind and text.
     Error(&'static str, String),
-    Failure(String),
+    Failure(Option<&'static str>, String),
     Skipped(String),
 }
 
@@ -216,18 +277,18 @@ enum Outcome {
 #[derive(Default)]
 struct Case<'c> {
     outcome: Option<Outcome>,
+    /// Properties: names and values.
+    facts: Vec<(&'static str, String)>,
     /// File that CI systems show with the test.
     file: Option<&'c str>,
     duration: Duration,
     warnings: &'c [String],
-    /// Attempts, if they are counted.
-    attempts: u32,
     stderr: Option<&'c str>,
 }
 
-/// Writes a test case, with its warnings, standard error and attempts.
+/// Writes a test case, with its properties, warnings and standard error.
 fn case(writer: &mut Xml<'_>, class: &str, name: &str, written: &Case<'_>) -> io::Result<()> {
-    let Case { outcome, file, duration, warnings, attempts, stderr } = written;
+    let Case { outcome, facts, file, duration, warnings, stderr } = written;
     let seconds = duration.as_secs_f64();
     let (class, name, time) = (attribute(class), attribute(name), format!("{seconds:.3}"));
     let mut element = writer
@@ -238,18 +299,18 @@ fn case(writer: &mut Xml<'_>, class: &str, name: &str, written: &Case<'_>) -> io
     if let Some(file) = file {
         element = element.with_attribute(("file", attribute(file).as_str()));
     }
-    if outcome.is_none() && warnings.is_empty() && *attempts < 2 {
+    if outcome.is_none() && warnings.is_empty() && facts.is_empty() {
         element.write_empty()?;
         return Ok(());
     }
     element.write_inner_content(|writer| {
-        if *attempts > 1 {
-            properties(writer, &[("attempts", attempts.to_string())])?;
+        if !facts.is_empty() {
+            properties(writer, facts)?;
         }
         if let Some(outcome) = outcome {
             let (tag, kind, text) = match outcome {
                 Outcome::Error(kind, text) => ("error", Some(*kind), text),
-                Outcome::Failure(text) => ("failure", None, text),
+                Outcome::Failure(kind, text) => ("failure", *kind, text),
                 Outcome::Skipped(text) => ("skipped", None, text),
             };
             let message = attribute(text.lines().next().unwrap_or_default());

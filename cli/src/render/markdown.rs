@@ -2,10 +2,11 @@
 
 use std::{fmt::Write as _, io, sync::Arc};
 
-use evaluator_host::report::{EvaluationOutcome, EvaluationReport, Report};
+use evaluator_host::report::{EvaluationOutcome, EvaluationReport, Gate, Report};
 
 use super::{
     errors::{Errors, Extent, Showing, below, headline},
+    overview,
     plain::{one_line, printable},
     verdict,
     words::{
@@ -14,8 +15,12 @@ use super::{
     },
 };
 
-/// Maximum number of rows; GitHub cuts comments at 65,536 characters.
+/// Maximum number of rows, and of bytes: GitHub and GitLab refuse comments of more than 65,536 characters.
 const ROWS: usize = 500;
+const ALL_BYTES: usize = 64_000;
+
+/// Number of conversations above which those that passed are counted and have no rows.
+const FEW: usize = 20;
 
 /// Maximum number of shown characters of the reason of a failure.
 const REASON: usize = 400;
@@ -42,16 +47,40 @@ fn text(report: &Report) -> io::Result<String> {
     if report.tally().total() == 0 {
         return Ok(text);
     }
+    evaluators(&mut text, report)?;
+    let (rows, mut more) = rows(report)?;
+    if rows.is_empty() {
+        return Ok(text);
+    }
     text.push_str("\n| | Conversation | Metric | Score | Time | |\n|---|---|---|---:|---:|---|\n");
     let mut room = ALL_DETAIL_BYTES;
-    let (rows, more) = rows(report)?;
-    for row in &rows {
+    for (shown, row) in rows.iter().enumerate() {
+        let end = text.len();
         write_row(&mut text, row, &mut room);
+        if text.len() > ALL_BYTES {
+            text.truncate(end);
+            more += rows.len() - shown;
+            break;
+        }
     }
     if more > 0 {
         let _ = writeln!(text, "\n... and {more} more.");
     }
     Ok(text)
+}
+
+/// Appends a row per evaluator, if there are several conversations.
+fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
+    if report.conversations.len() < 2 {
+        return Ok(());
+    }
+    let _ = writeln!(text, "\n| {} |", overview::COLUMNS.join(" | "));
+    text.push_str("|---|---:|---:|---:|---|---|---:|---:|\n");
+    for row in overview::rows(&report.evaluators(Gate::CONFIDENCE)?) {
+        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    Ok(())
 }
 
 /// Returns the errors and warnings outside of any evaluation.
@@ -131,6 +160,7 @@ struct Row {
 fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
     let mut rows: [Vec<Row>; RANKS] = Default::default();
     let mut broken = Errors::of(report)?;
+    let is_short = report.conversations.len() <= FEW;
     let mut more = 0;
     for conversation in report.conversations.iter().without_performance() {
         let conversation = conversation?;
@@ -140,6 +170,9 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
                 Some(Showing::First(extent)) => Some(extent),
                 None => None,
             };
+            if !is_short && evaluation.outcome() == EvaluationOutcome::Passed {
+                continue;
+            }
             let trace_id = Arc::clone(&conversation.trace_id);
             let trace_file = conversation.trace_file.clone();
             let eval_case_id = conversation.eval_case_id.clone();

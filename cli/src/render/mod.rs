@@ -3,12 +3,16 @@
 mod access;
 mod checks;
 mod columns;
+mod comparison;
 mod config_error;
+mod csv;
 mod errors;
 mod github;
 mod inspection;
 mod junit;
 mod markdown;
+mod openmetrics;
+mod overview;
 mod plain;
 mod progress;
 mod stderr;
@@ -19,6 +23,7 @@ mod words;
 pub(crate) use access::access;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
+pub(crate) use comparison::{comparison, comparison_markdown, comparison_verdict};
 pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use markdown::markdown;
@@ -47,7 +52,10 @@ pub(crate) fn report(
 ) -> io::Result<()> {
     match format {
         OutputFormat::Table => tables::table(report, width, out),
+        OutputFormat::Overview => overview::overview(report, width, out),
         OutputFormat::Summary => tables::summary(report, out),
+        OutputFormat::Csv => csv::csv(report, out),
+        OutputFormat::OpenMetrics => openmetrics::openmetrics(report, out),
         OutputFormat::Markdown => markdown(report, out),
         OutputFormat::Github => github::github(report, out),
         OutputFormat::Junit => junit::junit(report, out),

@@ -263,7 +263,7 @@ fn problem(event: &RunEvent) {
             "{evaluator} names {variable} in its source, and does not see it: secrets are withheld, unless the entry has \
              `env: [{variable}]`"
         )),
-        RunEvent::JudgeWarning { message } => warning(message),
+        RunEvent::JudgeWarning { message } | RunEvent::HopelessGate { message } => warning(message),
         RunEvent::DamagedRunFile { file, damage } => warning(&damaged(file, damage)),
         RunEvent::NotResumable { evaluator, reason } => {
             warning(&format!("results of {evaluator} cannot be reused: {reason}"));

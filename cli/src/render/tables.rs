@@ -40,7 +40,7 @@ pub(crate) fn table(
 }
 
 /// Returns the blocks about the whole run, which come last.
-fn notes(report: &Report) -> String {
+pub(super) fn notes(report: &Report) -> String {
     block("Warnings", &report.warnings)
         + &block("Golden cases without a recording", &unrecorded(report))
 }

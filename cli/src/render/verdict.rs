@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    report::{JudgeUsage, NotEvaluated, Report},
+    report::{GateResult, Inconclusive, JudgeUsage, NotEvaluated, Report, Verdict},
     verdict::{Balance, Standing, Tally},
 };
 use serde_json::{Map, Value, json};
@@ -24,11 +24,13 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
     for remark in remarks(report, verbose).unwrap_or_default().lines() {
         line(Level::Warning, remark);
     }
-    let text = match report.standing().exit_code() {
-        standing if code > standing => {
-            format!("ERROR: {}; the report could not be written", counts(report))
-        }
-        _ => sentence(report),
+    for gate in report.decide_gates().unwrap_or_default() {
+        let level = if gate.verdict == Verdict::Pass { Level::Info } else { Level::Warning };
+        line(level, &format!("gate {}", one_line(&gate.to_string())));
+    }
+    let text = match report.standing().exit_code() == code {
+        true => sentence(report),
+        false => format!("ERROR: {}; the report could not be written", counts(report)),
     };
     last_line(&text, code, run(report));
 }
@@ -48,6 +50,7 @@ pub(super) fn last_line(text: &str, code: u8, counts: Value) {
     let outcome = match code {
         exit::OK => "passed",
         exit::FAILED => "failed",
+        exit::INCONCLUSIVE => "inconclusive",
         exit::USAGE => "not_run",
         exit::INTERRUPTED => "stopped",
         _ => "error",
@@ -141,11 +144,58 @@ pub(crate) fn sentence(report: &Report) -> String {
     let word = match balance.standing() {
         Standing::Failed if balance.fails_as_unevaluated() => "NOTHING EVALUATED",
         Standing::Failed => "FAILED",
+        Standing::Inconclusive => "INCONCLUSIVE",
         Standing::Passed if balance.tally.scored() == 0 => "NOTHING EVALUATED",
         Standing::Passed => "PASSED",
         _ => "ERROR",
     };
-    format!("{word}: {}", counts(report))
+    format!("{word}: {}{}", gates(report, &balance), counts(report))
+}
+
+/// Returns how many gates pass, fail and are undecided, with the names of the latter.
+fn gates(report: &Report, balance: &Balance) -> String {
+    let results = report.decide_gates().unwrap_or_default();
+    let mut parts = Vec::new();
+    for (verdict, singular, plural) in [
+        (Verdict::Pass, "passes", "pass"),
+        (Verdict::Fail, "fails", "fail"),
+        (Verdict::Inconclusive, "undecided", "undecided"),
+    ] {
+        let mut named = results.iter().filter(|gate| gate.verdict == verdict).peekable();
+        if named.peek().is_none() {
+            continue;
+        }
+        let names: Vec<String> = named.map(named_gate).collect();
+        let noun = match (parts.is_empty(), names.len()) {
+            (true, 1) => " gate",
+            (true, _) => " gates",
+            (false, _) => "",
+        };
+        let word = if names.len() == 1 { singular } else { plural };
+        let names_of = match verdict {
+            Verdict::Pass => String::new(),
+            _ => format!(" ({})", names.join("; ")),
+        };
+        parts.push(format!("{}{noun} {word}{names_of}", names.len()));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let policy = match (balance.undecided_gates, balance.inconclusive) {
+        (0, _) | (_, Inconclusive::Stays) => "",
+        (_, Inconclusive::Pass) => ", which passes (--inconclusive pass)",
+        (_, Inconclusive::Fail) => ", which fails (--inconclusive fail)",
+    };
+    format!("{}{policy}; ", parts.join(", "))
+}
+
+/// Returns the evaluator of a gate, and why it is undecided.
+fn named_gate(result: &GateResult) -> String {
+    let name = one_line(&result.gate.evaluator).into_owned();
+    match result.undecided {
+        Some(undecided) => format!("{name}: {undecided}"),
+        None => name,
+    }
 }
 
 /// Returns all counts, and the facts that decide the outcome.

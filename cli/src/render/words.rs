@@ -1,10 +1,41 @@
 //! Texts about an evaluation that several forms of the report contain.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
-use evaluator_host::report::{Contradictions, EvaluationReport, Report};
+use evaluator_host::report::{Contradictions, ConversationReport, EvaluationReport, Report};
 
 use super::plain::one_line;
+
+/// Names of conversations for people and CI systems. They are the same in every run over the same files, unlike trace ids.
+pub(super) struct Names<'r> {
+    report: &'r Report,
+    /// Number of conversations with each name so far.
+    seen: HashMap<String, usize>,
+}
+
+impl<'r> Names<'r> {
+    pub(super) fn new(report: &'r Report) -> Self {
+        Self { report, seen: HashMap::new() }
+    }
+
+    /// Returns the name of the next conversation of the report: the id of its golden case or test, or else its file. Those that
+    /// have the same one are numbered from the second on.
+    pub(super) fn of(&mut self, conversation: &ConversationReport) -> String {
+        let test = self.report.suite.as_ref().map(|_| &conversation.trace_id);
+        let name = test.or(conversation.eval_case_id.as_ref()).or(conversation.trace_file.as_ref());
+        let name = name.map_or("conversation", |name| &**name);
+        match self.seen.get_mut(name) {
+            Some(seen) => {
+                *seen += 1;
+                format!("{name} #{seen}")
+            }
+            None => {
+                self.seen.insert(name.to_owned(), 1);
+                name.to_owned()
+            }
+        }
+    }
+}
 
 /// Returns the first contradiction of an evaluator with its name and the trace or test, and the number of further ones.
 pub(super) fn contradiction(report: &Report, found: &Contradictions) -> String {
@@ -47,8 +78,8 @@ pub(super) fn score_text(score: f64, threshold: Option<f64>) -> String {
         .unwrap_or_else(|| score.to_string())
 }
 
-/// Returns the reason of a failure: what is missing, the score, the threshold, the turns below it, and the evaluator's own
-/// reason.
+/// Returns the reason of a failure: what is missing, the score, the threshold, the turns below it, the reason of the evaluator
+/// or its judge, and the tool calls that differ.
 pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     let score = score_of_failure(evaluation);
     let mut text = match &evaluation.failure_reason {
@@ -56,7 +87,7 @@ pub(super) fn failure(evaluation: &EvaluationReport) -> String {
         Some(reason) => format!("{reason}; {score}"),
         None => score,
     };
-    if let Some(reason) = evaluation.reason() {
+    for reason in evaluation.reason().into_iter().chain(evaluation.difference().map(Cow::Owned)) {
         text.extend([": ", &reason]);
     }
     text

@@ -65,6 +65,7 @@ pub(super) struct Defaults {
 
 /// Containment of all programs of another file: its keys `executor`, `sandbox` and `docker`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContainmentConfig {
     /// Name of the executor.
     pub executor: String,
@@ -106,16 +107,17 @@ impl Defaults {
     /// Takes the key `defaults`. What it lacks is that of a configuration that is extended.
     pub(super) fn read(fields: &mut Fields<'_>, paths: &Paths, base: Self) -> Self {
         let mut defaults = Self { given: Vec::new(), ..base };
-        keys! { fields;
-            /// Settings of programs (`type: code` and `type: remote`) without settings of their own.
-            defaults: mapping("for example {executor: sandbox}", |fields| {
-                defaults.executor = read_executor(fields).or(defaults.executor.take());
-                read_sandbox(fields, paths, &mut defaults.sandbox);
-                read_docker(fields, paths, &mut defaults.docker);
-                let given = |key| Some((key, fields.peek(key)?.span));
-                defaults.given = [SANDBOX, DOCKER].into_iter().filter_map(given).collect();
-            });
-        }
+        let key = fields.key(
+            "defaults",
+            "Settings of programs (`type: code` and `type: remote`) without settings of their own.",
+        );
+        key.null_is_absent().mapping("for example {executor: sandbox}", |fields| {
+            defaults.executor = read_executor(fields).or(defaults.executor.take());
+            read_sandbox(fields, paths, &mut defaults.sandbox);
+            read_docker(fields, paths, &mut defaults.docker);
+            let given = |key| Some((key, fields.peek(key)?.span));
+            defaults.given = [SANDBOX, DOCKER].into_iter().filter_map(given).collect();
+        });
         defaults
     }
 

@@ -6,6 +6,7 @@
 mod adk;
 mod containment;
 mod evaluator;
+mod gates;
 mod llm_judge;
 mod model;
 mod openai_eval;
@@ -22,6 +23,7 @@ pub use evaluator_document::{ConfigError, Place, Problem};
 pub use evaluator_judging::JudgeSettings;
 
 pub use containment::{ContainmentConfig, changeable_paths};
+pub use gates::GateOverrides;
 pub use llm_judge::LlmJudgeConfig;
 pub use model::{
     BuiltinConfig, CodeConfig, Config, EvaluatorConfig, EvaluatorKind, Isolation, LinkedConfig,

@@ -12,6 +12,7 @@ use crate::{
     conversation::GroupBy,
     executor::{Containment, Local},
     json::Object,
+    report::{Gate, Inconclusive},
     runtime::Entrypoint,
     source::{Reference, Wanted},
     trace::TraceFormat,
@@ -47,6 +48,10 @@ pub struct Config {
     pub strict_matching: bool,
     /// Tolerated share of errors (evaluations that broke, and unusable trace files), in 0..=1; default: 0.
     pub max_error_rate: f64,
+    /// Gates of evaluators. They do not go together with `fail_fast`.
+    pub gates: Vec<Gate>,
+    /// What undecided gates mean.
+    pub inconclusive: Inconclusive,
     /// Whether the run stops after the first failure or error; default: `false`.
     pub fail_fast: bool,
     /// Whether evaluators that run code and are not [contained](crate::run::Runner::uncontained) are errors instead of being

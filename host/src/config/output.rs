@@ -30,9 +30,12 @@ macro_rules! output_formats {
 
 output_formats! {
     #[default] Table "table" "A table per conversation";
+    Overview "overview" "A row per evaluator, then the worst conversations; the default on a terminal for more than 20 conversations";
     Json "json" "One JSON document";
     Summary "summary" "A line per metric";
     Junit "junit" "JUnit XML";
+    Csv "csv" "A row per evaluation, comma-separated";
+    OpenMetrics "openmetrics" "Numbers of each evaluator as OpenMetrics text";
     Markdown "markdown" "A Markdown table, failures and errors first";
     Github "github" "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
 }

@@ -218,6 +218,7 @@ pub(super) fn take_keys<'n>(
     origin: Origin<'_>,
 ) -> Base {
     let Base { mut config, defaults } = base;
+    let defaults = Defaults::read(fields, &reader.paths, defaults);
     let entries = match fields.is_describing() {
         true => json!({"type": "object", "oneOf": evaluator::schemas(reader)}),
         false => Value::Null,
@@ -226,7 +227,6 @@ pub(super) fn take_keys<'n>(
         .key("evaluators", "Evaluators, in the order of the report.")
         .field(json!({"type": "array", "items": entries, "minItems": 1}));
     fields.null_is_absent();
-    let defaults = Defaults::read(fields, &reader.paths, defaults);
     match evaluators {
         Some(field) => read_evaluators(&mut config, field, &defaults, reader),
         None => {

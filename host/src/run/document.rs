@@ -19,6 +19,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     text: Arc<[u8]>,
+    /// Length of the text up to the golden turns.
+    recorded: usize,
     digest: OnceLock<Digest>,
 }
 
@@ -36,13 +38,19 @@ impl Turns {
             conversation.performance.as_ref().map_or_else(|| "null".to_owned(), metrics_text);
         out.raw("\"invocations\":");
         out.list(&conversation.turns, |out, turn| out.turn(turn, &metrics));
+        let recorded = out.text.len();
         out.raw(",\"expected_invocations\":");
         match case {
             Some(case) => out.list(&case.turns, Writer::expected),
             None => out.raw("null"),
         }
         out.raw("}");
-        Self { text: out.text.into_bytes().into(), digest: OnceLock::new() }
+        Self { text: out.text.into_bytes().into(), recorded, digest: OnceLock::new() }
+    }
+
+    /// Digest of what was recorded, without the golden turns.
+    pub(crate) fn content(&self) -> Digest {
+        Digester::new("content").bytes("text", &self.text[..self.recorded]).finish()
     }
 
     /// The document without an evaluator's settings.

@@ -36,6 +36,11 @@ pub enum RunEvent {
         /// The runtime, e.g. `Python`.
         runtime: String,
     },
+    /// A gate cannot pass with the conversations of the run.
+    HopelessGate {
+        /// The gate, and how many cases it needs.
+        message: String,
+    },
     /// A metric without a judge has settings for one, which are ignored.
     UnusedJudge {
         /// Name of the metric.

@@ -430,6 +430,8 @@ impl Execution<'_, '_> {
             .collect();
         let mut report = report(&recording.conversation, evaluations);
         report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
+        let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
+        report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
         self.writer.conversation(number, &report);
     }
@@ -468,6 +470,8 @@ impl Progress<'_> {
 fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> ConversationReport {
     let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
     report.trace_file = shown(&conversation.file);
+    let prompt = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
+    report.prompt = prompt.map(ConversationReport::prompt_of);
     report.turns = conversation.turns.len();
     report.warnings.clone_from(&conversation.warnings);
     report.failed_turns = conversation.failures().iter().map(ToString::to_string).collect();

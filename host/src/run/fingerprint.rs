@@ -1,23 +1,29 @@
 //! Contents of the header of a run file: settings, golden cases and evaluators of the run, and fingerprints of the
 //! evaluators.
 
-use std::{collections::BTreeMap, env, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    path::PathBuf,
+};
 
 use serde_json::{Value, json};
 
 use super::{
     PlannedEvaluator, RunEvent, Runner,
-    identity::{Fingerprint, portable},
+    identity::{Fingerprint, Project, add_environment, add_values, value_digest},
     work::{Candidate, Work},
 };
 use crate::{
     config::{CodeConfig, Config, Isolation, LimitsConfig, MissingTurns, ProcessConfig},
     conversation::GroupedBy,
     eval_set::{EvalCase, EvalSet},
-    executor::{Contained, Containment},
-    judging::{Session, judge::PROMPTS},
-    report::run_file::{Digester, EvaluatorEntry, Golden, Header, TOOL},
-    runtime::{Inputs, Launch, imported_from, secrets::is_secret_name},
+    executor::Containment,
+    json::Object,
+    judging::{Identity, Session, judge::PROMPTS},
+    models::ProgramIdentity,
+    report::run_file::{Digest, Digester, EvaluatorEntry, FingerprintParts, Golden, Header, TOOL},
+    runtime::{Inputs, Launch, imported_from, paths, secrets::is_secret_name},
 };
 
 /// The header of a run, with digests if it is saved.
@@ -70,70 +76,105 @@ pub(super) fn header(
 }
 
 fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
+    let fingerprint = evaluator.fingerprint.as_ref();
     EvaluatorEntry {
         name: evaluator.name.clone(),
         kind: evaluator.kind().to_owned(),
         threshold: evaluator.threshold,
-        fingerprint: evaluator.fingerprint.as_ref().map(Fingerprint::digest),
+        fingerprint: fingerprint.map(Fingerprint::digest),
+        parts: fingerprint.map(Fingerprint::parts).cloned().unwrap_or_default(),
     }
+}
+
+/// Starts the parts of a fingerprint with what all kinds of evaluators have.
+fn parts_of(evaluator: &PlannedEvaluator, kind: &str, settings: &Value) -> FingerprintParts {
+    let mut parts = FingerprintParts::default();
+    let own = json!({
+        "name": evaluator.name,
+        "type": kind,
+        "threshold": evaluator.threshold,
+        "missing_turns": evaluator.missing_turns == MissingTurns::Fail,
+    });
+    add_values(&mut parts.settings, "", &own);
+    add_values(&mut parts.settings, "", settings);
+    parts
+}
+
+/// Adds the settings of an entry by their keys; `prefix` is the key that contains them.
+fn add_object(parts: &mut FingerprintParts, prefix: &str, settings: &Object) {
+    let settings = settings.iter().map(|(key, it)| (format!("{prefix}{key}"), value_digest(it)));
+    parts.settings.extend(settings);
+}
+
+/// Adds the models that an evaluator asks; `key` is the key of their settings.
+fn add_models(parts: &mut FingerprintParts, key: &str, models: &Identity) {
+    add_values(&mut parts.settings, key, &models.settings);
+    add_values(&mut parts.environment, "answered_by", &models.answered_by);
+    for (name, ProgramIdentity { code, environment }) in &models.programs {
+        parts.code.insert(name.clone(), value_digest(code));
+        parts.environment.insert(name.clone(), value_digest(environment));
+    }
+}
+
+fn add_revision(parts: &mut FingerprintParts, revision: &str) {
+    parts.environment.insert("revision".to_owned(), value_digest(&revision));
 }
 
 /// Fingerprint of an evaluator that needs no other program; `None` if the run is not saved, or changes of the evaluator
 /// would not be noticed.
-pub(super) fn of_this_program(
+pub(super) fn of_internal(
     evaluator: &PlannedEvaluator,
     runner: &Runner,
+    config: &Config,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.run_file.as_ref()?;
-    let missing_turns = evaluator.missing_turns == MissingTurns::Fail;
-    let new = |kind: &str| {
-        Digester::new(kind).json("name", &evaluator.name).json("missing turns", &missing_turns)
-    };
+    let name = &evaluator.name;
     match &evaluator.work {
         Work::Metric { metric, settings } => {
-            let digester = new("metric")
-                .bytes("revision", metric.revision()?.as_bytes())
-                .json("threshold", &evaluator.threshold)
-                .json("settings", settings);
-            Some(Fingerprint::of_settings(digester))
+            let mut parts = parts_of(evaluator, "builtin", &Value::Null);
+            add_object(&mut parts, "", &settings.settings);
+            add_revision(&mut parts, metric.revision()?);
+            Some(Fingerprint::new(parts))
         }
         Work::Grader(graded) => {
-            let (grader, recorded) = match graded.identity() {
+            let (model, python) = match graded.identity() {
                 Ok(identity) => identity,
-                Err(reason) => return not_resumable(&evaluator.name, reason, on_event),
+                Err(reason) => return not_resumable(name, reason, on_event),
             };
-            let digester =
-                new("grader").json("threshold", &evaluator.threshold).json("grader", &grader);
-            let fingerprint = Fingerprint::of_settings(digester);
-            Some(recorded_by(&evaluator.name, fingerprint, recorded, on_event))
+            let mut parts = parts_of(evaluator, "grader", &Value::Null);
+            add_object(&mut parts, "", graded.settings());
+            add_revision(&mut parts, env!("CARGO_PKG_VERSION"));
+            if let Err(error) = python.map_or(Ok(()), |it| add_environment(it, &mut parts)) {
+                return not_resumable(name, error.to_string(), on_event);
+            }
+            let model = model.unwrap_or_default();
+            add_models(&mut parts, "judge", &model);
+            Some(recorded_by(name, Fingerprint::new(parts), model.recorded, on_event))
         }
         Work::Judge(judged) => {
             let prompts: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.text).collect();
             let identity = match judged.connection.identity() {
                 Ok(identity) => identity,
-                Err(reason) => return not_resumable(&evaluator.name, reason, on_event),
+                Err(reason) => return not_resumable(name, reason, on_event),
             };
-            let digester = new("judge")
-                .bytes("revision", judged.revision.as_ref()?.as_bytes())
-                .json("judge", &judged.judge.name())
-                .json("threshold", &evaluator.threshold)
-                .json("settings", &judged.settings)
-                .json("prompts", &prompts)
-                .json("model", &identity.asked);
-            let fingerprint = Fingerprint::of_settings(digester);
-            Some(recorded_by(&evaluator.name, fingerprint, identity.recorded, on_event))
+            let own = json!({"judged_by": judged.judge.name(), "prompts": prompts});
+            let mut parts = parts_of(evaluator, "judge", &own);
+            add_object(&mut parts, "", &judged.settings);
+            add_revision(&mut parts, judged.revision.as_ref()?);
+            add_models(&mut parts, "judge", &identity);
+            Some(recorded_by(name, Fingerprint::new(parts), identity.recorded, on_event))
         }
         // Its code is somewhere in this program.
-        Work::Linked { timeout, config, contract, .. } => {
-            let digester = new("linked")
-                .json("threshold", &evaluator.threshold)
-                .json("timeout", timeout)
-                .json("config", config)
-                .json("contract", &contract.map(|contract| contract.name()));
+        Work::Linked { timeout, config: settings, contract, .. } => {
+            let contract = contract.map(|contract| contract.name());
+            let own = json!({"timeout": timeout.as_secs_f64(), "contract": contract});
+            let mut parts = parts_of(evaluator, "linked", &own);
+            add_object(&mut parts, "config.", settings);
             let files = [running_program()].into();
             let inputs = Inputs { files, ..Inputs::default() };
-            of_program(&evaluator.name, &inputs, digester, on_event)
+            let project = Project::of(config.file.as_deref());
+            of_program(name, &inputs, &project, parts, on_event)
         }
         Work::Program(_) | Work::Suite(_) | Work::Broken(_) => None,
     }
@@ -174,7 +215,7 @@ pub(super) fn of_launch(
     (evaluator, candidate): (&PlannedEvaluator, &Candidate),
     inputs: &Inputs,
     launch: &Launch,
-    (session, runner): (&Result<Session, String>, &Runner),
+    (session, runner, project): (&Result<Session, String>, &Runner, &Project),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
     runner.run_file.as_ref()?;
@@ -194,43 +235,44 @@ pub(super) fn of_launch(
         Ok(models) => models.unwrap_or_default(),
         Err(reason) => return not_resumable(&evaluator.name, reason, on_event),
     };
-    let mut digester = Digester::new("program")
-        .json("name", &evaluator.name)
-        .json("missing turns", &(evaluator.missing_turns == MissingTurns::Fail))
-        .json("settings", &settings(candidate))
-        .json("models", &models.asked)
-        .json("program", &portable(&PathBuf::from(&launch.one_shot.program)))
-        .json("arguments", &arguments(launch));
+    let (own, environment) = settings(candidate, project);
+    let mut parts = parts_of(evaluator, "code", &own);
+    add_values(&mut parts.environment, "", &environment);
+    add_object(&mut parts, "config.", &candidate.code.config);
+    parts.environment.insert("arguments".to_owned(), value_digest(&arguments(launch, project)));
     if let Some(pin) = &candidate.pin {
-        digester = digester.bytes("pin", pin.as_str().as_bytes());
+        parts.code.insert("pin".to_owned(), value_digest(&pin.as_str()));
     }
-    let fingerprint = of_program(&evaluator.name, inputs, digester, on_event)?;
+    if candidate.code.models.is_some() {
+        add_models(&mut parts, "models", &models);
+    }
+    let fingerprint = of_program(&evaluator.name, inputs, project, parts, on_event)?;
     Some(recorded_by(&evaluator.name, fingerprint, models.recorded, on_event))
 }
 
 /// The arguments of a program, as other machines have them, too.
-pub(super) fn arguments(launch: &Launch) -> Vec<String> {
+pub(super) fn arguments(launch: &Launch, project: &Project) -> Vec<String> {
     let arguments = launch.one_shot.args.iter().map(PathBuf::from);
     let portable = |path: PathBuf| match path.is_absolute() {
-        true => portable(&path),
+        true => project.name(&path, &BTreeSet::new()),
         false => path.to_string_lossy().into_owned(),
     };
     arguments.map(portable).collect()
 }
 
-/// The settings of a program that decide whether and what it answers.
+/// The settings of a program that decide whether and what it answers, apart from `config`; and those that are of the machine.
 ///
-/// Its path counts as the names of its files, and retries do not change an answer. Variables that are passed on count with
-/// their values, except for secrets, which their owner may renew at any time.
-fn settings(candidate: &Candidate) -> Value {
+/// Retries do not change an answer. Variables that are passed on count with their values, except for secrets, which their
+/// owner may renew at any time.
+fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
     let CodeConfig {
-        path: _,
+        path,
         command,
         args,
-        threshold,
+        threshold: _,
         timeout,
         retries: _,
-        config,
+        config: _,
         contract,
         function,
         executor,
@@ -242,51 +284,54 @@ fn settings(candidate: &Candidate) -> Value {
     } = &candidate.code;
     // A result without containment must not be taken for one with it.
     let contained = candidate.executor.contained(containment);
-    let contained = contained.map(|contained| containment_settings(containment, contained));
-    let variables: BTreeMap<&str, Option<String>> = env
-        .variables
-        .iter()
-        .map(|(name, own)| {
-            let is_passed_on = own.is_none() && !is_secret_name(name);
-            let passed_on = || Some(env::var_os(name)?.to_string_lossy().into_owned());
-            let value = own.clone().or_else(|| is_passed_on.then(passed_on).flatten());
-            (name.as_str(), value)
-        })
-        .collect();
-    json!({
+    let image = contained.as_ref().and_then(|contained| contained.image.clone());
+    let contained = contained.map(|_| containment_settings(containment, project));
+    let (mut variables, mut passed_on) = (BTreeMap::new(), BTreeMap::new());
+    for (name, own) in &env.variables {
+        variables.insert(name, own.as_ref().map_or(json!(true), |value| json!(value)));
+        if own.is_none() && !is_secret_name(name) {
+            passed_on
+                .insert(name, json!(env::var_os(name).map(|it| it.to_string_lossy().into_owned())));
+        }
+    }
+    let path = paths::absolute(path);
+    let settings = json!({
+        "path": project.name(&path, &BTreeSet::new()),
         "command": command,
         "args": args,
-        "threshold": threshold,
-        "timeout": timeout,
-        "config": config,
+        "timeout": timeout.as_secs_f64(),
         "contract": contract.map(|contract| contract.name()),
         "function": function,
         "executor": executor,
         "containment": contained,
-        "output": output,
-        "stderr": stderr,
-        "memory": resources.memory,
-        "cpu": resources.cpu,
-        "open_files": resources.open_files,
+        "limits": {
+            "output": output,
+            "stderr": stderr,
+            "memory": resources.memory,
+            "cpu": resources.cpu,
+            "open_files": resources.open_files,
+        },
         "inherit_env": env.inherit,
-        "env": variables,
-        "cwd": cwd,
-        "shares_processes": *isolation == Isolation::Auto,
+        "env": digest_of(&variables),
+        "cwd": cwd.as_ref().map(|cwd| project.relative(cwd)),
+        "isolation": *isolation == Isolation::Auto,
         "fetched": fetched,
-    })
+    });
+    (settings, json!({"env": digest_of(&passed_on), "image": image}))
+}
+
+/// The digest of variables, if there are any: not even their names are in a run file.
+fn digest_of(variables: &BTreeMap<&String, Value>) -> Option<Digest> {
+    (!variables.is_empty()).then(|| value_digest(variables))
 }
 
 /// The settings of containment. The version of Landlock belongs to the machine.
-fn containment_settings(containment: &Containment, contained: Contained) -> Value {
+fn containment_settings(containment: &Containment, project: &Project) -> Value {
     let Containment { level, network, read, write, tmp, processes, builds, sources, docker } =
         containment;
-    // Directories of the same name outside of the working directory are different ones.
-    let here = env::current_dir().unwrap_or_default();
+    // Directories of the same name outside of the project are different ones.
     let paths = |paths: &[PathBuf]| -> Vec<String> {
-        let shown = |path: &PathBuf| {
-            path.strip_prefix(&here).unwrap_or(path).to_string_lossy().into_owned()
-        };
-        paths.iter().map(shown).collect()
+        paths.iter().map(|path| project.relative(path)).collect()
     };
     json!({
         "level": level.name(),
@@ -297,7 +342,7 @@ fn containment_settings(containment: &Containment, contained: Contained) -> Valu
         "processes": processes,
         "builds": builds,
         "sources": sources.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "image": contained.image.as_ref().or(docker.image.as_ref()),
+        "image": docker.image,
     })
 }
 
@@ -322,10 +367,11 @@ pub(super) fn dynamic_code(
 fn of_program(
     evaluator: &str,
     inputs: &Inputs,
-    settings: Digester,
+    project: &Project,
+    parts: FingerprintParts,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
-    match Fingerprint::of_program(inputs, settings) {
+    match Fingerprint::of_program(inputs, project, parts) {
         Ok(fingerprint) => Some(fingerprint),
         Err(error) => not_resumable(evaluator, error.to_string(), on_event),
     }

@@ -13,11 +13,12 @@ use crate::{
     config::{EvaluatorConfig, EvaluatorKind, OpenAiEvalConfig},
     json::{Object, Value},
     judging::{
-        Connection, Session, Subject,
+        Connection, Identity, Session, Subject,
         grader::{self, Answers, CallResults},
     },
     metric::{MetricInput, Outcome},
     process::Cancellation,
+    runtime::Inputs,
     verdict::{Evaluation, Verdict},
 };
 
@@ -66,23 +67,22 @@ impl GradedEvaluator {
         self.config.grader.compares()
     }
 
-    /// Returns everything that decides about the results (the entry and the model), and the recordings of the model.
+    /// Returns the settings of the entry.
+    pub(super) fn settings(&self) -> &Object {
+        &self.config.settings
+    }
+
+    /// Returns what decides about the answers of its model, and its Python interpreter.
     ///
     /// # Errors
     ///
     /// The reason why saved results cannot be used.
-    pub(super) fn identity(
-        &self,
-    ) -> Result<(serde_json::Value, Vec<Result<String, String>>), String> {
-        let settings = serde_json::Value::from(&Value::Object(self.config.settings.clone()));
+    pub(super) fn identity(&self) -> Result<(Option<Identity>, Option<&Inputs>), String> {
+        if self.python.as_ref().is_some_and(|python| python.search_path().is_some()) {
+            return Err("changes of modules that PYTHONPATH finds would not be noticed".to_owned());
+        }
         let model = self.connection.as_ref().map(|it| it.identity()).transpose()?;
-        let model = model.unwrap_or_default();
-        let by = serde_json::json!({"model": model.asked});
-        let revision = env!("CARGO_PKG_VERSION");
-        Ok((
-            serde_json::json!({"revision": revision, "settings": settings, "by": by}),
-            model.recorded,
-        ))
+        Ok((model, self.python.as_ref().map(|python| &python.inputs)))
     }
 
     /// Grades a conversation; `None` if the run has stopped.

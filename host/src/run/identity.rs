@@ -1,15 +1,19 @@
 //! Fingerprints of evaluators: everything that decides their answers.
 
 use std::{
-    env, fs,
+    collections::{BTreeMap, BTreeSet},
+    fs,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::{
     files::open_regular,
-    report::run_file::{Digest, Digester},
-    runtime::Inputs,
+    report::run_file::{Digest, Digester, FingerprintParts},
+    runtime::{Inputs, paths},
     trace::FileStamp,
 };
 
@@ -19,8 +23,9 @@ const SAMPLE: u64 = 64 << 10;
 /// Everything that decides the answers of an evaluator, as it was when the run started.
 #[derive(Clone, Debug)]
 pub(super) struct Fingerprint {
+    parts: FingerprintParts,
     digest: Digest,
-    /// The files whose content is in the digest, as they were then.
+    /// The files that run, as they were then.
     files: Vec<(PathBuf, FileStamp)>,
     /// Recordings of the models that it asks. They decide about the answers of this run, but two runs with different
     /// recordings have the same plan. An error if no answer may be used again.
@@ -28,37 +33,48 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Fingerprint of an evaluator that is the same as long as its settings are.
+    /// Fingerprint of an evaluator that is the same as long as these parts are.
     #[must_use]
-    pub(super) fn of_settings(settings: Digester) -> Self {
-        Self { digest: settings.finish(), files: Vec::new(), recorded: Vec::new() }
+    pub(super) fn new(parts: FingerprintParts) -> Self {
+        let digest = parts.fingerprint();
+        Self { parts, digest, files: Vec::new(), recorded: Vec::new() }
     }
 
-    /// Fingerprint of a program that consists of these files and has these settings. Reads the files.
+    /// Fingerprint of a program of a project that consists of these files. Reads the files. `parts` are the others.
     ///
-    /// Files count by name and content, interpreters by a sample of their content: the same evaluator has the same
-    /// fingerprint on another machine.
+    /// Sources count by name and content, interpreters by a sample of their content: the same evaluator has the same code
+    /// on another machine.
     ///
     /// # Errors
     ///
     /// One of the files cannot be read. The message names it.
-    pub(super) fn of_program(inputs: &Inputs, settings: Digester) -> io::Result<Self> {
+    pub(super) fn of_program(
+        inputs: &Inputs,
+        project: &Project,
+        mut parts: FingerprintParts,
+    ) -> io::Result<Self> {
         let failed = |path: &Path, error: io::Error| {
             io::Error::other(format!("cannot read {}: {error}", path.display()))
         };
-        let (mut files, mut contents) = (Vec::new(), Vec::new());
+        let read = |path: &Path| content(path).map_err(|error| failed(path, error));
+        let (mut files, mut run) = (Vec::new(), Vec::new());
         for path in &inputs.files {
-            let (stamp, content) = content(path).map_err(|error| failed(path, error))?;
-            contents.push((portable(path), content));
+            let (stamp, content) = read(path)?;
             files.push((path.clone(), stamp));
+            run.push((path, content));
         }
-        for path in &inputs.programs {
-            let content = sample(path).map_err(|error| failed(path, error))?;
-            contents.push((format!("interpreter {}", portable(path)), content));
+        let name = |path: &Path, all| project.name(path, all);
+        if inputs.sources.is_empty() {
+            parts.code.extend(run.into_iter().map(|(path, it)| (name(path, &inputs.files), it)));
+        } else {
+            for path in &inputs.sources {
+                parts.code.insert(name(path, &inputs.sources), read(path)?.1);
+            }
+            let compiled: Vec<Digest> = run.into_iter().map(|(_, content)| content).collect();
+            parts.environment.insert("program".to_owned(), value_digest(&compiled));
         }
-        contents.sort();
-        let digester = settings.json("files", &contents).json("notes", &inputs.notes);
-        Ok(Self { digest: digester.finish(), files, recorded: Vec::new() })
+        add_environment(inputs, &mut parts)?;
+        Ok(Self { files, ..Self::new(parts) })
     }
 
     /// Adds digests of recorded answers, or reasons why no answer may be used again.
@@ -71,6 +87,12 @@ impl Fingerprint {
     #[must_use]
     pub(super) fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// What the digest is of.
+    #[must_use]
+    pub(super) fn parts(&self) -> &FingerprintParts {
+        &self.parts
     }
 
     /// The key of the evaluation of an input: evaluations with the same key are the same work. `None` if no answer may be used
@@ -98,12 +120,87 @@ impl Fingerprint {
     }
 }
 
-/// A path as other machines have it, too: relative to the working directory; outside of it, the name of the file.
-#[must_use]
-pub(super) fn portable(path: &Path) -> String {
-    let here = env::current_dir().unwrap_or_default();
-    let name = path.strip_prefix(here).ok().or(path.file_name().map(Path::new));
-    name.unwrap_or(path).to_string_lossy().replace('\\', "/")
+/// Adds what a program needs of its machine.
+///
+/// # Errors
+///
+/// An interpreter cannot be read. The message names it.
+pub(super) fn add_environment(inputs: &Inputs, parts: &mut FingerprintParts) -> io::Result<()> {
+    let sampled = |path: &PathBuf| {
+        let failed = |error| io::Error::other(format!("cannot read {}: {error}", path.display()));
+        sample(path).map_err(failed)
+    };
+    let interpreters = inputs.programs.iter().map(sampled).collect::<io::Result<BTreeSet<_>>>()?;
+    if !interpreters.is_empty() {
+        parts.environment.insert("interpreter".to_owned(), value_digest(&interpreters));
+    }
+    if !inputs.notes.is_empty() {
+        parts.environment.insert("packages".to_owned(), value_digest(&inputs.notes));
+    }
+    Ok(())
+}
+
+/// Adds the digest of a value by its key; instead of that of an object, those of its members. `null` stands for a key that is
+/// not set.
+pub(super) fn add_values(digests: &mut BTreeMap<String, Digest>, key: &str, value: &Value) {
+    match value {
+        Value::Null => {}
+        Value::Object(members) if !members.is_empty() => {
+            for (name, value) in members {
+                let inner = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                add_values(digests, &inner, value);
+            }
+        }
+        value => drop(digests.insert(key.to_owned(), value_digest(value))),
+    }
+}
+
+/// The digest of a value.
+pub(super) fn value_digest(value: &impl Serialize) -> Digest {
+    Digester::new("value").json("value", value).finish()
+}
+
+/// The directory of a configuration, from which the files of its evaluators are named: the names are the same in every checkout
+/// of a project and in every working directory.
+#[derive(Clone, Debug)]
+pub(super) struct Project(PathBuf);
+
+impl Project {
+    /// The project of a file; of the working directory if there is none.
+    #[must_use]
+    pub(super) fn of(config: Option<&Path>) -> Self {
+        let directory = config.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        Self(paths::resolve(directory).unwrap_or_else(|_| directory.to_owned()))
+    }
+
+    /// Returns the name of a file, one of `all`: its path in the project; outside of the project, the last parts of the path
+    /// that no other file has.
+    #[must_use]
+    pub(super) fn name(&self, path: &Path, all: &BTreeSet<PathBuf>) -> String {
+        if let Ok(inside) = path.strip_prefix(&self.0) {
+            return portable(inside);
+        }
+        let parts: Vec<_> = path.components().collect();
+        let is_of = |other: &Path, end: &Path| match other.strip_prefix(&self.0) {
+            Ok(inside) => inside == end,
+            Err(_) => other != path && other.ends_with(end),
+        };
+        let mut ends = (0..parts.len()).rev().map(|at| parts[at..].iter().collect::<PathBuf>());
+        let end = ends.find(|end| !all.iter().any(|other| is_of(other, end)));
+        portable(end.as_deref().unwrap_or(path))
+    }
+
+    /// Returns the path in the project; of a path outside of it, the whole.
+    #[must_use]
+    pub(super) fn relative(&self, path: &Path) -> String {
+        portable(path.strip_prefix(&self.0).unwrap_or(path))
+    }
+}
+
+/// The same text on every system.
+fn portable(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
 }
 
 /// State of a file, and the hash of its content.
@@ -129,23 +226,30 @@ fn sample(path: &Path) -> io::Result<Digest> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::runtime::testing::Directory;
+
+    fn parts(settings: &str) -> FingerprintParts {
+        let settings = [("threshold".to_owned(), value_digest(&settings))].into();
+        FingerprintParts { settings, ..FingerprintParts::default() }
+    }
+
+    fn fingerprint(inputs: &Inputs, directory: &Directory, settings: &str) -> Fingerprint {
+        let project = Project::of(Some(&directory.path("c.yaml")));
+        Fingerprint::of_program(inputs, &project, parts(settings)).unwrap()
+    }
 
     #[test]
     fn keys_depend_on_the_evaluator_and_on_the_input() {
         let key = |evaluator: &str, input: &str| {
-            let input = Digester::new(input).finish();
-            Fingerprint::of_settings(Digester::new(evaluator)).key(&input)
+            Fingerprint::new(parts(evaluator)).key(&Digester::new(input).finish())
         };
         assert_ne!(key("a", "1"), key("a", "2"));
         assert_ne!(key("a", "1"), key("b", "1"));
     }
 
     #[test]
-    fn what_decides_the_answers_changes_the_key_and_nothing_else_does() {
+    fn what_decides_the_answers_changes_its_own_digest_and_nothing_else_does() {
         let directory = Directory::new("run-fingerprint");
         let check = directory.file("check.py", "1");
         let helper = directory.file("helper.py", "1");
@@ -156,47 +260,90 @@ mod tests {
             ..Inputs::default()
         };
         let both = inputs(&[&check, &helper]);
-        let key = |inputs: &Inputs, settings: &str| {
-            let settings = Digester::new("program").bytes("settings", settings.as_bytes());
-            Fingerprint::of_program(inputs, settings).unwrap().digest()
+        let of = |inputs: &Inputs, settings: &str| fingerprint(inputs, &directory, settings);
+        let before = of(&both, "a");
+        assert_eq!(before.digest(), of(&inputs(&[&helper, &check]), "a").digest());
+        let differing = |after: &Fingerprint| {
+            let maps = |it: &Fingerprint| {
+                let FingerprintParts { code, settings, environment } = it.parts().clone();
+                [("code", code), ("settings", settings), ("environment", environment)]
+            };
+            let pairs = maps(&before).into_iter().zip(maps(after));
+            let changed = pairs.flat_map(|((part, old), (_, new))| {
+                let names: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
+                let changed = names.into_iter().filter(move |it| old.get(it) != new.get(it));
+                changed.map(move |name| format!("{part} {name}"))
+            });
+            let changed: Vec<String> = changed.collect();
+            assert_eq!(changed.is_empty(), before.digest() == after.digest());
+            changed
         };
-        let before = key(&both, "a");
-        assert_eq!(before, key(&both, "a"));
-        assert_eq!(before, key(&inputs(&[&helper, &check]), "a"));
         let noted = Inputs { notes: vec!["sdk 1".to_owned()], ..both.clone() };
-        for other in [key(&both, "b"), key(&inputs(&[&check]), "a"), key(&noted, "a")] {
-            assert_ne!(before, other);
-        }
-        let fingerprint = Fingerprint::of_program(&both, Digester::new("")).unwrap();
-        assert_eq!(fingerprint.changed(), None);
+        assert_eq!(differing(&of(&both, "b")), ["settings threshold"]);
+        assert_eq!(differing(&of(&inputs(&[&check]), "a")), ["code helper.py"]);
+        assert_eq!(differing(&of(&noted, "a")), ["environment packages"]);
+        assert_eq!(before.changed(), None);
         directory.file("helper.py", "22");
-        assert_eq!(fingerprint.changed(), Some(helper.as_path()));
-        assert_ne!(before, key(&both, "a"));
+        assert_eq!(before.changed(), Some(helper.as_path()));
+        assert_eq!(differing(&of(&both, "a")), ["code helper.py"]);
         directory.file("helper.py", "1");
-        assert_eq!(before, key(&both, "a"), "the content counts, not the time");
+        assert_eq!(differing(&of(&both, "a")), [""; 0], "the content counts, not the time");
+        let other = Inputs { programs: [directory.file("python3", "x")].into(), ..both.clone() };
+        assert_eq!(differing(&of(&other, "a")), [""; 0], "an interpreter has no name");
         directory.file("python", "xx");
-        assert_ne!(before, key(&both, "a"));
+        assert_eq!(differing(&of(&both, "a")), ["environment interpreter"]);
     }
 
     #[test]
-    fn the_directory_of_an_evaluator_does_not_count() {
-        let key = |directory: &Directory| {
-            let files =
-                BTreeSet::from([directory.file("check.py", "1"), directory.file("a.py", "2")]);
-            let inputs = Inputs { files, ..Inputs::default() };
-            Fingerprint::of_program(&inputs, Digester::new("")).unwrap().digest()
+    fn a_compiled_program_is_its_sources_and_part_of_the_environment() {
+        let directory = Directory::new("run-compiled");
+        let (program, source) = (directory.file("target/x", "1"), directory.file("src/x.rs", "1"));
+        let inputs = Inputs {
+            files: [program.clone()].into(),
+            sources: [source].into(),
+            ..Inputs::default()
         };
-        assert_eq!(key(&Directory::new("run-here")), key(&Directory::new("run-there")));
+        let before = fingerprint(&inputs, &directory, "a");
+        assert_eq!(before.parts().code.keys().collect::<Vec<_>>(), ["src/x.rs"]);
+        directory.file("src/x.rs", "22");
+        assert_eq!(before.changed(), None, "the program runs, not the sources");
+        let edited = fingerprint(&inputs, &directory, "a");
+        assert_ne!(before.parts().code, edited.parts().code);
+        assert_eq!(before.parts().environment, edited.parts().environment);
+        directory.file("target/x", "22");
+        assert_eq!(before.changed(), Some(program.as_path()));
+        let rebuilt = fingerprint(&inputs, &directory, "a");
+        assert_eq!(edited.parts().code, rebuilt.parts().code);
+        assert_ne!(edited.parts().environment, rebuilt.parts().environment);
+    }
+
+    #[test]
+    fn files_outside_of_the_project_are_named_by_what_tells_them_apart() {
+        let project = Project::of(Some(Path::new("/p/evals/c.yaml")));
+        let all: BTreeSet<PathBuf> = [
+            "/p/evals/check.py",
+            "/p/evals/lib/__init__.py",
+            "/p/lib/__init__.py",
+            "/p/other/__init__.py",
+            "/usr/share/rules.py",
+        ]
+        .map(PathBuf::from)
+        .into();
+        let names: Vec<String> = all.iter().map(|path| project.name(path, &all)).collect();
+        let expected =
+            ["check.py", "lib/__init__.py", "p/lib/__init__.py", "other/__init__.py", "rules.py"];
+        assert_eq!(names, expected);
     }
 
     #[test]
     fn what_cannot_be_read_is_named() {
         let directory = Directory::new("run-unreadable");
+        let project = Project::of(None);
         let mut inputs = Inputs::default();
         inputs.files.insert(directory.path("gone.py"));
-        let error = Fingerprint::of_program(&inputs, Digester::new("")).unwrap_err();
+        let error = Fingerprint::of_program(&inputs, &project, parts("")).unwrap_err();
         assert!(error.to_string().contains("gone.py"), "{error}");
         inputs.files = BTreeSet::from([directory.path("")]);
-        assert!(Fingerprint::of_program(&inputs, Digester::new("")).is_err());
+        assert!(Fingerprint::of_program(&inputs, &project, parts("")).is_err());
     }
 }

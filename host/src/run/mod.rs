@@ -76,5 +76,5 @@ pub use plan::Plan;
 pub use resident::{Resident, Residents};
 pub use runner::Runner;
 pub use stages::{Request, SuiteInput};
-pub use suite::{CaseResult, Grading, ProgramOutput, Programs, Suite, SuiteProgram};
+pub use suite::{CaseIdentity, CaseResult, Grading, ProgramOutput, Programs, Suite, SuiteProgram};
 pub use work::PlannedEvaluator;

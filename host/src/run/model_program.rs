@@ -9,11 +9,15 @@ use std::{
 
 use tokio::runtime::Handle;
 
-use super::{Runner, fingerprint, identity::Fingerprint, snapshot::ProgramSnapshot};
+use super::{
+    Runner, fingerprint,
+    identity::{Fingerprint, Project, value_digest},
+    snapshot::ProgramSnapshot,
+};
 use crate::{
-    models::{CommandError, CommandRunner},
+    models::{CommandError, CommandRunner, ProgramIdentity},
     process::{self, Cancellation, CommandSpec, Limits},
-    report::run_file::Digester,
+    report::run_file::FingerprintParts,
     runtime::{Entrypoint, Environment, EnvironmentFilter, Inherit, Inputs, Launch, Runtimes},
     verdict::{Verdict, answer_of},
 };
@@ -23,6 +27,7 @@ use crate::{
 pub(super) struct ModelPrograms {
     /// Directory of the configuration.
     directory: PathBuf,
+    project: Project,
     runtimes: Runtimes,
     cancellation: Cancellation,
     prepared: Mutex<HashMap<String, Result<Arc<Prepared>, String>>>,
@@ -33,8 +38,8 @@ pub(super) struct ModelPrograms {
 struct Prepared {
     command: CommandSpec,
     snapshot: ProgramSnapshot,
-    /// Digest of its files, or the reason why changes of them would not be noticed.
-    identity: Result<String, String>,
+    /// Its identity, or the reason why changes of its files would not be noticed.
+    identity: Result<ProgramIdentity, String>,
 }
 
 impl ModelPrograms {
@@ -42,6 +47,7 @@ impl ModelPrograms {
     pub(super) fn new(runner: &Runner, config: Option<&Path>) -> Self {
         Self {
             directory: config.and_then(Path::parent).unwrap_or(Path::new("")).to_owned(),
+            project: Project::of(config),
             runtimes: runner.registries.runtimes.clone(),
             cancellation: runner.cancellation.clone(),
             prepared: Mutex::default(),
@@ -70,7 +76,7 @@ impl ModelPrograms {
             let launch = launch.map_err(|error| error.to_string())?;
             let inputs = self.runtimes.inputs(&entrypoint, &launch);
             let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
-            let identity = identity(name, &inputs, &launch);
+            let identity = identity(name, &inputs, &launch, &self.project);
             let inherited = Environment::inherited();
             let environment = EnvironmentFilter::new(&inherited, Inherit::Open, &[]);
             let command = environment.give_to(launch.one_shot);
@@ -80,21 +86,28 @@ impl ModelPrograms {
     }
 }
 
-/// Returns a digest of everything that a program consists of.
+/// Returns digests of everything that a program consists of.
 ///
 /// # Errors
 ///
 /// Changes of the program would not be noticed; the error names the changes.
-fn identity(name: &str, inputs: &Inputs, launch: &Launch) -> Result<String, String> {
+fn identity(
+    name: &str,
+    inputs: &Inputs,
+    launch: &Launch,
+    project: &Project,
+) -> Result<ProgramIdentity, String> {
     if let Some(what) = fingerprint::dynamic_code(None, inputs, launch) {
         return Err(format!("changes of code that the program `{name}` runs ({what})"));
     }
-    let settings =
-        Digester::new("model program").json("arguments", &fingerprint::arguments(launch));
-    match Fingerprint::of_program(inputs, settings) {
-        Ok(fingerprint) => Ok(fingerprint.digest().to_string()),
-        Err(error) => Err(format!("changes of the program `{name}` ({error})")),
-    }
+    let mut parts = FingerprintParts::default();
+    let arguments = value_digest(&fingerprint::arguments(launch, project));
+    parts.environment.insert("arguments".to_owned(), arguments);
+    let fingerprint = Fingerprint::of_program(inputs, project, parts)
+        .map_err(|error| format!("changes of the program `{name}` ({error})"))?;
+    let FingerprintParts { code, environment, .. } = fingerprint.parts();
+    let [code, environment] = [code, environment].map(|part| value_digest(part).to_string());
+    Ok(ProgramIdentity { code, environment })
 }
 
 impl CommandRunner for ModelPrograms {
@@ -102,7 +115,7 @@ impl CommandRunner for ModelPrograms {
         self.find(name).map(drop).map_err(CommandError::Failed)
     }
 
-    fn identity(&self, name: &str) -> Result<String, String> {
+    fn identity(&self, name: &str) -> Result<ProgramIdentity, String> {
         let unknown =
             |error| format!("changes of the program `{name}`, which is not prepared ({error}),");
         self.prepare(name).map_err(unknown)?.identity.clone()

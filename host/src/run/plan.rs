@@ -91,7 +91,7 @@ impl Plan {
                 }
             };
             let mut evaluator = planned(entry, work);
-            evaluator.fingerprint = fingerprint::of_this_program(&evaluator, runner, on_event);
+            evaluator.fingerprint = fingerprint::of_internal(&evaluator, runner, config, on_event);
             evaluators.push(evaluator);
         }
         let uncontained = runner.uncontained_remotes(config);

@@ -151,6 +151,9 @@ impl PreparedEvaluator {
 
     /// Returns the key of the evaluation; `None` if the evaluator has no fingerprint.
     pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
+        if let Work::Suite(suite) = &self.evaluator.work {
+            return suite.key(recording.number);
+        }
         let fingerprint = self.evaluator.fingerprint.as_ref()?;
         match (&self.evaluator.work, &self.settings) {
             (Work::Metric { .. } | Work::Judge(_) | Work::Grader(_), _) => {
@@ -170,8 +173,15 @@ impl PreparedEvaluator {
                 };
                 fingerprint.key(&digest)
             }
-            (Work::Suite(suite), _) => suite.key(recording.number),
-            (Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
+            (Work::Suite(_) | Work::Broken(_) | Work::Program(_) | Work::Linked { .. }, _) => None,
+        }
+    }
+
+    /// Returns the digest of what evaluators see of a recording, if it is known.
+    pub(super) fn content(&self, recording: &Recording) -> Option<Digest> {
+        match &self.evaluator.work {
+            Work::Suite(suite) => suite.content(recording.number),
+            _ => Some(recording.turns().content()),
         }
     }
 

@@ -12,6 +12,7 @@ use super::{
     RunEvent, Runner, containment,
     context::ExecutionContext,
     fingerprint,
+    identity::Project,
     program_file::{command_of_image, not_contained, not_ready, program_file},
     snapshot::ProgramSnapshot,
     target,
@@ -125,7 +126,9 @@ fn prepared(
         inputs.programs.retain(|program| program.is_absolute());
     }
     let whose = (&*evaluator, &candidate);
-    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, (session, runner), on_event);
+    let project = Project::of(config.file.as_deref());
+    let by = (session, runner, &project);
+    let fingerprint = fingerprint::of_launch(whose, &inputs, &launch, by, on_event);
     evaluator.fingerprint = fingerprint;
     let snapshot = ProgramSnapshot::of(&launch.one_shot, &inputs);
     report_contained(&evaluator.name, &candidate, &launch, on_event);

@@ -1,6 +1,6 @@
 //! Python functions of graders, each conversation in a process of its own.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use super::{RunEvent, Runner, context::ExecutionContext, program_file::not_ready};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     json::{NonFinite, ParseOptions, Value, parse, to_string},
     judging::grader::Calls,
     process::{self, Cancellation, CommandSpec},
-    runtime::{Entrypoint, Environment, PrivateDirectory},
+    runtime::{Entrypoint, Environment, Inputs, PrivateDirectory},
     verdict::{Verdict, answer_of},
 };
 
@@ -19,6 +19,8 @@ const PROGRAM: &str = include_str!("grade.py");
 pub(super) struct PythonGrader {
     command: CommandSpec,
     context: ExecutionContext,
+    /// The interpreter and its packages.
+    pub(super) inputs: Inputs,
     _directory: PrivateDirectory,
 }
 
@@ -42,7 +44,13 @@ impl PythonGrader {
             });
         let launch = launches.into_iter().next().ok_or("no runtime answered")?;
         let launch = context.apply(launch.map_err(|error| not_ready(&error, &code))?);
-        Ok(Self { command: launch.one_shot, context, _directory: directory })
+        let inputs = runner.registries.runtimes.inputs(&entrypoints[0], &launch);
+        Ok(Self { command: launch.one_shot, context, inputs, _directory: directory })
+    }
+
+    /// Returns the search path of modules whose changes would not be noticed.
+    pub(super) fn search_path(&self) -> Option<OsString> {
+        self.command.variable("PYTHONPATH").filter(|value| !value.is_empty())
     }
 
     /// Calls the function of a source. The results are in the order of the calls.

@@ -98,15 +98,12 @@ impl Runner {
     ) -> Report {
         let config = &request.config;
         let mut report = with_policy(config);
-        let opened = match &request.suite {
-            Some(input) => {
-                report.suite = Some(input.about.clone());
-                report.warnings.clone_from(&input.warnings);
-                Some((Conversations::of_suite(Arc::clone(&input.suite)), None))
-            }
-            None => self.load_conversations(request, &mut report, on_event).await,
-        };
+        let opened = self.load_conversations(request, &mut report, on_event).await;
         let Some((conversations, eval_set)) = opened else { return report };
+        let most = conversations.len() as u64;
+        for message in report.gates.iter().filter_map(|gate| gate.cannot_pass_with(most)) {
+            on_event(RunEvent::HopelessGate { message });
+        }
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
@@ -150,13 +147,18 @@ impl Runner {
         report
     }
 
-    /// Loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
+    /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
     async fn load_conversations(
         &self,
         request: &Request,
         report: &mut Report,
         on_event: &mut dyn FnMut(RunEvent),
     ) -> Option<(Conversations, Option<EvalSet>)> {
+        if let Some(input) = &request.suite {
+            report.suite = Some(input.about.clone());
+            report.warnings.clone_from(&input.warnings);
+            return Some((Conversations::of_suite(Arc::clone(&input.suite)), None));
+        }
         let config = &request.config;
         let index = self.load_traces(request, report, on_event).await?;
         let eval_set = load_eval_set(config, report, on_event);
@@ -279,6 +281,8 @@ fn with_policy(config: &Config) -> Report {
     report.require_all_cases = config.require_all_cases;
     report.allow_unevaluated = config.allow_unevaluated;
     report.max_error_rate = config.max_error_rate;
+    report.gates.clone_from(&config.gates);
+    report.inconclusive = config.inconclusive;
     report
 }
 

@@ -1,6 +1,7 @@
 //! Suites: cases that are graded as wholes, such as the tests of an eval file. They run on the engine of all runs.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fmt,
     future::Future,
     path::Path,
@@ -15,7 +16,7 @@ use std::{
 use super::{
     Plan, PlannedEvaluator, Runner,
     evaluation_report::target_proxy,
-    identity::Fingerprint,
+    identity::{Fingerprint, value_digest},
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     retry,
@@ -30,7 +31,7 @@ use crate::{
     process::Cancellation,
     report::{
         TargetProxyReport,
-        run_file::{Digest, Digester},
+        run_file::{Digest, Digester, FingerprintParts},
     },
     verdict::{Answer, Evaluation, Status, Verdict},
 };
@@ -52,9 +53,12 @@ pub trait Suite: fmt::Debug + Send + Sync {
     /// Indexes of the programs that the grading of a case starts, among the evaluators of the configuration.
     fn programs(&self, case: usize) -> Vec<usize>;
 
-    /// Digest of everything that decides about the result of a case, apart from its programs. `None` if changes would not be
-    /// noticed, so that the case is graded again in every run.
-    fn identity(&self, case: usize) -> Option<Digest>;
+    /// Text that the agent gets first.
+    fn prompt(&self, case: usize) -> String;
+
+    /// Returns what decides about the result of a case, apart from its programs. `None` if changes would not be noticed, so that
+    /// the case is graded again in every run.
+    fn identity(&self, case: usize) -> Option<CaseIdentity>;
 
     /// Called once, before the first case. `program` returns a program by its index, for starts outside of a grading, e.g. by a
     /// model of the session, or the reason why it cannot be started.
@@ -66,6 +70,17 @@ pub trait Suite: fmt::Debug + Send + Sync {
 
 /// Result of the grading of a case, later.
 pub type Grading<'s> = Pin<Box<dyn Future<Output = CaseResult> + Send + 's>>;
+
+/// What decides about the result of a case, apart from its programs.
+#[derive(Clone, Copy, Debug)]
+pub struct CaseIdentity {
+    /// Digest of the case and of everything that grades it.
+    pub settings: Digest,
+    /// Digest of what is graded; `None` if that is made anew in every run.
+    pub content: Option<Digest>,
+    /// Digest of what answers questions to models; `None` if no earlier answer may be used.
+    pub answers: Option<Digest>,
+}
 
 /// Result of a case.
 #[derive(Clone, Debug)]
@@ -191,6 +206,7 @@ struct PreparedSuite {
     programs: Vec<PreparedEvaluator>,
     /// Keys of the cases for saved results.
     keys: Vec<Option<Digest>>,
+    identities: Vec<Option<CaseIdentity>>,
 }
 
 impl fmt::Debug for PreparedSuite {
@@ -205,36 +221,68 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
     let mut uses = vec![0_usize; programs.evaluators.len()];
     let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
     used.iter().flatten().for_each(|program| uses[*program] += 1);
+    let identity = |case| runner.run_file.as_ref().and_then(|_| suite.identity(case));
+    let identities: Vec<Option<CaseIdentity>> = cases.clone().map(identity).collect();
     let of_program = |program: &usize| {
         programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
     };
     let key = |case: usize| {
         let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
-        let case = suite.identity(case).filter(|_| runner.run_file.is_some())?;
-        let digester = Digester::new("case").bytes("case", case.as_ref());
-        Some(digester.json("programs", &programs?).finish())
+        let CaseIdentity { settings, content, answers } = identities[case]?;
+        let case = [settings, content?, answers?];
+        Some(Digester::new("case").json("case", &case).json("programs", &programs?).finish())
     };
-    let keys: Vec<Option<Digest>> = cases.map(key).collect();
+    let keys: Vec<Option<Digest>> = cases.clone().map(key).collect();
     suite.prepared(&|program| {
         let planned = programs.evaluators.get(program).ok_or("it is not known")?;
         SuiteProgram::new(planned, runner)
     });
+    let cases = suite.ids().iter().zip(&identities).zip(&used);
+    let fingerprint = parts(cases, &programs.evaluators).map(Fingerprint::new);
+    let session = programs.session;
     let prepared = programs.evaluators.into_iter().zip(uses);
     let prepared = prepared.map(|(program, uses)| {
         PreparedEvaluator::new(program, runner, uses).expecting_any_output()
     });
-    let all = Digester::new("suite").json("ids", &suite.ids()).json("keys", &keys);
-    let fingerprint = runner.run_file.as_ref().map(|_| Fingerprint::of_settings(all));
-    let work = PreparedSuite { programs: prepared.collect(), keys, suite: Arc::clone(&suite) };
+    let programs = prepared.collect();
+    let work = PreparedSuite { programs, keys, identities, suite: Arc::clone(&suite) };
     let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
     let work = Work::Suite(Box::new(work));
     let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
-    Plan { evaluators: vec![suite], session: programs.session }
+    Plan { evaluators: vec![suite], session }
+}
+
+/// Returns the parts of the fingerprint of a suite, whose settings are those of its cases, by their ids.
+fn parts<'c>(
+    cases: impl Iterator<Item = ((&'c Arc<str>, &'c Option<CaseIdentity>), &'c Vec<usize>)>,
+    programs: &[PlannedEvaluator],
+) -> Option<FingerprintParts> {
+    let mut parts = FingerprintParts::default();
+    let mut environment = BTreeMap::<&String, BTreeSet<Digest>>::new();
+    for ((id, identity), used) in cases {
+        let mut settings = vec![value_digest(&identity.as_ref()?.settings)];
+        for program in used {
+            let own = programs[*program].fingerprint.as_ref()?.parts();
+            settings.push(value_digest(&own.settings));
+            parts.code.extend(own.code.clone());
+            for (name, digest) in &own.environment {
+                environment.entry(name).or_default().insert(*digest);
+            }
+        }
+        parts.settings.insert(id.to_string(), value_digest(&settings));
+    }
+    let digests = |(name, all): (&String, _)| (name.clone(), value_digest(&all));
+    parts.environment = environment.into_iter().map(digests).collect();
+    Some(parts)
 }
 
 impl SuiteWork for PreparedSuite {
     fn key(&self, case: usize) -> Option<Digest> {
         *self.keys.get(case)?
+    }
+
+    fn content(&self, case: usize) -> Option<Digest> {
+        self.identities.get(case)?.as_ref()?.content
     }
 
     fn threshold(&self, case: usize) -> f64 {
@@ -294,7 +342,7 @@ pub(super) fn conversation(suite: &dyn Suite, case: usize) -> Conversation {
     Conversation {
         trace_id: suite.ids().get(case).cloned().unwrap_or_else(|| Arc::from("")),
         file: suite.file().to_owned(),
-        turns: vec![Turn::default()],
+        turns: vec![Turn { user_text: Some(suite.prompt(case)), ..Turn::default() }],
         case_id: None,
         warnings: Vec::new(),
         errors: Vec::new(),

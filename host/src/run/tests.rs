@@ -2,16 +2,15 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{CaseResult, Grading, Programs, Request, RunEvent, Runner, Suite, SuiteInput};
+use super::{
+    CaseIdentity, CaseResult, Grading, Programs, Request, RunEvent, Runner, Suite, SuiteInput,
+};
 use crate::{
     config::{Config, EvaluatorConfig},
     json::Object,
     metric::{self, Metric, MetricInput, Scored},
     process::Cancellation,
-    report::{
-        ConversationReport, Partial, Report, SuiteReport,
-        run_file::{Digest, RunFile},
-    },
+    report::{ConversationReport, Partial, Report, SuiteReport, run_file::RunFile},
     runtime::{Entrypoint, Launch, PrepareError, PrepareEvent, Runtime, testing::Directory},
 };
 
@@ -114,7 +113,10 @@ impl Suite for OddSuite {
     fn programs(&self, _case: usize) -> Vec<usize> {
         Vec::new()
     }
-    fn identity(&self, _case: usize) -> Option<Digest> {
+    fn prompt(&self, _case: usize) -> String {
+        "q".to_owned()
+    }
+    fn identity(&self, _case: usize) -> Option<CaseIdentity> {
         None
     }
     fn grade<'s>(&'s self, case: usize, _programs: Programs<'s>) -> Grading<'s> {

@@ -115,6 +115,9 @@ pub(super) trait SuiteWork: fmt::Debug + Send + Sync {
     /// Returns the key of a case for saved results.
     fn key(&self, case: usize) -> Option<Digest>;
 
+    /// Returns the digest of what is graded, if it is known before.
+    fn content(&self, case: usize) -> Option<Digest>;
+
     /// Returns the score from which on a case passes.
     fn threshold(&self, case: usize) -> f64;
 

@@ -9,7 +9,7 @@ use super::{CallResults, Grader, Needs, Question, Texts};
 use crate::{
     calls::{Called, ask_until},
     connection::Connection,
-    details::{self, add_usage, name, result},
+    details::{self, members, name, result, used},
     settings::JudgeSettings,
     subject::Subject,
     usage::Usage,
@@ -231,15 +231,14 @@ fn results(needs: &Needs, called: &[Called<()>], questions: usize, samples: u32)
 /// questions of models; replies that are vectors are left out.
 fn judge(connection: &Connection, called: &[Called<()>], asked: &[(usize, &Question)]) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
-    let mut details = Object::default();
-    details.insert("model".to_owned(), names.join(", ").into());
-    add_usage(&mut details, &Usage::of(called.iter().map(|call| &call.result)));
+    let mut details = members([("model", Some(names.join(", ").into()))]);
+    details.extend(used(&Usage::of(called.iter().map(|call| &call.result))));
     let replies = asked.iter().zip(called).map(|((model, question), call)| {
-        let mut reply = Object::default();
-        reply.insert("turn".to_owned(), count(question.turn));
-        if let Some(model) = names.get(*model).filter(|_| names.len() > 1) {
-            reply.insert("model".to_owned(), model.as_str().into());
-        }
+        let model = names.get(*model).filter(|_| names.len() > 1);
+        let mut reply = members([
+            ("turn", Some(count(question.turn))),
+            ("model", model.map(|model| model.as_str().into())),
+        ]);
         reply.extend(result(&call.result, call.number));
         Value::Object(reply)
     });

@@ -6,11 +6,13 @@ use std::{collections::BTreeSet, path::PathBuf};
 /// network, variables, data files) is not included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
-    /// Files that are compared by content. They must exist.
+    /// Files that run. They are compared by content, and must exist.
     pub files: BTreeSet<PathBuf>,
-    /// Programs of this machine that run them, compared by path, length and time of change.
+    /// Files from which `files` were compiled; empty if they were not. They must exist, and are the same on every machine.
+    pub sources: BTreeSet<PathBuf>,
+    /// Programs of this machine that run them, compared by length, beginning and end, whatever their names are.
     pub programs: BTreeSet<PathBuf>,
-    /// Anything else, as text.
+    /// Packages that are installed for them, as text.
     pub notes: Vec<String>,
     /// Description of code that runs and is not among `files`, because its location is decided at run time, e.g. "`sys.path`
     /// in check.py". Whether it has changed cannot be known.

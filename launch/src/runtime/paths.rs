@@ -61,7 +61,7 @@ pub(super) fn not_a_package(directory: &Path) -> PrepareError {
 }
 
 /// Returns an absolute path for a file that may not exist: `..` is resolved as far as the directory exists.
-pub(super) fn absolute(path: &Path) -> PathBuf {
+pub fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (
         absolute.parent().and_then(|directory| directory.canonicalize().ok()),

@@ -75,9 +75,13 @@ impl Endpoint for Program {
 
     fn identity(&self) -> Result<String, String> {
         match &self.runner {
-            Some(runner) => runner.identity(&self.name),
+            Some(runner) => runner.identity(&self.name).map(|it| it.code),
             None => Err(format!("changes of the program `{}`", self.name)),
         }
+    }
+
+    fn environment(&self) -> Option<String> {
+        Some(self.runner.as_ref()?.identity(&self.name).ok()?.environment)
     }
 
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {

@@ -15,7 +15,9 @@ mod resolve;
 
 pub use command::is_program;
 pub use fake::{Fake, FakeReply};
-pub use model::{CommandError, CommandRunner, Endpoint, Provider, Settings, Variables};
+pub use model::{
+    CommandError, CommandRunner, Endpoint, ProgramIdentity, Provider, Settings, Variables,
+};
 pub use registry::Providers;
 
 /// Reads the reply of a provider from JSON, for fuzzing. `shape` is `openai`, `anthropic` or `gemini`.

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{ErrorKind, ModelError, Params, Redactor, Reply, Request, Secret};
@@ -118,6 +119,12 @@ pub trait Endpoint: Send + Sync + fmt::Debug {
         Err(format!("changes of the model `{}/{}`", self.provider(), self.model()))
     }
 
+    /// Returns a text that changes with what the replies may depend on and differs between machines, such as the interpreter of
+    /// a program; `None`, the default, for everything but a program. [`identity`](Self::identity) does not include it.
+    fn environment(&self) -> Option<String> {
+        None
+    }
+
     /// Returns true if the replies belong to the calls by their order, so that calls must not overtake each other. `false` by
     /// default.
     fn is_ordered(&self) -> bool {
@@ -160,12 +167,12 @@ pub trait CommandRunner: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Returns a text that changes whenever the program does, for keys of saved results.
+    /// Returns what identifies the program in keys of saved results.
     ///
     /// # Errors
     ///
     /// The reason why changes of the program would not be noticed. So it is by default.
-    fn identity(&self, name: &str) -> Result<String, String> {
+    fn identity(&self, name: &str) -> Result<ProgramIdentity, String> {
         Err(format!("changes of the program `{name}`"))
     }
 
@@ -175,6 +182,15 @@ pub trait CommandRunner: Send + Sync + fmt::Debug {
     ///
     /// The program does not exist, failed, or did not end in time.
     fn run(&self, name: &str, input: &[u8], limit: Duration) -> Result<Vec<u8>, CommandError>;
+}
+
+/// What identifies a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProgramIdentity {
+    /// Text that changes whenever one of its files does.
+    pub code: String,
+    /// Text that changes with its interpreter and with installed packages.
+    pub environment: String,
 }
 
 /// A program did not answer.

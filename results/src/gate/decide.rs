@@ -103,6 +103,15 @@ impl GateResult {
         result
     }
 
+    /// Returns the number of cases that would decide, if the gate is undecided and it is known.
+    #[must_use]
+    pub fn needed(&self) -> Option<u64> {
+        match self.undecided {
+            Some(Undecided::TooFewCases(needed)) => needed,
+            _ => None,
+        }
+    }
+
     /// Returns the word of the verdict, e.g. `PASS`.
     #[must_use]
     pub fn label(&self) -> &'static str {

@@ -72,7 +72,7 @@ mod tests {
             ("grader", true),
         ] {
             let (name, kind) = ("check".to_owned(), kind.to_owned());
-            let entry = EvaluatorEntry { name, kind, threshold: 0.5, fingerprint: None };
+            let entry = EvaluatorEntry { name, kind, threshold: 0.5, ..EvaluatorEntry::default() };
             assert_eq!(of_evaluation(&evaluation, &entry).is_none(), is_consistent, "{entry:?}");
             let beyond = EvaluationReport { score: Some(7.5), ..evaluation.clone() };
             assert_eq!(of_evaluation(&beyond, &entry), Some("a score is not from 0 to 1"));

@@ -14,14 +14,17 @@ use evaluator_traces::trace::FileStamp;
 use serde::Deserialize;
 
 use super::{
-    Digest, Digester, RunFileError, Unusable,
+    RunFileError, Unusable,
     format::{
         self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, START, VERSION, WithdrawnRecord, kind,
     },
     header::Header,
     store::{Lines, Span, Store},
 };
-use crate::Partial;
+use crate::{
+    Partial,
+    digest::{Digest, Digester, ENCODING},
+};
 
 /// Directory of run files without a name, in the working directory.
 const DIRECTORY: &str = ".evaluator";
@@ -145,7 +148,10 @@ impl Opened {
             Damage::add(&mut opened.damage, 1, 0, "the line is cut off");
             return Ok(opened);
         }
-        read_header(path, &buffer)?;
+        if read_header(path, &buffer)?.encoding != ENCODING {
+            let file = path.to_owned();
+            return if resume { Err(RunFileError::Encoding { file }.into()) } else { Ok(opened) };
+        }
         let mut is_complete = false;
         while let Some(span) = lines.next(&mut buffer)? {
             let is_cut_off = lines.end == span.start + span.length;
@@ -261,9 +267,6 @@ fn copy(
 /// The line is not the header of a run file that this version reads.
 pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<Header, RunFileError> {
     let file = path.to_owned();
-    if line.is_empty() {
-        return Err(RunFileError::Empty { file });
-    }
     let found: FormatOf = match format::open(line) {
         Ok(_) => serde_json::from_slice(line).unwrap_or_default(),
         Err(reason) if reason != FOREIGN && line.starts_with(START) => {

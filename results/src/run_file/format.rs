@@ -4,8 +4,7 @@ use std::{io, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::Digest;
-use crate::Tally;
+use crate::{Tally, digest::Digest};
 
 /// Version of the format. Readers refuse later versions, and ignore keys and kinds of records that they do not know.
 pub(super) const VERSION: u64 = 1;

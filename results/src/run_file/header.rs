@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Digest;
-use crate::Report;
+use crate::{
+    Gate, Report,
+    digest::{Digest, Digester},
+};
 
 /// The first record: the evaluators, settings and conversations of the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -15,8 +17,12 @@ pub struct Header {
     pub format: String,
     /// Version of the format.
     pub version: u64,
+    /// Version of the encoding of digests; 0 in files that were written before it was recorded.
+    pub encoding: u64,
     /// Program that wrote the file, e.g. `evaluator 0.1.0`.
     pub tool: String,
+    /// Time at which the first evaluation could start: RFC 3339, UTC.
+    pub started: Option<String>,
     /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
     pub plan: Option<Digest>,
     /// Settings of the run, by their keys in a configuration.
@@ -27,6 +33,9 @@ pub struct Header {
     pub golden: Option<Golden>,
     /// The evaluators of the run.
     pub evaluators: Vec<EvaluatorEntry>,
+    /// Gates of evaluators. No digest contains them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
     /// Conversations in the traces.
     pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
@@ -47,7 +56,7 @@ pub struct Golden {
 }
 
 /// An evaluator of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EvaluatorEntry {
     /// Name of the evaluator.
     pub name: String,
@@ -57,4 +66,32 @@ pub struct EvaluatorEntry {
     pub threshold: f64,
     /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
     pub fingerprint: Option<Digest>,
+    /// What the fingerprint consists of. Empty without one.
+    #[serde(flatten)]
+    pub parts: FingerprintParts,
+}
+
+/// Everything that decides about the answers of an evaluator, as digests by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FingerprintParts {
+    /// Its files, by their paths relative to the directory of the configuration.
+    pub code: BTreeMap<String, Digest>,
+    /// The settings of its entry, by their keys.
+    pub settings: BTreeMap<String, Digest>,
+    /// What may differ between machines: the interpreter, installed packages, the compiled program.
+    pub environment: BTreeMap<String, Digest>,
+}
+
+impl FingerprintParts {
+    /// Returns the fingerprint: the digest of all parts.
+    #[must_use]
+    pub fn fingerprint(&self) -> Digest {
+        let Self { code, settings, environment } = self;
+        Digester::new("evaluator")
+            .json("code", code)
+            .json("settings", settings)
+            .json("environment", environment)
+            .finish()
+    }
 }

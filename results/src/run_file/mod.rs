@@ -7,19 +7,19 @@
 //! |---|---|
 //! | `format` | lines, checksums and records |
 //! | `header` | the first record |
-//! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `store` | bytes in memory and in a file, and reading lines of them |
 //! | `file` | a file with a name: opened, locked, replaced |
 //! | `writer` | the records that a run adds to its file |
 //! | `saved` | the report of saved runs |
 //! | `contradiction` | records that no run writes |
+//! | `changes` | what two runs measured differently |
 //!
 //! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
 //! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
 //! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
+mod changes;
 mod contradiction;
-mod digest;
 mod file;
 mod format;
 mod header;
@@ -32,12 +32,13 @@ mod tests;
 
 use std::{io, path::PathBuf};
 
-pub use digest::{Digest, Digester};
+pub use crate::digest::{Digest, Digester};
+pub use changes::{Change, ChangeKind, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, kind};
-pub use header::{EvaluatorEntry, Golden, Header};
-pub use saved::read;
+pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header};
+pub use saved::{read, read_header};
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter, TOOL};
 
@@ -73,12 +74,6 @@ pub enum RunFileError {
         /// The file.
         file: PathBuf,
     },
-    /// It is empty: its run was killed before it had read the traces.
-    #[error("{} is empty: its run ended before the first evaluation; run it again", .file.display())]
-    Empty {
-        /// The file.
-        file: PathBuf,
-    },
     /// A later version of this program wrote it.
     #[error(
         "{} is a run file of format version {version}, and this program reads version 1; use the program that wrote it, or \
@@ -90,6 +85,16 @@ pub enum RunFileError {
         file: PathBuf,
         /// Version of the format.
         version: u64,
+    },
+    /// Its digests have another encoding, so nothing in it can be reused.
+    #[error(
+        "{} cannot be resumed: the program that wrote it identified evaluators in another way; run without --resume to replace \
+         it, or name another file with --save-run",
+        .file.display()
+    )]
+    Encoding {
+        /// The file.
+        file: PathBuf,
     },
     /// The header differs from the one that was written, so the meaning of the other lines is unknown.
     #[error("{}, line 1: the header of this run file is damaged; delete the file, or name another one", .file.display())]
@@ -107,8 +112,8 @@ pub enum RunFileError {
     },
     /// It is a run of other inputs than another one.
     #[error(
-        "{} and {} are runs over different traces, which are not one run: report each by itself (comparing two runs does not \
-         exist yet). If the traces of one run were divided between them, add --parts",
+        "{} and {} are runs over different traces, which are not one run: report each by itself, or `compare` \
+         them. If the traces of one run were divided between them, add --parts",
         .files[0].display(),
         .files[1].display()
     )]

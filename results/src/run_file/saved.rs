@@ -1,7 +1,7 @@
 //! The report of runs that were saved.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -12,8 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
-    Damage, RunFileError, Unusable, contradiction,
-    file::read_header,
+    Damage, RunFileError, Unusable, contradiction, file,
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, kind},
     header::Header,
     store::{Lines, Span, Store},
@@ -31,7 +30,7 @@ use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, R
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
-    let mut trace_ids: HashSet<Arc<str>> = HashSet::new();
+    let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
     for file in files {
         let first = whole.as_ref().map_or(file, |(first, ..)| *first);
         let both = || [first.clone(), file.clone()];
@@ -55,37 +54,72 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
             Err(different(format!("the conversation of trace {trace_id} is in both")))
         };
         let part = part(file, &mut collector, admit, is_new);
-        let (header, report) = part.map_err(|error| match error {
-            Unusable::Refused(error) => error,
-            Unusable::Failed(source) => RunFileError::Unreadable { file: file.clone(), source },
-        })?;
+        let Some((header, report)) = part.map_err(|error| unreadable(file, error))? else {
+            empty.push(file);
+            continue;
+        };
         match &mut whole {
             None => whole = Some((file, header, report)),
             Some((_, _, whole)) => merge(whole, report),
         }
     }
     let mut report = whole.map(|(_, _, report)| report).unwrap_or_default();
+    for file in empty {
+        report.partial = Some(Partial::Unfinished);
+        report.errors.push(format!(
+            "{} is empty: its run was killed before the first evaluation, or still reads the traces; run it again",
+            file.display()
+        ));
+    }
     report.conversations = collector.finish();
     Ok(report)
 }
 
-/// Reads a file and adds its conversations. Returns its header and its report without conversations.
-fn part(
-    path: &Path,
-    collector: &mut Collector,
-    admit: impl FnOnce(&Header) -> Result<(), RunFileError>,
-    mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
-) -> Result<(Header, Report), Unusable> {
+/// Reads the header of a saved run; `None` if the run was killed before it had written the header.
+///
+/// # Errors
+///
+/// The file cannot be read, or is not a run file.
+pub fn read_header(file: &Path) -> Result<Option<Header>, RunFileError> {
+    let opened = open(file).map_err(|error| unreadable(file, error))?;
+    Ok(opened.map(|(.., header)| header))
+}
+
+fn unreadable(file: &Path, error: Unusable) -> RunFileError {
+    match error {
+        Unusable::Refused(error) => error,
+        Unusable::Failed(source) => RunFileError::Unreadable { file: file.to_owned(), source },
+    }
+}
+
+/// Opens a file and reads its header; `None` if there is none.
+fn open(path: &Path) -> Result<Option<(File, Lines<File>, Header)>, Unusable> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(RunFileError::NotAFile { file: path.to_owned() }.into());
     }
     let (mut lines, mut buffer) = (Lines::new(file.try_clone()?), Vec::new());
-    lines.next(&mut buffer)?;
-    let header = read_header(path, &buffer)?;
+    match lines.next(&mut buffer)? {
+        Some(first) if lines.end > first.length || !format::may_start(&buffer) => {
+            let header = file::read_header(path, &buffer)?;
+            Ok(Some((file, lines, header)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Reads a file and adds its conversations. Returns its header and its report without conversations; `None` if its run was
+/// killed before it had written the header.
+fn part(
+    path: &Path,
+    collector: &mut Collector,
+    admit: impl FnOnce(&Header) -> Result<(), RunFileError>,
+    mut is_new: impl FnMut(&ConversationReport) -> Result<(), RunFileError>,
+) -> Result<Option<(Header, Report)>, Unusable> {
+    let Some((file, mut lines, header)) = open(path)? else { return Ok(None) };
     admit(&header)?;
-    let first = collector.len();
-    let length = file.metadata()?.len();
+    let mut buffer = Vec::new();
+    let (first, length) = (collector.len(), file.metadata()?.len());
     collector.push_store(Store::named(file, length));
     let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
     // Numbers may be any: only their order counts.
@@ -125,8 +159,9 @@ fn part(
     if end.is_none() {
         add_unfinished(&header, collector, &pending, is_new)?;
     }
-    let report = without_conversations(path, &header, end, damage, is_missing);
-    Ok((header, report))
+    let mut report = without_conversations(path, &header, end, damage, is_missing);
+    report.gates.clone_from(&header.gates);
+    Ok(Some((header, report)))
 }
 
 /// Returns true if a file does not have each conversation once that its first and its last line count.
@@ -269,24 +304,29 @@ fn difference(first: &Header, second: &Header) -> Option<String> {
         return None;
     }
     let measured = |header: &Header| {
-        let Header { tool, settings, golden, evaluators, .. } = header;
-        json!({"tool": tool, "settings": settings, "evaluators": evaluators, "golden": golden})
+        let Header { encoding, tool, settings, golden, evaluators, .. } = header;
+        let evaluators: BTreeMap<_, _> = evaluators.iter().map(|it| (&it.name, it)).collect();
+        json!({
+            "encoding": encoding, "tool": tool, "settings": settings, "golden": golden,
+            "evaluators": evaluators,
+        })
     };
     let (path, first, second) = differing("", &measured(first), &measured(second))
         .unwrap_or_else(|| ("plan".to_owned(), json!(first.plan), json!(second.plan)));
+    let shown =
+        |value: Value| if value.is_object() { "there".to_owned() } else { value.to_string() };
+    let (first, second) = (shown(first), shown(second));
     Some(format!("`{path}` is {first} in the first and {second} in the second"))
 }
 
-/// Path and values of the first difference of two documents.
+/// Path and values of the first difference of two documents. A missing member is `null`.
 fn differing(path: &str, first: &Value, second: &Value) -> Option<(String, Value, Value)> {
     match (first, second) {
-        (Value::Object(ours), Value::Object(theirs)) if ours.keys().eq(theirs.keys()) => {
-            let mut members = ours.iter().zip(theirs.values());
-            members.find_map(|((key, one), two)| differing(&format!("{path}.{key}"), one, two))
-        }
-        (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
-            let mut items = ours.iter().zip(theirs).enumerate();
-            items.find_map(|(at, (one, two))| differing(&format!("{path}[{at}]"), one, two))
+        (Value::Object(ours), Value::Object(theirs)) => {
+            let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+            let in_both =
+                |key: &str| differing(&format!("{path}.{key}"), &first[key], &second[key]);
+            keys.into_iter().find_map(|key| in_both(key))
         }
         _ if first == second => None,
         _ => Some((path.trim_start_matches('.').to_owned(), first.clone(), second.clone())),

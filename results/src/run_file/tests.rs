@@ -226,7 +226,7 @@ fn header(conversations: usize) -> Header {
         name: "check".to_owned(),
         kind: "code".to_owned(),
         threshold: 0.5,
-        fingerprint: None,
+        ..EvaluatorEntry::default()
     };
     let plan = Some(Digester::new("plan").finish());
     Header { conversations, evaluators: vec![entry], plan, ..Header::default() }
@@ -599,6 +599,54 @@ fn what_contradicts_itself_is_damage_with_its_line() {
 }
 
 #[test]
+fn a_file_with_other_digests_is_reported_and_not_resumed() {
+    let directory = tempdir().unwrap();
+    for finished in [false, true] {
+        let (text, lines) = saved(&directory, 2, finished);
+        let line = String::from_utf8(text[lines[0].clone()].to_vec()).unwrap();
+        assert!(line.contains("\"encoding\":2,"), "{line}");
+        let older = line.replace("\"encoding\":2,", "");
+        let older = sealed(older.trim_end().split_once(',').unwrap().1);
+        let file = directory.path().join("r.evalrun");
+        let text = [older.as_bytes(), &text[lines[0].end..]].concat();
+        fs::write(&file, &text).unwrap();
+        let error = RunFile::open(&file, true).unwrap_err().to_string();
+        assert!(error.contains("r.evalrun cannot be resumed: "), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), text);
+        let report = read(std::slice::from_ref(&file), false).unwrap();
+        assert_eq!(report.tally().passed, 2);
+        // A run that replaces it keeps nothing that no later run can use.
+        drop(writer(&file, false, 0));
+        assert!(!fs::read_to_string(&file).unwrap().contains("\"kind\":\"evaluation\""));
+    }
+}
+
+#[test]
+fn a_file_without_a_header_is_that_of_a_killed_run() {
+    let directory = tempdir().unwrap();
+    let (text, lines) = saved(&directory, 1, true);
+    let file = directory.path().join("r.evalrun");
+    for length in [0, 1, lines[0].end - 1] {
+        let empty = directory.path().join("empty.evalrun");
+        fs::write(&empty, &text[..length]).unwrap();
+        for files in [&[empty.clone()][..], &[empty.clone(), file.clone()], &[file.clone(), empty]]
+        {
+            let report = read(files, false).unwrap();
+            assert_eq!(
+                (report.standing(), report.partial),
+                (Standing::Errored, Some(Partial::Unfinished))
+            );
+            assert_eq!(report.tally().passed, files.len() as u64 - 1);
+            assert!(
+                report.errors[0].contains("empty.evalrun is empty: its run was killed"),
+                "{:?}",
+                report.errors
+            );
+        }
+    }
+}
+
+#[test]
 fn parts_of_one_run_are_one_report_and_others_are_refused() {
     let directory = tempdir().unwrap();
     let part = |name: &str, ids: &[&str], change: &dyn Fn(&mut Header)| {
@@ -641,7 +689,7 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
     };
     assert!(
         refused(part("5", &["d"], &threshold))
-            .starts_with("`evaluators[0].threshold` is 0.5 in the first and 0.75 in the second")
+            .starts_with("`evaluators.check.threshold` is 0.5 in the first and 0.75 in the second")
     );
     let changed = |header: &mut Header| {
         plan(header);
@@ -649,6 +697,6 @@ fn parts_of_one_run_are_one_report_and_others_are_refused() {
     };
     assert!(
         refused(part("6", &["d"], &changed))
-            .starts_with("`evaluators[0].fingerprint` is null in the first and ")
+            .starts_with("`evaluators.check.fingerprint` is null in the first and ")
     );
 }

@@ -14,16 +14,20 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Damage, Digest, EvaluatorEntry, RunFile, contradiction,
+    Damage, EvaluatorEntry, RunFile, contradiction,
     file::Opened,
     format::{EndRecord, EvaluationRecord, FORMAT, VERSION, WithdrawnRecord, kind},
     header::Header,
     store::Span,
 };
-use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report};
+use crate::{
+    Collector, ConversationReport, EvaluationReport, Partial, Report,
+    digest::{Digest, ENCODING},
+};
 
 /// Interval in which written records are forced to the disk: a power failure loses those of one interval.
 const SYNC_INTERVAL: Duration = Duration::from_millis(500);
@@ -112,7 +116,9 @@ impl RunWriter {
     /// Writes the header. To be called once, before anything else is added.
     pub fn start(&mut self, header: Header) {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
-        let header = Header { format, version: VERSION, tool, ..header };
+        let (encoding, gates) = (ENCODING, header.report.gates.clone());
+        let started = Some(format!("{:.0}", Timestamp::now()));
+        let header = Header { format, version: VERSION, encoding, tool, started, gates, ..header };
         self.collector.expect(header.conversations);
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {

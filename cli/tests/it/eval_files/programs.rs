@@ -150,6 +150,41 @@ fn commands_of_targets_are_contained_as_graders_are() {
     assert!(ran.stdout.contains("but the sandbox does not show it"), "{}", ran.stdout);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_that_a_contained_grader_asks_is_contained() {
+    if !has("python3") || !can_contain() {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file(
+        "ask.py",
+        r#"import json, os, urllib.request
+url = os.environ["AGENTV_TARGET_PROXY_URL"] + "/invoke"
+headers = {"authorization": "Bearer " + os.environ["AGENTV_TARGET_PROXY_TOKEN"], "content-type": "application/json"}
+with urllib.request.urlopen(urllib.request.Request(url, b'{"question": "q", "target": "other"}', headers)) as answer:
+    print(json.dumps({"score": 1, "reasoning": answer.read().decode()}))
+"#,
+    );
+    let other = "if touch ran; then echo free; else echo held; fi > {OUTPUT_FILE}";
+    let targets = json!({"targets": [
+        {"name": "default", "provider": "mock", "response": "Paris", "grader_target": "default"},
+        {"name": "other", "provider": "cli", "command": other},
+    ]});
+    directory.file("targets.yaml", targets.to_string());
+    let grader =
+        json!({"name": "g", "type": "code-grader", "command": ["python3", "ask.py"], "target": {}});
+    let suite =
+        json!({"tests": [{"id": "one", "criteria": "x", "input": "q", "assertions": [grader]}]});
+    directory.file("e.yaml", suite.to_string());
+    for (option, answer) in [("--contain", "held"), ("-v", "free")] {
+        let ran = directory.run(&["e.yaml", "-o", "json", option]).exits(0);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let reason = report["results"][0]["evaluators"][0]["reason"].as_str().unwrap();
+        assert!(reason.contains(answer), "{option}: {reason}");
+    }
+}
+
 #[test]
 fn settings_of_containment_that_make_no_sense_are_problems_with_their_positions() {
     let directory = Directory::new();

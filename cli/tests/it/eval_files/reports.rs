@@ -24,7 +24,9 @@ fn forms_of_the_report() {
     let ran = directory.run(&args);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stdout.contains(r#"<testsuite name="capitals" tests="2" failures="1" errors="0">"#),
+        ran.stdout.contains(
+            r#"<testsuite name="capitals" tests="2" failures="1" errors="0" skipped="0">"#
+        ),
         "{}",
         ran.stdout
     );
@@ -153,7 +155,7 @@ fn junit_has_durations_warnings_and_errors_of_the_run() {
     for part in [
         r#"<testsuites name="evaluator" tests="2" failures="1" errors="1" skipped="0">"#,
         "prompts have no variable `none`; it stays as it is",
-        r#"<testsuite name="inputs" tests="1" errors="1">"#,
+        r#"<testsuite name="inputs" tests="1" failures="0" errors="1" skipped="0">"#,
         "c.jsonl",
         "warning: all weights are 0, so the score is 0",
     ] {

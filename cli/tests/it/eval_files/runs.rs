@@ -71,6 +71,54 @@ fn a_saved_run_is_resumed_and_reported() {
     assert_eq!(starts(&directory), 8);
 }
 
+/// Lines of the run file `r.evalrun` with records of this kind.
+fn records(directory: &Directory, kind: &str) -> Vec<Value> {
+    let records = directory.read("r.evalrun");
+    records.lines().map(report).filter(|record| record["kind"] == kind).collect()
+}
+
+#[test]
+fn an_edit_of_a_test_its_program_or_its_output_is_seen_by_its_name() {
+    if !has("python3") {
+        return;
+    }
+    let (here, there) = (three_tests(), three_tests());
+    let run = |directory: &Directory| {
+        let args = ["capitals.yaml", "--outputs", "out", "--save-run", "r.evalrun"];
+        directory.run(&args);
+        let evaluator = records(directory, "header")[0]["evaluators"][0].clone();
+        let contents = records(directory, "conversation").into_iter().map(|it| {
+            let conversation = &it["conversation"];
+            assert_eq!(conversation["prompt"], "q");
+            (conversation["trace_id"].to_string(), conversation["content"].to_string())
+        });
+        let contents: std::collections::BTreeMap<String, String> = contents.collect();
+        (evaluator, contents)
+    };
+    let (first, outputs) = run(&here);
+    assert_eq!(run(&there), (first.clone(), outputs.clone()));
+    let keys = |part: &str| first[part].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys("code"), ["judge.py"]);
+    assert_eq!(keys("settings"), ["one", "three", "two"]);
+    assert!(keys("environment").contains(&"interpreter".to_owned()), "{first}");
+    let differing = |now: &Value| {
+        let parts = ["code", "settings", "environment"].into_iter();
+        let names = parts.flat_map(|part| keys(part).into_iter().map(move |key| (part, key)));
+        let changed = names.filter(|(part, key)| first[part][key] != now[part][key]);
+        changed.map(|(part, key)| format!("{part} {key}")).collect::<Vec<_>>()
+    };
+    here.file("out/one.txt", "Paris, of course");
+    let (now, contents) = run(&here);
+    assert_eq!(now, first, "another output is no other suite");
+    let changed: Vec<_> = contents.iter().filter(|(id, it)| outputs[*id] != **it).collect();
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    let text = here.read("capitals.yaml").replacen("value: Paris", "value: Pari", 1);
+    here.file("capitals.yaml", text);
+    assert_eq!(differing(&run(&here).0), ["settings one"]);
+    there.file("judge.py", "print('{\"score\": 0.5}')\n");
+    assert_eq!(differing(&run(&there).0), ["code judge.py"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn what_may_change_unseen_is_graded_again() {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
 mod edits;
+mod parts;
 mod saved;
 mod unusable;
 

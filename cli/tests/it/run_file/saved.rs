@@ -152,7 +152,7 @@ fn parts_of_a_run_are_one_report() {
     evaluator(&directory, &["report", "1.evalrun", "2.evalrun"], &[])
         .exits(2)
         .says("1.evalrun and 2.evalrun are runs over different traces, which are not one run")
-        .says("report each by itself (comparing two runs does not exist yet)")
+        .says("report each by itself, or `compare` them")
         .reports_nothing();
     let parts = ["report", "1.evalrun", "2.evalrun", "--parts", "-o", "json"];
     let both = evaluator(&directory, &parts, &[]);
@@ -167,10 +167,10 @@ fn parts_of_a_run_are_one_report() {
     refused("1.evalrun", "the conversation of trace ");
     directory.file("d.yaml", config(&["one", "two"]));
     part(&one, "3.evalrun", "d.yaml");
-    refused("3.evalrun", "`evaluators` is [{");
+    refused("3.evalrun", "`evaluators.breaks` is there in the first and null in the second");
     directory.script("two", &format!("{SCORES} # edited"));
     part(&one, "4.evalrun", "c.yaml");
-    refused("4.evalrun", "`evaluators[1].fingerprint` is ");
+    refused("4.evalrun", "`evaluators.two.code.two` is ");
 }
 
 #[test]

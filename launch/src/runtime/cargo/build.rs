@@ -156,7 +156,7 @@ impl Toolchain {
 }
 
 /// The source files of a program, from the list that cargo writes next to it; `None` if there is none.
-fn parts(program: &Path) -> Option<Vec<PathBuf>> {
+pub(super) fn parts(program: &Path) -> Option<Vec<PathBuf>> {
     let list = files::read_own(&program.with_extension("d"), files::MAX_SOURCE).ok()?;
     let list = String::from_utf8(list).ok()?;
     // `PROGRAM: FILE FILE ..`, in the format of make, where `\\ ` is a blank inside a path.

@@ -1,7 +1,7 @@
 //! The runtime of `.rs` files and packages.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     env,
     ffi::OsString,
     fs::File,
@@ -179,6 +179,40 @@ impl Cargo {
         results
     }
 
+    /// Returns the files from which a program of a package was built: sources of the package and of its path dependencies,
+    /// their manifests, and the lock file. Empty if cargo has not listed them.
+    fn sources(&self, program: &Path, manifest: &Path, source: &Path) -> BTreeSet<PathBuf> {
+        let package = manifest.parent().unwrap_or(manifest);
+        // The SDK and what is written around lone files belong to this program.
+        let own = self.environment.cache_directory("evaluator").map(|cache| {
+            ["scripts", "sdk", "contained"].map(|name| paths::absolute(&cache.join(name)))
+        });
+        let is_own =
+            |file: &Path| own.iter().flatten().any(|directory| file.starts_with(directory));
+        // Output of a build script: `build/../out` outside of the package, or in a directory of it.
+        let is_generated = |file: &Path| {
+            let mut inner =
+                file.ancestors().take_while(|directory| !package.starts_with(directory));
+            inner.any(|it| it.ends_with("out"))
+                && inner.any(|it| it.file_name().is_some_and(|name| name == "build"))
+        };
+        let Some(mut sources) = build::parts(program) else { return BTreeSet::new() };
+        sources.retain(|file| !is_own(file) && !is_generated(file));
+        if !source.starts_with(package) {
+            // A lone file, whose package is generated.
+            return sources.into_iter().chain([source.to_owned()]).collect();
+        }
+        if sources.is_empty() {
+            return BTreeSet::new();
+        }
+        let first = |directory: &Path, name: &str| {
+            directory.ancestors().map(|it| it.join(name)).find(|file| file.is_file())
+        };
+        let manifests = sources.iter().filter_map(|file| first(file.parent()?, "Cargo.toml"));
+        let more = [manifest.to_owned()].into_iter().chain(first(package, "Cargo.lock"));
+        manifests.chain(more).chain(sources.iter().cloned()).collect()
+    }
+
     /// Returns what has to be built for `source`: the unit, the script if it is a lone file, and the name of the program.
     fn plan(
         &self,
@@ -322,9 +356,16 @@ impl Runtime for Cargo {
             .map_or(Built::Stale, |launch| Built::Ready(Box::new(launch)))
     }
 
-    /// The program: it follows from the sources, the lock file, the toolchain and the profile.
-    fn inputs(&self, _entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
-        Inputs { files: [launch.one_shot.program.clone().into()].into(), ..Inputs::default() }
+    /// The program, and the files of its package from which it was built.
+    fn inputs(&self, entrypoint: &Entrypoint, launch: &Launch) -> Inputs {
+        let program = PathBuf::from(&launch.one_shot.program);
+        let manifest = launch.one_shot.variable("CARGO_MANIFEST_PATH").map(PathBuf::from);
+        let source = paths::resolve(&entrypoint.path);
+        let sources = match (manifest, source) {
+            (Some(manifest), Ok(source)) => self.sources(&program, &manifest, &source),
+            _ => BTreeSet::new(),
+        };
+        Inputs { files: [program].into(), sources, ..Inputs::default() }
     }
 }
 

@@ -35,15 +35,17 @@ const MISSING: &str =
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 
 /// Files that define the package of a source and its dependencies.
-const PACKAGE_FILES: [&str; 7] = [
+const PACKAGE_FILES: [&str; 6] = [
     "package.json",
     "package-lock.json",
     "npm-shrinkwrap.json",
     "yarn.lock",
     "pnpm-lock.yaml",
     "tsconfig.json",
-    "node_modules/.package-lock.json",
 ];
+
+/// File of npm that lists what is installed.
+const INSTALLED: &str = "node_modules/.package-lock.json";
 
 /// Runs JavaScript or TypeScript files with the `node` found on `PATH`.
 ///
@@ -303,6 +305,8 @@ impl Runtime for Node {
         if let Some(package) = directories.find(|path| path.join("package.json").is_file()) {
             let there = PACKAGE_FILES.iter().map(|name| package.join(name));
             inputs.files.extend(there.filter(|path| path.is_file()));
+            let installed = files::read_regular(&package.join(INSTALLED), files::MAX_SOURCE);
+            inputs.notes.extend(installed.ok().and_then(|text| String::from_utf8(text).ok()));
         }
         inputs.programs.insert(launch.one_shot.program.clone().into());
         inputs

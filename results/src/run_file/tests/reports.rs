@@ -8,7 +8,10 @@ use evaluator_traces::conversation::{
 };
 use proptest::prelude::*;
 
-use crate::{ConversationReport, ERROR_TYPES, EvaluationReport, EventContext, EventTurn, Status};
+use crate::{
+    ConversationReport, ERROR_TYPES, EvaluationReport, EventContext, EventTurn, Status,
+    digest::Digester,
+};
 
 /// Every finite float, odd ones more often.
 fn floats() -> impl Strategy<Value = f64> {
@@ -153,6 +156,8 @@ pub(super) fn reports() -> impl Strategy<Value = Vec<ConversationReport>> {
         ConversationReport {
             trace_file: (turns % 2 == 0).then(|| trace_id.as_str().into()),
             eval_case_id: (turns % 3 == 0).then(|| trace_id.as_str().into()),
+            content: (turns % 2 == 0).then(|| Digester::new(&trace_id).finish()),
+            prompt: (turns % 5 == 0).then(|| ConversationReport::prompt_of(&trace_id)),
             trace_id: trace_id.into(),
             turns,
             warnings,

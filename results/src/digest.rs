@@ -13,7 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 
 /// Version of the encoding of keys and fingerprints. Part of every digest, so another version matches no record.
-const VERSION: u64 = 1;
+///
+/// 2: files are named relative to the configuration, and interpreters have no name.
+pub(crate) const ENCODING: u64 = 2;
 
 /// A SHA-256 digest. As text and in JSON: 64 hexadecimal digits in lower case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,7 +59,7 @@ impl Digester {
     /// Starts with the kind of thing that the digest is of.
     #[must_use]
     pub fn new(about: &str) -> Self {
-        Self::default().bytes("version", &VERSION.to_le_bytes()).bytes("about", about.as_bytes())
+        Self::default().bytes("version", &ENCODING.to_le_bytes()).bytes("about", about.as_bytes())
     }
 
     /// Adds bytes.

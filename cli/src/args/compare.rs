@@ -1,0 +1,88 @@
+//! Arguments of `compare`, and those with which a new run is held against an earlier one.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use evaluator_host::report::ComparisonSettings;
+
+use super::values::{existing, writable};
+
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is asked of it, or nothing is asked; 1 it does not; 2 the runs cannot be compared; 4 the cases do not decide";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Run file (.evalrun) that is compared with
+    #[arg(value_name = "BASE", value_parser = existing)]
+    pub(crate) base: PathBuf,
+    /// Run file of the new version
+    #[arg(value_name = "NEW", value_parser = existing)]
+    pub(crate) new: PathBuf,
+    #[command(flatten)]
+    pub(crate) claims: ClaimArgs,
+    /// Form of the comparison (table, json, markdown), and with =FILE the file that it is written to instead of stdout;
+    /// repeatable (default: table)
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
+    pub(crate) output: Vec<ComparisonOutput>,
+}
+
+/// What a new run has to show, compared with an earlier one.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ClaimArgs {
+    /// The mean score of each evaluator may be lower by at most this much, from 0 to 1, with 95 % confidence
+    #[arg(long, value_name = "D")]
+    pub(crate) no_worse_than: Option<f64>,
+    /// No case that passed may fail
+    #[arg(long)]
+    pub(crate) no_regressions: bool,
+    /// Cases that the new run does not have decide nothing
+    #[arg(long)]
+    pub(crate) allow_missing: bool,
+    /// Difference of scores up to which a case with the same status is unchanged (default: 0.01)
+    #[arg(long, value_name = "X")]
+    pub(crate) min_change: Option<f64>,
+    /// Confidence of intervals, between 0 and 1 (default: 0.95)
+    #[arg(long, value_name = "C")]
+    pub(crate) confidence: Option<f64>,
+    /// Seed of random numbers (default: 0)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+impl ClaimArgs {
+    /// Returns the settings of the comparison.
+    pub(crate) fn settings(&self) -> ComparisonSettings {
+        let default = ComparisonSettings::default();
+        ComparisonSettings {
+            confidence: self.confidence.unwrap_or(default.confidence),
+            min_change: self.min_change.unwrap_or(default.min_change),
+            seed: self.seed.unwrap_or(default.seed),
+            no_worse_than: self.no_worse_than,
+            no_regressions: self.no_regressions,
+            allow_missing: self.allow_missing,
+        }
+    }
+}
+
+/// Form and destination of a comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct ComparisonOutput {
+    pub(crate) form: ComparisonForm,
+    /// `None` for stdout.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Form of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ComparisonForm {
+    Table,
+    Json,
+    Markdown,
+}
+
+fn output(text: &str) -> Result<ComparisonOutput, String> {
+    let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
+    let form = ComparisonForm::from_str(form, false)
+        .map_err(|_| format!("there is no form `{form}`; the forms are table, json, markdown"))?;
+    let file = file.filter(|file| *file != "-").map(writable).transpose()?;
+    Ok(ComparisonOutput { form, file })
+}

@@ -1,0 +1,72 @@
+//! Comma-separated values: a row per evaluation, for spreadsheets and data frames.
+
+use std::{borrow::Cow, io};
+
+use evaluator_host::report::{EvaluationOutcome, Report};
+
+use super::{
+    errors::headline,
+    words::{Names, failure, reason},
+};
+
+const HEADER: [&str; 11] = [
+    "conversation",
+    "trace_id",
+    "trace_file",
+    "eval_case_id",
+    "evaluator",
+    "outcome",
+    "score",
+    "threshold",
+    "reason",
+    "error_type",
+    "duration_ms",
+];
+
+/// Writes the report as CSV (RFC 4180) with a header. Numbers that there are none of are empty cells.
+///
+/// # Errors
+///
+/// A conversation cannot be read back, or writing fails.
+pub(crate) fn csv(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(HEADER)?;
+    let mut names = Names::new(report);
+    for conversation in report.conversations.iter().without_performance() {
+        let conversation = conversation?;
+        let name = names.of(&conversation);
+        for evaluation in &conversation.evaluations {
+            let why = match evaluation.outcome() {
+                EvaluationOutcome::Error | EvaluationOutcome::NotRun => headline(evaluation).into(),
+                EvaluationOutcome::Failed => failure(evaluation).into(),
+                EvaluationOutcome::NotEvaluated => reason(evaluation),
+                _ => evaluation.reason().unwrap_or_default(),
+            };
+            let number = |number: Option<f64>| number.map_or_else(String::new, |it| it.to_string());
+            let milliseconds = evaluation.duration.map(|time| time.as_secs_f64() * 1000.0);
+            let text = |text: Option<&str>| cell(text.unwrap_or_default()).into_owned();
+            writer.write_record([
+                cell(&name).as_ref(),
+                &text(Some(&conversation.trace_id)),
+                &text(conversation.trace_file.as_deref()),
+                &text(conversation.eval_case_id.as_deref()),
+                &cell(&evaluation.name),
+                evaluation.outcome().as_str(),
+                &number(evaluation.shown_score()),
+                &number(evaluation.threshold),
+                &cell(&why),
+                evaluation.error_type.unwrap_or_default(),
+                &number(milliseconds),
+            ])?;
+        }
+    }
+    writer.flush()
+}
+
+/// Returns text that no spreadsheet takes for a formula: an agent's text would run as one.
+fn cell(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}").into(),
+        false => text.into(),
+    }
+}

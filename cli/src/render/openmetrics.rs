@@ -1,0 +1,66 @@
+//! OpenMetrics text, which GitLab shows as metrics of a merge request and Prometheus reads.
+
+use std::{fmt::Write as _, io};
+
+use evaluator_host::report::{Gate, GateResult, Report, Verdict};
+
+/// Writes the numbers of each evaluator as gauges, with the final line of the format.
+///
+/// # Errors
+///
+/// A conversation cannot be read back, or writing fails.
+pub(crate) fn openmetrics(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    let evaluators = report.evaluators(Gate::CONFIDENCE)?;
+    let mut text = String::new();
+    family(&mut text, "evaluator_evaluations", "Evaluations by outcome.");
+    for sums in &evaluators {
+        let counts = [
+            ("passed", sums.passed),
+            ("failed", sums.failed),
+            ("not_evaluated", sums.not_evaluated),
+            ("error", sums.errors),
+            ("not_run", sums.not_run),
+        ];
+        for (outcome, count) in counts {
+            let labels = [("evaluator", &*sums.name), ("outcome", outcome)];
+            sample(&mut text, "evaluator_evaluations", &labels, count as f64);
+        }
+    }
+    let estimates = [
+        ("evaluator_mean_score", "Mean score of all cases."),
+        ("evaluator_pass_rate", "Share of cases that passed, in 0..=1."),
+    ];
+    for (at, (name, help)) in estimates.into_iter().enumerate() {
+        family(&mut text, name, help);
+        for sums in &evaluators {
+            let Some(estimate) = [&sums.mean, &sums.pass_rate][at] else { continue };
+            sample(&mut text, name, &[("evaluator", &sums.name)], estimate.mean);
+        }
+    }
+    family(&mut text, "evaluator_gate", "Verdict of a gate: 1 passes, 0 fails, 0.5 is undecided.");
+    for GateResult { gate, verdict, .. } in evaluators.iter().flat_map(|sums| &sums.gates) {
+        let (measure, limit) = (gate.measure.to_string(), gate.limit.to_string());
+        let labels = [("evaluator", &*gate.evaluator), ("measure", &*measure), ("limit", &*limit)];
+        let value = match verdict {
+            Verdict::Pass => 1.0,
+            Verdict::Fail => 0.0,
+            Verdict::Inconclusive => 0.5,
+        };
+        sample(&mut text, "evaluator_gate", &labels, value);
+    }
+    text.push_str("# EOF\n");
+    out.write_all(text.as_bytes())
+}
+
+fn family(text: &mut String, name: &str, help: &str) {
+    let _ = writeln!(text, "# TYPE {name} gauge\n# HELP {name} {help}");
+}
+
+fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
+    let labels = labels.iter().map(|(name, value)| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        format!("{name}=\"{value}\"")
+    });
+    let labels = labels.collect::<Vec<_>>().join(",");
+    let _ = writeln!(text, "{name}{{{labels}}} {value}");
+}

@@ -1,0 +1,182 @@
+//! A run at a glance: a row per evaluator, then what needs attention, worst first. Conversations that passed are only counted.
+
+use std::{fmt::Write as _, io};
+
+use evaluator_host::report::{
+    ConversationReport, Estimate, EvaluationOutcome, EvaluatorSums, Gate, GateResult, Report,
+};
+
+use super::{
+    Columns,
+    plain::one_line,
+    tables::{errors_of_summary, notes},
+    words::{Names, counted, cut, failure, score_text},
+};
+
+/// Number of conversations that are named.
+const NAMED: usize = 10;
+
+/// Number of failed evaluations of a conversation that are shown.
+const SHOWN: usize = 2;
+
+/// Number of kinds of errors that are shown.
+const ERRORS: usize = 5;
+
+/// Maximum number of shown characters of a reason, of an error, and of the user's words.
+const REASON: usize = 240;
+const WORDS: usize = 60;
+
+/// Writes the overview; its length does not depend on the number of conversations.
+pub(crate) fn overview(
+    report: &Report,
+    width: Option<usize>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut text = String::new();
+    for error in &report.errors {
+        let _ = writeln!(text, "error: {}", one_line(error));
+    }
+    if !report.errors.is_empty() {
+        text.push('\n');
+    }
+    let mut table = Columns::new(COLUMNS);
+    rows(&report.evaluators(Gate::CONFIDENCE)?).for_each(|row| table.row(row));
+    table.fit(width);
+    text.push_str(&table.to_text());
+    attention(report, &mut text)?;
+    errors(report, &mut text)?;
+    let notes = notes(report);
+    if !notes.is_empty() {
+        text.push('\n');
+        text.push_str(notes.trim_end());
+        text.push('\n');
+    }
+    out.write_all(text.as_bytes())
+}
+
+/// Columns of the table of evaluators.
+pub(super) const COLUMNS: [&str; 8] =
+    ["Evaluator", "Cases", "Passed", "Mean", "95 % interval", "Gate", "Not evaluated", "Errors"];
+
+/// Returns the rows of the table of evaluators.
+pub(super) fn rows(evaluators: &[EvaluatorSums]) -> impl Iterator<Item = [String; 8]> {
+    evaluators.iter().map(|sums| {
+        let count = |count: u64| if count == 0 { String::new() } else { count.to_string() };
+        let (rate, mean) = (&sums.pass_rate, &sums.mean);
+        [
+            one_line(&sums.name).into_owned(),
+            sums.cases.to_string(),
+            rate.as_ref().map_or_else(String::new, |rate| percentage(rate.mean)),
+            mean.as_ref().map_or_else(String::new, |mean| format!("{:.4}", mean.mean)),
+            mean.as_ref().map_or_else(String::new, interval),
+            sums.gates.iter().map(gate).collect::<Vec<_>>().join(", "),
+            count(sums.not_evaluated),
+            count(sums.errors),
+        ]
+    })
+}
+
+fn interval(estimate: &Estimate) -> String {
+    format!("{:.3} to {:.3}", estimate.interval.lower, estimate.interval.upper)
+}
+
+fn gate(result: &GateResult) -> String {
+    format!("{} >= {} {}", result.gate.measure, result.gate.limit, result.label())
+}
+
+/// Formats a share as a percentage that is 0 % and 100 % only for none and all.
+fn percentage(share: f64) -> String {
+    let percent = 100.0 * share;
+    let rounded = format!("{percent:.1} %");
+    match rounded.as_str() {
+        "100.0 %" if share < 1.0 => "99.9 %".to_owned(),
+        "0.0 %" if share > 0.0 => "0.1 %".to_owned(),
+        _ => rounded,
+    }
+}
+
+/// Appends the worst conversations: who, which evaluator, why.
+fn attention(report: &Report, text: &mut String) -> io::Result<()> {
+    let attention = report.attention(NAMED)?;
+    if attention.failed == 0 {
+        return Ok(());
+    }
+    let all = report.conversations.len() as u64;
+    let noun = if report.suite.is_some() { "test" } else { "conversation" };
+    let _ = writeln!(
+        text,
+        "\nWhat needs attention, worst first ({} of {} failed):",
+        attention.failed,
+        counted(all, noun)
+    );
+    let names = names(report, &attention.conversations)?;
+    for (conversation, name) in attention.conversations.iter().zip(names) {
+        let _ = writeln!(text, "\n  {}", who(conversation, &name));
+        let failed = conversation
+            .evaluations
+            .iter()
+            .filter(|evaluation| evaluation.outcome() == EvaluationOutcome::Failed);
+        for evaluation in failed.clone().take(SHOWN) {
+            let score = evaluation.shown_score();
+            let score = score.map_or_else(String::new, |score| {
+                format!(" {}", score_text(score, evaluation.threshold))
+            });
+            let why = failure(evaluation);
+            let why = one_line(&why);
+            let name = one_line(&evaluation.name);
+            let _ = writeln!(text, "  [FAIL] {name}{score}: {}", cut(&why, REASON));
+        }
+        let more = failed.count().saturating_sub(SHOWN);
+        if more > 0 {
+            let _ = writeln!(text, "         and {} more", counted(more as u64, "evaluator"));
+        }
+    }
+    let more = attention.failed - attention.conversations.len();
+    if more > 0 {
+        let _ =
+            writeln!(text, "\n  and {more} more: -o csv=FILE and -o json=FILE have all of them");
+    }
+    Ok(())
+}
+
+/// Returns the names of some conversations of a report.
+fn names(report: &Report, wanted: &[ConversationReport]) -> io::Result<Vec<String>> {
+    let mut found = vec![String::new(); wanted.len()];
+    let mut names = Names::new(report);
+    for conversation in report.conversations.iter().outlines() {
+        let conversation = conversation?;
+        let name = names.of(&conversation);
+        let at = wanted.iter().position(|it| it.trace_id == conversation.trace_id);
+        if let Some(at) = at {
+            found[at] = name;
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the case or file of a conversation, and the first words of its user.
+fn who(conversation: &ConversationReport, name: &str) -> String {
+    let mut text = one_line(name).into_owned();
+    let file = conversation.trace_file.as_deref();
+    if let Some(file) = file.filter(|file| !name.starts_with(file)) {
+        let _ = write!(text, " in {}", one_line(file));
+    }
+    if let Some(prompt) = None::<&str>.map(str::trim).filter(|it| !it.is_empty()) {
+        let _ = write!(text, ": \"{}\"", one_line(&cut(prompt, WORDS)));
+    }
+    text
+}
+
+/// Appends the kinds of errors, each with its number and the first one.
+fn errors(report: &Report, text: &mut String) -> io::Result<()> {
+    let errors = errors_of_summary(report)?;
+    for error in errors.iter().take(ERRORS) {
+        let first = error.lines().take(3).collect::<Vec<_>>().join("\n");
+        let _ = writeln!(text, "\n[ERR ] {first}");
+    }
+    let more = errors.len().saturating_sub(ERRORS);
+    if more > 0 {
+        let _ = writeln!(text, "\n[ERR ] and {} of errors", counted(more as u64, "more kind"));
+    }
+    Ok(())
+}

@@ -1,0 +1,668 @@
+//! Two runs compared, evaluator by evaluator, each case with itself.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, io,
+};
+
+use evaluator_statistics::{
+    Estimate, PowerOfMean, Refusal, Verdict, bounded_mean, holm, mcnemar, mean_t, noninferiority,
+    signflip_exact, signflip_mc,
+};
+use serde::Serialize;
+
+use super::{CaseValue, CaseValues, Report};
+
+/// Random sign flips where there are too many differences for all of them.
+const FLIPS: u64 = 9_999;
+
+/// Chance with which a difference is said to be found.
+const POWER: f64 = 0.8;
+
+/// What two runs are compared by, and what the new one has to show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComparisonSettings {
+    /// Confidence of intervals, two-sided.
+    pub confidence: f64,
+    /// Difference of scores up to which a case with the same status is unchanged.
+    pub min_change: f64,
+    /// Seed of random sign flips.
+    pub seed: u64,
+    /// The mean may be lower by this much, in 0..1.
+    pub no_worse_than: Option<f64>,
+    /// No case that passed may fail.
+    pub no_regressions: bool,
+    /// Cases of the base that the new run does not have decide nothing.
+    pub allow_missing: bool,
+}
+
+impl Default for ComparisonSettings {
+    fn default() -> Self {
+        Self {
+            confidence: super::Gate::CONFIDENCE,
+            min_change: 0.01,
+            seed: 0,
+            no_worse_than: None,
+            no_regressions: false,
+            allow_missing: false,
+        }
+    }
+}
+
+/// Two runs compared.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The evaluators of both runs, in the order of the new one.
+    pub evaluators: Vec<EvaluatorComparison>,
+    /// Evaluators that only the base has.
+    pub only_in_base: Vec<String>,
+    /// Evaluators that only the new run has.
+    pub only_in_new: Vec<String>,
+}
+
+/// An evaluator in two runs.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct EvaluatorComparison {
+    /// Name of the evaluator.
+    pub name: String,
+    /// Mean score of the base, over the cases with a value in both runs; `None` without such a case.
+    pub base: Option<f64>,
+    /// Mean score of the new run over the same cases.
+    pub new: Option<f64>,
+    /// Mean of the differences new - base of these cases, with its interval.
+    #[serde(serialize_with = "estimate")]
+    pub difference: Option<Estimate>,
+    /// p-value of no difference: exact sign flips or McNemar's test, or random sign flips; adjusted for the number of
+    /// evaluators (Holm). It never decides.
+    pub p: Option<f64>,
+    /// The smallest loss of the mean that would have been found with a chance of 80 %.
+    pub detectable: Option<f64>,
+    /// Cases that changed, in the order of the new run; those that are missing come last.
+    pub changes: Vec<CaseChange>,
+    /// Number of cases that did not change.
+    pub unchanged: u64,
+    /// What the new run has to show.
+    pub claims: Vec<ClaimResult>,
+}
+
+/// A case that changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CaseChange {
+    /// Id of the case.
+    pub case: String,
+    /// How it changed.
+    pub change: Change,
+    /// Score in the base.
+    pub base: Option<f64>,
+    /// Score in the new run.
+    pub new: Option<f64>,
+}
+
+/// How a case changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Change {
+    /// It passed and fails now.
+    Regressed,
+    /// It had a score and is an error now.
+    Broke,
+    /// It regressed or was fixed, but its conversations disagree within a run.
+    Flaky,
+    /// The base has it, and the new run does not.
+    Missing,
+    /// Its status is the same, and its score is lower.
+    Worse,
+    /// It failed and passes now.
+    Fixed,
+    /// It was an error and has a score now.
+    Mended,
+    /// Its status is the same, and its score is higher.
+    Better,
+    /// The new run has it, and the base does not.
+    New,
+}
+
+impl Change {
+    /// All changes, the worst first.
+    pub const ALL: &[Self] = &[
+        Self::Regressed,
+        Self::Broke,
+        Self::Flaky,
+        Self::Missing,
+        Self::Worse,
+        Self::Fixed,
+        Self::Mended,
+        Self::Better,
+        Self::New,
+    ];
+
+    /// Returns the word for it, e.g. `regressed`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Regressed => "regressed",
+            Self::Broke => "broke",
+            Self::Flaky => "flaky",
+            Self::Missing => "missing",
+            Self::Worse => "worse",
+            Self::Fixed => "fixed",
+            Self::Mended => "mended",
+            Self::Better => "better",
+            Self::New => "new",
+        }
+    }
+}
+
+/// A claim about the new run, decided. As text, it is a line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ClaimResult {
+    /// The claim: `no worse than 0.02`, `no regressions`.
+    pub claim: String,
+    /// The verdict.
+    #[serde(serialize_with = "verdict")]
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub reason: String,
+}
+
+impl fmt::Display for ClaimResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self.verdict {
+            Verdict::Pass => "PASS",
+            Verdict::Fail => "FAIL",
+            Verdict::Inconclusive => "INCONCLUSIVE",
+        };
+        write!(f, "{}: {word}, {}", self.claim, self.reason)
+    }
+}
+
+/// Reason why two runs cannot be compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ComparisonError {
+    /// No case of one is in the other.
+    #[error(
+        "no case is in both runs; name the attribute that identifies a case with --case-key (trace ids differ between recordings)"
+    )]
+    NoCommonCase,
+    /// The margin is not from 0 to 1.
+    #[error("the margin of `--no-worse-than` is {0}; it has to be at least 0 and below 1")]
+    Margin(f64),
+    /// A conversation cannot be read back.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+}
+
+impl Comparison {
+    /// Compares two runs.
+    ///
+    /// # Errors
+    ///
+    /// No case is in both runs, the margin is no share, or a conversation cannot be read back.
+    pub fn new(
+        base: &Report,
+        new: &Report,
+        settings: &ComparisonSettings,
+    ) -> Result<Self, ComparisonError> {
+        if let Some(margin) = settings.no_worse_than.filter(|it| !(0.0..1.0).contains(it)) {
+            return Err(ComparisonError::Margin(margin));
+        }
+        Self::of(base.case_values()?, new.case_values()?, settings)
+    }
+
+    fn of(
+        base: &CaseValues,
+        new: &CaseValues,
+        settings: &ComparisonSettings,
+    ) -> Result<Self, ComparisonError> {
+        let (before, after): (HashSet<&str>, HashSet<&str>) =
+            (base.evaluators().collect(), new.evaluators().collect());
+        let only = |all: &CaseValues, other: &HashSet<&str>| {
+            all.evaluators().filter(|name| !other.contains(name)).map(str::to_owned).collect()
+        };
+        let shared = new.evaluators().filter(|name| before.contains(name));
+        let mut is_shared = false;
+        let mut evaluators: Vec<EvaluatorComparison> = shared
+            .map(|name| {
+                let cases = Cases::new(base, new, name);
+                is_shared |= !cases.both.is_empty();
+                cases.compare(name, settings)
+            })
+            .collect();
+        if !is_shared {
+            return Err(ComparisonError::NoCommonCase);
+        }
+        let p: Vec<f64> = evaluators.iter().filter_map(|it| it.p).collect();
+        let adjusted = holm(&p).unwrap_or(p);
+        let tested = evaluators.iter_mut().filter(|it| it.p.is_some());
+        tested.zip(adjusted).for_each(|(it, adjusted)| it.p = Some(adjusted));
+        Ok(Self { evaluators, only_in_base: only(base, &after), only_in_new: only(new, &before) })
+    }
+
+    /// Returns the verdict of all claims together: they pass only if each does.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let claims = || self.evaluators.iter().flat_map(|it| &it.claims);
+        if claims().any(|it| it.verdict == Verdict::Fail) {
+            Verdict::Fail
+        } else if claims().any(|it| it.verdict == Verdict::Inconclusive) {
+            Verdict::Inconclusive
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+/// The cases of an evaluator in two runs.
+struct Cases<'v> {
+    /// Those of both runs.
+    both: Vec<(CaseValue<'v>, CaseValue<'v>)>,
+    added: Vec<CaseValue<'v>>,
+    missing: Vec<CaseValue<'v>>,
+}
+
+impl<'v> Cases<'v> {
+    fn new(base: &'v CaseValues, new: &'v CaseValues, name: &str) -> Self {
+        let is_known = |it: &CaseValue<'_>| it.mean.is_some() || it.errors > 0;
+        let before: HashMap<&str, CaseValue<'v>> =
+            base.of(name).filter(is_known).map(|it| (it.case, it)).collect();
+        let (mut both, mut added, mut met) = (Vec::new(), Vec::new(), HashSet::new());
+        for now in new.of(name).filter(is_known) {
+            match before.get(now.case) {
+                Some(was) => {
+                    both.push((*was, now));
+                    met.insert(now.case);
+                }
+                None => added.push(now),
+            }
+        }
+        let missing = base.of(name).filter(is_known).filter(|it| !met.contains(it.case));
+        Self { both, added, missing: missing.collect() }
+    }
+
+    fn compare(&self, name: &str, settings: &ComparisonSettings) -> EvaluatorComparison {
+        let scored: Vec<(f64, f64)> =
+            self.both.iter().filter_map(|(was, now)| was.mean.zip(now.mean)).collect();
+        let with_value =
+            self.both.iter().filter(|(was, now)| was.mean.is_some() && now.mean.is_some());
+        let clusters: Vec<Option<&str>> = with_value.map(|(_, now)| now.cluster).collect();
+        let clusters = clusters.iter().any(Option::is_some).then_some(clusters);
+        let differences: Vec<f64> = scored.iter().map(|(was, now)| now - was).collect();
+        let mean = |values: &dyn Fn(&(f64, f64)) -> f64| {
+            let sum: f64 = scored.iter().map(values).sum();
+            (!scored.is_empty()).then(|| sum / scored.len() as f64)
+        };
+        let changes: Vec<CaseChange> = self.changes(settings.min_change);
+        let changed_of_both =
+            changes.iter().filter(|it| !matches!(it.change, Change::New | Change::Missing)).count();
+        let mut comparison = EvaluatorComparison {
+            name: name.to_owned(),
+            base: mean(&|(was, _)| *was),
+            new: mean(&|(_, now)| *now),
+            difference: bounded_mean(
+                &differences,
+                clusters.as_deref(),
+                -1.0..=1.0,
+                settings.confidence,
+            )
+            .ok(),
+            p: p_value(&differences, clusters.as_deref(), settings.seed).ok(),
+            detectable: detectable(&differences, settings.confidence),
+            unchanged: (self.both.len() - changed_of_both) as u64,
+            changes,
+            claims: Vec::new(),
+        };
+        if let Some(margin) = settings.no_worse_than {
+            let claim = no_worse(&scored, clusters.as_deref(), margin, settings);
+            comparison.claims.push(self.unless_missing(claim, settings));
+        }
+        if settings.no_regressions {
+            let claim = no_regressions(&comparison);
+            comparison.claims.push(self.unless_missing(claim, settings));
+        }
+        comparison
+    }
+
+    fn changes(&self, min_change: f64) -> Vec<CaseChange> {
+        let change =
+            |case: &str, change, base, new| CaseChange { case: case.to_owned(), change, base, new };
+        let of_both = self.both.iter().filter_map(|(was, now)| {
+            Some(change(now.case, changed(was, now, min_change)?, was.mean, now.mean))
+        });
+        let added = self.added.iter().map(|it| change(it.case, Change::New, None, it.mean));
+        let missing = self.missing.iter().map(|it| change(it.case, Change::Missing, it.mean, None));
+        of_both.chain(added).chain(missing).collect()
+    }
+
+    /// A claim that passes is undecided if cases of the base are missing.
+    fn unless_missing(&self, claim: ClaimResult, settings: &ComparisonSettings) -> ClaimResult {
+        if settings.allow_missing || self.missing.is_empty() || claim.verdict != Verdict::Pass {
+            return claim;
+        }
+        let missing = counted(self.missing.len(), "case");
+        ClaimResult {
+            verdict: Verdict::Inconclusive,
+            reason: format!(
+                "{missing} of the base are missing (--allow-missing); {}",
+                claim.reason
+            ),
+            ..claim
+        }
+    }
+}
+
+/// Returns how a case changed; `None` if it did not.
+fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<Change> {
+    let (before, after) = match (was.mean, now.mean) {
+        (Some(before), Some(after)) => (before, after),
+        (Some(_), None) => return Some(Change::Broke),
+        (None, Some(_)) => return Some(Change::Mended),
+        (None, None) => return None,
+    };
+    if now.errors > was.errors {
+        return Some(Change::Broke);
+    }
+    // More than half of the conversations of a case that passes do.
+    let passes = |it: &CaseValue<'_>| 2 * it.passed > it.conversations;
+    let disagree = |it: &CaseValue<'_>| it.passed > 0 && it.passed < it.conversations;
+    match (passes(was), passes(now)) {
+        (true, false) | (false, true) if disagree(was) || disagree(now) => Some(Change::Flaky),
+        (true, false) => Some(Change::Regressed),
+        (false, true) => Some(Change::Fixed),
+        _ if before - after > min_change => Some(Change::Worse),
+        _ if after - before > min_change => Some(Change::Better),
+        _ => None,
+    }
+}
+
+/// Returns the p-value of no difference. Differences of one cluster have one sign.
+fn p_value(
+    differences: &[f64],
+    clusters: Option<&[Option<&str>]>,
+    seed: u64,
+) -> Result<f64, Refusal> {
+    let is_sign = |it: &f64| [-1.0, 0.0, 1.0].contains(it);
+    if clusters.is_none() && !differences.is_empty() && differences.iter().all(is_sign) {
+        let count = |sign| differences.iter().filter(|it| **it == sign).count() as u64;
+        return Ok(mcnemar(count(1.0), count(-1.0)));
+    }
+    let mut units = Vec::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for (at, difference) in differences.iter().enumerate() {
+        let cluster = clusters.and_then(|clusters| clusters[at]);
+        let unit = cluster.map_or(units.len(), |it| *numbers.entry(it).or_insert(units.len()));
+        units.resize(units.len().max(unit + 1), 0.0);
+        units[unit] += difference;
+    }
+    match signflip_exact(&units) {
+        Err(Refusal::TooMany) => signflip_mc(&units, seed, FLIPS).map(|it| it.p),
+        exact => exact.map(|it| it.p),
+    }
+}
+
+/// Returns the smallest difference that would have been found.
+fn detectable(differences: &[f64], confidence: f64) -> Option<f64> {
+    let sd = mean_t(differences, confidence).ok()?.sd.filter(|sd| *sd > 0.0)?;
+    let power = PowerOfMean::new(sd, 1.0, confidence, POWER).ok()?;
+    power.detectable(differences.len()).ok().filter(|it| *it < 1.0)
+}
+
+/// Decides whether the mean is no worse than by a margin.
+fn no_worse(
+    scored: &[(f64, f64)],
+    clusters: Option<&[Option<&str>]>,
+    margin: f64,
+    settings: &ComparisonSettings,
+) -> ClaimResult {
+    let claim = format!("no worse than {margin}");
+    let (base, new): (Vec<f64>, Vec<f64>) = scored.iter().copied().unzip();
+    let decided = noninferiority(&base, &new, clusters, margin, settings.confidence);
+    let Ok(decision) = decided else {
+        let reason = "no case has a score in both runs".to_owned();
+        return ClaimResult { claim, verdict: Verdict::Inconclusive, reason };
+    };
+    let Estimate { n, mean, interval, .. } = decision.estimate;
+    let mut reason = format!(
+        "{mean:+.4} ({:+.4} to {:+.4}) over {}",
+        interval.lower,
+        interval.upper,
+        counted(n, "case")
+    );
+    if decision.verdict == Verdict::Inconclusive {
+        match decision.needed {
+            Some(needed) => {
+                reason.push_str(&format!(
+                    "; about {needed} cases that differ like these would decide"
+                ));
+            }
+            None => reason.push_str("; more cases are needed"),
+        }
+        reason.push_str(", and --no-regressions suits small suites");
+    }
+    ClaimResult { claim, verdict: decision.verdict, reason }
+}
+
+/// Decides whether no case regressed.
+fn no_regressions(comparison: &EvaluatorComparison) -> ClaimResult {
+    let count = |change| comparison.changes.iter().filter(|it| it.change == change).count();
+    let (regressed, flaky, broke) =
+        (count(Change::Regressed), count(Change::Flaky), count(Change::Broke));
+    let verdict = match (regressed, flaky + broke) {
+        (0, 0) => Verdict::Pass,
+        (0, _) => Verdict::Inconclusive,
+        _ => Verdict::Fail,
+    };
+    let mut reason = format!("{regressed} regressed");
+    for (count, word) in [(flaky, "flaky"), (broke, "broke")] {
+        if count > 0 {
+            reason.push_str(&format!(", {count} {word}"));
+        }
+    }
+    ClaimResult { claim: "no regressions".to_owned(), verdict, reason }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[expect(clippy::ref_option, reason = "the signature is that of serde")]
+fn estimate<S: serde::Serializer>(
+    estimate: &Option<Estimate>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let members = estimate.as_ref().map(|it| {
+        serde_json::json!({
+            "n": it.n, "units": it.units, "mean": it.mean,
+            "lower": it.interval.lower, "upper": it.interval.upper,
+        })
+    });
+    members.serialize(serializer)
+}
+
+fn verdict<S: serde::Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::Inconclusive => "inconclusive",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ConversationReport, EvaluationReport, Status};
+
+    /// A run of one evaluator: its cases with their scores; `None` is an error.
+    fn run(cases: &[(&str, Option<f64>)]) -> Report {
+        let conversation = |(case, score): &(&str, Option<f64>)| {
+            let status = match score {
+                Some(score) if *score >= 0.5 => Status::Passed,
+                Some(_) => Status::Failed,
+                None => Status::NotEvaluated,
+            };
+            let evaluation = EvaluationReport {
+                score: *score,
+                threshold: Some(0.5),
+                status,
+                error: score.is_none().then(|| "broke".to_owned()),
+                error_type: score.is_none().then_some("exited"),
+                ..EvaluationReport::new("check")
+            };
+            ConversationReport {
+                eval_case_id: Some((*case).into()),
+                evaluations: vec![evaluation],
+                ..ConversationReport::new("t".into())
+            }
+        };
+        let conversations: Vec<_> = cases.iter().map(conversation).collect();
+        Report { conversations: conversations.into(), ..Report::default() }
+    }
+
+    fn compare(
+        base: &[(&str, Option<f64>)],
+        new: &[(&str, Option<f64>)],
+        settings: &ComparisonSettings,
+    ) -> EvaluatorComparison {
+        Comparison::new(&run(base), &run(new), settings).unwrap().evaluators.remove(0)
+    }
+
+    const STRICT: ComparisonSettings = ComparisonSettings {
+        confidence: 0.95,
+        min_change: 0.01,
+        seed: 0,
+        no_worse_than: Some(0.05),
+        no_regressions: true,
+        allow_missing: false,
+    };
+
+    #[test]
+    fn each_case_is_compared_with_itself() {
+        let base = [
+            ("a", Some(1.0)),
+            ("b", Some(0.0)),
+            ("c", Some(0.9)),
+            ("d", Some(0.6)),
+            ("e", Some(0.7)),
+            ("f", None),
+            ("g", Some(1.0)),
+            ("h", Some(0.8)),
+        ];
+        let new = [
+            ("h", Some(0.805)),
+            ("e", None),
+            ("f", Some(1.0)),
+            ("d", Some(0.9)),
+            ("c", Some(0.6)),
+            ("b", Some(1.0)),
+            ("a", Some(0.4)),
+            ("x", Some(1.0)),
+        ];
+        let found = compare(&base, &new, &ComparisonSettings::default());
+        let changes: Vec<_> = found.changes.iter().map(|it| (&*it.case, it.change)).collect();
+        assert_eq!(
+            changes,
+            [
+                ("e", Change::Broke),
+                ("f", Change::Mended),
+                ("d", Change::Better),
+                ("c", Change::Worse),
+                ("b", Change::Fixed),
+                ("a", Change::Regressed),
+                ("x", Change::New),
+                ("g", Change::Missing),
+            ]
+        );
+        assert_eq!(found.unchanged, 1);
+        // Only a, b, c, d and h have a score in both runs.
+        let difference = found.difference.unwrap();
+        assert_eq!(difference.n, 5);
+        assert!((difference.mean - 0.405 / 5.0).abs() < 1e-12, "{difference:?}");
+        assert!(found.claims.is_empty());
+    }
+
+    #[test]
+    fn a_case_that_is_lost_is_no_less_lost_because_another_one_was_won() {
+        let base = [("a", Some(1.0)), ("b", Some(0.0)), ("c", Some(1.0))];
+        let new = [("a", Some(0.0)), ("b", Some(1.0)), ("c", Some(1.0))];
+        let found = compare(&base, &new, &STRICT);
+        assert_eq!((found.base, found.new), (Some(2.0 / 3.0), Some(2.0 / 3.0)));
+        assert_eq!(found.p, Some(1.0));
+        let verdicts: Vec<_> = found.claims.iter().map(|it| it.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Inconclusive, Verdict::Fail]);
+    }
+
+    #[test]
+    fn a_run_has_no_regressions_against_itself_and_few_cases_show_no_more() {
+        let cases = [("a", Some(1.0)), ("b", Some(0.2))];
+        let found = compare(&cases, &cases, &STRICT);
+        let verdicts: Vec<_> = found.claims.iter().map(|it| it.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Inconclusive, Verdict::Pass]);
+        let reason = &found.claims[0].reason;
+        assert!(reason.contains("about 92 cases"), "{reason}");
+        assert!(reason.ends_with("--no-regressions suits small suites"), "{reason}");
+    }
+
+    #[test]
+    fn what_is_missing_or_broke_decides_nothing_in_favour() {
+        let base = [("a", Some(1.0)), ("b", Some(1.0))];
+        let claim = |new: &[(&str, Option<f64>)], settings| {
+            compare(&base, new, &settings).claims.pop().unwrap().verdict
+        };
+        let missing = [("a", Some(1.0))];
+        assert_eq!(claim(&missing, STRICT), Verdict::Inconclusive);
+        let allowed = ComparisonSettings { allow_missing: true, ..STRICT };
+        assert_eq!(claim(&missing, allowed), Verdict::Pass);
+        assert_eq!(claim(&[("a", Some(1.0)), ("b", None)], STRICT), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_case_whose_conversations_disagree_is_flaky() {
+        let base = [("a", Some(1.0)), ("a", Some(1.0)), ("a", Some(0.0))];
+        let new = [("a", Some(0.0)), ("a", Some(0.0)), ("a", Some(0.0))];
+        let found = compare(&base, &new, &STRICT);
+        assert_eq!(found.changes[0].change, Change::Flaky);
+        assert_eq!(found.claims[1].verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn runs_without_a_common_case_are_refused() {
+        let (base, new) = (run(&[("a", Some(1.0))]), run(&[("b", Some(1.0))]));
+        let refused =
+            |base, new, settings| Comparison::new(base, new, &settings).unwrap_err().to_string();
+        assert!(refused(&base, &new, STRICT).contains("--case-key"));
+        let margin = ComparisonSettings { no_worse_than: Some(1.0), ..STRICT };
+        assert!(refused(&base, &base, margin).contains("below 1"));
+    }
+
+    #[test]
+    fn p_values_are_adjusted_for_the_number_of_evaluators() {
+        let report = |score: f64| {
+            let evaluation = |name: &str| EvaluationReport {
+                score: Some(score),
+                threshold: Some(0.5),
+                status: if score < 0.5 { Status::Failed } else { Status::Passed },
+                ..EvaluationReport::new(name)
+            };
+            let conversation = |case: usize| ConversationReport {
+                eval_case_id: Some(case.to_string().into()),
+                evaluations: vec![evaluation("one"), evaluation("two")],
+                ..ConversationReport::new("t".into())
+            };
+            let conversations: Vec<_> = (0..6).map(conversation).collect();
+            Report { conversations: conversations.into(), ..Report::default() }
+        };
+        let found =
+            Comparison::new(&report(0.0), &report(1.0), &ComparisonSettings::default()).unwrap();
+        // 2 / 2^6, twice.
+        for evaluator in &found.evaluators {
+            let p = evaluator.p.unwrap();
+            assert!((p - 0.0625).abs() < 1e-12, "{p}");
+        }
+        assert_eq!(found.verdict(), Verdict::Pass);
+    }
+}

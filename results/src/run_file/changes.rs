@@ -1,0 +1,370 @@
+//! What was measured differently in two runs, by the headers of their files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use serde_json::Value;
+
+use super::{EvaluatorEntry, Header};
+use crate::digest::Digest;
+
+/// Settings of a run that decide what is measured.
+const SETTINGS: [&str; 5] = ["trace_format", "group_by", "strict_matching", "cluster", "case_key"];
+
+/// Digits of a digest that are shown.
+const SHOWN: usize = 12;
+
+/// Kind of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// Files, settings or the threshold of an evaluator, or the evaluator itself.
+    Evaluator,
+    /// The model, the parameters or the prompts of a judge, or a program that answers instead of a model.
+    Judge,
+    /// Golden cases.
+    Golden,
+    /// Settings of the run.
+    Config,
+    /// What may differ between machines, and what is only new. It does not prevent a comparison.
+    Environment,
+}
+
+/// A difference between what two runs measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// Kind of the change.
+    pub kind: ChangeKind,
+    /// Evaluator that it is about; `None` if it is about the run.
+    pub evaluator: Option<String>,
+    /// What differs, e.g. "file `rules.py`".
+    pub what: String,
+    /// Value in the first run, or the beginning of its digest; `None` if the run does not have it.
+    pub base: Option<String>,
+    /// Value in the second run.
+    pub new: Option<String>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(evaluator) = &self.evaluator {
+            write!(f, "{evaluator}: ")?;
+        }
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "missing".to_owned());
+        write!(f, "{}: {} -> {}", self.what, shown(&self.base), shown(&self.new))
+    }
+}
+
+/// Returns everything that two runs measured differently, in the order of the evaluators of the first. Of the golden cases,
+/// only those that are compared count.
+#[must_use]
+pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) -> Vec<Change> {
+    let mut all = Changes(Vec::new());
+    if base.encoding != new.encoding {
+        let shown = |header: &Header| Some(header.encoding.to_string());
+        let what =
+            "encoding of digests (written by another version, so no evaluator can be compared)";
+        all.add(ChangeKind::Evaluator, None, what.to_owned(), shown(base), shown(new));
+    } else {
+        all.add_evaluators(base, new);
+        let cases = |header: &Header| header.golden.clone().unwrap_or_default().cases;
+        let (old, new) = (cases(base), cases(new));
+        for id in keys(&old, &new).into_iter().filter(|id| is_compared(id)) {
+            let what = format!("golden case `{id}`");
+            all.add(ChangeKind::Golden, None, what, short(old.get(id)), short(new.get(id)));
+        }
+    }
+    for name in keys(&base.settings, &new.settings) {
+        let kind = match name.as_str() {
+            "repeat" => ChangeKind::Environment,
+            name if SETTINGS.contains(&name) => ChangeKind::Config,
+            _ => continue,
+        };
+        let shown = |header: &Header| header.settings.get(name).map(Value::to_string);
+        all.add(kind, None, format!("`{name}`"), shown(base), shown(new));
+    }
+    let tool = |header: &Header| Some(header.tool.clone());
+    all.add(ChangeKind::Environment, None, "version".to_owned(), tool(base), tool(new));
+    all.0
+}
+
+struct Changes(Vec<Change>);
+
+impl Changes {
+    /// Adds a change if the values differ.
+    fn add(
+        &mut self,
+        kind: ChangeKind,
+        evaluator: Option<&str>,
+        what: String,
+        base: Option<String>,
+        new: Option<String>,
+    ) {
+        if base != new {
+            let evaluator = evaluator.map(str::to_owned);
+            self.0.push(Change { kind, evaluator, what, base, new });
+        }
+    }
+
+    fn add_evaluators(&mut self, base: &Header, new: &Header) {
+        let find = |header: &'_ Header, name: &str| {
+            header.evaluators.iter().find(|entry| entry.name == name).cloned()
+        };
+        for old in &base.evaluators {
+            let name = Some(&*old.name);
+            match find(new, &old.name) {
+                Some(new) => self.add_evaluator(old, &new),
+                None => {
+                    let (what, kind) = ("evaluator".to_owned(), Some(old.kind.clone()));
+                    self.add(ChangeKind::Evaluator, name, what, kind, None);
+                }
+            }
+        }
+        for added in new.evaluators.iter().filter(|it| find(base, &it.name).is_none()) {
+            let (name, kind) = (Some(&*added.name), Some(added.kind.clone()));
+            self.add(ChangeKind::Environment, name, "evaluator".to_owned(), None, kind);
+        }
+    }
+
+    fn add_evaluator(&mut self, old: &EvaluatorEntry, new: &EvaluatorEntry) {
+        let name = Some(&*old.name);
+        // One that cannot run measures nothing.
+        if [old, new].iter().any(|entry| entry.kind == "broken") {
+            return;
+        }
+        let threshold = |entry: &EvaluatorEntry| Some(entry.threshold.to_string());
+        let (one, two) = (threshold(old), threshold(new));
+        self.add(ChangeKind::Evaluator, name, "threshold".to_owned(), one, two);
+        if old.fingerprint.is_none() || new.fingerprint.is_none() {
+            self.0.push(Change {
+                kind: ChangeKind::Evaluator,
+                evaluator: name.map(str::to_owned),
+                what: "fingerprint (changes of the evaluator would not be noticed)".to_owned(),
+                base: short(old.fingerprint.as_ref()),
+                new: short(new.fingerprint.as_ref()),
+            });
+            return;
+        }
+        for (part, one, two) in [
+            ("file", &old.parts.code, &new.parts.code),
+            ("setting", &old.parts.settings, &new.parts.settings),
+            ("environment", &old.parts.environment, &new.parts.environment),
+        ] {
+            // The threshold is shown with its values.
+            for key in keys(one, two).into_iter().filter(|key| *key != "threshold") {
+                let kind = kind_of(&old.kind, part, key);
+                let what = format!("{part} `{key}`");
+                self.add(kind, name, what, short(one.get(key)), short(two.get(key)));
+            }
+        }
+    }
+}
+
+/// Returns the kind of a change of a part of the fingerprint of an evaluator of this kind.
+fn kind_of(evaluator: &str, part: &str, key: &str) -> ChangeKind {
+    let is_model = ["judge.", "models.", "command:"].iter().any(|prefix| key.starts_with(prefix));
+    match (part, key) {
+        ("environment", _) => ChangeKind::Environment,
+        ("setting", "missing_turns") => ChangeKind::Config,
+        ("setting", _) if evaluator == "judge" => ChangeKind::Judge,
+        _ if is_model => ChangeKind::Judge,
+        _ => ChangeKind::Evaluator,
+    }
+}
+
+fn keys<'m, V>(one: &'m BTreeMap<String, V>, two: &'m BTreeMap<String, V>) -> BTreeSet<&'m String> {
+    one.keys().chain(two.keys()).collect()
+}
+
+fn short(digest: Option<&Digest>) -> Option<String> {
+    digest.map(|digest| digest.to_string().chars().take(SHOWN).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        digest::Digester,
+        run_file::{FingerprintParts, Golden},
+    };
+
+    fn digest(text: &str) -> Digest {
+        Digester::new(text).finish()
+    }
+
+    fn entry(name: &str, kind: &str) -> EvaluatorEntry {
+        let parts = FingerprintParts {
+            code: [("rules.py".to_owned(), digest("1"))].into(),
+            settings: [("judge.models".to_owned(), digest("1")), ("args".to_owned(), digest("1"))]
+                .into(),
+            environment: [("interpreter".to_owned(), digest("1"))].into(),
+        };
+        EvaluatorEntry {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            threshold: 0.5,
+            fingerprint: Some(parts.fingerprint()),
+            parts,
+        }
+    }
+
+    fn header() -> Header {
+        let case = |id: &str| (id.to_owned(), digest("1"));
+        Header {
+            tool: "evaluator 1.0.0".to_owned(),
+            settings: [("group_by".to_owned(), json!("trace")), ("retries".to_owned(), json!(0))]
+                .into(),
+            golden: Some(Golden { id: "g".to_owned(), cases: [case("a"), case("b")].into() }),
+            evaluators: vec![entry("check", "code"), entry("asks", "judge")],
+            ..Header::default()
+        }
+    }
+
+    /// Returns the changes by an edit; the golden case `a` is compared.
+    fn by(edit: impl Fn(&mut Header)) -> Vec<(ChangeKind, String)> {
+        let (base, mut new) = (header(), header());
+        edit(&mut new);
+        let changes = changes(&base, &new, |case| case == "a");
+        changes.into_iter().map(|change| (change.kind, change.to_string())).collect()
+    }
+
+    #[test]
+    fn each_change_is_named_with_both_values() {
+        use ChangeKind::*;
+        let shown = |text: &str| short(Some(&digest(text))).unwrap();
+        let digests = format!("{} -> {}", shown("1"), shown("2"));
+        let gone = format!("{} -> missing", shown("1"));
+        assert_eq!(by(|_| ()), []);
+        type Row<'r> = (&'r dyn Fn(&mut Header), ChangeKind, String);
+        let rows: [Row<'_>; 14] = [
+            (
+                &|it| {
+                    it.evaluators[0].parts.code.insert("rules.py".to_owned(), digest("2"));
+                },
+                Evaluator,
+                format!("check: file `rules.py`: {digests}"),
+            ),
+            (
+                &|it| {
+                    it.evaluators[0].parts.code.remove("rules.py");
+                },
+                Evaluator,
+                format!("check: file `rules.py`: {gone}"),
+            ),
+            (
+                &|it| {
+                    it.evaluators[0].parts.settings.insert("args".to_owned(), digest("2"));
+                },
+                Evaluator,
+                format!("check: setting `args`: {digests}"),
+            ),
+            (
+                &|it| {
+                    let settings = &mut it.evaluators[0].parts.settings;
+                    settings.insert("threshold".to_owned(), digest("2"));
+                    it.evaluators[0].threshold = 0.75;
+                },
+                Evaluator,
+                "check: threshold: 0.5 -> 0.75".to_owned(),
+            ),
+            (
+                &|it| {
+                    let settings = &mut it.evaluators[1].parts.settings;
+                    settings.insert("judge.models".to_owned(), digest("2"));
+                },
+                Judge,
+                format!("asks: setting `judge.models`: {digests}"),
+            ),
+            (
+                &|it| {
+                    let code = &mut it.evaluators[0].parts.code;
+                    code.insert("command:j".to_owned(), digest("2"));
+                },
+                Judge,
+                format!("check: file `command:j`: missing -> {}", shown("2")),
+            ),
+            (
+                &|it| {
+                    let settings = &mut it.evaluators[0].parts.settings;
+                    settings.insert("missing_turns".to_owned(), digest("2"));
+                },
+                Config,
+                format!("check: setting `missing_turns`: missing -> {}", shown("2")),
+            ),
+            (
+                &|it| {
+                    let environment = &mut it.evaluators[0].parts.environment;
+                    environment.insert("interpreter".to_owned(), digest("2"));
+                },
+                Environment,
+                format!("check: environment `interpreter`: {digests}"),
+            ),
+            (
+                &|it| it.evaluators[0].fingerprint = None,
+                Evaluator,
+                format!(
+                    "check: fingerprint (changes of the evaluator would not be noticed): {} -> missing",
+                    short(header().evaluators[0].fingerprint.as_ref()).unwrap()
+                ),
+            ),
+            (
+                &|it| drop(it.evaluators.remove(1)),
+                Evaluator,
+                "asks: evaluator: judge -> missing".to_owned(),
+            ),
+            (
+                &|it| it.evaluators.push(entry("more", "code")),
+                Environment,
+                "more: evaluator: missing -> code".to_owned(),
+            ),
+            (
+                &|it| {
+                    let cases = &mut it.golden.as_mut().unwrap().cases;
+                    cases.insert("a".to_owned(), digest("2"));
+                    cases.insert("b".to_owned(), digest("2"));
+                },
+                Golden,
+                format!("golden case `a`: {digests}"),
+            ),
+            (
+                &|it| {
+                    it.settings.insert("group_by".to_owned(), json!("session"));
+                    it.settings.insert("retries".to_owned(), json!(1));
+                },
+                Config,
+                "`group_by`: \"trace\" -> \"session\"".to_owned(),
+            ),
+            (
+                &|it| it.tool = "evaluator 1.1.0".to_owned(),
+                Environment,
+                "version: evaluator 1.0.0 -> evaluator 1.1.0".to_owned(),
+            ),
+        ];
+        for (edit, kind, text) in rows {
+            assert_eq!(by(edit), [(kind, text)]);
+        }
+    }
+
+    #[test]
+    fn what_cannot_run_and_other_digests_are_not_compared() {
+        let broken = |it: &mut Header| {
+            it.evaluators[0] = EvaluatorEntry {
+                name: "check".to_owned(),
+                kind: "broken".to_owned(),
+                ..EvaluatorEntry::default()
+            };
+        };
+        assert_eq!(by(broken), []);
+        let other = by(|it| {
+            it.encoding = 3;
+            it.evaluators[0].parts.code.clear();
+        });
+        let [(ChangeKind::Evaluator, text)] = &other[..] else { panic!("{other:?}") };
+        assert!(text.starts_with("encoding of digests (") && text.ends_with("0 -> 3"), "{text}");
+    }
+}
