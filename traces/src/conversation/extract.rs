@@ -8,8 +8,9 @@ use super::{
     Conversation, Group, GroupBy, Turn,
     convention::{Conventions, keys},
     group,
+    join::join,
     performance::measure,
-    turns::{RecordedSides, join, read_turns},
+    turns::{RecordedSides, read_turns},
 };
 use crate::{
     json::{Object, scalar_text},

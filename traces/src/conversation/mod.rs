@@ -7,7 +7,7 @@
 //! | the tree of spans, and which of them anchor turns | `tree` |
 //! | logical LLM calls, tool calls | `tool_calls` |
 //! | turns that failed | `failure` |
-//! | turns of a trace, and turns that continue others | `turns` |
+//! | turns of a trace, and turns that continue others | `turns`, `join` |
 //! | texts before tool calls | `texts` |
 //! | instructions and declared tools | `agents` |
 //! | latencies and counts | `performance` |
@@ -17,6 +17,7 @@ mod convention;
 mod extract;
 mod failure;
 mod group;
+mod join;
 mod message;
 mod model;
 mod performance;
