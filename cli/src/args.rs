@@ -32,7 +32,7 @@ use evaluator_host::{
 };
 use evaluator_serve::BasePath;
 
-pub(crate) use self::compare::{CompareArgs, ComparisonForm, ComparisonOutput};
+pub(crate) use self::compare::{Allowed, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, outputs};

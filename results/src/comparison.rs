@@ -94,7 +94,7 @@ pub struct CaseChange {
     /// Id of the case.
     pub case: String,
     /// How it changed.
-    pub change: Change,
+    pub change: CaseChangeKind,
     /// Score in the base.
     pub base: Option<f64>,
     /// Score in the new run.
@@ -105,7 +105,7 @@ pub struct CaseChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Change {
+pub enum CaseChangeKind {
     /// It passed and fails now.
     Regressed,
     /// It had a score and is an error now.
@@ -126,7 +126,7 @@ pub enum Change {
     New,
 }
 
-impl Change {
+impl CaseChangeKind {
     /// All changes, the worst first.
     pub const ALL: &[Self] = &[
         Self::Regressed,
@@ -298,8 +298,10 @@ impl<'v> Cases<'v> {
             (!scored.is_empty()).then(|| sum / scored.len() as f64)
         };
         let changes: Vec<CaseChange> = self.changes(settings.min_change);
-        let changed_of_both =
-            changes.iter().filter(|it| !matches!(it.change, Change::New | Change::Missing)).count();
+        let changed_of_both = changes
+            .iter()
+            .filter(|it| !matches!(it.change, CaseChangeKind::New | CaseChangeKind::Missing))
+            .count();
         let mut comparison = EvaluatorComparison {
             name: name.to_owned(),
             base: mean(&|(was, _)| *was),
@@ -334,8 +336,9 @@ impl<'v> Cases<'v> {
         let of_both = self.both.iter().filter_map(|(was, now)| {
             Some(change(now.case, changed(was, now, min_change)?, was.mean, now.mean))
         });
-        let added = self.added.iter().map(|it| change(it.case, Change::New, None, it.mean));
-        let missing = self.missing.iter().map(|it| change(it.case, Change::Missing, it.mean, None));
+        let added = self.added.iter().map(|it| change(it.case, CaseChangeKind::New, None, it.mean));
+        let missing =
+            self.missing.iter().map(|it| change(it.case, CaseChangeKind::Missing, it.mean, None));
         of_both.chain(added).chain(missing).collect()
     }
 
@@ -357,25 +360,27 @@ impl<'v> Cases<'v> {
 }
 
 /// Returns how a case changed; `None` if it did not.
-fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<Change> {
+fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<CaseChangeKind> {
     let (before, after) = match (was.mean, now.mean) {
         (Some(before), Some(after)) => (before, after),
-        (Some(_), None) => return Some(Change::Broke),
-        (None, Some(_)) => return Some(Change::Mended),
+        (Some(_), None) => return Some(CaseChangeKind::Broke),
+        (None, Some(_)) => return Some(CaseChangeKind::Mended),
         (None, None) => return None,
     };
     if now.errors > was.errors {
-        return Some(Change::Broke);
+        return Some(CaseChangeKind::Broke);
     }
     // More than half of the conversations of a case that passes do.
     let passes = |it: &CaseValue<'_>| 2 * it.passed > it.conversations;
     let disagree = |it: &CaseValue<'_>| it.passed > 0 && it.passed < it.conversations;
     match (passes(was), passes(now)) {
-        (true, false) | (false, true) if disagree(was) || disagree(now) => Some(Change::Flaky),
-        (true, false) => Some(Change::Regressed),
-        (false, true) => Some(Change::Fixed),
-        _ if before - after > min_change => Some(Change::Worse),
-        _ if after - before > min_change => Some(Change::Better),
+        (true, false) | (false, true) if disagree(was) || disagree(now) => {
+            Some(CaseChangeKind::Flaky)
+        }
+        (true, false) => Some(CaseChangeKind::Regressed),
+        (false, true) => Some(CaseChangeKind::Fixed),
+        _ if before - after > min_change => Some(CaseChangeKind::Worse),
+        _ if after - before > min_change => Some(CaseChangeKind::Better),
         _ => None,
     }
 }
@@ -450,8 +455,11 @@ fn no_worse(
 /// Decides whether no case regressed.
 fn no_regressions(comparison: &EvaluatorComparison) -> ClaimResult {
     let count = |change| comparison.changes.iter().filter(|it| it.change == change).count();
-    let (regressed, flaky, broke) =
-        (count(Change::Regressed), count(Change::Flaky), count(Change::Broke));
+    let (regressed, flaky, broke) = (
+        count(CaseChangeKind::Regressed),
+        count(CaseChangeKind::Flaky),
+        count(CaseChangeKind::Broke),
+    );
     let verdict = match (regressed, flaky + broke) {
         (0, 0) => Verdict::Pass,
         (0, _) => Verdict::Inconclusive,
@@ -567,14 +575,14 @@ mod tests {
         assert_eq!(
             changes,
             [
-                ("e", Change::Broke),
-                ("f", Change::Mended),
-                ("d", Change::Better),
-                ("c", Change::Worse),
-                ("b", Change::Fixed),
-                ("a", Change::Regressed),
-                ("x", Change::New),
-                ("g", Change::Missing),
+                ("e", CaseChangeKind::Broke),
+                ("f", CaseChangeKind::Mended),
+                ("d", CaseChangeKind::Better),
+                ("c", CaseChangeKind::Worse),
+                ("b", CaseChangeKind::Fixed),
+                ("a", CaseChangeKind::Regressed),
+                ("x", CaseChangeKind::New),
+                ("g", CaseChangeKind::Missing),
             ]
         );
         assert_eq!(found.unchanged, 1);
@@ -625,7 +633,7 @@ mod tests {
         let base = [("a", Some(1.0)), ("a", Some(1.0)), ("a", Some(0.0))];
         let new = [("a", Some(0.0)), ("a", Some(0.0)), ("a", Some(0.0))];
         let found = compare(&base, &new, &STRICT);
-        assert_eq!(found.changes[0].change, Change::Flaky);
+        assert_eq!(found.changes[0].change, CaseChangeKind::Flaky);
         assert_eq!(found.claims[1].verdict, Verdict::Inconclusive);
     }
 

@@ -1,7 +1,7 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id` and
-//! `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`
+//! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id`, `prompt`
+//! and `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`
 //! and `containment`; of the run `summary`, `evaluators`, `gates`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
 //! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except
 //! `outcome`, `error_type`, `summary` and `grouping`.
@@ -150,6 +150,7 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
         ("trace_file", conversation.trace_file.map(|file| file.to_string().into())),
         ("eval_case_id", conversation.eval_case_id.map(|case| case.to_string().into())),
+        ("prompt", conversation.prompt.map(|prompt| prompt.to_string().into())),
         ("conversion_warnings", Some(texts(conversation.warnings))),
         ("failed_turns", some(conversation.failed_turns)),
         ("metrics", Some(Value::Array(evaluations))),

@@ -43,7 +43,7 @@ mod totals;
 
 pub use attention::Attention;
 pub use comparison::{
-    CaseChange, Change, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
+    CaseChange, CaseChangeKind, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
     EvaluatorComparison,
 };
 pub use context::{EventContext, EventTurn};

@@ -19,6 +19,10 @@ pub(crate) struct CompareArgs {
     pub(crate) new: PathBuf,
     #[command(flatten)]
     pub(crate) claims: ClaimArgs,
+    /// Compare although this was changed between the runs: an evaluator, settings of the run, golden cases, a judge, or all of
+    /// them; repeatable. The differences are printed
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(crate) allow_changed: Vec<Allowed>,
     /// Form of the comparison (table, json, markdown), and with =FILE the file that it is written to instead of stdout;
     /// repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
@@ -61,6 +65,21 @@ impl ClaimArgs {
             allow_missing: self.allow_missing,
         }
     }
+}
+
+/// What may differ between two runs that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Allowed {
+    /// Files, settings and thresholds of evaluators
+    Evaluator,
+    /// Settings of the run, such as the grouping
+    Config,
+    /// Golden cases
+    Golden,
+    /// Models, parameters and prompts of judges
+    Judge,
+    /// All of these
+    All,
 }
 
 /// Form and destination of a comparison.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use evaluator_host::report::{
-    CaseChange, Change, Comparison, Estimate, EvaluatorComparison, Verdict,
+    CaseChange, CaseChangeKind, Comparison, Estimate, EvaluatorComparison, Verdict,
 };
 
 use super::{markdown::escaped, plain::one_line, verdict::last_line, words::counted};
@@ -77,7 +77,7 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
 
 /// Writes the last line of a comparison to stderr.
 pub(crate) fn comparison_verdict(comparison: &Comparison, code: u8) {
-    let counts = Change::ALL.iter().map(|change| {
+    let counts = CaseChangeKind::ALL.iter().map(|change| {
         let all = comparison.evaluators.iter().flat_map(|it| &it.changes);
         (change.as_str().to_owned(), all.filter(|it| it.change == *change).count().into())
     });
@@ -113,7 +113,7 @@ fn sentence(comparison: &Comparison) -> String {
             parts.push(format!("{count} {what} ({})", names.join(", ")));
         }
     }
-    let total: Vec<String> = Change::ALL
+    let total: Vec<String> = CaseChangeKind::ALL
         .iter()
         .filter_map(|change| {
             let all = comparison.evaluators.iter().flat_map(|it| &it.changes);
@@ -152,7 +152,7 @@ fn interval(Estimate { mean, interval, .. }: &Estimate) -> String {
 
 /// Returns the cases by change, the worst change first, each with its title.
 fn changes(evaluator: &EvaluatorComparison) -> impl Iterator<Item = (String, Vec<&CaseChange>)> {
-    Change::ALL.iter().filter_map(|change| {
+    CaseChangeKind::ALL.iter().filter_map(|change| {
         let mut cases: Vec<&CaseChange> =
             evaluator.changes.iter().filter(|it| it.change == *change).collect();
         let moved = |it: &CaseChange| match (it.base, it.new) {
@@ -173,8 +173,8 @@ fn scores(change: &CaseChange) -> String {
     let score =
         |score: Option<f64>| score.map_or_else(|| "none".to_owned(), |it| format!("{it:.4}"));
     match change.change {
-        Change::New => format!("{} ({})", change.case, score(change.new)),
-        Change::Missing => format!("{} ({})", change.case, score(change.base)),
+        CaseChangeKind::New => format!("{} ({})", change.case, score(change.new)),
+        CaseChangeKind::Missing => format!("{} ({})", change.case, score(change.base)),
         _ => format!("{} ({} -> {})", change.case, score(change.base), score(change.new)),
     }
 }

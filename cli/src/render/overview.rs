@@ -161,7 +161,8 @@ fn who(conversation: &ConversationReport, name: &str) -> String {
     if let Some(file) = file.filter(|file| !name.starts_with(file)) {
         let _ = write!(text, " in {}", one_line(file));
     }
-    if let Some(prompt) = None::<&str>.map(str::trim).filter(|it| !it.is_empty()) {
+    if let Some(prompt) = conversation.prompt.as_deref().map(str::trim).filter(|it| !it.is_empty())
+    {
         let _ = write!(text, ": \"{}\"", one_line(&cut(prompt, WORDS)));
     }
     text

@@ -38,7 +38,7 @@ fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
     let cases: Vec<String> = (0..3).map(case).collect();
     directory.file(
         "set.json",
-        &format!(r#"{{"eval_set_id": "set", "eval_cases": [{}]}}"#, cases.join(", ")),
+        format!(r#"{{"eval_set_id": "set", "eval_cases": [{}]}}"#, cases.join(", ")),
     );
     directory.file(
         "c.yaml",
@@ -118,9 +118,35 @@ fn runs_that_cannot_be_compared_are_refused() {
         .says("no case is in both runs; name the attribute that identifies a case with --case-key");
     let whole = fs::read_to_string(directory.join("base.evalrun")).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
-    directory.file("cut.evalrun", &format!("{}\n", lines[..lines.len() - 1].join("\n")));
+    directory.file("cut.evalrun", format!("{}\n", lines[..lines.len() - 1].join("\n")));
     directory
         .evaluator(&["compare", "cut.evalrun", "new.evalrun"])
         .exits(2)
         .says("is not compared, because the run file ends before everything was evaluated");
+}
+
+#[test]
+fn runs_that_measured_other_things_are_refused_by_name() {
+    let directory = two_runs(["yes", "yes", "yes"], ["yes", "yes", "yes"]);
+    let again = |file: &str, args: &[&str]| {
+        let args = [&["traces.jsonl", "-c", "c.yaml", "--save-run", file], args].concat();
+        directory.run(&args)
+    };
+    let against = |file: &str, args: &[&str]| {
+        directory.evaluator(&[&["compare", "base.evalrun", file], args].concat())
+    };
+    again("threshold.evalrun", &["--threshold", "0.25"]);
+    against("threshold.evalrun", &[])
+        .exits(2)
+        .says("response_match_score: threshold: 0.5 -> 0.25")
+        .says("--allow-changed evaluator compares them all the same");
+    against("threshold.evalrun", &["--allow-changed", "golden"]).exits(2);
+    against("threshold.evalrun", &["--allow-changed", "evaluator"])
+        .exits(0)
+        .says("response_match_score: threshold: 0.5 -> 0.25");
+    let golden = directory.read("set.json").replacen("yes", "yes!", 1);
+    directory.file("set.json", golden);
+    again("golden.evalrun", &[]);
+    against("golden.evalrun", &[]).exits(2).says("golden case `case-0`");
+    against("golden.evalrun", &["--allow-changed", "all"]).exits(0);
 }

@@ -26,7 +26,7 @@ const NUMBER: &str = "n=$(grep -o '<[0-9]*>' | head -1 | tr -d '<>')";
 /// Thirty conversations. `polite` fails every third one, the 27th worst; `quick` breaks in the 5th and does not apply to the 6th.
 fn directory() -> Directory {
     let directory = Directory::new();
-    directory.file("all.jsonl", &recording(30));
+    directory.file("all.jsonl", recording(30));
     directory.script(
         "polite",
         &format!(
@@ -81,6 +81,7 @@ fn an_overview_has_a_row_per_evaluator_and_the_worst_conversations() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "Python makes a terminal")]
 fn a_terminal_gets_the_overview_of_a_long_run_and_a_file_the_table() {
     let directory = directory();
     let spawn = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
@@ -94,7 +95,7 @@ fn a_terminal_gets_the_overview_of_a_long_run_and_a_file_the_table() {
     };
     let long = on_terminal("all.jsonl");
     assert!(long.contains("What needs attention") && !long.contains("Trace: t1"), "{long}");
-    directory.file("few.jsonl", &recording(20));
+    directory.file("few.jsonl", recording(20));
     let short = on_terminal("few.jsonl");
     assert!(!short.contains("What needs attention") && short.contains("Trace: t1"), "{short}");
     let piped = directory.run(&["all.jsonl", "-c", "c.yaml"]).exits(3);
@@ -137,7 +138,7 @@ fn openmetrics_has_the_numbers_of_each_evaluator() {
 #[test]
 fn annotations_are_no_more_than_github_shows_and_the_worst_come_first() {
     let directory = Directory::new();
-    directory.file("all.jsonl", &recording(30));
+    directory.file("all.jsonl", recording(30));
     directory.script("low", &format!(r#"{NUMBER}; echo "{{\"score\": 0.$((40 - n))}}""#));
     directory.file("c.yaml", "evaluators: [{name: low, type: code, path: low}]");
     let ran = directory.run(&["all.jsonl", "-c", "c.yaml", "-o", "github"]).exits(1);
@@ -161,7 +162,7 @@ fn junit_names_tests_the_same_in_every_run() {
 #[test]
 fn a_gated_evaluator_fails_by_its_gate_alone_in_forms_for_ci() {
     let directory = Directory::new();
-    directory.file("all.jsonl", &recording(30));
+    directory.file("all.jsonl", recording(30));
     directory.script(
         "polite",
         &format!(
@@ -209,7 +210,7 @@ fn markdown_of_many_conversations_counts_those_that_passed_and_stays_short() {
     assert!(!ran.stdout.contains("✅"), "{}", ran.stdout);
     assert_eq!(ran.stdout.matches("❌").count(), 10);
     let directory = Directory::new();
-    directory.file("all.jsonl", &recording(400));
+    directory.file("all.jsonl", recording(400));
     let reason = "x".repeat(300);
     directory.script(
         "low",
