@@ -38,8 +38,13 @@ fn main() -> std::process::ExitCode {
 "#;
 
 /// Names of all formats of the report.
-pub(crate) fn output_formats() -> impl Iterator<Item = &'static str> {
+pub(crate) fn all_output_formats() -> impl Iterator<Item = &'static str> {
     OutputFormat::ALL.iter().map(|format| format.name())
+}
+
+/// Names of the formats that show every evaluation with its texts, and every remark about the run.
+pub(crate) fn output_formats() -> impl Iterator<Item = &'static str> {
+    all_output_formats().filter(|name| !["overview", "csv", "openmetrics"].contains(name))
 }
 
 /// A trace file of the tests.
