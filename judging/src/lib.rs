@@ -84,4 +84,4 @@ pub use usage::Usage;
 const REVISION: &str = env!("CARGO_PKG_VERSION");
 
 #[cfg(test)]
-mod vectors;
+mod tests;

@@ -278,7 +278,7 @@ mod tests {
             let mut evaluation = EvaluationReport::new("check");
             evaluation.threshold = Some(0.5);
             // Many that passed come first, and then some that need attention.
-            evaluation.status = if number % 5 == 4 { Status::Failed } else { Status::Passed };
+            evaluation.status = if number % 3 == 2 { Status::Failed } else { Status::Passed };
             if number % 100 == 99 {
                 // Each is another one: equal errors would be one row.
                 evaluation.error = Some(format!("broke {number}"));
@@ -295,13 +295,13 @@ mod tests {
             (0..2000).filter(move |number| wanted(*number)).map(|number| format!("t{number}"))
         };
         let broken: fn(usize) -> bool = |number| number % 100 == 99;
-        let failed: fn(usize) -> bool = |number| number % 5 == 4 && number % 100 != 99;
-        let passed: fn(usize) -> bool = |number| number % 5 != 4;
-        let expected: Vec<String> =
-            of(broken).chain(of(failed)).chain(of(passed)).take(ROWS).collect();
+        let failed: fn(usize) -> bool = |number| number % 3 == 2 && number % 100 != 99;
+        let attention = of(broken).count() + of(failed).count();
+        let expected: Vec<String> = of(broken).chain(of(failed)).take(ROWS).collect();
+        let left_out = attention - ROWS;
         let (rows, more) = rows(&report).unwrap();
         let shown: Vec<&str> = rows.iter().map(|row| &*row.trace_id).collect();
-        assert_eq!((shown, more), (expected.iter().map(String::as_str).collect(), 1500));
-        assert!(text(&report).unwrap().ends_with("\n... and 1500 more.\n"));
+        assert_eq!((shown, more), (expected.iter().map(String::as_str).collect(), left_out));
+        assert!(text(&report).unwrap().ends_with(&format!("\n... and {left_out} more.\n")));
     }
 }

@@ -105,13 +105,13 @@ fn attention(report: &Report, text: &mut String) -> io::Result<()> {
     let noun = if report.suite.is_some() { "test" } else { "conversation" };
     let _ = writeln!(
         text,
-        "\nWhat needs attention, worst first ({} of {} failed):",
+        "\nWhat needs attention, worst first ({} of {} failed):\n",
         attention.failed,
         counted(all, noun)
     );
     let names = names(report, &attention.conversations)?;
     for (conversation, name) in attention.conversations.iter().zip(names) {
-        let _ = writeln!(text, "\n  {}", who(conversation, &name));
+        let _ = writeln!(text, "{}", who(conversation, &name));
         let failed = conversation
             .evaluations
             .iter()

@@ -88,7 +88,7 @@ fn a_configuration_that_cannot_be_used_runs_nothing_and_shows_every_mistake() {
         ),
         (
             "output: yaml\nevaluators: [{name: x, type: builtin}]\n",
-            &["`output_format` must be one of table, json, summary"],
+            &["`output_format` must be one of table, overview, json, summary"],
         ),
     ] {
         directory.file("c.yaml", text);

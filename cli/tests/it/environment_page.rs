@@ -31,8 +31,8 @@ const ELSEWHERE: [&str; 9] = [
     "NO_PROXY",
 ];
 
-/// Names that users do not set: cargo sets the first one for build scripts, the other one is a variable of AgentV's prompts.
-const NOT_READ: [&str; 2] = ["CARGO_MANIFEST_DIR", "EVALUATOR_RESULTS_JSON"];
+/// Names that users do not set: cargo sets the first two for build scripts, the last one is a variable of AgentV's prompts.
+const NOT_READ: [&str; 3] = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "EVALUATOR_RESULTS_JSON"];
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

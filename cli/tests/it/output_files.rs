@@ -132,7 +132,7 @@ fn what_cannot_be_written_is_refused_before_anything_runs() {
         (["--output-file", "nowhere"], "no does not exist"),
         (["-o", "json=directory"], "directory is a directory"),
         (["-o", "json=no/such"], "no does not exist"),
-        (["-o", "xml"], "there is no form `xml`; the forms are table, json, "),
+        (["-o", "xml"], "there is no form `xml`; the forms are table, overview, json, "),
     ] {
         run(&directory, &args).exits(2).says(message).reports_nothing();
     }

@@ -72,8 +72,8 @@ fn an_overview_has_a_row_per_evaluator_and_the_worst_conversations() {
     assert!(ran.stdout.contains(title), "{}", ran.stdout);
     let who: Vec<&str> = lines.iter().filter(|it| it.contains("<")).copied().collect();
     assert_eq!(who.len(), 10);
-    assert_eq!(who[0], "  all.jsonl #28: \"<27> please\"");
-    assert_eq!(who[1], "  all.jsonl: \"<0> please\"");
+    assert_eq!(who[0], "all.jsonl #28: \"<27> please\"");
+    assert_eq!(who[1], "all.jsonl: \"<0> please\"");
     let why = "  [FAIL] polite 0.1000: score 0.1000 is below the threshold 0.5: =rude in 27";
     assert!(lines.contains(&why), "{}", ran.stdout);
     assert!(ran.stdout.contains("[ERR ] quick: 1 of error type exited, first in trace t5"));
