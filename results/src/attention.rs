@@ -15,19 +15,23 @@ pub struct Attention {
 }
 
 impl Report {
-    /// Returns the worst conversations, at most `most`. The worst is the one whose failed evaluations are furthest below their
+    /// Returns the worst conversations, at most `most`, by the evaluators whose names are counted. The worst is the one whose failed evaluations are furthest below their
     /// thresholds in sum, see [`EvaluationReport::shortfall`]; of equal ones, the first.
     ///
     /// # Errors
     ///
     /// A conversation cannot be read back.
-    pub fn attention(&self, most: usize) -> io::Result<Attention> {
+    pub fn attention(
+        &self,
+        most: usize,
+        is_counted: impl Fn(&str) -> bool,
+    ) -> io::Result<Attention> {
         let (mut worst, mut failed) = (Vec::<(f64, usize)>::new(), 0);
         if self.tally().failed > 0 {
             for (number, conversation) in self.conversations.iter().outlines().enumerate() {
-                let shortfalls = conversation?.evaluations;
-                let mut shortfalls =
-                    shortfalls.iter().filter_map(EvaluationReport::shortfall).peekable();
+                let evaluations = conversation?.evaluations;
+                let counted = evaluations.iter().filter(|it| is_counted(&it.name));
+                let mut shortfalls = counted.filter_map(EvaluationReport::shortfall).peekable();
                 if shortfalls.peek().is_none() {
                     continue;
                 }
@@ -91,9 +95,10 @@ mod tests {
     #[test]
     fn what_is_furthest_below_its_thresholds_is_first() {
         let all = [vec![0.4, 1.0], vec![1.0, 1.0], vec![0.0, 0.4], vec![0.4, 0.4], vec![0.4, 0.9]];
-        let found = report(&all).attention(3).unwrap();
+        let found = report(&all).attention(3, |_| true).unwrap();
         assert_eq!((ids(&found), found.failed), (vec!["2", "3", "0"], 4));
-        assert_eq!(ids(&report(&all).attention(0).unwrap()), Vec::<&str>::new());
+        assert_eq!(report(&all).attention(3, |name| name == "other").unwrap().failed, 0);
+        assert_eq!(ids(&report(&all).attention(0, |_| true).unwrap()), Vec::<&str>::new());
     }
 
     #[test]
@@ -117,7 +122,7 @@ mod tests {
             most in 0..8usize,
         ) {
             let report = report(&scores);
-            let (all, some) = (report.attention(20).unwrap(), report.attention(most).unwrap());
+            let (all, some) = (report.attention(20, |_| true).unwrap(), report.attention(most, |_| true).unwrap());
             prop_assert_eq!(all.failed, all.conversations.len());
             prop_assert_eq!(ids(&some), &ids(&all)[..most.min(all.failed)]);
         }

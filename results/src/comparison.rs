@@ -59,6 +59,9 @@ pub struct Comparison {
     pub only_in_base: Vec<String>,
     /// Evaluators that only the new run has.
     pub only_in_new: Vec<String>,
+    /// Whether evaluators that only the base has decide nothing.
+    #[serde(skip)]
+    allows_missing: bool,
 }
 
 /// An evaluator in two runs.
@@ -110,7 +113,7 @@ pub enum CaseChangeKind {
     Regressed,
     /// It had a score and is an error now.
     Broke,
-    /// It regressed or was fixed, but its conversations disagree within a run.
+    /// It regressed, but its conversations disagree within a run.
     Flaky,
     /// The base has it, and the new run does not.
     Missing,
@@ -187,7 +190,8 @@ impl fmt::Display for ClaimResult {
 pub enum ComparisonError {
     /// No case of one is in the other.
     #[error(
-        "no case is in both runs; name the attribute that identifies a case with --case-key (trace ids differ between recordings)"
+        "no evaluator has a result for a case that is in both runs: without golden cases, a case is known by its trace id, which differs \
+         between recordings"
     )]
     NoCommonCase,
     /// The margin is not from 0 to 1.
@@ -241,16 +245,23 @@ impl Comparison {
         let adjusted = holm(&p).unwrap_or(p);
         let tested = evaluators.iter_mut().filter(|it| it.p.is_some());
         tested.zip(adjusted).for_each(|(it, adjusted)| it.p = Some(adjusted));
-        Ok(Self { evaluators, only_in_base: only(base, &after), only_in_new: only(new, &before) })
+        Ok(Self {
+            evaluators,
+            only_in_base: only(base, &after),
+            only_in_new: only(new, &before),
+            allows_missing: settings.allow_missing,
+        })
     }
 
-    /// Returns the verdict of all claims together: they pass only if each does.
+    /// Returns the verdict of all claims together: they pass only if each does, and if no evaluator of the base is missing.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let claims = || self.evaluators.iter().flat_map(|it| &it.claims);
         if claims().any(|it| it.verdict == Verdict::Fail) {
             Verdict::Fail
-        } else if claims().any(|it| it.verdict == Verdict::Inconclusive) {
+        } else if claims().any(|it| it.verdict == Verdict::Inconclusive)
+            || claims().next().is_some() && !self.only_in_base.is_empty() && !self.allows_missing
+        {
             Verdict::Inconclusive
         } else {
             Verdict::Pass
@@ -321,6 +332,7 @@ impl<'v> Cases<'v> {
         };
         if let Some(margin) = settings.no_worse_than {
             let claim = no_worse(&scored, clusters.as_deref(), margin, settings);
+            let claim = unless_broken(claim, &comparison.changes);
             comparison.claims.push(self.unless_missing(claim, settings));
         }
         if settings.no_regressions {
@@ -359,6 +371,19 @@ impl<'v> Cases<'v> {
     }
 }
 
+/// A claim about means that passes is undecided if cases broke: they are in no mean.
+fn unless_broken(claim: ClaimResult, changes: &[CaseChange]) -> ClaimResult {
+    let broke = changes.iter().filter(|it| it.change == CaseChangeKind::Broke).count();
+    if broke == 0 || claim.verdict != Verdict::Pass {
+        return claim;
+    }
+    ClaimResult {
+        verdict: Verdict::Inconclusive,
+        reason: format!("{} broke; {}", counted(broke, "case"), claim.reason),
+        ..claim
+    }
+}
+
 /// Returns how a case changed; `None` if it did not.
 fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<CaseChangeKind> {
     let (before, after) = match (was.mean, now.mean) {
@@ -374,9 +399,7 @@ fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<
     let passes = |it: &CaseValue<'_>| 2 * it.passed > it.conversations;
     let disagree = |it: &CaseValue<'_>| it.passed > 0 && it.passed < it.conversations;
     match (passes(was), passes(now)) {
-        (true, false) | (false, true) if disagree(was) || disagree(now) => {
-            Some(CaseChangeKind::Flaky)
-        }
+        (true, false) if disagree(was) || disagree(now) => Some(CaseChangeKind::Flaky),
         (true, false) => Some(CaseChangeKind::Regressed),
         (false, true) => Some(CaseChangeKind::Fixed),
         _ if before - after > min_change => Some(CaseChangeKind::Worse),
@@ -635,6 +658,10 @@ mod tests {
         let found = compare(&base, &new, &STRICT);
         assert_eq!(found.changes[0].change, CaseChangeKind::Flaky);
         assert_eq!(found.claims[1].verdict, Verdict::Inconclusive);
+        // One that improves is not in the way of anything.
+        let found = compare(&new, &base, &STRICT);
+        assert_eq!(found.changes[0].change, CaseChangeKind::Fixed);
+        assert_eq!(found.claims[1].verdict, Verdict::Pass);
     }
 
     #[test]
@@ -642,9 +669,25 @@ mod tests {
         let (base, new) = (run(&[("a", Some(1.0))]), run(&[("b", Some(1.0))]));
         let refused =
             |base, new, settings| Comparison::new(base, new, &settings).unwrap_err().to_string();
-        assert!(refused(&base, &new, STRICT).contains("--case-key"));
+        assert!(refused(&base, &new, STRICT).contains("known by its trace id"));
         let margin = ComparisonSettings { no_worse_than: Some(1.0), ..STRICT };
         assert!(refused(&base, &base, margin).contains("below 1"));
+    }
+
+    #[test]
+    fn cases_that_broke_make_no_mean_good_enough() {
+        let case = |number: usize| (number.to_string(), Some(1.0));
+        let base: Vec<(String, Option<f64>)> = (0..200).map(case).collect();
+        let mut new = base.clone();
+        new[7].1 = None;
+        fn named(cases: &[(String, Option<f64>)]) -> Vec<(&str, Option<f64>)> {
+            cases.iter().map(|(case, score)| (&**case, *score)).collect()
+        }
+        let same = compare(&named(&base), &named(&base), &STRICT);
+        assert_eq!(same.claims[0].verdict, Verdict::Pass);
+        let broke = compare(&named(&base), &named(&new), &STRICT);
+        assert_eq!(broke.claims[0].verdict, Verdict::Inconclusive);
+        assert!(broke.claims[0].reason.starts_with("1 case broke; "), "{}", broke.claims[0].reason);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Balance, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally, Verdict,
+    Balance, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally, Undecided,
+    Verdict,
     model::{JudgeUsage, Partial, SuiteReport},
 };
 
@@ -110,6 +111,10 @@ impl Report {
         // If conversations cannot be read, the run is errored.
         let gates = self.decide_gates().unwrap_or_default();
         let decided = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count() as u64;
+        // No number of evaluations decides these.
+        let is_hopeless = gates.iter().any(|gate| {
+            matches!(gate.undecided, Some(Undecided::TooFewConversations(_) | Undecided::NoCluster))
+        });
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,
@@ -121,7 +126,7 @@ impl Report {
             gated_failures: self.gated_failures(),
             failed_gates: decided(Verdict::Fail),
             undecided_gates: decided(Verdict::Inconclusive),
-            inconclusive: self.inconclusive,
+            inconclusive: if is_hopeless { Inconclusive::Stays } else { self.inconclusive },
             never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
             allow_unevaluated: self.allow_unevaluated,
             partial: self.partial.is_some(),

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use evaluator_host::report::ComparisonSettings;
 
-use super::values::{existing, writable};
+use super::{
+    gates::confidence,
+    values::{existing, writable},
+};
 
-pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is asked of it, or nothing is asked; 1 it does not; 2 the runs cannot be compared; 4 the cases do not decide";
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is asked of it, or nothing is asked; 1 it does not; 2 the runs cannot be compared; 3 something broke in one of them; 4 the cases do not decide";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -42,10 +45,10 @@ pub(crate) struct ClaimArgs {
     #[arg(long)]
     pub(crate) allow_missing: bool,
     /// Difference of scores up to which a case with the same status is unchanged (default: 0.01)
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", value_parser = difference)]
     pub(crate) min_change: Option<f64>,
     /// Confidence of intervals, between 0 and 1 (default: 0.95)
-    #[arg(long, value_name = "C")]
+    #[arg(long, value_name = "C", value_parser = confidence)]
     pub(crate) confidence: Option<f64>,
     /// Seed of random numbers (default: 0)
     #[arg(long, value_name = "N")]
@@ -96,6 +99,11 @@ pub(crate) enum ComparisonForm {
     Table,
     Json,
     Markdown,
+}
+
+fn difference(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|it| it.is_finite() && *it >= 0.0).ok_or("must be a number from 0 on".to_owned())
 }
 
 fn output(text: &str) -> Result<ComparisonOutput, String> {

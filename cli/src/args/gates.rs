@@ -50,7 +50,8 @@ fn gate(text: &str) -> Result<Gate, GateError> {
     Gate::parse(text, Gate::CONFIDENCE)
 }
 
-fn confidence(text: &str) -> Result<f64, String> {
+/// Parses a confidence.
+pub(super) fn confidence(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     let is_inside = number > 0.0 && number < 1.0;
     if is_inside { Ok(number) } else { Err("must be between 0 and 1, both excluded".to_owned()) }

@@ -1,14 +1,16 @@
 //! `evaluator compare`: two saved runs, case by case.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use clap::ValueEnum as _;
 use evaluator_host::{
-    files::{WriteOptions, atomic_write},
+    files::{WriteOptions, atomic_write, is_replaced},
+    json,
     report::{
         Comparison, Report, Verdict,
         run_file::{self, ChangeKind, Header, changes},
     },
+    verdict::Standing,
 };
 
 use super::{broken, print, unusable};
@@ -17,8 +19,13 @@ use crate::{
     exit, render,
 };
 
+/// Content of an output until the command ends.
+const NO_COMPARISON: &str =
+    "there is no comparison: the command has not ended, was killed, or refused its input\n";
+
 /// Compares two runs. Returns the exit code.
 pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
+    begin(args)?;
     let (base, new) = (whole(&args.base)?, whole(&args.new)?);
     refuse_changes(args)?;
     let comparison = Comparison::new(&base, &new, &args.claims.settings()).map_err(unusable)?;
@@ -29,9 +36,42 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     };
     let table = [ComparisonOutput { form: ComparisonForm::Table, file: None }];
     let outputs = if args.output.is_empty() { &table[..] } else { &args.output };
-    let code = outputs.iter().fold(code, |code, output| write(&comparison, output, code));
-    render::comparison_verdict(&comparison, code);
+    let mut codes = vec![code];
+    for (file, report) in [(&args.base, &base), (&args.new, &new)] {
+        if report.standing() == Standing::Errored {
+            codes.push(exit::ERRORED);
+            let (file, outcome) = (file.display(), render::sentence(report));
+            render::warning(&format!("{file} is a run in which something broke: {outcome}"));
+        }
+    }
+    let is_broken = codes.len() > 1;
+    codes.extend(outputs.iter().map(|output| write(&comparison, output)));
+    let code = exit::worst(codes);
+    render::comparison_verdict(&comparison, is_broken, code);
     Ok(code)
+}
+
+/// Writes a text without a comparison to every file, so that no earlier comparison is taken for that of this command, however it
+/// ends. Files that the command reads are refused.
+fn begin(args: &CompareArgs) -> Result<(), u8> {
+    let inputs = [&args.base, &args.new].map(fs::canonicalize);
+    let files = args.output.iter().filter_map(|output| output.file.as_deref());
+    for file in files.filter(|file| is_replaced(file)) {
+        let name = file.display();
+        let place = fs::canonicalize(file);
+        if inputs.iter().flatten().any(|input| place.as_ref().is_ok_and(|it| it == input)) {
+            return Err(unusable(format!(
+                "{name} is an input of this command; write the comparison to another file"
+            )));
+        }
+        write_file(file, NO_COMPARISON).map_err(unusable)?;
+    }
+    Ok(())
+}
+
+fn write_file(file: &Path, text: &str) -> Result<(), String> {
+    atomic_write(file, WriteOptions::default(), |out| out.write_all(text.as_bytes()))
+        .map_err(|error| format!("cannot write the comparison to {}: {error}", file.display()))
 }
 
 /// Reads a run that ended.
@@ -87,27 +127,23 @@ fn refuse_changes(args: &CompareArgs) -> Result<(), u8> {
 }
 
 /// Writes a comparison in one form. Returns the exit code.
-fn write(comparison: &Comparison, output: &ComparisonOutput, code: u8) -> u8 {
+fn write(comparison: &Comparison, output: &ComparisonOutput) -> u8 {
     let text = match output.form {
         ComparisonForm::Table => render::comparison(comparison),
         ComparisonForm::Markdown => render::comparison_markdown(comparison),
-        ComparisonForm::Json => match serde_json::to_string_pretty(comparison) {
-            Ok(text) => text + "\n",
+        ComparisonForm::Json => match serde_json::to_value(comparison) {
+            // ASCII, as the report.
+            Ok(value) => json::to_pretty(&value.into()) + "\n",
             Err(error) => return broken(format!("the comparison cannot be written: {error}")),
         },
     };
-    let Some(file) = &output.file else {
-        return match output.form {
-            ComparisonForm::Json => print(&text, code),
-            _ => print(&render::painted(&text), code),
-        };
+    let text = match output.form {
+        ComparisonForm::Json => text,
+        _ => render::printable(&text).into_owned(),
     };
-    let text = render::printable(&text);
-    match atomic_write(file, WriteOptions::default(), |out| out.write_all(text.as_bytes())) {
-        Ok(()) => code,
-        Err(error) => {
-            let file = file.display();
-            exit::worst([code, broken(format!("cannot write the comparison to {file}: {error}"))])
-        }
+    match (&output.file, output.form) {
+        (Some(file), _) => write_file(file, &text).map_or_else(broken, |()| exit::OK),
+        (None, ComparisonForm::Json) => print(&text, exit::OK),
+        (None, _) => print(&render::painted(&text), exit::OK),
     }
 }

@@ -75,13 +75,16 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     text
 }
 
-/// Writes the last line of a comparison to stderr.
-pub(crate) fn comparison_verdict(comparison: &Comparison, code: u8) {
+/// Writes the last line of a comparison to stderr. `is_broken` says that something broke in one of the runs.
+pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code: u8) {
     let counts = CaseChangeKind::ALL.iter().map(|change| {
         let all = comparison.evaluators.iter().flat_map(|it| &it.changes);
         (change.as_str().to_owned(), all.filter(|it| it.change == *change).count().into())
     });
     let text = match code {
+        exit::ERRORED if is_broken => {
+            format!("ERROR: something broke in a run that is compared; {}", sentence(comparison))
+        }
         exit::ERRORED => "ERROR: the comparison could not be written".to_owned(),
         _ => sentence(comparison),
     };

@@ -1,11 +1,12 @@
 //! Comma-separated values: a row per evaluation, for spreadsheets and data frames.
 
-use std::{borrow::Cow, io};
+use std::io;
 
 use evaluator_host::report::{EvaluationOutcome, Report};
 
 use super::{
     errors::headline,
+    plain::{one_line, printable},
     words::{Names, failure, reason},
 };
 
@@ -44,9 +45,9 @@ pub(crate) fn csv(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
             };
             let number = |number: Option<f64>| number.map_or_else(String::new, |it| it.to_string());
             let milliseconds = evaluation.duration.map(|time| time.as_secs_f64() * 1000.0);
-            let text = |text: Option<&str>| cell(text.unwrap_or_default()).into_owned();
+            let text = |text: Option<&str>| cell(text.unwrap_or_default());
             writer.write_record([
-                cell(&name).as_ref(),
+                cell(&name).as_str(),
                 &text(Some(&conversation.trace_id)),
                 &text(conversation.trace_file.as_deref()),
                 &text(conversation.eval_case_id.as_deref()),
@@ -63,10 +64,10 @@ pub(crate) fn csv(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// Returns text that no spreadsheet takes for a formula: an agent's text would run as one.
-fn cell(text: &str) -> Cow<'_, str> {
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}").into(),
-        false => text.into(),
-    }
+/// Returns text in one line that no terminal, CI system or spreadsheet takes for a command: an agent's text would run as one.
+fn cell(text: &str) -> String {
+    let line = one_line(text);
+    let safe = printable(&line);
+    let mark = if safe.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    format!("{mark}{safe}")
 }

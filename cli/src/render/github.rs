@@ -121,29 +121,29 @@ fn broken(report: &Report, found: &mut Annotations) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the failures of the worst conversations, and counts the others.
+/// Adds the failures of the worst conversations, and counts the others. Those that a gate judges fail nothing by themselves.
 fn failed(report: &Report, found: &mut Annotations) -> io::Result<()> {
     let is_gated = |name: &str| report.gates.iter().any(|gate| gate.evaluator == name);
-    // Of evaluators without a gate, and of those with one.
-    let mut left = [report.tally().failed, 0];
+    let mut gated = 0;
     if !report.gates.is_empty() {
         let evaluators = report.evaluators(Gate::CONFIDENCE)?;
-        left[1] = evaluators.iter().filter(|it| is_gated(&it.name)).map(|it| it.failed).sum();
-        left[0] -= left[1];
+        gated = evaluators.iter().filter(|it| is_gated(&it.name)).map(|it| it.failed).sum();
     }
-    for conversation in report.attention(SHOWN)?.conversations {
-        let failed = |it: &&EvaluationReport| it.outcome() == EvaluationOutcome::Failed;
-        for evaluation in conversation.evaluations.iter().filter(failed) {
-            let title = title(&conversation, evaluation);
-            let place = (&*title, conversation.trace_file.as_deref());
-            let is_gated = is_gated(&evaluation.name);
-            let kind = if is_gated { Kind::Notice } else { Kind::Error };
-            found.add(kind, place, &failure(evaluation));
-            left[usize::from(is_gated)] -= 1;
+    let all = [(Kind::Error, false, report.tally().failed - gated), (Kind::Notice, true, gated)];
+    for (kind, of_gates, mut left) in all.into_iter().filter(|(.., count)| *count > 0) {
+        let is_of = |name: &str| is_gated(name) == of_gates;
+        for conversation in report.attention(SHOWN, is_of)?.conversations {
+            for evaluation in conversation.evaluations.iter().filter(|it| is_of(&it.name)) {
+                if evaluation.outcome() == EvaluationOutcome::Failed {
+                    let title = title(&conversation, evaluation);
+                    let place = (&*title, conversation.trace_file.as_deref());
+                    found.add(kind, place, &failure(evaluation));
+                    left -= 1;
+                }
+            }
         }
+        found.left_out[kind as usize] += left;
     }
-    found.left_out[Kind::Error as usize] += left[0];
-    found.left_out[Kind::Notice as usize] += left[1];
     Ok(())
 }
 

@@ -50,7 +50,15 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let evaluators = evaluators(report)?;
     let below_gates: u64 =
         evaluators.iter().filter(|(name, _)| is_gated(report, name)).map(|(_, it)| it.failed).sum();
-    let missing_scores = missing.len() as u64;
+    let mut unscored: Vec<(String, Option<Outcome>)> = missing
+        .iter()
+        .map(|it| (it.scores.name.to_owned(), Some(Outcome::Failure(None, it.to_string()))))
+        .collect();
+    if report.balance().fails_as_unevaluated() {
+        let outcome = Outcome::Failure(None, "nothing was scored".to_owned());
+        unscored.push(("run".to_owned(), Some(outcome)));
+    }
+    let missing_scores = unscored.len() as u64;
     let counts = [
         ("tests", tally.total() + inputs + missing_scores + cases + gates.len() as u64),
         ("failures", tally.failed - below_gates + failed_gates + missing_scores + missing_cases),
@@ -65,10 +73,7 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         });
         suite(writer, "inputs", errors.collect())?;
         suite(writer, "gates", gates)?;
-        let failures = missing
-            .iter()
-            .map(|it| (it.scores.name.to_owned(), Some(Outcome::Failure(None, it.to_string()))));
-        suite(writer, "require_evaluated", failures.collect())?;
+        suite(writer, "require_evaluated", unscored)?;
         // Golden cases without a recording.
         let outcome = || match missing_cases {
             0 => Outcome::Skipped(NO_RECORDING.to_owned()),

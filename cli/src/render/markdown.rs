@@ -76,7 +76,12 @@ fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
     }
     let _ = writeln!(text, "\n| {} |", overview::COLUMNS.join(" | "));
     text.push_str("|---|---:|---:|---:|---|---|---:|---:|\n");
-    for row in overview::rows(&report.evaluators(Gate::CONFIDENCE)?) {
+    let evaluators = report.evaluators(Gate::CONFIDENCE)?;
+    for (shown, row) in overview::rows(&evaluators).enumerate() {
+        if text.len() > ALL_BYTES / 2 {
+            let _ = writeln!(text, "\n... and {} more evaluators.", evaluators.len() - shown);
+            break;
+        }
         let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }

@@ -4,6 +4,8 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{Gate, GateResult, Report, Verdict};
 
+use super::plain::one_line;
+
 /// Writes the numbers of each evaluator as gauges, with the final line of the format.
 ///
 /// # Errors
@@ -38,7 +40,7 @@ pub(crate) fn openmetrics(report: &Report, out: &mut dyn io::Write) -> io::Resul
         }
     }
     family(&mut text, "evaluator_gate", "Verdict of a gate: 1 passes, 0 fails, 0.5 is undecided.");
-    for GateResult { gate, verdict, .. } in evaluators.iter().flat_map(|sums| &sums.gates) {
+    for GateResult { gate, verdict, .. } in report.decide_gates()? {
         let (measure, limit) = (gate.measure.to_string(), gate.limit.to_string());
         let labels = [("evaluator", &*gate.evaluator), ("measure", &*measure), ("limit", &*limit)];
         let value = match verdict {
@@ -58,7 +60,7 @@ fn family(text: &mut String, name: &str, help: &str) {
 
 fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
     let labels = labels.iter().map(|(name, value)| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let value = one_line(value).replace('\\', "\\\\").replace('"', "\\\"");
         format!("{name}=\"{value}\"")
     });
     let labels = labels.collect::<Vec<_>>().join(",");

@@ -3,7 +3,8 @@
 use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{
-    ConversationReport, Estimate, EvaluationOutcome, EvaluatorSums, Gate, GateResult, Report,
+    ConversationReport, Estimate, EvaluationOutcome, EvaluatorSums, Gate, GateResult, Interval,
+    Report,
 };
 
 use super::{
@@ -40,9 +41,14 @@ pub(crate) fn overview(
         text.push('\n');
     }
     let mut table = Columns::new(COLUMNS);
-    rows(&report.evaluators(Gate::CONFIDENCE)?).for_each(|row| table.row(row));
+    let evaluators = report.evaluators(Gate::CONFIDENCE)?;
+    rows(&evaluators).for_each(|row| table.row(row));
+    let names: Vec<&String> = evaluators.iter().map(|it| &it.name).collect();
     table.fit(width);
     text.push_str(&table.to_text());
+    for result in report.decide_gates()?.iter().filter(|it| !names.contains(&&it.gate.evaluator)) {
+        let _ = writeln!(text, "gate {}", one_line(&result.to_string()));
+    }
     attention(report, &mut text)?;
     errors(report, &mut text)?;
     let notes = notes(report);
@@ -77,11 +83,17 @@ pub(super) fn rows(evaluators: &[EvaluatorSums]) -> impl Iterator<Item = [String
 }
 
 fn interval(estimate: &Estimate) -> String {
-    format!("{:.3} to {:.3}", estimate.interval.lower, estimate.interval.upper)
+    // Cut off, so that no end seems to reach a limit that it does not reach.
+    let cut = |number: f64| (number * 1000.0 + 1e-6).floor() / 1000.0;
+    let Interval { lower, upper } = estimate.interval;
+    format!("{:.3} to {:.3}", cut(lower), cut(upper))
 }
 
+/// Returns the gate with the interval that decides it, which may be of another measure or confidence than that of the row.
 fn gate(result: &GateResult) -> String {
-    format!("{} >= {} {}", result.gate.measure, result.gate.limit, result.label())
+    let interval = result.estimate.as_ref().map(|it| format!(" ({})", interval(it)));
+    let Gate { measure, limit, .. } = &result.gate;
+    format!("{measure} >= {limit} {}{}", result.label(), interval.unwrap_or_default())
 }
 
 /// Formats a share as a percentage that is 0 % and 100 % only for none and all.
@@ -97,7 +109,7 @@ fn percentage(share: f64) -> String {
 
 /// Appends the worst conversations: who, which evaluator, why.
 fn attention(report: &Report, text: &mut String) -> io::Result<()> {
-    let attention = report.attention(NAMED)?;
+    let attention = report.attention(NAMED, |_| true)?;
     if attention.failed == 0 {
         return Ok(());
     }

@@ -112,10 +112,9 @@ fn runs_that_cannot_be_compared_are_refused() {
         directory.script("one", r#"cat >/dev/null; echo '{"score": 1}'"#);
         directory.run(&["other.jsonl", "--evaluator", "one", "--save-run", file]).exits(0);
     }
-    directory
-        .evaluator(&["compare", "a.evalrun", "b.evalrun"])
-        .exits(2)
-        .says("no case is in both runs; name the attribute that identifies a case with --case-key");
+    directory.evaluator(&["compare", "a.evalrun", "b.evalrun"]).exits(2).says(
+        "without golden cases, a case is known by its trace id, which differs between recordings",
+    );
     let whole = fs::read_to_string(directory.join("base.evalrun")).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
     directory.file("cut.evalrun", format!("{}\n", lines[..lines.len() - 1].join("\n")));
@@ -149,4 +148,36 @@ fn runs_that_measured_other_things_are_refused_by_name() {
     again("golden.evalrun", &[]);
     against("golden.evalrun", &[]).exits(2).says("golden case `case-0`");
     against("golden.evalrun", &["--allow-changed", "all"]).exits(0);
+}
+
+#[test]
+fn a_run_in_which_something_broke_is_not_green() {
+    let directory = two_runs(["yes", "yes", "yes"], ["yes", "yes", "yes"]);
+    directory.file("broken.json", "{");
+    directory
+        .run(&["traces.jsonl", "broken.json", "-c", "c.yaml", "--save-run", "broken.evalrun"])
+        .exits(3);
+    for files in [["base.evalrun", "broken.evalrun"], ["broken.evalrun", "new.evalrun"]] {
+        directory
+            .evaluator(&["compare", files[0], files[1], "--no-regressions"])
+            .exits(3)
+            .says("broken.evalrun is a run in which something broke: ERROR: ")
+            .says("ERROR: something broke in a run that is compared; PASSED: no case changed");
+    }
+}
+
+#[test]
+fn a_comparison_replaces_no_input_and_leaves_no_earlier_one() {
+    let directory = two_runs(["yes", "yes", "yes"], ["yes", "yes", "yes"]);
+    let base = fs::read(directory.join("base.evalrun")).unwrap();
+    compare(&directory, &["-o", "json=base.evalrun"])
+        .exits(2)
+        .says("base.evalrun is an input of this command");
+    assert_eq!(fs::read(directory.join("base.evalrun")).unwrap(), base);
+    compare(&directory, &["-o", "json=c.json"]).exits(0);
+    compare(&directory, &["-o", "json=c.json", "--no-worse-than", "2"]).exits(2);
+    assert!(directory.read("c.json").starts_with("there is no comparison"));
+    for option in ["--confidence=2", "--confidence=nan", "--min-change=nan", "--min-change=-1"] {
+        compare(&directory, &[option]).exits(2);
+    }
 }

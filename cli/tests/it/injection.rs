@@ -79,11 +79,14 @@ fn is_harmless(form: &str, text: &str) {
 fn no_form_of_report_passes_on_what_would_be_a_line_or_a_command() {
     let directory = directory();
     let goldens = eval_set("library");
-    for form in ["table", "summary", "markdown", "github", "junit"] {
+    for form in
+        ["table", "summary", "markdown", "github", "junit", "overview", "csv", "openmetrics"]
+    {
         for verbose in ["-v", "-vv"] {
             let args = ["trace.json", "-c", "c.yaml", "-e", &goldens, "-o", form, verbose];
             let ran = directory.run(&args).exits(3);
-            assert!(ran.stdout.contains("failed"), "{form}: {}", ran.stdout);
+            let word = if form == "overview" { "FAIL" } else { "failed" };
+            assert!(ran.stdout.contains(word), "{form}: {}", ran.stdout);
             assert!(form != "markdown" || ran.stdout.contains("octocat"), "{}", ran.stdout);
             is_harmless(form, &ran.stdout);
             is_harmless("stderr", &ran.stderr);
@@ -103,7 +106,9 @@ fn names_of_files_are_one_line_each() {
     let trace = fs::read(trace("k01_traj_exact")).unwrap();
     for (content, code) in [(&b"{"[..], 3), (&trace, 1)] {
         directory.file(name, content);
-        for form in ["table", "summary", "markdown", "github", "junit"] {
+        for form in
+            ["table", "summary", "markdown", "github", "junit", "overview", "csv", "openmetrics"]
+        {
             let ran = directory.run(&[name, "--no-config", "-o", form]).exits(code);
             is_harmless(form, &ran.stdout);
             is_harmless("stderr", &ran.stderr);
