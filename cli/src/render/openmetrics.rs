@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::report::{Gate, GateResult, Report, Verdict};
 
-use super::plain::one_line;
+use super::plain::{one_line, printable};
 
 /// Writes the numbers of each evaluator as gauges, with the final line of the format.
 ///
@@ -60,7 +60,7 @@ fn family(text: &mut String, name: &str, help: &str) {
 
 fn sample(text: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
     let labels = labels.iter().map(|(name, value)| {
-        let value = one_line(value).replace('\\', "\\\\").replace('"', "\\\"");
+        let value = printable(&one_line(value)).replace('\\', "\\\\").replace('"', "\\\"");
         format!("{name}=\"{value}\"")
     });
     let labels = labels.collect::<Vec<_>>().join(",");
