@@ -77,11 +77,13 @@ impl FromStr for Measure {
     type Err = GateError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let count = text.strip_prefix("pass^").and_then(|count| count.parse().ok());
+        let is_plain = |count: &&str| count.starts_with(|c: char| ('1'..='9').contains(&c));
+        let count =
+            text.strip_prefix("pass^").filter(is_plain).and_then(|count| count.parse().ok());
         match (text, count) {
             ("mean", _) => Ok(Self::Mean),
             ("pass_rate", _) => Ok(Self::PassRate),
-            (_, Some(count @ 1..=1000)) => Ok(Self::PassHat(count)),
+            (_, Some(count @ 1..=999)) => Ok(Self::PassHat(count)),
             _ => Err(GateError(format!(
                 "`{text}` is not a measure; `mean`, `pass_rate` and `pass^K`, e.g. `pass^3`, are"
             ))),
@@ -139,6 +141,10 @@ mod tests {
             (
                 "booking: pass^0 >= 0.8",
                 "`pass^0` is not a measure; `mean`, `pass_rate` and `pass^K`, e.g. `pass^3`, are",
+            ),
+            (
+                "booking: pass^03 >= 0.8",
+                "`pass^03` is not a measure; `mean`, `pass_rate` and `pass^K`, e.g. `pass^3`, are",
             ),
             ("booking: mean >= 80%", "the limit `80%` is not a number"),
             ("booking: mean >= ", "the limit `` is not a number"),
