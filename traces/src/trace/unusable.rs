@@ -219,7 +219,7 @@ pub(super) fn wrong_kind(name: &str, found: &str, expected: &str) -> String {
 const DEPTH: usize = 16;
 /// Keys of a span in the spellings of all formats: first those of its id, from `MARKS` on others. Links and exemplars have an
 /// id only.
-const KEYS: [&str; 10] = [
+pub(super) const SPAN_KEYS: [&str; 10] = [
     "spanId",
     "span_id",
     "spanID",
@@ -243,7 +243,7 @@ pub(super) struct SpanKeys {
 impl SpanKeys {
     /// Notes a key, which may be any.
     pub(super) fn add(&mut self, key: &str) {
-        if let Some(number) = KEYS.iter().position(|known| *known == key) {
+        if let Some(number) = SPAN_KEYS.iter().position(|known| *known == key) {
             self.add_number(number);
         }
     }
@@ -263,6 +263,18 @@ pub(super) fn scan_unread(scanner: &mut Scanner<'_>) -> Result<bool, ScanError> 
     skip_to(scanner, DEPTH)
 }
 
+/// Reads the value that starts here. Returns true, too, if it holds an object with the keys of a span.
+pub(super) fn read_searched(scanner: &mut Scanner<'_>) -> Result<(bool, Value), ScanError> {
+    if !matches!(scanner.peek()?, Some(b'{' | b'[')) {
+        return Ok((false, scanner.value()?));
+    }
+    let start = scanner.offset();
+    let held = scanner.hold();
+    let read = scan_unread(scanner).and_then(|found| Ok((found, scanner.value_since(start)?)));
+    scanner.release(held);
+    read
+}
+
 fn skip_to(scanner: &mut Scanner<'_>, depth: usize) -> Result<bool, ScanError> {
     let mut found = false;
     match (scanner.peek()?, depth.checked_sub(1)) {
@@ -277,7 +289,7 @@ fn skip_to(scanner: &mut Scanner<'_>, depth: usize) -> Result<bool, ScanError> {
             let mut keys = SpanKeys::default();
             let mut more = scanner.open_object()?;
             while more {
-                if let Some(key) = scanner.key(&KEYS)? {
+                if let Some(key) = scanner.key(&SPAN_KEYS)? {
                     keys.add_number(key);
                 }
                 found |= skip_to(scanner, depth)?;

@@ -16,7 +16,9 @@ use crate::{
         error::LoadErrorKind,
         model::Scope,
         otlp::{items_or_kind, odd_trace_id},
-        unusable::{Part, Position, Side, UnusableParts, missing_id, scan_unread, wrong_kind},
+        unusable::{
+            Part, Position, Side, UnusableParts, missing_id, read_searched, scan_unread, wrong_kind,
+        },
         values::{self, SPAN_ID, TRACE_ID, normalize},
     },
 };
@@ -125,6 +127,8 @@ pub(in crate::trace) struct Records {
     pub(in crate::trace) warnings: Vec<String>,
     /// Parts that cannot be used.
     pub(in crate::trace) unusable: UnusableParts,
+    /// Whether a value of the wrong type holds spans.
+    pub(in crate::trace) hide_spans: bool,
     /// First reason for which the file cannot be used.
     error: Option<LoadErrorKind>,
     /// Whether the next item may extend the last range.
@@ -181,6 +185,7 @@ impl Records {
         move_behind(&mut self.occurrences, &mut others.occurrences);
         move_behind(&mut self.warnings, &mut others.warnings);
         self.unusable.append(&others.unusable);
+        self.hide_spans |= others.hide_spans;
         self.error = self.error.take().or(others.error);
         self.is_open = false;
     }
@@ -337,7 +342,7 @@ impl<'w> Walk<'w> {
         mut visit: impl FnMut(&mut Self) -> Result<(), Stop>,
     ) -> Result<Listed, Stop> {
         if self.scanner.peek()? != Some(b'[') {
-            let value = self.scanner.value()?;
+            let value = self.odd_value()?;
             let kind = value.kind();
             if value.is_null() {
                 return Ok(Listed::Absent);
@@ -359,7 +364,7 @@ impl<'w> Walk<'w> {
                 visit(self)?;
             } else {
                 self.out.cut();
-                let reason = wrong_kind(name, self.scanner.value()?.kind(), "an object");
+                let reason = wrong_kind(name, self.odd_value()?.kind(), "an object");
                 self.skip(part, &reason);
             }
             index += 1;
@@ -378,6 +383,13 @@ impl<'w> Walk<'w> {
     ) -> Result<Listed, Stop> {
         self.out.cut();
         self.each_item(list, side.part(), visit)
+    }
+
+    /// Reads a value of the wrong type, and notes whether it holds spans.
+    fn odd_value(&mut self) -> Result<Value, Stop> {
+        let (holds_spans, value) = read_searched(&mut self.scanner)?;
+        self.out.hide_spans |= holds_spans;
+        Ok(value)
     }
 
     /// Runs a scan whose notes are kept apart. Returns them.
@@ -420,7 +432,19 @@ impl<'w> Walk<'w> {
     /// Such a member is misspelt (`ResourceSpans`), or belongs to another format than the rest of the file, and its spans would
     /// be missing from the run without a message. Members without spans may be anything.
     pub(in crate::trace) fn search_unread(&mut self) -> Result<Option<String>, Stop> {
-        if !scan_unread(&mut self.scanner)? {
+        let holds_spans = scan_unread(&mut self.scanner)?;
+        self.key_if(holds_spans)
+    }
+
+    /// Reads the value of the last key. Returns the key, too, if the value holds spans, as [`Walk::search_unread`].
+    pub(in crate::trace) fn searched_value(&mut self) -> Result<(Option<String>, Value), Stop> {
+        let (holds_spans, value) = read_searched(&mut self.scanner)?;
+        Ok((self.key_if(holds_spans)?, value))
+    }
+
+    /// Returns the last key if its value holds spans.
+    fn key_if(&self, holds_spans: bool) -> Result<Option<String>, Stop> {
+        if !holds_spans {
             return Ok(None);
         }
         let key = String::from_utf8_lossy(&self.key);

@@ -100,11 +100,9 @@ impl RootObject {
                 return Ok(());
             }
             Some("message") => {
-                let start = walk.scanner.offset();
-                let held = walk.scanner.hold();
-                self.document.unread.extend(walk.search_unread()?);
-                self.message = Some(walk.scanner.value_since(start)?);
-                walk.scanner.release(held);
+                let (unread, message) = walk.searched_value()?;
+                self.document.unread.extend(unread);
+                self.message = Some(message);
                 return Ok(());
             }
             Some(key) => {
@@ -113,15 +111,12 @@ impl RootObject {
                         *is_present = true;
                     }
                     self.document.keys.add(key);
-                    return otlp::span_member(walk, &mut self.span, member);
+                    let unread = otlp::span_member(walk, &mut self.span, member)?;
+                    self.document.unread.extend(unread);
+                    return Ok(());
                 }
             }
             None => {}
-        }
-        // The other members of a bare span are not searched.
-        if self.ids == [true; 2] && !key.is_some_and(otlp::is_list) {
-            self.document.keys.add(key.unwrap_or_default());
-            return Ok(walk.scanner.skip_value()?);
         }
         self.document.member(walk, key)
     }
@@ -167,9 +162,7 @@ impl RootObject {
             self.document.unread.iter().for_each(|key| walk.add_unread(key));
             return Ok(Some((Grammar::Jaeger, false, logs)));
         }
-        if self.jaeger.holds_spans() {
-            self.document.unread.push("data".to_owned());
-        }
+        self.document.unread.extend(self.jaeger.unread());
         let has_list = self.document.has_list || self.wrapped.is_some();
         if let Some(wrapped) = self.wrapped {
             if let Some(key) = self.repeated {

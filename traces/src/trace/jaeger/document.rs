@@ -11,7 +11,7 @@ use crate::{
             tracked::{Found, scan_attributes},
         },
         otlp::no_list,
-        unusable::{Part, Side},
+        unusable::{Part, SPAN_KEYS, Side, SpanKeys},
     },
 };
 
@@ -22,6 +22,8 @@ pub(in crate::trace) struct Document {
     is_list: Option<bool>,
     traces: Records,
     errors: Option<Value>,
+    /// `errors`, and members that are repeated, if they hold spans.
+    unread: Vec<String>,
 }
 
 impl Document {
@@ -33,10 +35,18 @@ impl Document {
                 self.traces.append(traces);
                 self.is_list = Some(is_list);
             }
-            ("errors", _, None) => self.errors = Some(walk.scanner.value()?),
+            ("errors", _, None) => {
+                let (unread, errors) = walk.searched_value()?;
+                self.unread.extend(unread);
+                self.errors = Some(errors);
+            }
             _ => {
-                let (failed, ()) = walk.apart(0, |walk| walk.skip_repeated(key))?;
+                let (failed, unread) = walk.apart(0, |walk| {
+                    walk.fail_repeated(key);
+                    walk.search_unread()
+                })?;
                 self.traces.append(failed);
+                self.unread.extend(unread);
             }
         }
         Ok(())
@@ -47,9 +57,11 @@ impl Document {
         self.is_list.is_some()
     }
 
-    /// Returns true if `data` holds spans.
-    pub(in crate::trace) fn holds_spans(&self) -> bool {
-        !self.traces.ranges.is_empty() || self.traces.unusable.have_spans()
+    /// Returns the keys of the members that hold spans, which are not read in a document of another format.
+    pub(in crate::trace) fn unread(self) -> impl Iterator<Item = String> {
+        let Records { ranges, unusable, hide_spans, .. } = self.traces;
+        let has_data = !ranges.is_empty() || unusable.have_spans() || hide_spans;
+        has_data.then(|| "data".to_owned()).into_iter().chain(self.unread)
     }
 
     /// Adds the notes on the traces to those of the file.
@@ -68,27 +80,38 @@ fn traces(walk: &mut Walk<'_>) -> Result<bool, Stop> {
         walk.skip_unread()?;
         return Ok(false);
     }
-    walk.each_item((0, "data", Part::List), (Part::Trace, "the trace"), trace)?;
+    let members = [&["processes", "spans"][..], &SPAN_KEYS].concat();
+    walk.each_item((0, "data", Part::List), (Part::Trace, "the trace"), |walk| {
+        trace(walk, &members)
+    })?;
     Ok(true)
 }
 
-/// Scans a trace: its spans, and the processes that they name, which may come before them or after.
-fn trace(walk: &mut Walk<'_>) -> Result<(), Stop> {
+/// Scans a trace: its spans, and the processes that they name, which may come before them or after. `members` are these, and
+/// the keys of a span, which a trace does not have.
+fn trace(walk: &mut Walk<'_>, members: &[&str]) -> Result<(), Stop> {
     let first = walk.out.ranges.len();
     let (mut recorded, mut listed) = (None, None);
-    walk.each_member(&["processes", "spans"], |walk, member| {
+    let mut keys = SpanKeys::default();
+    walk.each_member(members, |walk, member| {
         match member {
             Some(0) if recorded.is_some() => walk.skip_repeated("processes")?,
             Some(0) => recorded = Some(walk.located_value()?),
-            Some(_) if listed.is_some() => walk.skip_repeated("spans")?,
-            Some(_) => {
+            Some(1) if listed.is_some() => walk.skip_repeated("spans")?,
+            Some(1) => {
                 listed = Some(walk.each_record((1, "spans", Part::Trace), Side::Spans, span)?);
             }
-            None => walk.skip_unread()?,
+            other => {
+                keys.add(other.map_or("", |member| members[member]));
+                walk.skip_unread()?;
+            }
         }
         Ok(())
     })?;
     match listed.unwrap_or(Listed::Absent) {
+        Listed::Absent if keys.are_of_span() => {
+            walk.skip(Part::Span, "a span instead of a trace");
+        }
         Listed::Absent => walk.skip(Part::Trace, &no_list("spans")),
         Listed::Items(0) => walk.skip(Part::Trace, "the trace has no spans"),
         Listed::Items(_) | Listed::Unusable => {}

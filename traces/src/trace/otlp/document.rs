@@ -70,11 +70,6 @@ pub(in crate::trace) fn no_list(key: &str) -> String {
     format!("no `{key}`")
 }
 
-/// Returns true for the key of a list of resources.
-pub(in crate::trace) fn is_list(key: &str) -> bool {
-    list_of(key).is_some()
-}
-
 /// Returns the number of a list of resources among those of a document, and its names.
 fn list_of(key: &str) -> Option<(usize, &'static str, &'static Names)> {
     match key {
@@ -249,7 +244,7 @@ fn span(walk: &mut Walk<'_>) -> Result<bool, Stop> {
     walk.each_member(&SPAN_MEMBERS, |walk, member| match member {
         Some(member) => {
             is_span |= member < 2;
-            span_member(walk, &mut draft, member)
+            span_member(walk, &mut draft, member).map(drop)
         }
         None => Ok(walk.scanner.skip_value()?),
     })?;
@@ -257,23 +252,24 @@ fn span(walk: &mut Walk<'_>) -> Result<bool, Stop> {
     Ok(is_span)
 }
 
-/// Scans the value of a member of [`SPAN_MEMBERS`].
+/// Scans the value of a member of [`SPAN_MEMBERS`]. Returns its key if it holds spans; attributes are not searched.
 pub(in crate::trace) fn span_member(
     walk: &mut Walk<'_>,
     draft: &mut SpanDraft,
     member: usize,
-) -> Result<(), Stop> {
+) -> Result<Option<String>, Stop> {
     let field = match member {
         0 | 4 => Field::TraceId,
         1 | 5 => Field::SpanId,
         2 | 6 => Field::Start,
         _ => {
             draft.tracked = scan_attributes(&mut walk.scanner, walk.tracked, Grammar::Otlp)?;
-            return Ok(());
+            return Ok(None);
         }
     };
-    draft.set(field, member < 4, walk.scanner.value()?);
-    Ok(())
+    let (unread, value) = walk.searched_value()?;
+    draft.set(field, member < 4, value);
+    Ok(unread)
 }
 
 /// Scans the log record that starts here.

@@ -12,6 +12,6 @@ mod record;
 
 pub(in crate::trace) use attributes::{attributes, items_or_kind, part_items, take, take_text};
 pub(in crate::trace) use document::{
-    Lists, SPAN_LISTS, SPAN_MEMBERS, is_list, no_list, span_list, span_member,
+    Lists, SPAN_LISTS, SPAN_MEMBERS, no_list, span_list, span_member,
 };
 pub(in crate::trace) use record::{add_span, ids, log_record, odd_trace_id, span, take_repeated};

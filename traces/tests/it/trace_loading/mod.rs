@@ -3,6 +3,7 @@
 mod damaged;
 mod jaeger;
 mod refused;
+mod unread;
 
 use std::{
     error::Error as _,

@@ -218,6 +218,8 @@ fn documents_of_every_shape_read_the_same() {
         r#"{"batches": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a"}]}]}], "resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "b"}]}]}]}"#,
         r#"{"trace": {"batches": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a"}]}]}]}, "status": "PARTIAL"}"#,
         r#"{"data": [{"spans": [{"traceID": "t", "spanID": "a"}]}], "resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "b"}]}]}]}"#,
+        r#"{"errors": [{"spanId": "b", "name": "n"}], "traceId": [{"spanId": "c", "name": "n"}], "data": [{"spanId": "d", "name": "n"}, [1]], "resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "a"}]}]}]}"#,
+        r#"{"data": [{"spans": [{"traceID": "t", "spanID": "a"}]}, {"spanId": "d", "name": "n"}], "trace_id": {"spanId": "c", "name": "n"}, "errors": [{"spanId": "b", "name": "n"}]}"#,
     ] {
         check(text.as_bytes());
     }
