@@ -175,6 +175,33 @@ fn fail_fast_starts_no_test_after_a_failure() {
     ran.says("not run (400 tests)").says("partial: the run stopped at the first failure");
 }
 
+#[cfg(unix)]
+#[test]
+fn fail_fast_lets_a_case_finish_whose_program_fails() {
+    let directory = Directory::new();
+    let test = |more: &str| {
+        format!(
+            "tests: [{{id: one, criteria: x, input: q, assertions: [{more}{{type: contains, value: Paris}}]}}]"
+        )
+    };
+    directory.file("e.yaml", test(""));
+    let target = |last: u32| {
+        format!(
+            "targets: [{{name: default, provider: cli, timeout_seconds: 1, command: 'if [ {{ATTEMPT}} -lt {last} ]; then sleep 60; fi; echo Paris > {{OUTPUT_FILE}}'}}]"
+        )
+    };
+    directory.file("targets.yaml", target(1));
+    directory.run(&["e.yaml", "--fail-fast"]).exits(0);
+    directory.file("targets.yaml", target(9));
+    let ran = directory.run(&["e.yaml", "--fail-fast", "--max-retries", "1"]).exits(3);
+    assert!(ran.stdout.contains("timed out after 1s (2 of 2 attempts)"), "{}", ran.stdout);
+    // The error of a grader is that of its case.
+    directory.file("targets.yaml", target(0));
+    directory.file("e.yaml", test("{name: g, type: code-grader, command: 'exit 3'}, "));
+    let ran = directory.run(&["e.yaml", "--fail-fast"]).exits(3);
+    assert!(ran.stdout.contains("`g` broke: the program exited with code 3"), "{}", ran.stdout);
+}
+
 #[test]
 fn a_share_of_errors_is_tolerated() {
     let directory = Directory::new();
