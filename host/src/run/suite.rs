@@ -260,19 +260,26 @@ fn parts<'c>(
     let mut parts = FingerprintParts::default();
     let mut environment = BTreeMap::<&String, BTreeSet<Digest>>::new();
     for ((id, identity), used) in cases {
+    // Names tell only the files of one program apart.
+    let mut code = BTreeMap::<&String, BTreeSet<(&str, Digest)>>::new();
         let mut settings = vec![value_digest(&identity.as_ref()?.settings)];
         for program in used {
-            let own = programs[*program].fingerprint.as_ref()?.parts();
+            let PlannedEvaluator { name: program, fingerprint, .. } = &programs[*program];
+            let own = fingerprint.as_ref()?.parts();
             settings.push(value_digest(&own.settings));
-            parts.code.extend(own.code.clone());
+            for (name, digest) in &own.code {
+                code.entry(name).or_default().insert((program, *digest));
+            }
             for (name, digest) in &own.environment {
                 environment.entry(name).or_default().insert(*digest);
             }
         }
         parts.settings.insert(id.to_string(), value_digest(&settings));
     }
-    let digests = |(name, all): (&String, _)| (name.clone(), value_digest(&all));
-    parts.environment = environment.into_iter().map(digests).collect();
+    let files = code.into_iter().map(|(name, all)| (name.clone(), value_digest(&all)));
+    parts.code = files.collect();
+    let environment = environment.into_iter();
+    parts.environment = environment.map(|(name, all)| (name.clone(), value_digest(&all))).collect();
     Some(parts)
 }
 

@@ -202,6 +202,45 @@ fn fail_fast_lets_a_case_finish_whose_program_fails() {
     assert!(ran.stdout.contains("`g` broke: the program exited with code 3"), "{}", ran.stdout);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_comparison_sees_each_of_two_graders_of_one_name() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    let grader = |name: &str| {
+        format!("{{name: {name}, type: code-grader, command: [python3, ../{name}/grade.py]}}")
+    };
+    directory.file(
+        "suite/e.yaml",
+        format!(
+            "tests: [{{id: one, criteria: x, input: q, assertions: [{}, {}]}}]",
+            grader("a"),
+            grader("b")
+        ),
+    );
+    directory.file("suite/out/one.txt", "Paris");
+    directory.file("a/grade.py", "print('{\"score\": 1}')");
+    directory.file("b/grade.py", "print('{\"score\": 1}')");
+    let run = |file: &str| {
+        let args = ["suite/e.yaml", "--outputs", "suite/out", "--save-run", file];
+        directory.run(&args).exits(0);
+    };
+    run("base.evalrun");
+    for changed in ["a", "b"] {
+        let file = format!("{changed}/grade.py");
+        let before = directory.read(&file);
+        directory.file(&file, "print('{\"score\": 1.0}')");
+        run("new.evalrun");
+        directory.file(&file, before);
+        directory
+            .evaluator(&["compare", "base.evalrun", "new.evalrun"])
+            .exits(2)
+            .says("file `grade.py`");
+    }
+}
+
 #[test]
 fn a_share_of_errors_is_tolerated() {
     let directory = Directory::new();
