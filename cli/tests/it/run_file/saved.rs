@@ -185,6 +185,31 @@ fn parts_of_a_run_are_one_report() {
 }
 
 #[test]
+fn parts_of_a_run_have_the_same_gates() {
+    let directory = directory();
+    let (one, five) = (trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain"));
+    let part = |traces: &str, file: &str, more: &[&str]| {
+        let args = ["run", traces, "-c", "c.yaml", "-o", "json", "--save-run", file];
+        evaluator(&directory, &[&args[..], more].concat(), &[]);
+    };
+    let gate = ["--gate", "one: mean >= 0.9"];
+    part(&five, "1.evalrun", &gate);
+    part(&one, "2.evalrun", &[]);
+    part(&one, "3.evalrun", &[&gate[..], &["--inconclusive", "pass"]].concat());
+    for (second, difference) in [
+        ("2.evalrun", "their gates differ"),
+        ("3.evalrun", "undecided gates do not mean the same in both"),
+    ] {
+        for [first, second] in [["1.evalrun", second], [second, "1.evalrun"]] {
+            evaluator(&directory, &["report", first, second, "--parts"], &[])
+                .exits(2)
+                .says(&format!("{first} and {second} are not parts of one run: {difference}"))
+                .reports_nothing();
+        }
+    }
+}
+
+#[test]
 fn no_secret_and_no_environment_is_in_the_file() {
     let directory = Directory::new();
     directory.script("one", r#"cat >/dev/null; echo '{"score": 1}'"#);
