@@ -237,6 +237,26 @@ fn another_directory_with_the_same_evaluators_can_resume_a_run() {
     assert_eq!(starts(&there, "1"), [""; 0]);
 }
 
+#[test]
+fn programs_of_one_name_outside_of_the_directory_of_the_configuration_are_different_ones() {
+    let directory = Directory::new();
+    for (place, score) in [("a", "1"), ("b", "0")] {
+        let path = format!("{place}/check");
+        directory.file(&format!("{place}/score"), score);
+        directory.script(&path, r#"cat >/dev/null; echo "{\"score\": $(cat "${0%/*}/score")}""#);
+    }
+    let run = |place: &str, more: &[&str]| {
+        let entry = format!("evaluators: [{{name: one, type: code, path: ../{place}/check}}]");
+        directory.file("evals/c.yaml", entry);
+        let one = trace("a01_otlp_basic_parts");
+        let args = ["run", &one, "-c", "evals/c.yaml", "--save-run", FILE];
+        evaluator(&directory, &[&args[..], more].concat(), &[])
+    };
+    run("a", &[]).exits(0);
+    run("a", &["--resume"]).exits(0).says("1 of 1 result from an earlier run");
+    run("b", &["--resume"]).exits(1);
+}
+
 /// Rounds of the next test; `EVALUATOR_TEST_KILLS` sets another number.
 const KILLS: usize = 12;
 
