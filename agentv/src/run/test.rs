@@ -52,7 +52,7 @@ impl Suite for Plan {
     }
 
     fn prompt(&self, case: usize) -> String {
-        wording::question(&self.tests[case].test)
+        self.targets.session.redact(&wording::question(&self.tests[case].test))
     }
 
     fn identity(&self, case: usize) -> Option<CaseIdentity> {

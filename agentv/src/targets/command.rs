@@ -69,7 +69,15 @@ pub(crate) struct Script {
 
 impl Invocation<'_> {
     /// Returns the script of the run.
+    ///
+    /// # Errors
+    ///
+    /// There is no directory for the output, or no shell reads the prompt.
     pub(crate) fn script(&self, is_contained: bool) -> Result<Script, String> {
+        // A shell would leave it out.
+        if self.prompt.contains('\0') {
+            return Err("the prompt has a NUL character".to_owned());
+        }
         let private = (!is_contained).then(|| PrivateDirectory::new("target")).transpose();
         let private = private
             .map_err(|error| format!("cannot create a directory for the output: {error}"))?;

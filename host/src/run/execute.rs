@@ -25,6 +25,7 @@ use crate::{
     conversation::Conversation,
     eval_set::{CaseIndex, EvalCase, Unmatched},
     json::string_repr,
+    judging::Session,
     panic,
     report::{
         ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport,
@@ -97,7 +98,7 @@ pub(super) async fn all(
         .collect();
     let total = conversations.len() * evaluators.len();
     // Those that wait for models use no processor.
-    let judged = session.map_or(0, |session| session.evaluations());
+    let judged = session.as_ref().map_or(0, Session::evaluations);
     on_event(RunEvent::Evaluating { total });
     let mut execution = Execution {
         loaders: Loaders::new(Arc::clone(&conversations)),
@@ -119,6 +120,7 @@ pub(super) async fn all(
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         conversations: &conversations,
+        session: session.as_ref(),
     };
     execution.run().await;
     execution.loaders.end();
@@ -159,6 +161,8 @@ struct Execution<'a, 's> {
     evaluators: &'a [Arc<PreparedEvaluator>],
     conversations: &'a Arc<Conversations>,
     cases: &'a CaseIndex<'s>,
+    /// It knows the secrets that no report has.
+    session: Option<&'a Session>,
     events: bool,
     loaders: Loaders,
     permits: Arc<Permits>,
@@ -268,11 +272,11 @@ impl Execution<'_, '_> {
                 Ok(conversation) if !conversation.errors.is_empty() => {
                     let error =
                         format!("The recording is unusable: {}", conversation.errors.join("; "));
-                    report(&conversation, vec![unusable(&error, "unusable_recording")])
+                    self.report(&conversation, vec![unusable(&error, "unusable_recording")])
                 }
                 Ok(conversation) if conversation.turns.is_empty() => {
                     let error = "No invocations extracted from trace.";
-                    report(&conversation, vec![unusable(error, "no_invocations")])
+                    self.report(&conversation, vec![unusable(error, "no_invocations")])
                 }
                 Ok(conversation) => {
                     self.evaluate(number, conversation);
@@ -428,12 +432,34 @@ impl Execution<'_, '_> {
                 report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
             })
             .collect();
-        let mut report = report(&recording.conversation, evaluations);
+        let mut report = self.report(&recording.conversation, evaluations);
         report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
         let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
         self.writer.conversation(number, &report);
+    }
+
+    /// Returns the report of a conversation.
+    fn report(
+        &self,
+        conversation: &Conversation,
+        evaluations: Vec<EvaluationReport>,
+    ) -> ConversationReport {
+        let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
+        report.trace_file = shown(&conversation.file);
+        let prompt = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
+        // A part of a secret would not be found.
+        report.prompt = prompt.map(|text| match self.session {
+            Some(session) => ConversationReport::prompt_of(&session.redact(text)),
+            None => ConversationReport::prompt_of(text),
+        });
+        report.turns = conversation.turns.len();
+        report.warnings.clone_from(&conversation.warnings);
+        report.failed_turns = conversation.failures().iter().map(ToString::to_string).collect();
+        report.performance.clone_from(&conversation.performance);
+        report.evaluations = evaluations;
+        report
     }
 }
 
@@ -464,20 +490,6 @@ impl Progress<'_> {
     fn publish(&mut self) {
         self.waiting.drain(..).for_each(&mut *self.on_event);
     }
-}
-
-/// Returns the report of a conversation.
-fn report(conversation: &Conversation, evaluations: Vec<EvaluationReport>) -> ConversationReport {
-    let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
-    report.trace_file = shown(&conversation.file);
-    let prompt = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
-    report.prompt = prompt.map(ConversationReport::prompt_of);
-    report.turns = conversation.turns.len();
-    report.warnings.clone_from(&conversation.warnings);
-    report.failed_turns = conversation.failures().iter().map(ToString::to_string).collect();
-    report.performance.clone_from(&conversation.performance);
-    report.evaluations = evaluations;
-    report
 }
 
 /// Returns the only entry of a conversation that cannot be evaluated.

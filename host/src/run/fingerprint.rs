@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     PlannedEvaluator, RunEvent, Runner,
     identity::{Fingerprint, Project, add_environment, add_values, value_digest},
+    program_file::is_no_file,
     work::{Candidate, Work},
 };
 use crate::{
@@ -295,8 +296,13 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
         }
     }
     let path = paths::absolute(path);
+    // Caches and commands are elsewhere on each machine.
+    let path = match *fetched || is_no_file(&candidate.code) {
+        true => project.name(&path, &BTreeSet::new()),
+        false => project.setting(&path),
+    };
     let settings = json!({
-        "path": project.name(&path, &BTreeSet::new()),
+        "path": path,
         "command": command,
         "args": args,
         "timeout": timeout.as_secs_f64(),

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use serde::Serialize;
@@ -191,6 +191,15 @@ impl Project {
         portable(end.as_deref().unwrap_or(path))
     }
 
+    /// Returns the path from the project, with `..` to what is outside of it: files of one name are different programs.
+    #[must_use]
+    pub(super) fn setting(&self, path: &Path) -> String {
+        let (own, other) = (self.0.components(), path.components());
+        let common = own.clone().zip(other.clone()).take_while(|(own, other)| own == other).count();
+        let up = own.skip(common).map(|_| Component::ParentDir);
+        portable(&up.chain(other.skip(common)).collect::<PathBuf>())
+    }
+
     /// Returns the path in the project; of a path outside of it, the whole.
     #[must_use]
     pub(super) fn relative(&self, path: &Path) -> String {
@@ -333,6 +342,15 @@ mod tests {
         let expected =
             ["check.py", "lib/__init__.py", "p/lib/__init__.py", "other/__init__.py", "rules.py"];
         assert_eq!(names, expected);
+        let settings: Vec<String> = all.iter().map(|path| project.setting(path)).collect();
+        let expected = [
+            "check.py",
+            "lib/__init__.py",
+            "../lib/__init__.py",
+            "../other/__init__.py",
+            "../../usr/share/rules.py",
+        ];
+        assert_eq!(settings, expected);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     future::Future,
+    num::NonZeroUsize,
     path::Path,
     pin::Pin,
     sync::{
@@ -177,7 +178,8 @@ impl SuiteProgram {
             fingerprint: None,
         };
         let prepared = PreparedEvaluator::new(planned, runner, 1).expecting_any_output();
-        Ok(Self { prepared, permits: Permits::new(runner.jobs, false) })
+        // The caller bounds the number of starts, and a run has one `--jobs` for all programs.
+        Ok(Self { prepared, permits: Permits::new(NonZeroUsize::MAX, false) })
     }
 
     /// Gives a document to the program in a process of its own, and returns its output.
@@ -258,21 +260,28 @@ fn parts<'c>(
     programs: &[PlannedEvaluator],
 ) -> Option<FingerprintParts> {
     let mut parts = FingerprintParts::default();
+    // Names tell only the files of one program apart.
+    let mut code = BTreeMap::<&String, BTreeSet<(&str, Digest)>>::new();
     let mut environment = BTreeMap::<&String, BTreeSet<Digest>>::new();
     for ((id, identity), used) in cases {
         let mut settings = vec![value_digest(&identity.as_ref()?.settings)];
         for program in used {
-            let own = programs[*program].fingerprint.as_ref()?.parts();
+            let PlannedEvaluator { name: program, fingerprint, .. } = &programs[*program];
+            let own = fingerprint.as_ref()?.parts();
             settings.push(value_digest(&own.settings));
-            parts.code.extend(own.code.clone());
+            for (name, digest) in &own.code {
+                code.entry(name).or_default().insert((program, *digest));
+            }
             for (name, digest) in &own.environment {
                 environment.entry(name).or_default().insert(*digest);
             }
         }
         parts.settings.insert(id.to_string(), value_digest(&settings));
     }
-    let digests = |(name, all): (&String, _)| (name.clone(), value_digest(&all));
-    parts.environment = environment.into_iter().map(digests).collect();
+    let files = code.into_iter().map(|(name, all)| (name.clone(), value_digest(&all)));
+    parts.code = files.collect();
+    let environment = environment.into_iter();
+    parts.environment = environment.map(|(name, all)| (name.clone(), value_digest(&all))).collect();
     Some(parts)
 }
 

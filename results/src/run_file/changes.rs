@@ -153,8 +153,10 @@ impl Changes {
             ("setting", &old.parts.settings, &new.parts.settings),
             ("environment", &old.parts.environment, &new.parts.environment),
         ] {
-            // The threshold is shown with its values.
-            for key in keys(one, two).into_iter().filter(|key| *key != "threshold") {
+            // The threshold is shown with its values. Settings of a suite are its cases, by their ids.
+            let is_shown =
+                |key: &&String| part == "setting" && old.kind != "suite" && *key == "threshold";
+            for key in keys(one, two).into_iter().filter(|key| !is_shown(key)) {
                 let kind = kind_of(&old.kind, part, key);
                 let what = format!("{part} `{key}`");
                 self.add(kind, name, what, short(one.get(key)), short(two.get(key)));
@@ -165,12 +167,13 @@ impl Changes {
 
 /// Returns the kind of a change of a part of the fingerprint of an evaluator of this kind.
 fn kind_of(evaluator: &str, part: &str, key: &str) -> ChangeKind {
-    let is_model = ["judge.", "models.", "command:"].iter().any(|prefix| key.starts_with(prefix));
+    let is_of_model = |key: &str| ["judge.", "models."].iter().any(|it| key.starts_with(it));
     match (part, key) {
         ("environment", _) => ChangeKind::Environment,
+        ("setting", _) if evaluator == "suite" => ChangeKind::Evaluator,
         ("setting", "missing_turns") => ChangeKind::Config,
-        ("setting", _) if evaluator == "judge" => ChangeKind::Judge,
-        _ if is_model => ChangeKind::Judge,
+        ("setting", key) if evaluator == "judge" || is_of_model(key) => ChangeKind::Judge,
+        ("file", key) if key.starts_with("command:") => ChangeKind::Judge,
         _ => ChangeKind::Evaluator,
     }
 }
@@ -348,6 +351,30 @@ mod tests {
         for (edit, kind, text) in rows {
             assert_eq!(by(edit), [(kind, text)]);
         }
+    }
+
+    #[test]
+    fn files_and_cases_are_not_settings_whatever_their_names() {
+        let names = ["threshold", "missing_turns", "judge.py", "models.py", "command:a"];
+        let digests = |text: &str| names.map(|name| (name.to_owned(), digest(text))).into();
+        let of_case = |text: &str| {
+            let parts = FingerprintParts { settings: digests(text), ..FingerprintParts::default() };
+            let entry = entry("cases", "suite");
+            Header { evaluators: vec![EvaluatorEntry { parts, ..entry }], ..Header::default() }
+        };
+        let cases = changes(&of_case("1"), &of_case("2"), |_| true);
+        let files = by(|it| it.evaluators[0].parts.code = digests("2"));
+        let cases: Vec<_> = cases.iter().map(|it| (it.what.clone(), it.kind)).collect();
+        let case = |name: &str| (format!("setting `{name}`"), ChangeKind::Evaluator);
+        let mut sorted = names;
+        sorted.sort_unstable();
+        assert_eq!(cases, sorted.map(case));
+        let kinds = |name: &str| {
+            let of = |text: &str| text.contains(&format!("file `{name}`"));
+            files.iter().find(|(_, text)| of(text)).map(|(kind, _)| *kind)
+        };
+        let code = Some(ChangeKind::Evaluator);
+        assert_eq!(names.map(kinds), [code, code, code, code, Some(ChangeKind::Judge)]);
     }
 
     #[test]

@@ -300,6 +300,13 @@ fn merge(report: &mut Report, part: Report) {
 
 /// The first difference between what two runs measure; `None` if they are of the same plan.
 fn difference(first: &Header, second: &Header) -> Option<String> {
+    // No plan contains what decides about the run as a whole.
+    if first.gates != second.gates {
+        return Some("their gates differ".to_owned());
+    }
+    if first.report.inconclusive != second.report.inconclusive {
+        return Some("undecided gates do not mean the same in both".to_owned());
+    }
     if first.plan.is_some() && first.plan == second.plan {
         return None;
     }

@@ -275,6 +275,18 @@ fn keys_of_the_sandbox_hold_for_targets_and_graders() {
 
 #[cfg(unix)]
 #[test]
+fn a_prompt_that_no_shell_can_read_is_an_error() {
+    let directory = Directory::new();
+    directory.file("e.yaml", TEST.replace("'$(touch ran)'", "\"a\\0b\""));
+    let target =
+        "targets: [{name: default, provider: cli, command: 'echo Paris {PROMPT} > {OUTPUT_FILE}'}]";
+    directory.file("targets.yaml", target);
+    let ran = directory.run(&["e.yaml"]).exits(3);
+    assert!(ran.stdout.contains("the prompt has a NUL character"), "{}", ran.stdout);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_command_that_takes_too_long_is_repeated_with_the_number_of_the_attempt() {
     let directory = Directory::new();
     directory.file("e.yaml", TEST);

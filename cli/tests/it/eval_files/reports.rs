@@ -3,6 +3,7 @@
 use std::fs;
 
 use evaluator_test_support::finish;
+use serde_json::json;
 
 use super::command::{report, two_tests};
 use crate::support::Directory;
@@ -129,6 +130,42 @@ fn no_report_has_a_secret_that_an_agent_or_a_program_repeats() {
     let report = report(&directory.read("j.json"));
     let judge = &report["results"][0]["evaluators"][0]["judge"];
     assert_eq!(judge["prompt"]["user"], "G {\"a\": \"<redacted:DECOY_TOKEN>\"}");
+}
+
+#[test]
+fn no_prompt_in_a_report_has_a_secret() {
+    const KEY: &str = "sk-decoy-0123456789abcdef";
+    let directory = Directory::new();
+    let padding = "x".repeat(80);
+    directory.file(
+        "e.yaml",
+        format!("tests: [{{id: a, criteria: x, input: '{padding} ${{{{ DECOY_API_KEY }}}}', assertions: [{{type: contains, value: Paris}}]}}]"),
+    );
+    directory.file("out/a.txt", "Paris");
+    let said = json!([{"role": "user", "parts": [{"type": "text", "content": format!("{padding} {KEY}")}]}]);
+    let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    let span = json!({
+        "traceId": "t", "spanId": "s", "startTimeUnixNano": "1", "endTimeUnixNano": "3000001",
+        "attributes": [
+            attribute("gen_ai.operation.name", "chat"),
+            attribute("gen_ai.input.messages", &said.to_string()),
+        ],
+    });
+    directory.file("t.json", span.to_string());
+    let of_suite = ["e.yaml", "--outputs", "out"];
+    let of_traces = ["t.json", "--no-config", "-m", "performance"];
+    for args in [&of_suite[..], &of_traces[..]] {
+        let more = ["-o", "json", "--save-run", "r.evalrun"];
+        let mut command = directory.command(&[&["run"], args, &more].concat());
+        command.env("DECOY_API_KEY", KEY);
+        let ran = finish(command.spawn().unwrap());
+        let saved = directory.read("r.evalrun");
+        assert!(saved.contains("\"prompt\":\"xxx"), "{saved} {}", ran.stderr);
+        for text in [&ran.stdout, &saved] {
+            // Neither is its beginning, where the prompt is cut.
+            assert!(!text.contains("sk-decoy"), "{args:?}: {text}");
+        }
+    }
 }
 
 #[cfg(unix)]

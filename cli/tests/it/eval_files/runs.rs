@@ -175,6 +175,72 @@ fn fail_fast_starts_no_test_after_a_failure() {
     ran.says("not run (400 tests)").says("partial: the run stopped at the first failure");
 }
 
+#[cfg(unix)]
+#[test]
+fn fail_fast_lets_a_case_finish_whose_program_fails() {
+    let directory = Directory::new();
+    let test = |more: &str| {
+        format!(
+            "tests: [{{id: one, criteria: x, input: q, assertions: [{more}{{type: contains, value: Paris}}]}}]"
+        )
+    };
+    directory.file("e.yaml", test(""));
+    let target = |last: u32| {
+        format!(
+            "targets: [{{name: default, provider: cli, timeout_seconds: 1, command: 'if [ {{ATTEMPT}} -lt {last} ]; then sleep 60; fi; echo Paris > {{OUTPUT_FILE}}'}}]"
+        )
+    };
+    directory.file("targets.yaml", target(1));
+    directory.run(&["e.yaml", "--fail-fast"]).exits(0);
+    directory.file("targets.yaml", target(9));
+    let ran = directory.run(&["e.yaml", "--fail-fast", "--max-retries", "1"]).exits(3);
+    assert!(ran.stdout.contains("timed out after 1s (2 of 2 attempts)"), "{}", ran.stdout);
+    // The error of a grader is that of its case.
+    directory.file("targets.yaml", target(0));
+    directory.file("e.yaml", test("{name: g, type: code-grader, command: 'exit 3'}, "));
+    let ran = directory.run(&["e.yaml", "--fail-fast"]).exits(3);
+    assert!(ran.stdout.contains("`g` broke: the program exited with code 3"), "{}", ran.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_comparison_sees_each_of_two_graders_of_one_name() {
+    if !has("python3") {
+        return;
+    }
+    let directory = Directory::new();
+    let grader = |name: &str| {
+        format!("{{name: {name}, type: code-grader, command: [python3, ../{name}/grade.py]}}")
+    };
+    directory.file(
+        "suite/e.yaml",
+        format!(
+            "tests: [{{id: one, criteria: x, input: q, assertions: [{}, {}]}}]",
+            grader("a"),
+            grader("b")
+        ),
+    );
+    directory.file("suite/out/one.txt", "Paris");
+    directory.file("a/grade.py", "print('{\"score\": 1}')");
+    directory.file("b/grade.py", "print('{\"score\": 1}')");
+    let run = |file: &str| {
+        let args = ["suite/e.yaml", "--outputs", "suite/out", "--save-run", file];
+        directory.run(&args).exits(0);
+    };
+    run("base.evalrun");
+    for changed in ["a", "b"] {
+        let file = format!("{changed}/grade.py");
+        let before = directory.read(&file);
+        directory.file(&file, "print('{\"score\": 1.0}')");
+        run("new.evalrun");
+        directory.file(&file, before);
+        directory
+            .evaluator(&["compare", "base.evalrun", "new.evalrun"])
+            .exits(2)
+            .says("file `grade.py`");
+    }
+}
+
 #[test]
 fn a_share_of_errors_is_tolerated() {
     let directory = Directory::new();

@@ -185,6 +185,31 @@ fn parts_of_a_run_are_one_report() {
 }
 
 #[test]
+fn parts_of_a_run_have_the_same_gates() {
+    let directory = directory();
+    let (one, five) = (trace("a01_otlp_basic_parts"), trace("i11_five_traces_plain"));
+    let part = |traces: &str, file: &str, more: &[&str]| {
+        let args = ["run", traces, "-c", "c.yaml", "-o", "json", "--save-run", file];
+        evaluator(&directory, &[&args[..], more].concat(), &[]);
+    };
+    let gate = ["--gate", "one: mean >= 0.9"];
+    part(&five, "1.evalrun", &gate);
+    part(&one, "2.evalrun", &[]);
+    part(&one, "3.evalrun", &[&gate[..], &["--inconclusive", "pass"]].concat());
+    for (second, difference) in [
+        ("2.evalrun", "their gates differ"),
+        ("3.evalrun", "undecided gates do not mean the same in both"),
+    ] {
+        for [first, second] in [["1.evalrun", second], [second, "1.evalrun"]] {
+            evaluator(&directory, &["report", first, second, "--parts"], &[])
+                .exits(2)
+                .says(&format!("{first} and {second} are not parts of one run: {difference}"))
+                .reports_nothing();
+        }
+    }
+}
+
+#[test]
 fn no_secret_and_no_environment_is_in_the_file() {
     let directory = Directory::new();
     directory.script("one", r#"cat >/dev/null; echo '{"score": 1}'"#);
@@ -210,6 +235,26 @@ fn another_directory_with_the_same_evaluators_can_resume_a_run() {
     fs::copy(here.path().join(FILE), there.path().join(FILE)).unwrap();
     run(&there, "1", &RESUME).exits(3).says(&taken(4 * CONVERSATIONS));
     assert_eq!(starts(&there, "1"), [""; 0]);
+}
+
+#[test]
+fn programs_of_one_name_outside_of_the_directory_of_the_configuration_are_different_ones() {
+    let directory = Directory::new();
+    for (place, score) in [("a", "1"), ("b", "0")] {
+        let path = format!("{place}/check");
+        directory.file(&format!("{place}/score"), score);
+        directory.script(&path, r#"cat >/dev/null; echo "{\"score\": $(cat "${0%/*}/score")}""#);
+    }
+    let run = |place: &str, more: &[&str]| {
+        let entry = format!("evaluators: [{{name: one, type: code, path: ../{place}/check}}]");
+        directory.file("evals/c.yaml", entry);
+        let one = trace("a01_otlp_basic_parts");
+        let args = ["run", &one, "-c", "evals/c.yaml", "--save-run", FILE];
+        evaluator(&directory, &[&args[..], more].concat(), &[])
+    };
+    run("a", &[]).exits(0);
+    run("a", &["--resume"]).exits(0).says("1 of 1 result from an earlier run");
+    run("b", &["--resume"]).exits(1);
 }
 
 /// Rounds of the next test; `EVALUATOR_TEST_KILLS` sets another number.

@@ -183,12 +183,13 @@ def files():
 
 def runner_of_pip(directories):
     """Returns the file of pip that runs it in another environment, which pip has since 22.3; `None` if it has no such file
-    or is outside of these directories, which are what a sandbox shows."""
+    or is outside of these directories, which are what a sandbox shows. Without a pip of its own, an environment of a Python before
+    3.12 would not have setuptools either, which packages import there."""
     spec = util.find_spec("pip")
     runner = os.path.join(os.path.dirname(spec.origin), "__pip-runner__.py") if spec and spec.origin else ""
     real = os.path.realpath(runner)
     is_inside = any(real.startswith(os.path.realpath(directory) + os.sep) for directory in directories)
-    return runner if is_inside and os.path.isfile(runner) else None
+    return runner if sys.version_info >= (3, 12) and is_inside and os.path.isfile(runner) else None
 
 
 def answer(question):
