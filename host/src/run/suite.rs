@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     future::Future,
+    num::NonZeroUsize,
     path::Path,
     pin::Pin,
     sync::{
@@ -177,7 +178,8 @@ impl SuiteProgram {
             fingerprint: None,
         };
         let prepared = PreparedEvaluator::new(planned, runner, 1).expecting_any_output();
-        Ok(Self { prepared, permits: Permits::new(runner.jobs, false) })
+        // The connection that asks it bounds its processes, as it bounds the calls to a server.
+        Ok(Self { prepared, permits: Permits::new(NonZeroUsize::MAX, false) })
     }
 
     /// Gives a document to the program in a process of its own, and returns its output.
@@ -258,10 +260,10 @@ fn parts<'c>(
     programs: &[PlannedEvaluator],
 ) -> Option<FingerprintParts> {
     let mut parts = FingerprintParts::default();
-    let mut environment = BTreeMap::<&String, BTreeSet<Digest>>::new();
-    for ((id, identity), used) in cases {
     // Names tell only the files of one program apart.
     let mut code = BTreeMap::<&String, BTreeSet<(&str, Digest)>>::new();
+    let mut environment = BTreeMap::<&String, BTreeSet<Digest>>::new();
+    for ((id, identity), used) in cases {
         let mut settings = vec![value_digest(&identity.as_ref()?.settings)];
         for program in used {
             let PlannedEvaluator { name: program, fingerprint, .. } = &programs[*program];
