@@ -178,7 +178,7 @@ impl SuiteProgram {
             fingerprint: None,
         };
         let prepared = PreparedEvaluator::new(planned, runner, 1).expecting_any_output();
-        // The caller bounds the number of starts, and a run has one `--jobs` for all programs.
+        // The connection that asks it bounds its processes, as it bounds the calls to a server.
         Ok(Self { prepared, permits: Permits::new(NonZeroUsize::MAX, false) })
     }
 

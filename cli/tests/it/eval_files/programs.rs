@@ -287,6 +287,32 @@ fn a_prompt_that_no_shell_can_read_is_an_error() {
 
 #[cfg(unix)]
 #[test]
+fn commands_that_judge_do_not_wait_for_jobs() {
+    let directory = Directory::new();
+    let test = |id: &str| {
+        let grader = "{name: g, type: llm-grader, prompt: 'G {{output}}'}";
+        format!("  - {{id: {id}, criteria: x, input: q, assertions: [{grader}]}}\n")
+    };
+    directory.file("e.yaml", format!("tests:\n{}{}", test("one"), test("two")));
+    directory.file("out/one.txt", "Paris");
+    directory.file("out/two.txt", "Rome");
+    // Each answers when both have started.
+    directory.file(
+        "targets.yaml",
+        r#"targets:
+  - {name: default, provider: mock, response: x, grader_target: g}
+  - name: g
+    provider: cli
+    timeout_seconds: 20
+    command: 'touch started.$$; until [ $(ls | grep -c ^started) = 2 ]; do sleep 0.1; done; echo "{\"score\": 1}" > {OUTPUT_FILE}'
+"#,
+    );
+    let args = ["e.yaml", "--outputs", "out", "--jobs", "1", "--max-retries", "0"];
+    directory.run(&args).exits(0);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_command_that_takes_too_long_is_repeated_with_the_number_of_the_attempt() {
     let directory = Directory::new();
     directory.file("e.yaml", TEST);
