@@ -77,7 +77,7 @@ pub type Grading<'s> = Pin<Box<dyn Future<Output = CaseResult> + Send + 's>>;
 pub struct CaseIdentity {
     /// Digest of the case and of everything that grades it.
     pub settings: Digest,
-    /// Digest of what is graded; `None` if that is made anew in every run.
+    /// Digest of what is graded; `None` if every run produces it again.
     pub content: Option<Digest>,
     /// Digest of what answers questions to models; `None` if no earlier answer may be used.
     pub answers: Option<Digest>,
