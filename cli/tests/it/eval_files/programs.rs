@@ -364,6 +364,34 @@ fn a_contained_command_may_have_a_temporary_directory_of_its_own() {
     directory.run(&["e.yaml", "--contain"]).exits(0);
 }
 
+/// A container engine that runs the commands of its one image on this machine.
+#[cfg(unix)]
+const ENGINE: &str = r#"case "$*" in
+  info*) echo 27.0 ;;
+  *Config.Volumes*) echo null ;;
+  "image inspect"*) echo sha256:fake ;;
+  run*)
+    while [ "$1" != sha256:fake ]; do shift; done
+    shift
+    exec "$@" ;;
+esac
+"#;
+
+#[cfg(unix)]
+#[test]
+fn commands_of_an_image_are_not_files_of_the_working_directory() {
+    let directory = Directory::new();
+    directory.script("bin/docker", ENGINE);
+    directory.script("sh", "echo 'of the working directory' >&2; exit 1");
+    let docker = "execution: {executor: docker, docker: {image: a}}";
+    directory.file("e.yaml", format!("{docker}\n{TEST}"));
+    let target = "targets: [{name: default, provider: cli, command: 'echo Paris > {OUTPUT_FILE}'}]";
+    directory.file("targets.yaml", target);
+    let mut command = directory.command(&["run", "e.yaml"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", directory.join("bin").display()));
+    evaluator_test_support::finish(command.spawn().unwrap()).exits(0);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn contained_programs_read_the_directory_of_the_file_and_change_nothing() {
