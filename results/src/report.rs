@@ -197,6 +197,7 @@ mod tests {
             details: None,
             target_proxy: None,
             containment: None,
+            repeats: Vec::new(),
         }
     }
 

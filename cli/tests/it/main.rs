@@ -60,6 +60,7 @@ mod progress;
 mod proxied;
 mod proxy;
 mod python_packages;
+mod repeats;
 mod requirements;
 mod run_file;
 mod running;

@@ -83,7 +83,10 @@ pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) 
             name if SETTINGS.contains(&name) => ChangeKind::Config,
             _ => continue,
         };
-        let shown = |header: &Header| header.settings.get(name).map(Value::to_string);
+        let shown = |header: &Header| match header.settings.get(name) {
+            None if name == "repeat" => Some("1".to_owned()),
+            setting => setting.map(Value::to_string),
+        };
         all.add(kind, None, format!("`{name}`"), shown(base), shown(new));
     }
     let tool = |header: &Header| Some(header.tool.clone());
@@ -211,6 +214,7 @@ mod tests {
             name: name.to_owned(),
             kind: kind.to_owned(),
             threshold: 0.5,
+            repeat: 1,
             fingerprint: Some(parts.fingerprint()),
             parts,
         }

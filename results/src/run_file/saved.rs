@@ -253,7 +253,7 @@ fn unfinished_conversation(
     spans: &[Span],
 ) -> io::Result<ConversationReport> {
     let mut conversation = ConversationReport::new("".into());
-    let mut finished: BTreeMap<String, EvaluationReport> = BTreeMap::new();
+    let mut finished: BTreeMap<(String, u32), EvaluationReport> = BTreeMap::new();
     for span in spans {
         let line = collector.store().line(*span)?;
         let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line)?;
@@ -264,16 +264,20 @@ fn unfinished_conversation(
         if !is_consistent {
             continue;
         }
-        finished.insert(record.evaluation.name.clone(), record.evaluation);
+        let repeat = (record.evaluation.name.clone(), record.repeat);
+        finished.insert(repeat, record.evaluation);
     }
     let evaluations = header.evaluators.iter().map(|entry| {
-        finished.remove(&entry.name).unwrap_or_else(|| {
+        let missing = || {
             let mut missing = EvaluationReport::new(&entry.name);
             missing.threshold = Some(entry.threshold);
             missing.error = Some(format!("{} was not finished", entry.name));
             missing.error_type = Some(NOT_RUN);
             missing
-        })
+        };
+        let repeats = (0..entry.repeat.max(1))
+            .map(|repeat| finished.remove(&(entry.name.clone(), repeat)).unwrap_or_else(missing));
+        EvaluationReport::combine(repeats.collect())
     });
     conversation.evaluations = evaluations.collect();
     Ok(conversation)
