@@ -185,8 +185,11 @@ fn score(scheme: &Scheme, grade: &Grade) -> Score {
 /// Reads the result of a call.
 fn read(result: &Result<Answer, ModelError>, scheme: &Scheme, code: Option<&Code>) -> Reading {
     let answer = result.as_ref().map_err(|error| {
-        let is_worth_it = error.kind.is_transient()
-            || matches!(error.kind, ErrorKind::Blocked | ErrorKind::Refused);
+        let is_worth_it = match error.kind {
+            // The requests of a question are repeated already, as often as the settings say.
+            ErrorKind::Timeout => false,
+            kind => kind.is_transient() || matches!(kind, ErrorKind::Blocked | ErrorKind::Refused),
+        };
         match is_worth_it {
             true => Failure::Unreadable(error.to_string(), None),
             false => Failure::Final(error.to_string()),

@@ -229,7 +229,7 @@ impl Default for BuiltinConfig {
 pub struct CodeConfig {
     /// File of the program; empty for a remote program that was not fetched yet.
     pub path: PathBuf,
-    /// Whether `path` may also be the name of a command on `PATH`; default: `false`.
+    /// Whether `path`, if it is a single name, is a command on `PATH` even if there is a file of this name; default: `false`.
     pub command: bool,
     /// Arguments of the program; default: none.
     pub args: Vec<String>,

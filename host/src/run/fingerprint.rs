@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     PlannedEvaluator, RunEvent, Runner,
     identity::{Fingerprint, Project, add_environment, add_values, value_digest},
-    program_file::is_no_file,
+    program_file::is_command,
     work::{Candidate, Work},
 };
 use crate::{
@@ -297,7 +297,7 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
     }
     let path = paths::absolute(path);
     // Caches and commands are elsewhere on each machine.
-    let path = match *fetched || is_no_file(&candidate.code) {
+    let path = match *fetched || is_command(&candidate.code) {
         true => project.name(&path, &BTreeSet::new()),
         false => project.setting(&path),
     };

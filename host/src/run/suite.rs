@@ -54,6 +54,12 @@ pub trait Suite: fmt::Debug + Send + Sync {
     /// Indexes of the programs that the grading of a case starts, among the evaluators of the configuration.
     fn programs(&self, case: usize) -> Vec<usize>;
 
+    /// Index of the program whose output is graded, if the case starts it. It is not a part of what measures: two runs with
+    /// different ones can be compared. None by default.
+    fn tested(&self, _case: usize) -> Option<usize> {
+        None
+    }
+
     /// Text that the agent gets first.
     fn prompt(&self, case: usize) -> String;
 
@@ -221,15 +227,15 @@ impl fmt::Debug for PreparedSuite {
 pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
     let cases = 0..suite.ids().len();
     let mut uses = vec![0_usize; programs.evaluators.len()];
-    let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
-    used.iter().flatten().for_each(|program| uses[*program] += 1);
+    let grading: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
+    let used = |case: usize| grading[case].iter().copied().chain(suite.tested(case));
+    cases.clone().flat_map(used).for_each(|program| uses[program] += 1);
     let identity = |case| runner.run_file.as_ref().and_then(|_| suite.identity(case));
     let identities: Vec<Option<CaseIdentity>> = cases.clone().map(identity).collect();
-    let of_program = |program: &usize| {
-        programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
-    };
+    let of_program =
+        |program: usize| programs.evaluators[program].fingerprint.as_ref()?.key(&Digest::default());
     let key = |case: usize| {
-        let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
+        let programs: Option<Vec<Digest>> = used(case).map(of_program).collect();
         let CaseIdentity { settings, content, answers } = identities[case]?;
         let case = [settings, content?, answers?];
         Some(Digester::new("case").json("case", &case).json("programs", &programs?).finish())
@@ -239,7 +245,7 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
         let planned = programs.evaluators.get(program).ok_or("it is not known")?;
         SuiteProgram::new(planned, runner)
     });
-    let cases = suite.ids().iter().zip(&identities).zip(&used);
+    let cases = suite.ids().iter().zip(&identities).zip(&grading);
     let fingerprint = parts(cases, &programs.evaluators).map(Fingerprint::new);
     let session = programs.session;
     let prepared = programs.evaluators.into_iter().zip(uses);
@@ -254,7 +260,8 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
     Plan { evaluators: vec![suite], session }
 }
 
-/// Returns the parts of the fingerprint of a suite, whose settings are those of its cases, by their ids.
+/// Returns the parts of the fingerprint of a suite, whose settings are those of its cases, by their ids. `cases` have the programs
+/// that grade them.
 fn parts<'c>(
     cases: impl Iterator<Item = ((&'c Arc<str>, &'c Option<CaseIdentity>), &'c Vec<usize>)>,
     programs: &[PlannedEvaluator],
