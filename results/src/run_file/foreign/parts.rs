@@ -57,6 +57,7 @@ impl Entries {
                 threshold: THRESHOLD,
                 fingerprint: Some(parts.fingerprint()),
                 parts,
+                ..EvaluatorEntry::default()
             }
         };
         self.names.into_iter().map(entry).collect()
