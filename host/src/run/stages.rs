@@ -16,6 +16,7 @@ use super::{
     permits::Permits,
     session,
     suite::{self, Suite},
+    transcripts::TranscriptWriter,
 };
 use crate::{
     config::Config,
@@ -129,7 +130,9 @@ impl Runner {
             ..fingerprint::header(config, evaluators, eval_set.as_ref(), report.grouping, is_saved)
         });
         let work = (Arc::new(conversations), &cases);
-        let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
+        let transcripts = TranscriptWriter::new(config.transcripts.unwrap_or_default(), self);
+        let kept = (request.events, transcripts);
+        let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,
             // It never ends.
