@@ -201,6 +201,7 @@ mod tests {
             details: None,
             target_proxy: None,
             containment: None,
+            repeats: Vec::new(),
         }
     }
 

@@ -180,6 +180,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     let mut config = Config::default();
     config.fail_fast = args.fail_fast;
     config.retries = args.retries.unwrap_or_default();
+    config.repeat = args.repeat;
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
     config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);

@@ -207,6 +207,7 @@ fn configure(
         judge: mem::take(&mut args.judge).settings(),
         match_type: args.trajectory_match_type,
         retries: args.retries,
+        repeat: args.repeat,
     };
     overrides.apply(config, &runner.registries.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());

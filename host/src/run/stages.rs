@@ -115,7 +115,10 @@ impl Runner {
             false => self.prepare(config, on_event).await,
         };
         let plan = match &request.suite {
-            Some(input) => suite::plan(Arc::clone(&input.suite), plan, self),
+            Some(input) => {
+                let repeat = config.repeat.unwrap_or(1);
+                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
+            }
             None => plan,
         };
         let session = plan.session.clone();

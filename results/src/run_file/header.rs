@@ -49,7 +49,7 @@ pub struct Header {
 
 impl Header {
     /// Returns the record as JSON, without its report.
-    pub(super) fn to_json(&self) -> Option<Arc<Value>> {
+    pub(in crate::run_file) fn to_json(&self) -> Option<Arc<Value>> {
         let mut value = serde_json::to_value(self).ok()?;
         value.as_object_mut()?.remove("report");
         Some(Arc::new(value))
@@ -74,11 +74,23 @@ pub struct EvaluatorEntry {
     pub kind: String,
     /// Score from which on an evaluation passes.
     pub threshold: f64,
+    /// Number of evaluations of each conversation.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub repeat: u32,
     /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
     pub fingerprint: Option<Digest>,
     /// What the fingerprint consists of. Empty without one.
     #[serde(flatten)]
     pub parts: FingerprintParts,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_once(repeat: &u32) -> bool {
+    *repeat <= 1
 }
 
 /// Everything that decides about the answers of an evaluator, as digests by name.
