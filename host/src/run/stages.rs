@@ -133,8 +133,7 @@ impl Runner {
             ..fingerprint::header(config, evaluators, eval_set.as_ref(), report.grouping, is_saved)
         });
         let work = (Arc::new(conversations), &cases);
-        let transcripts = TranscriptWriter::new(config.transcripts.unwrap_or_default(), self);
-        let kept = (request.events, transcripts);
+        let kept = (request.events, TranscriptWriter::new(config, self));
         let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,

@@ -2,7 +2,7 @@
 
 use super::{Runner, document::Turns};
 use crate::{
-    config::Transcripts,
+    config::{Config, Transcripts},
     conversation::Conversation,
     eval_set::EvalCase,
     models::Redactor,
@@ -17,7 +17,8 @@ pub(super) struct TranscriptWriter {
 }
 
 impl TranscriptWriter {
-    pub(super) fn new(kept: Transcripts, runner: &Runner) -> Self {
+    pub(super) fn new(config: &Config, runner: &Runner) -> Self {
+        let kept = config.transcripts.unwrap_or_default();
         let secrets = match kept {
             Transcripts::None => Vec::new(),
             _ => runner.environment().secrets,
