@@ -58,6 +58,7 @@ impl Entries {
                 repeat: 1,
                 fingerprint: Some(parts.fingerprint()),
                 parts,
+                ..EvaluatorEntry::default()
             }
         };
         self.names.into_iter().map(entry).collect()
