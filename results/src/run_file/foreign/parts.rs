@@ -55,7 +55,6 @@ impl Entries {
                 name,
                 kind: kind.to_owned(),
                 threshold: THRESHOLD,
-                repeat: 1,
                 fingerprint: Some(parts.fingerprint()),
                 parts,
                 ..EvaluatorEntry::default()
