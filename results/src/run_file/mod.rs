@@ -38,7 +38,7 @@ pub use crate::digest::{Digest, Digester};
 pub use changes::{Change, ChangeKind, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
-pub(crate) use format::{ConversationRecord, kind};
+pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header};
 pub use saved::{read, read_header};
 pub(crate) use store::{Reader, Span, Store};

@@ -68,6 +68,7 @@ pub(super) fn read(path: &Path) -> Result<(Header, Report), Unusable> {
     run.header.encoding = ENCODING;
     run.header.conversations = run.conversations.len();
     run.report.conversations = collector.finish();
+    run.report.header = run.header.to_json();
     Ok((run.header, run.report))
 }
 
