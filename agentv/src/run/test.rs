@@ -207,11 +207,12 @@ async fn output(
             let request = Request {
                 params: connection.settings().params.clone(),
                 location: format!("test {}, the tested target", test.id),
+                sample: context.first_sample(),
                 ..Request::new(vec![Message::user(wording::question(test))])
             };
             let answer = call(Arc::clone(connection), 0, request, None).await;
             let answer = answer.map_err(|error| error.to_string())?;
-            recordings.extend(answer.key.map(|key| (key, 0)));
+            recordings.extend(answer.key.map(|key| (key, context.first_sample())));
             let reply = answer.reply;
             let text = reply.readable();
             text.map(Output::of_text).map_err(|why| format!("the reply of the target is {why}"))

@@ -46,6 +46,7 @@ pub(super) fn header(
         ("max_error_rate", json!(config.max_error_rate)),
         ("fail_fast", json!(config.fail_fast)),
         ("retries", json!(config.retries)),
+        ("repeat", json!(config.repeat.unwrap_or(1))),
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into();
@@ -82,6 +83,7 @@ fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
         name: evaluator.name.clone(),
         kind: evaluator.kind().to_owned(),
         threshold: evaluator.threshold,
+        repeat: evaluator.repeats(),
         fingerprint: fingerprint.map(Fingerprint::digest),
         parts: fingerprint.map(Fingerprint::parts).cloned().unwrap_or_default(),
     }

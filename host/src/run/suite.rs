@@ -104,6 +104,7 @@ pub struct CaseResult {
 #[derive(Clone, Copy)]
 pub struct Programs<'r> {
     prepared: &'r [PreparedEvaluator],
+    repeat: u32,
     permits: &'r Permits,
     state: &'r State,
 }
@@ -140,6 +141,12 @@ impl fmt::Debug for Programs<'_> {
 }
 
 impl<'r> Programs<'r> {
+    /// Returns the number of the repeat of the case, from 0.
+    #[must_use]
+    pub fn repeat(self) -> u32 {
+        self.repeat
+    }
+
     /// Gives a document to the program with this index, and returns its output.
     pub async fn run(self, program: usize, document: &[u8]) -> ProgramOutput {
         let Some(prepared) = self.prepared.get(program) else {
@@ -148,7 +155,8 @@ impl<'r> Programs<'r> {
             return ProgramOutput { printed, error_type, duration, asked: None, warning: None };
         };
         let document = Document::from(document);
-        let evaluation = retry::evaluate(prepared, Input::Document(&document), self.permits).await;
+        let input = Input::Document(&document, self.repeat);
+        let evaluation = retry::evaluate(prepared, input, self.permits).await;
         if evaluation.has_failed_calls() {
             self.state.calls_failed.store(true, Ordering::Relaxed);
         }
@@ -180,6 +188,7 @@ impl SuiteProgram {
             name: planned.name.clone(),
             threshold: planned.threshold,
             missing_turns: planned.missing_turns,
+            repeat: 1,
             work: Work::Program(program.clone()),
             fingerprint: None,
         };
@@ -191,7 +200,7 @@ impl SuiteProgram {
     /// Gives a document to the program in a process of its own, and returns its output.
     pub async fn run(&self, document: &[u8]) -> ProgramOutput {
         let document = Document::from(document);
-        let input = Input::Document(&document);
+        let input = Input::Document(&document, 0);
         output(&self.prepared, retry::evaluate(&self.prepared, input, &self.permits).await)
     }
 }
@@ -223,8 +232,8 @@ impl fmt::Debug for PreparedSuite {
     }
 }
 
-/// Returns the plan that consists of a suite, whose programs are those of another plan.
-pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
+/// Returns the plan that consists of a suite whose cases are graded `repeat` times. Its programs are those of another plan.
+pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &Runner) -> Plan {
     let cases = 0..suite.ids().len();
     let mut uses = vec![0_usize; programs.evaluators.len()];
     let grading: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
@@ -256,7 +265,8 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
     let work = PreparedSuite { programs, keys, identities, suite: Arc::clone(&suite) };
     let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
     let work = Work::Suite(Box::new(work));
-    let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
+    let threshold = 1.0;
+    let suite = PlannedEvaluator { name, threshold, missing_turns, repeat, work, fingerprint };
     Plan { evaluators: vec![suite], session }
 }
 
@@ -307,7 +317,7 @@ impl SuiteWork for PreparedSuite {
 
     fn evaluate<'s>(
         &'s self,
-        case: usize,
+        (case, repeat): (usize, u32),
         permits: &'s Permits,
         cancellation: &'s Cancellation,
     ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>> {
@@ -317,7 +327,7 @@ impl SuiteWork for PreparedSuite {
                 return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
             }
             let state = State::default();
-            let programs = Programs { prepared: &self.programs, permits, state: &state };
+            let programs = Programs { prepared: &self.programs, repeat, permits, state: &state };
             let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
             let mut lost = Some(details);
             let verdict = match score {
