@@ -1,14 +1,15 @@
 //! The report of a run.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Balance, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally, Undecided,
-    Verdict,
+    Balance, Comparison, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally,
+    Undecided, Verdict,
     model::{JudgeUsage, Partial, SuiteReport},
+    run_file::Header,
 };
 
 /// The report of a run.
@@ -69,6 +70,15 @@ pub struct Report {
     /// part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeUsage>,
+    /// Header of the run file; `None` if no run file was begun.
+    #[serde(skip)]
+    pub header: Option<Arc<Header>>,
+    /// Comparison with a baseline, which is part of the result of the run; `None` if there is none.
+    #[serde(skip)]
+    pub comparison: Option<Comparison>,
+    /// Reason why nothing was evaluated: the run cannot be compared with its baseline. It is one of `errors`.
+    #[serde(skip)]
+    pub refusal: Option<String>,
 }
 
 /// An evaluator that scored too few conversations.
@@ -126,6 +136,8 @@ impl Report {
             gated_failures: self.gated_failures(),
             failed_gates: decided(Verdict::Fail),
             undecided_gates: decided(Verdict::Inconclusive),
+            failed_claims: self.comparison.as_ref().map_or(0, Comparison::failed),
+            undecided_claims: self.comparison.as_ref().map_or(0, Comparison::undecided),
             inconclusive: if is_hopeless { Inconclusive::Stays } else { self.inconclusive },
             never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
             allow_unevaluated: self.allow_unevaluated,

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use evaluator_host::report::{
-    CaseChange, CaseChangeKind, Comparison, Estimate, EvaluatorComparison, Verdict,
+    CaseChange, CaseChangeKind, Comparison, Estimate, EvaluatorComparison, Report, Verdict,
+    run_file::Differences,
 };
 
 use super::{markdown::escaped, plain::one_line, verdict::last_line, words::counted};
@@ -12,23 +13,28 @@ use crate::exit;
 /// Number of cases of each change that are named.
 const NAMED: usize = 10;
 
+/// Number of further cases of each change in Markdown, which has a limited length.
+const FOLDED: usize = 100;
+
+/// Writes what two runs measured differently although they are compared to stderr.
+pub(crate) fn differences(differences: &Differences) {
+    differences.said.iter().for_each(|change| super::note(&change.to_string()));
+    differences.allowed.iter().for_each(|change| super::warning(&change.to_string()));
+}
+
 /// Returns a block per evaluator.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
+    for difference in &comparison.differences {
+        let _ = writeln!(text, "differs: {}", one_line(difference));
+    }
     for evaluator in &comparison.evaluators {
         let _ = writeln!(text, "{}: {}", one_line(&evaluator.name), difference(evaluator));
         for claim in &evaluator.claims {
-            let mark = match claim.verdict {
-                Verdict::Pass => "[PASS]",
-                Verdict::Fail => "[FAIL]",
-                Verdict::Inconclusive => "[----]",
-            };
-            let _ = writeln!(text, "  {mark} {claim}");
+            let _ = writeln!(text, "  {} {}", mark(claim.verdict), one_line(&claim.to_string()));
         }
-        for (change, cases) in changes(evaluator) {
-            let cases: Vec<String> =
-                cases.iter().take(NAMED).map(|case| one_line(&scores(case)).into_owned()).collect();
-            let _ = writeln!(text, "  {change}: {}", cases.join(", "));
+        for (_, title, cases) in changes(evaluator) {
+            let _ = writeln!(text, "  {title}: {}", named(&cases));
         }
         if evaluator.unchanged > 0 {
             let _ = writeln!(text, "  {} unchanged", counted(evaluator.unchanged, "case"));
@@ -44,10 +50,88 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
+/// Returns what a report says about its comparison with a baseline: what differs, and per evaluator the means, the claims, and
+/// the cases that changed for worse, or from failed to passed. Empty without a comparison.
+pub(super) fn section(report: &Report) -> String {
+    let Some(comparison) = &report.comparison else { return String::new() };
+    let mut text = format!("Compared with {}:\n", one_line(&comparison.base));
+    for difference in &comparison.differences {
+        let _ = writeln!(text, "  differs: {}", one_line(difference));
+    }
+    for evaluator in &comparison.evaluators {
+        let _ = writeln!(text, "  {}: {}", one_line(&evaluator.name), difference(evaluator));
+        for claim in &evaluator.claims {
+            let _ = writeln!(text, "    {} {}", mark(claim.verdict), one_line(&claim.to_string()));
+        }
+        for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {
+            let _ = writeln!(text, "    {title}: {}", named(&cases));
+        }
+    }
+    text + "\n"
+}
+
+/// Returns the same in Markdown. Cases beyond the first ones of each change are folded.
+pub(super) fn section_markdown(comparison: &Comparison) -> String {
+    let mut text = format!("\n#### Compared with {}\n\n", escaped(&one_line(&comparison.base)));
+    for difference in &comparison.differences {
+        let _ = writeln!(text, "- differs: {}", escaped(difference));
+    }
+    for evaluator in &comparison.evaluators {
+        let name = &evaluator.name;
+        let _ = writeln!(text, "- {}", escaped(&format!("{name}: {}", difference(evaluator))));
+        for claim in &evaluator.claims {
+            let _ = writeln!(text, "  - {}", escaped(&claim.to_string()));
+        }
+    }
+    for evaluator in &comparison.evaluators {
+        for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {
+            let _ = writeln!(text, "\n{}:\n", escaped(&format!("{}: {title}", evaluator.name)));
+            let list = |text: &mut String, cases: &[&CaseChange]| {
+                for case in cases {
+                    let _ = writeln!(text, "- {}", escaped(&scores(case)));
+                }
+            };
+            let (first, rest) = cases.split_at(cases.len().min(NAMED));
+            list(&mut text, first);
+            if !rest.is_empty() {
+                let _ = writeln!(text, "\n<details><summary>{} more</summary>\n", rest.len());
+                list(&mut text, &rest[..rest.len().min(FOLDED)]);
+                if rest.len() > FOLDED {
+                    let _ = writeln!(text, "\n... and {} more.", rest.len() - FOLDED);
+                }
+                text.push_str("\n</details>\n");
+            }
+        }
+    }
+    text
+}
+
+/// Returns true for changes whose cases a report names: the others are counted in its last line.
+fn is_shown(change: CaseChangeKind) -> bool {
+    use CaseChangeKind::{Broke, Fixed, Flaky, Missing, Regressed};
+    matches!(change, Regressed | Broke | Flaky | Missing | Fixed)
+}
+
+fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "[PASS]",
+        Verdict::Fail => "[FAIL]",
+        Verdict::Inconclusive => "[----]",
+    }
+}
+
+fn named(cases: &[&CaseChange]) -> String {
+    let cases = cases.iter().take(NAMED).map(|case| one_line(&scores(case)).into_owned());
+    cases.collect::<Vec<_>>().join(", ")
+}
+
 /// Returns a table of evaluators, then the cases that changed.
 pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = format!("### {}\n\n", escaped(&sentence(comparison)));
-    text.push_str("| Evaluator | Cases | Base | New | Difference | p | Claims |\n");
+    for difference in &comparison.differences {
+        let _ = writeln!(text, "- differs: {}", escaped(difference));
+    }
+    text.push_str("\n| Evaluator | Cases | Base | New | Difference | p | Claims |\n");
     text.push_str("|---|---:|---:|---:|---|---:|---|\n");
     for evaluator in &comparison.evaluators {
         let score = |score: Option<f64>| score.map_or_else(String::new, |it| format!("{it:.4}"));
@@ -63,8 +147,8 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
         let _ = writeln!(text, "| {} |", cells.map(|cell| escaped(&cell)).join(" | "));
     }
     for evaluator in &comparison.evaluators {
-        for (change, cases) in changes(evaluator) {
-            let title = escaped(&format!("{}: {change}", evaluator.name));
+        for (_, title, cases) in changes(evaluator) {
+            let title = escaped(&format!("{}: {title}", evaluator.name));
             let _ = writeln!(text, "\n<details><summary>{title}</summary>\n");
             for case in cases.iter().take(NAMED) {
                 let _ = writeln!(text, "- {}", escaped(&scores(case)));
@@ -93,23 +177,33 @@ pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code:
 
 /// Returns the outcome in a word, and what it rests on.
 fn sentence(comparison: &Comparison) -> String {
-    let claims = || {
-        comparison.evaluators.iter().flat_map(|it| it.claims.iter().map(move |claim| (it, claim)))
-    };
-    let named = |verdict| {
-        let of_it = claims().filter(|(_, claim)| claim.verdict == verdict);
-        of_it.map(|(it, claim)| format!("{}: {}", it.name, claim.claim)).collect::<Vec<_>>()
-    };
-    let (failed, open) = (named(Verdict::Fail), named(Verdict::Inconclusive));
     let word = match comparison.verdict() {
         Verdict::Pass => "PASSED",
         Verdict::Fail => "FAILED",
         Verdict::Inconclusive => "INCONCLUSIVE",
     };
+    let parts = match comparison.claims().next() {
+        Some(_) => parts(comparison),
+        None => {
+            format!("compared; nothing is asked of the new run; {}", parts(comparison))
+        }
+    };
+    format!("{word}: {parts}")
+}
+
+/// Returns what the comparison of a run with its baseline shows, for the last line of the run.
+pub(super) fn compared(comparison: &Comparison) -> String {
+    format!("against {}: {}", one_line(&comparison.base), parts(comparison))
+}
+
+/// Returns which claims do not pass, and how many cases changed.
+fn parts(comparison: &Comparison) -> String {
+    let named = |verdict| -> Vec<String> {
+        let of_it = comparison.claims().filter(|(_, claim)| claim.verdict == verdict);
+        of_it.map(|(evaluator, claim)| format!("{evaluator}: {}", claim.claim)).collect()
+    };
+    let (failed, open) = (named(Verdict::Fail), named(Verdict::Inconclusive));
     let mut parts = Vec::new();
-    if claims().count() == 0 {
-        parts.push("compared; nothing is asked of the new run".to_owned());
-    }
     for (names, what) in [(failed, "fails"), (open, "undecided")] {
         if !names.is_empty() {
             let count = counted(names.len() as u64, "claim");
@@ -124,8 +218,12 @@ fn sentence(comparison: &Comparison) -> String {
             (count > 0).then(|| format!("{count} {}", change.as_str()))
         })
         .collect();
+    let missing = comparison.missing_evaluators();
+    if !missing.is_empty() {
+        parts.push(format!("only in the base: {} (--allow-missing)", missing.join(", ")));
+    }
     parts.push(if total.is_empty() { "no case changed".to_owned() } else { total.join(", ") });
-    one_line(&format!("{word}: {}", parts.join("; "))).into_owned()
+    one_line(&parts.join("; ")).into_owned()
 }
 
 /// Returns the means, their difference, and what it shows.
@@ -154,7 +252,9 @@ fn interval(Estimate { mean, interval, .. }: &Estimate) -> String {
 }
 
 /// Returns the cases by change, the worst change first, each with its title.
-fn changes(evaluator: &EvaluatorComparison) -> impl Iterator<Item = (String, Vec<&CaseChange>)> {
+fn changes(
+    evaluator: &EvaluatorComparison,
+) -> impl Iterator<Item = (CaseChangeKind, String, Vec<&CaseChange>)> {
     CaseChangeKind::ALL.iter().filter_map(|change| {
         let mut cases: Vec<&CaseChange> =
             evaluator.changes.iter().filter(|it| it.change == *change).collect();
@@ -168,11 +268,11 @@ fn changes(evaluator: &EvaluatorComparison) -> impl Iterator<Item = (String, Vec
             count if count > NAMED => format!(", {NAMED} of them"),
             _ => String::new(),
         };
-        Some((format!("{} {}{more}", cases.len(), change.as_str()), cases))
+        Some((*change, format!("{} {}{more}", cases.len(), change.as_str()), cases))
     })
 }
 
-fn scores(change: &CaseChange) -> String {
+pub(super) fn scores(change: &CaseChange) -> String {
     let score =
         |score: Option<f64>| score.map_or_else(|| "none".to_owned(), |it| format!("{it:.4}"));
     match change.change {

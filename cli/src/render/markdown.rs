@@ -5,6 +5,7 @@ use std::{fmt::Write as _, io, sync::Arc};
 use evaluator_host::report::{EvaluationOutcome, EvaluationReport, Gate, Report};
 
 use super::{
+    comparison::section_markdown,
     errors::{Errors, Extent, Showing, below, headline},
     overview,
     plain::{one_line, printable},
@@ -48,6 +49,13 @@ fn text(report: &Report) -> io::Result<String> {
         return Ok(text);
     }
     evaluators(&mut text, report)?;
+    if let Some(comparison) = &report.comparison {
+        let section = section_markdown(comparison);
+        match text.len() + section.len() <= ALL_BYTES / 2 {
+            true => text.push_str(&section),
+            false => text.push_str("\nThe comparison is too long for this form of the report.\n"),
+        }
+    }
     let (rows, mut more) = rows(report)?;
     if rows.is_empty() {
         return Ok(text);

@@ -434,7 +434,7 @@ impl Execution<'_, '_> {
             .collect();
         let mut report = self.report(&recording.conversation, evaluations);
         report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
-        let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
+        let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
         self.writer.conversation(number, &report);

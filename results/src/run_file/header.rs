@@ -1,6 +1,11 @@
 //! The first record of a run file.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher as _, RandomState},
+    process,
+    time::SystemTime,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +24,9 @@ pub struct Header {
     pub version: u64,
     /// Version of the encoding of digests; 0 in files that were written before it was recorded.
     pub encoding: u64,
+    /// Id of the run, a random UUID; `None` in files that were written before there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Program that wrote the file, e.g. `evaluator 0.1.0`.
     pub tool: String,
     /// Time at which the first evaluation could start: RFC 3339, UTC.
@@ -94,4 +102,20 @@ impl FingerprintParts {
             .json("environment", environment)
             .finish()
     }
+}
+
+/// Returns a random UUID (version 4). The hashers of the standard library have random seeds, which is random enough to
+/// tell runs and processes apart.
+#[must_use]
+pub fn random_id() -> String {
+    let random = |salt: u8| RandomState::new().hash_one((salt, SystemTime::now(), process::id()));
+    let (high, low) = (random(0), random(1));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0x3fff | 0x8000,
+        low & 0xffff_ffff_ffff
+    )
 }

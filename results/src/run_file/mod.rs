@@ -12,12 +12,14 @@
 //! | `writer` | the records that a run adds to its file |
 //! | `saved` | the report of saved runs |
 //! | `contradiction` | records that no run writes |
+//! | `baseline` | a run as later ones are compared with it |
 //! | `changes` | what two runs measured differently |
 //!
 //! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
 //! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
 //! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
+mod baseline;
 mod changes;
 mod contradiction;
 mod file;
@@ -32,12 +34,13 @@ mod tests;
 
 use std::{io, path::PathBuf};
 
-pub use crate::digest::{Digest, Digester};
-pub use changes::{Change, ChangeKind, changes};
+pub use crate::digest::{Digest, Digester, ENCODING};
+pub use baseline::write_baseline;
+pub use changes::{Change, ChangeKind, Differences, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, kind};
-pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header};
+pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header, random_id};
 pub use saved::{read, read_header};
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter, TOOL};

@@ -161,6 +161,7 @@ fn part(
     }
     let mut report = without_conversations(path, &header, end, damage, is_missing);
     report.gates.clone_from(&header.gates);
+    report.header = Some(Arc::new(header.clone()));
     Ok(Some((header, report)))
 }
 

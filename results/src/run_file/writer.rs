@@ -21,7 +21,7 @@ use super::{
     Damage, EvaluatorEntry, RunFile, contradiction,
     file::Opened,
     format::{EndRecord, EvaluationRecord, FORMAT, VERSION, WithdrawnRecord, kind},
-    header::Header,
+    header::{Header, random_id},
     store::Span,
 };
 use crate::{
@@ -39,7 +39,7 @@ pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
 #[derive(Debug)]
 pub struct RunWriter {
     collector: Collector,
-    is_started: bool,
+    header: Option<Arc<Header>>,
     named: Option<Named>,
 }
 
@@ -92,7 +92,7 @@ impl RunWriter {
                 is_reported: false,
             }
         });
-        Self { collector: Collector::new(memory, 0), is_started: false, named }
+        Self { collector: Collector::new(memory, 0), header: None, named }
     }
 
     /// Damaged lines of the file that is resumed.
@@ -118,8 +118,10 @@ impl RunWriter {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
         let (encoding, gates) = (ENCODING, header.report.gates.clone());
         let started = Some(format!("{:.0}", Timestamp::now()));
-        let header = Header { format, version: VERSION, encoding, tool, started, gates, ..header };
+        let (version, id) = (VERSION, Some(random_id()));
+        let header = Header { format, version, encoding, id, tool, started, gates, ..header };
         self.collector.expect(header.conversations);
+        self.header = Some(Arc::new(header.clone()));
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
             named.evaluators.clone_from(&header.evaluators);
@@ -135,7 +137,6 @@ impl RunWriter {
                 Err(error) => named.failure = Some(error.to_string()),
             }
         }
-        self.is_started = true;
     }
 
     /// Returns an evaluation of an earlier run.
@@ -195,7 +196,7 @@ impl RunWriter {
 
     /// Ends the file of a run, and adds its results to the report.
     pub fn finish(mut self, report: &mut Report) -> Option<Event> {
-        if !self.is_started {
+        if self.header.is_none() {
             self.start(Header { report: report.clone(), ..Header::default() });
         }
         let named = self.named.as_ref();
@@ -219,6 +220,7 @@ impl RunWriter {
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.conversations = self.collector.finish();
+        report.header = self.header;
         event
     }
 
