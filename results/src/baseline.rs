@@ -113,6 +113,22 @@ impl Baseline {
     }
 }
 
+impl Comparison {
+    /// Compares two runs.
+    ///
+    /// # Errors
+    ///
+    /// No case is in both runs, the margin is no share, or a conversation cannot be read back.
+    pub fn new(
+        base: &Report,
+        new: &Report,
+        settings: &ComparisonSettings,
+    ) -> Result<Self, ComparisonError> {
+        settings.check()?;
+        Self::of(base.case_values()?, new.case_values()?, settings)
+    }
+}
+
 fn texts<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<String> {
     changes.map(ToString::to_string).collect()
 }

@@ -12,7 +12,7 @@ use evaluator_statistics::{
 };
 use serde::Serialize;
 
-use super::{CaseValue, CaseValues, Report};
+use super::{CaseValue, CaseValues};
 
 /// Random sign flips where there are too many differences for all of them.
 const FLIPS: u64 = 9_999;
@@ -140,7 +140,7 @@ pub enum CaseChangeKind {
     Regressed,
     /// It had a score and is an error now.
     Broke,
-    /// It regressed, but its conversations disagree within a run.
+    /// It regressed, but its conversations or their repeats disagree within a run.
     Flaky,
     /// The base has it, and the new run does not.
     Missing,
@@ -230,21 +230,8 @@ pub enum ComparisonError {
 }
 
 impl Comparison {
-    /// Compares two runs.
-    ///
-    /// # Errors
-    ///
-    /// No case is in both runs, the margin is no share, or a conversation cannot be read back.
-    pub fn new(
-        base: &Report,
-        new: &Report,
-        settings: &ComparisonSettings,
-    ) -> Result<Self, ComparisonError> {
-        settings.check()?;
-        Self::of(base.case_values()?, new.case_values()?, settings)
-    }
-
-    fn of(
+    /// Compares the values of two runs, with settings that were checked.
+    pub(crate) fn of(
         base: &CaseValues,
         new: &CaseValues,
         settings: &ComparisonSettings,
@@ -460,7 +447,11 @@ fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<
     }
     // More than half of the conversations of a case that passes do.
     let passes = |it: &CaseValue<'_>| 2 * it.passed > it.conversations;
-    let disagree = |it: &CaseValue<'_>| it.passed > 0 && it.passed < it.conversations;
+    let differ = |passed, all| passed > 0 && passed < all;
+    let disagree = |it: &CaseValue<'_>| {
+        differ(it.passed, it.conversations)
+            || it.repeats.is_some_and(|(all, passed)| differ(passed, all))
+    };
     match (passes(was), passes(now)) {
         (true, false) if disagree(was) || disagree(now) => Some(CaseChangeKind::Flaky),
         (true, false) => Some(CaseChangeKind::Regressed),
@@ -595,7 +586,7 @@ fn verdict<S: serde::Serializer>(verdict: &Verdict, serializer: S) -> Result<S::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ConversationReport, EvaluationReport, Status};
+    use crate::{ConversationReport, EvaluationReport, Report, Status};
 
     /// A run of one evaluator: its cases with their scores; `None` is an error.
     fn run(cases: &[(&str, Option<f64>)]) -> Report {

@@ -358,6 +358,8 @@ struct Outline {
     #[serde(default)]
     warnings: Vec<String>,
     containment: Option<Arc<Contained>>,
+    #[serde(default)]
+    repeats: Vec<Outline>,
 }
 
 impl From<Outline> for EvaluationReport {
@@ -379,6 +381,7 @@ impl From<Outline> for EvaluationReport {
             details: None,
             target_proxy: None,
             containment: outline.containment,
+            repeats: outline.repeats.into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | `attention` | conversations that need attention, worst first |
 //! | `outcome` | the outcome of an evaluation |
 //! | `reason` | why an evaluation has its outcome |
+//! | `repeats` | repeats of an evaluation, combined |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
 //! | `comparison` | two runs compared, case by case |
@@ -37,6 +38,7 @@ mod model;
 mod outcome;
 mod reason;
 mod recordings;
+mod repeats;
 mod report;
 pub mod run_file;
 mod tally;

@@ -9,8 +9,11 @@ use super::{
     Balance, Comparison, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally,
     Undecided, Verdict,
     model::{JudgeUsage, Partial, SuiteReport},
-    run_file::Header,
+    run_file::RunHeader,
 };
+
+/// The first record of a run file.
+pub type Header = RunHeader<Report>;
 
 /// The report of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -209,6 +212,7 @@ mod tests {
             details: None,
             target_proxy: None,
             containment: None,
+            repeats: Vec::new(),
         }
     }
 

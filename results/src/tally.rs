@@ -301,37 +301,44 @@ mod tests {
         let doubts = (rarely(), rarely(), rarely());
         let missing = (0..2u64, 0..2u64, 0..2u64, any::<bool>());
         let gates = (any::<bool>(), 0..2u64, 0..2u64, inconclusive());
-        (evaluations(), files, doubts, missing, gates, (rarely(), rarely()), rate).prop_map(
-            |(
-                evaluations,
-                unusable_files,
-                (unusable_eval_set, unsaved, unreliable),
-                (never_worked, missing_scores, missing_cases, allow_unevaluated),
-                (is_gated, failed_gates, undecided_gates, inconclusive),
-                (partial, unreadable),
-                max_error_rate,
-            )| {
-                let tally = tally(&evaluations);
-                Balance {
-                    tally,
+        let claims = (0..2u64, 0..2u64);
+        (evaluations(), files, doubts, missing, (gates, claims), (rarely(), rarely()), rate)
+            .prop_map(
+                |(
+                    evaluations,
                     unusable_files,
-                    unusable_eval_set,
-                    unsaved,
-                    unreliable,
-                    never_worked,
-                    missing_scores,
-                    missing_cases,
-                    gated_failures: if is_gated { tally.failed } else { 0 },
-                    failed_gates,
-                    undecided_gates,
-                    inconclusive,
-                    allow_unevaluated,
-                    partial,
-                    unreadable,
+                    (unusable_eval_set, unsaved, unreliable),
+                    (never_worked, missing_scores, missing_cases, allow_unevaluated),
+                    (
+                        (is_gated, failed_gates, undecided_gates, inconclusive),
+                        (failed_claims, undecided_claims),
+                    ),
+                    (partial, unreadable),
                     max_error_rate,
-                }
-            },
-        )
+                )| {
+                    let tally = tally(&evaluations);
+                    Balance {
+                        tally,
+                        unusable_files,
+                        unusable_eval_set,
+                        unsaved,
+                        unreliable,
+                        never_worked,
+                        missing_scores,
+                        missing_cases,
+                        gated_failures: if is_gated { tally.failed } else { 0 },
+                        failed_gates,
+                        undecided_gates,
+                        failed_claims,
+                        undecided_claims,
+                        inconclusive,
+                        allow_unevaluated,
+                        partial,
+                        unreadable,
+                        max_error_rate,
+                    }
+                },
+            )
     }
 
     fn inconclusive() -> impl Strategy<Value = Inconclusive> {

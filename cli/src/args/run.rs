@@ -100,6 +100,10 @@ pub(crate) struct RunArgs {
     /// N times (default: 0)
     #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=100))]
     pub(crate) retries: Option<u32>,
+    /// Evaluate each conversation K times, which shows how much the evaluators themselves vary (default: 1). An evaluation passes
+    /// if more than half of its repeats do
+    #[arg(long, value_name = "K", value_parser = whole::<u32>(1..=100))]
+    pub(crate) repeat: Option<u32>,
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long)]
     pub(crate) locked: bool,

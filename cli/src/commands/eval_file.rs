@@ -26,10 +26,8 @@ use evaluator_host::{
 use super::{
     baseline::BaselineFile,
     broken,
-    outcome::{evaluate, event_exporter, finish, run_file},
-    print,
-    run::{gated, refuse_stopping},
-    unusable,
+    outcome::{evaluate, event_exporter, finish, gated, refuse_stopping, run_file},
+    print, unusable,
 };
 use crate::{
     args::{
@@ -187,6 +185,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     let mut config = Config::default();
     config.fail_fast = args.fail_fast;
     config.retries = args.retries.unwrap_or_default();
+    config.repeat = args.repeat;
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
     gated(&mut config, args.gates, slice::from_ref(&name)).map_err(unusable)?;
     refuse_stopping(&config, &baseline).map_err(unusable)?;

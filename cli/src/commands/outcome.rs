@@ -13,7 +13,10 @@ use evaluator_host::{
 };
 
 use super::{baseline::BaselineFile, report::show, unusable, watched};
-use crate::{args::ReportOutput, exit, render};
+use crate::{
+    args::{GateFlags, ReportOutput},
+    exit, render,
+};
 
 /// Returns the switches of evaluation events and their destination, if they are to be sent. An invalid destination is reported
 /// before the run, which may take long.
@@ -25,6 +28,34 @@ pub(super) fn event_exporter(is_wanted: bool) -> Result<Option<(EventSwitches, E
         });
         Some((switches, exporter.ok()?))
     }))
+}
+
+/// Refuses claims about a baseline in a run that may stop early.
+pub(super) fn refuse_stopping(config: &Config, baseline: &BaselineFile) -> Result<(), String> {
+    match baseline.has_claims && config.fail_fast {
+        true => Err(
+            "claims about a baseline and `--fail-fast` (key `fail_fast`) exclude each other: a claim is decided by all cases"
+                .to_owned(),
+        ),
+        false => Ok(()),
+    }
+}
+
+/// Applies gates of the command line, and checks that all gates can be decided.
+pub(super) fn gated(
+    config: &mut Config,
+    flags: GateFlags,
+    evaluators: &[String],
+) -> Result<(), String> {
+    let Config { gates, inconclusive, .. } = config;
+    let names: Vec<&str> = evaluators.iter().map(String::as_str).collect();
+    flags.overrides().apply(gates, inconclusive, &names)?;
+    match config.gates.first() {
+        Some(gate) if config.fail_fast => Err(format!(
+            "the gate `{gate}` and `--fail-fast` (key `fail_fast`) exclude each other: a gate is decided by all cases"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Runs a request, and shows its events.

@@ -17,14 +17,14 @@ use evaluator_publish::{manifest, program_at};
 use super::{
     baseline::BaselineFile,
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
-    outcome::{evaluate, event_exporter, finish, run_file},
+    outcome::{evaluate, event_exporter, finish, gated, refuse_stopping, run_file},
     report::begin,
     settings_of_paths, trace_format,
     types::is_type,
     unusable,
 };
 use crate::{
-    args::{GateFlags, RunArgs, outputs},
+    args::{RunArgs, outputs},
     render, signals,
 };
 
@@ -75,34 +75,6 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     signals::watch(runner.cancellation.clone());
     let report = evaluate(&request, &runner, &baseline, verbose)?;
     Ok(finish(&report, &outputs, events, (&request.config, &runner), &baseline, verbose))
-}
-
-/// Refuses claims about a baseline in a run that may stop early.
-pub(super) fn refuse_stopping(config: &Config, baseline: &BaselineFile) -> Result<(), String> {
-    match baseline.has_claims && config.fail_fast {
-        true => Err(
-            "claims about a baseline and `--fail-fast` (key `fail_fast`) exclude each other: a claim is decided by all cases"
-                .to_owned(),
-        ),
-        false => Ok(()),
-    }
-}
-
-/// Applies gates of the command line, and checks that all gates can be decided.
-pub(super) fn gated(
-    config: &mut Config,
-    flags: GateFlags,
-    evaluators: &[String],
-) -> Result<(), String> {
-    let Config { gates, inconclusive, .. } = config;
-    let names: Vec<&str> = evaluators.iter().map(String::as_str).collect();
-    flags.overrides().apply(gates, inconclusive, &names)?;
-    match config.gates.first() {
-        Some(gate) if config.fail_fast => Err(format!(
-            "the gate `{gate}` and `--fail-fast` (key `fail_fast`) exclude each other: a gate is decided by all cases"
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Refuses a program in the place of a trace file.
@@ -229,6 +201,7 @@ fn configure(
         judge: mem::take(&mut args.judge).settings(),
         match_type: args.trajectory_match_type,
         retries: args.retries,
+        repeat: args.repeat,
     };
     overrides.apply(config, &runner.registries.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());

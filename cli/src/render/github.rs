@@ -11,6 +11,7 @@ use evaluator_host::{
 };
 
 use super::{
+    changes::scores,
     errors::{Errors, Showing, below, headline},
     plain::{line_of, one_line},
     words::{NO_RECORDING, counted, failure, golden_case, kind, unrecorded, with_cause},
@@ -116,7 +117,7 @@ fn regressed(report: &Report, found: &mut Annotations) {
     for evaluator in &comparison.evaluators {
         for case in evaluator.changes.iter().filter(|it| it.change == CaseChangeKind::Regressed) {
             let title = format!("{} regressed", evaluator.name);
-            found.add(Kind::Warning, (&title, None), &super::comparison::scores(case));
+            found.add(Kind::Warning, (&title, None), &scores(case));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Output for people: reports, tables and messages. Only this module writes to stderr.
 
 mod access;
+mod changes;
 mod checks;
 mod columns;
 mod comparison;

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 
 use super::{
     Columns,
-    comparison::section,
+    changes::section,
     errors::{self, AS_ABOVE, Errors, Showing, below, headline},
     plain::{line_of, one_line},
     words::{detail, kind, milliseconds, score_text, time, unrecorded},

@@ -10,7 +10,7 @@ use evaluator_host::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    comparison::compared,
+    changes::compared,
     plain::one_line,
     stderr::{Level, line, line_with},
     words::{self, counted, unrecorded},

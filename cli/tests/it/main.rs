@@ -12,6 +12,7 @@ mod ci_files;
 mod ci_output;
 mod comfort;
 mod compare;
+mod compare_other_tools;
 mod config_errors;
 #[cfg(unix)]
 mod config_extends;
@@ -62,6 +63,7 @@ mod progress;
 mod proxied;
 mod proxy;
 mod python_packages;
+mod repeats;
 mod requirements;
 mod run_file;
 mod running;

@@ -62,6 +62,9 @@ pub struct Config {
     /// Number of retries of an evaluation whose verdict may be transient, for evaluators without a number of their own;
     /// default: 0.
     pub retries: u32,
+    /// Number of evaluations of each conversation, for evaluators without a number of their own; default: 1. What is
+    /// computed without a model or a program is computed once.
+    pub repeat: Option<u32>,
     /// Settings of judges, for all evaluators that ask models.
     pub judge: JudgeSettings,
     /// Position of these settings in the file, if it has them.
@@ -98,6 +101,8 @@ pub struct EvaluatorConfig {
     pub kind: EvaluatorKind,
     /// Effect of golden turns without a recording.
     pub missing_turns: MissingTurns,
+    /// Number of evaluations of each conversation; default: that of the run.
+    pub repeat: Option<u32>,
     /// Position of its type in the file; `None` if it is not from a file.
     pub place: Option<Place>,
     /// Position of the models that it asks, if the entry names them.
@@ -153,7 +158,7 @@ impl EvaluatorConfig {
     /// Creates an evaluator that is not from a file.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
         let (missing_turns, place, models_place) = (MissingTurns::default(), None, None);
-        Self { name: name.into(), kind, missing_turns, place, models_place }
+        Self { name: name.into(), kind, missing_turns, repeat: None, place, models_place }
     }
 
     /// Returns the models that the program of the entry may ask; `None` if there are none.
@@ -231,7 +236,7 @@ impl Default for BuiltinConfig {
 pub struct CodeConfig {
     /// File of the program; empty for a remote program that was not fetched yet.
     pub path: PathBuf,
-    /// Whether `path` may also be the name of a command on `PATH`; default: `false`.
+    /// Whether `path`, if it is a single name, is a command on `PATH` even if there is a file of this name; default: `false`.
     pub command: bool,
     /// Arguments of the program; default: none.
     pub args: Vec<String>,

@@ -15,7 +15,7 @@ use super::{
     containment::{self, Defaults},
     evaluator,
     paths::{MissingPath, PathKind, Paths},
-    reader::{MAX_RETRIES, Reader},
+    reader::{MAX_REPEATS, MAX_RETRIES, Reader},
     shared::{self, Base, Origin},
 };
 use crate::{
@@ -354,6 +354,9 @@ fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
         config.max_error_rate ?= fraction() or 0;
         /// Number of retries of an evaluation that timed out, was killed from outside or could not be started.
         config.retries ?= whole(0..=MAX_RETRIES) or 0;
+        /// Number of evaluations of each conversation, which shows how much the evaluators themselves vary. Metrics that ask no
+        /// model are computed once.
+        config.repeat ?= whole(1..=MAX_REPEATS) or 1;
     }
     if let Some(field) = require_evaluated {
         // A share, of which 0 requires nothing, or a flag.

@@ -179,14 +179,7 @@ fn add(
     } else {
         vec![(last, evaluation.score, evaluation.status)]
     };
-    let judge = evaluation.details.as_ref().and_then(|details| details.get("judge"));
-    let model = judge.and_then(|judge| judge.get("model")?.as_str());
-    let of_judge =
-        [("evaluator.judge.samples", "samples"), ("evaluator.judge.agreement", "agreement")];
-    let of_judge = of_judge.map(|(name, key)| {
-        let number = judge.and_then(|judge| judge.get(key)).and_then(number);
-        number.map(|number| (name, AttributeValue::Number(number)))
-    });
+    let own: Vec<_> = own_attributes(evaluation, run);
     let explanation = switches.explanation.then(|| explanation(evaluation)).flatten();
     for (turn, score, status) in results {
         let label = if error.is_none() { Some(label(score, status)) } else { None };
@@ -201,9 +194,6 @@ fn add(
             ("gen_ai.response.id", turn.response_id.as_deref()),
             ("error.type", error),
             ("gen_ai.evaluation.score.label", label),
-            ("evaluator.judge.model", model),
-            ("evaluator.fingerprint", run.fingerprints.get(&*evaluation.name).map(String::as_str)),
-            ("evaluator.run.id", run.id),
         ];
         let present = |(name, value): (&'static str, Option<&str>)| {
             let value = value.filter(|value| !value.is_empty())?;
@@ -211,17 +201,42 @@ fn add(
         };
         let score = score.filter(|_| error.is_none()).map(AttributeValue::Number);
         let number = score.map(|score| ("gen_ai.evaluation.score.value", score));
-        let threshold = evaluation.threshold.map(AttributeValue::Number);
-        let threshold = threshold.map(|threshold| ("evaluator.threshold", threshold));
-        let of_judge = of_judge.iter().flatten().cloned();
-        let numbers = number.into_iter().chain(threshold).chain(of_judge);
+        let texts = texts.into_iter().filter_map(present);
         records.push(EventRecord {
             name: EVALUATION,
             trace_id: turn.span.trace_id.to_string(),
             span_id: turn.span.span_id.clone(),
-            attributes: texts.into_iter().filter_map(present).chain(numbers).collect(),
+            attributes: texts.chain(number).chain(own.iter().cloned()).collect(),
         });
     }
+}
+
+/// Returns the attributes outside of the conventions of OpenTelemetry and of agentevals.
+fn own_attributes(
+    evaluation: &EvaluationReport,
+    run: &OfRun<'_>,
+) -> Vec<(&'static str, AttributeValue)> {
+    let judge = evaluation.details.as_ref().and_then(|details| details.get("judge"));
+    let model = judge.and_then(|judge| judge.get("model")?.as_str());
+    let fingerprint = run.fingerprints.get(&*evaluation.name).map(String::as_str);
+    let texts = [
+        ("evaluator.judge.model", model),
+        ("evaluator.fingerprint", fingerprint),
+        ("evaluator.run.id", run.id),
+    ];
+    let of_judge = |key| judge.and_then(|judge| judge.get(key)).and_then(number);
+    let numbers = [
+        ("evaluator.threshold", evaluation.threshold),
+        ("evaluator.judge.samples", of_judge("samples")),
+        ("evaluator.judge.agreement", of_judge("agreement")),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, value)| {
+        let text = value.filter(|value| !value.is_empty())?.to_owned();
+        Some((name, AttributeValue::Text(text)))
+    });
+    let numbers =
+        numbers.into_iter().filter_map(|(name, it)| Some((name, AttributeValue::Number(it?))));
+    texts.chain(numbers).collect()
 }
 
 /// Returns a number of details.

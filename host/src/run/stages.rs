@@ -127,24 +127,18 @@ impl Runner {
             false => self.prepare(config, on_event).await,
         };
         let plan = match &request.suite {
-            Some(input) => suite::plan(Arc::clone(&input.suite), plan, self),
+            Some(input) => {
+                let repeat = config.repeat.unwrap_or(1);
+                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
+            }
             None => plan,
         };
         let session = plan.session.clone();
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
         }
-        let (evaluators, grouping) = (&plan.evaluators, report.grouping);
-        let is_identified = self.identifies();
-        let header = Header {
-            conversations: conversations.len(),
-            inputs: is_identified.then(|| conversations.digest()),
-            report: report.clone(),
-            ..fingerprint::header(config, evaluators, eval_set.as_ref(), grouping, is_identified)
-        };
-        if let Some(baseline) = &request.baseline
-            && let Err(refusal) = admit(baseline, &header, &conversations, on_event)
-        {
+        let header = self.header(config, &plan, &conversations, eval_set.as_ref(), &report);
+        if let Err(refusal) = admit(request, &header, &conversations, on_event) {
             report.errors.push(refusal.clone());
             report.refusal = Some(refusal);
             return report;
@@ -167,6 +161,25 @@ impl Runner {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
         report
+    }
+
+    /// Returns the header of a run that begins with this report.
+    fn header(
+        &self,
+        config: &Config,
+        plan: &Plan,
+        conversations: &Conversations,
+        eval_set: Option<&EvalSet>,
+        report: &Report,
+    ) -> Header {
+        let (evaluators, grouping) = (&plan.evaluators, report.grouping);
+        let is_identified = self.identifies();
+        Header {
+            conversations: conversations.len(),
+            inputs: is_identified.then(|| conversations.digest()),
+            report: report.clone(),
+            ..fingerprint::header(config, evaluators, eval_set, grouping, is_identified)
+        }
     }
 
     /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
@@ -275,17 +288,18 @@ impl Runner {
     }
 }
 
-/// Checks that a run can be compared with its baseline, and reports what differs.
+/// Checks that a run can be compared with its baseline, if it has one, and reports what differs.
 ///
 /// # Errors
 ///
 /// Returns a message if they do not measure the same, or have no case in common.
 fn admit(
-    baseline: &Baseline,
+    request: &Request,
     header: &Header,
     conversations: &Conversations,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Result<(), String> {
+    let Some(baseline) = &request.baseline else { return Ok(()) };
     let differences = baseline.differences(header);
     for (changes, is_allowed) in [(&differences.said, false), (&differences.allowed, true)] {
         for change in changes {

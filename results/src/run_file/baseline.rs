@@ -42,17 +42,8 @@ fn add(out: &mut dyn Write, kind: &str, record: &impl Serialize) -> io::Result<(
 
 /// Returns what is compared of a conversation.
 fn compared(conversation: ConversationReport) -> ConversationReport {
-    let evaluations = conversation.evaluations.into_iter().map(|evaluation| EvaluationReport {
-        per_invocation_scores: Vec::new(),
-        duration: None,
-        stderr: None,
-        details: None,
-        target_proxy: None,
-        containment: None,
-        ..evaluation
-    });
     ConversationReport {
-        evaluations: evaluations.collect(),
+        evaluations: conversation.evaluations.into_iter().map(compared_evaluation).collect(),
         trace_file: None,
         prompt: None,
         warnings: Vec::new(),
@@ -60,5 +51,19 @@ fn compared(conversation: ConversationReport) -> ConversationReport {
         performance: None,
         events: None,
         ..conversation
+    }
+}
+
+/// Returns what is compared of an evaluation.
+fn compared_evaluation(evaluation: EvaluationReport) -> EvaluationReport {
+    EvaluationReport {
+        per_invocation_scores: Vec::new(),
+        duration: None,
+        stderr: None,
+        details: None,
+        target_proxy: None,
+        containment: None,
+        repeats: evaluation.repeats.into_iter().map(compared_evaluation).collect(),
+        ..evaluation
     }
 }

@@ -54,10 +54,18 @@ pub struct EvaluationRecord<E> {
     pub trace_id: Arc<str>,
     /// Number of its turns.
     pub turns: usize,
+    /// Number of the repeat of the evaluation, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub repeat: u32,
     /// End of the evaluator's standard error, whether it broke or not.
     pub stderr: String,
     /// The evaluation.
     pub evaluation: E,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_first(repeat: &u32) -> bool {
+    *repeat == 0
 }
 
 /// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::ConversationReport) or a

@@ -4,20 +4,20 @@ use std::{
     collections::BTreeMap,
     hash::{BuildHasher as _, RandomState},
     process,
-    time::SystemTime,
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Gate, Report,
+    Gate,
     digest::{Digest, Digester},
 };
 
-/// The first record: the evaluators, settings and conversations of the run.
+/// The first record: the evaluators, settings and conversations of the run. `R` is a [`Report`](crate::Report), see
+/// [`Header`](super::Header).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Header {
+pub struct RunHeader<R> {
     /// Name of the format.
     pub format: String,
     /// Version of the format.
@@ -51,7 +51,7 @@ pub struct Header {
     /// Number of lines after this one with evaluations of earlier runs.
     pub earlier: usize,
     /// The report at the start of the first evaluation.
-    pub report: Report,
+    pub report: R,
 }
 
 /// Golden cases that conversations are compared with.
@@ -72,11 +72,23 @@ pub struct EvaluatorEntry {
     pub kind: String,
     /// Score from which on an evaluation passes.
     pub threshold: f64,
+    /// Number of evaluations of each conversation.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub repeat: u32,
     /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
     pub fingerprint: Option<Digest>,
     /// What the fingerprint consists of. Empty without one.
     #[serde(flatten)]
     pub parts: FingerprintParts,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_once(repeat: &u32) -> bool {
+    *repeat <= 1
 }
 
 /// Everything that decides about the answers of an evaluator, as digests by name.
@@ -108,7 +120,7 @@ impl FingerprintParts {
 /// tell runs and processes apart.
 #[must_use]
 pub fn random_id() -> String {
-    let random = |salt: u8| RandomState::new().hash_one((salt, SystemTime::now(), process::id()));
+    let random = |salt: u8| RandomState::new().hash_one((salt, process::id()));
     let (high, low) = (random(0), random(1));
     format!(
         "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",

@@ -11,6 +11,7 @@
 //! | `file` | a file with a name: opened, locked, replaced |
 //! | `writer` | the records that a run adds to its file |
 //! | `saved` | the report of saved runs |
+//! | `foreign` | results of other tools, read as saved runs |
 //! | `contradiction` | records that no run writes |
 //! | `baseline` | a run as later ones are compared with it |
 //! | `changes` | what two runs measured differently |
@@ -23,6 +24,7 @@ mod baseline;
 mod changes;
 mod contradiction;
 mod file;
+mod foreign;
 mod format;
 mod header;
 mod saved;
@@ -35,13 +37,14 @@ mod tests;
 use std::{io, path::PathBuf};
 
 pub use crate::digest::{Digest, Digester, ENCODING};
+pub use crate::report::Header;
 pub use baseline::write_baseline;
 pub use changes::{Change, ChangeKind, Differences, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, kind};
-pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header, random_id};
-pub use saved::{read, read_header};
+pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, random_id};
+pub use saved::read;
 pub(crate) use store::{Reader, Span, Store};
 pub use writer::{Event, RunWriter, TOOL};
 
@@ -76,6 +79,27 @@ pub enum RunFileError {
     Foreign {
         /// The file.
         file: PathBuf,
+    },
+    /// It is something else, and was to be read.
+    #[error(
+        "{} is not a run file, a result of promptfoo in JSON or a log of Inspect in JSON: {reason}",
+        .file.display()
+    )]
+    OtherContent {
+        /// The file.
+        file: PathBuf,
+        /// What it has or lacks.
+        reason: String,
+    },
+    /// Another tool wrote it, and it cannot be used.
+    #[error("{} is a result of {tool} that cannot be used: {reason}", .file.display())]
+    OtherTool {
+        /// The file.
+        file: PathBuf,
+        /// Name of the tool.
+        tool: &'static str,
+        /// The reason.
+        reason: String,
     },
     /// A later version of this program wrote it.
     #[error(

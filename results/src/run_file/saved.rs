@@ -12,9 +12,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
-    Damage, RunFileError, Unusable, contradiction, file,
+    Damage, Header, RunFileError, Unusable, contradiction, file, foreign,
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, kind},
-    header::Header,
     store::{Lines, Span, Store},
 };
 use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};
@@ -25,10 +24,19 @@ use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, R
 ///
 /// A run that did not end is reported with an error, [`Partial::Unfinished`], and the evaluations that are in its file.
 ///
+/// A single file may also be a result of promptfoo or a log of Inspect, in JSON.
+///
 /// # Errors
 ///
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
+    if let [file] = files
+        && is_foreign(file)
+    {
+        let (header, mut report) = foreign::read(file).map_err(|error| unreadable(file, error))?;
+        report.header = Some(Arc::new(header));
+        return Ok(report);
+    }
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
     let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
     for file in files {
@@ -75,14 +83,9 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
     Ok(report)
 }
 
-/// Reads the header of a saved run; `None` if the run was killed before it had written the header.
-///
-/// # Errors
-///
-/// The file cannot be read, or is not a run file.
-pub fn read_header(file: &Path) -> Result<Option<Header>, RunFileError> {
-    let opened = open(file).map_err(|error| unreadable(file, error))?;
-    Ok(opened.map(|(.., header)| header))
+/// Returns true for a file that no version of this program writes as a run file.
+fn is_foreign(file: &Path) -> bool {
+    matches!(open(file), Err(Unusable::Refused(RunFileError::Foreign { .. })))
 }
 
 fn unreadable(file: &Path, error: Unusable) -> RunFileError {
@@ -254,7 +257,7 @@ fn unfinished_conversation(
     spans: &[Span],
 ) -> io::Result<ConversationReport> {
     let mut conversation = ConversationReport::new("".into());
-    let mut finished: BTreeMap<String, EvaluationReport> = BTreeMap::new();
+    let mut finished: BTreeMap<(String, u32), EvaluationReport> = BTreeMap::new();
     for span in spans {
         let line = collector.store().line(*span)?;
         let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line)?;
@@ -265,16 +268,20 @@ fn unfinished_conversation(
         if !is_consistent {
             continue;
         }
-        finished.insert(record.evaluation.name.clone(), record.evaluation);
+        let repeat = (record.evaluation.name.clone(), record.repeat);
+        finished.insert(repeat, record.evaluation);
     }
     let evaluations = header.evaluators.iter().map(|entry| {
-        finished.remove(&entry.name).unwrap_or_else(|| {
+        let missing = || {
             let mut missing = EvaluationReport::new(&entry.name);
             missing.threshold = Some(entry.threshold);
             missing.error = Some(format!("{} was not finished", entry.name));
             missing.error_type = Some(NOT_RUN);
             missing
-        })
+        };
+        let repeats = (0..entry.repeat.max(1))
+            .map(|repeat| finished.remove(&(entry.name.clone(), repeat)).unwrap_or_else(missing));
+        EvaluationReport::combine(repeats.collect())
     });
     conversation.evaluations = evaluations.collect();
     Ok(conversation)

@@ -18,10 +18,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Damage, EvaluatorEntry, RunFile, contradiction,
+    Damage, EvaluatorEntry, Header, RunFile, contradiction,
     file::Opened,
     format::{EndRecord, EvaluationRecord, FORMAT, VERSION, WithdrawnRecord, kind},
-    header::{Header, random_id},
+    header::random_id,
     store::Span,
 };
 use crate::{
