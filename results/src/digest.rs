@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 /// Version of the encoding of keys and fingerprints. Part of every digest, so another version matches no record.
 ///
 /// 2: files are named relative to the configuration, and interpreters have no name.
-pub const ENCODING: u64 = 2;
+pub(crate) const ENCODING: u64 = 2;
 
 /// A SHA-256 digest. As text and in JSON: 64 hexadecimal digits in lower case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

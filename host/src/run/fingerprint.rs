@@ -23,9 +23,7 @@ use crate::{
     json::Object,
     judging::{Identity, Session, judge::PROMPTS},
     models::ProgramIdentity,
-    report::run_file::{
-        Digest, Digester, ENCODING, EvaluatorEntry, FingerprintParts, Golden, Header, TOOL,
-    },
+    report::run_file::{Digest, Digester, EvaluatorEntry, FingerprintParts, Golden, Header, TOOL},
     runtime::{Inputs, Launch, imported_from, paths, secrets::is_secret_name},
 };
 
@@ -53,8 +51,7 @@ pub(super) fn header(
     .map(|(key, value)| (key.to_owned(), value))
     .into();
     let evaluators: Vec<_> = planned.iter().map(entry).collect();
-    let (encoding, tool) = (ENCODING, TOOL.to_owned());
-    let header = Header { encoding, tool, settings, evaluators, ..Header::default() };
+    let header = Header { settings, evaluators, ..Header::new() };
     if !is_identified {
         return header;
     }

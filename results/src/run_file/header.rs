@@ -8,10 +8,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::format::{FORMAT, VERSION};
 use crate::{
     Gate,
-    digest::{Digest, Digester},
+    digest::{Digest, Digester, ENCODING},
 };
+
+/// Program that writes run files.
+pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
 
 /// The first record: the evaluators, settings and conversations of the run. `R` is a [`Report`](crate::Report), see
 /// [`Header`](super::Header).
@@ -52,6 +56,15 @@ pub struct RunHeader<R> {
     pub earlier: usize,
     /// The report at the start of the first evaluation.
     pub report: R,
+}
+
+impl<R: Default> RunHeader<R> {
+    /// Creates the header of a run of this program.
+    #[must_use]
+    pub fn new() -> Self {
+        let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
+        Self { format, version: VERSION, encoding: ENCODING, tool, ..Self::default() }
+    }
 }
 
 /// Golden cases that conversations are compared with.

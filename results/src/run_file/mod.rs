@@ -36,17 +36,17 @@ mod tests;
 
 use std::{io, path::PathBuf};
 
-pub use crate::digest::{Digest, Digester, ENCODING};
+pub use crate::digest::{Digest, Digester};
 pub use crate::report::Header;
 pub use baseline::write_baseline;
 pub use changes::{Change, ChangeKind, Differences, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, kind};
-pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, random_id};
+pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
 pub use saved::read;
 pub(crate) use store::{Reader, Span, Store};
-pub use writer::{Event, RunWriter, TOOL};
+pub use writer::{Event, RunWriter};
 
 /// Reason why a file is not used.
 #[derive(Debug, thiserror::Error)]

@@ -20,20 +20,14 @@ use serde::Serialize;
 use super::{
     Damage, EvaluatorEntry, Header, RunFile, contradiction,
     file::Opened,
-    format::{EndRecord, EvaluationRecord, FORMAT, VERSION, WithdrawnRecord, kind},
+    format::{EndRecord, EvaluationRecord, WithdrawnRecord, kind},
     header::random_id,
     store::Span,
 };
-use crate::{
-    Collector, ConversationReport, EvaluationReport, Partial, Report,
-    digest::{Digest, ENCODING},
-};
+use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report, digest::Digest};
 
 /// Interval in which written records are forced to the disk: a power failure loses those of one interval.
 const SYNC_INTERVAL: Duration = Duration::from_millis(500);
-
-/// Program that writes the file.
-pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
 
 /// The file of a run that is going on.
 #[derive(Debug)]
@@ -115,10 +109,9 @@ impl RunWriter {
 
     /// Writes the header. To be called once, before anything else is added.
     pub fn start(&mut self, header: Header) {
-        let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
-        let (encoding, gates) = (ENCODING, header.report.gates.clone());
+        let Header { format, version, encoding, tool, .. } = Header::new();
+        let (id, gates) = (Some(random_id()), header.report.gates.clone());
         let started = Some(format!("{:.0}", Timestamp::now()));
-        let (version, id) = (VERSION, Some(random_id()));
         let header = Header { format, version, encoding, id, tool, started, gates, ..header };
         self.collector.expect(header.conversations);
         self.header = Some(Arc::new(header.clone()));
