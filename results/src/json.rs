@@ -297,6 +297,22 @@ fn containment(contained: &Contained) -> Value {
     ])
 }
 
+impl EvaluatorSums {
+    /// Returns the JSON form in reports.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        evaluator(self)
+    }
+}
+
+impl GateResult {
+    /// Returns the JSON form in reports.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        gate(self)
+    }
+}
+
 impl TargetProxyReport {
     /// Returns the JSON form in reports.
     #[must_use]

@@ -23,6 +23,9 @@ pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
     pub conversations: Conversations,
+    /// First record of the run file; of several files, that of the first. `None` if no run file was begun.
+    #[serde(skip)]
+    pub header: Option<Arc<Header>>,
     /// Errors outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
     /// Causes of some of `errors`, by their index: the position, and the probable kind of the file.
@@ -73,9 +76,6 @@ pub struct Report {
     /// part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeUsage>,
-    /// Header of the run file; `None` if no run file was begun.
-    #[serde(skip)]
-    pub header: Option<Arc<Header>>,
     /// Comparison with a baseline, which is part of the result of the run; `None` if there is none.
     #[serde(skip)]
     pub comparison: Option<Comparison>,

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     args::{
-        CheckArgs, RunArgs,
+        CheckArgs, RunArgs, default_transcripts,
         eval_file::{EvalFileFlags, of_traces},
         outputs,
     },
@@ -189,6 +189,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
     gated(&mut config, args.gates, slice::from_ref(&name)).map_err(unusable)?;
     refuse_stopping(&config, &baseline).map_err(unusable)?;
+    config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);
     request.events = events.is_some();
     request.baseline.clone_from(&baseline.baseline);

@@ -24,7 +24,7 @@ use super::{
     unusable,
 };
 use crate::{
-    args::{RunArgs, outputs},
+    args::{RunArgs, default_transcripts, outputs},
     render, signals,
 };
 
@@ -49,6 +49,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     gated(&mut config, mem::take(&mut args.gates), &names).map_err(unusable)?;
     ensure_contained(args.contain, &config, &runner)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
+    let transcripts = args.transcripts.or(config.transcripts);
+    config.transcripts = Some(transcripts.unwrap_or_else(|| default_transcripts(&outputs)));
     if config.require_all_cases && config.eval_set.is_none() {
         return Err(unusable(
             "every golden case must have a recording (`require_all_cases`), but there is no eval set; name one with \

@@ -36,6 +36,7 @@ mod golden;
 mod graders;
 mod graders_models;
 mod hostile_directory;
+mod html;
 mod index;
 mod injection;
 mod inspect;

@@ -254,3 +254,92 @@ fn a_case_that_is_lost_is_flaky_if_its_repeats_disagree() {
     let compared = directory.evaluator(&args).exits(4).json();
     assert_eq!(compared["evaluators"][0]["changes"][0]["change"], "flaky", "{compared}");
 }
+
+#[test]
+fn every_form_for_people_says_how_many_repeats_passed() {
+    let directory = unsteady(2);
+    run(&directory, &["--repeat", "3", "--save-run", "r.evalrun"]).exits(0);
+    let report =
+        |form: &str| directory.evaluator(&["report", "r.evalrun", "-o", form]).exits(0).stdout;
+    assert!(report("table").contains("PASSED (2 of 3)"), "{}", report("table"));
+    assert!(report("summary").contains("0.6000 (PASSED, 2 of 3)"), "{}", report("summary"));
+    assert!(report("markdown").contains("0.6000 (2 of 3)"), "{}", report("markdown"));
+    let noise = "moody: repeats disagree in 2 of 2 conversations (100 %); of the variance, 0 % is between conversations, 100 % the \
+                 evaluator: more cases help, more repeats do, too";
+    for form in ["overview", "markdown"] {
+        assert!(report(form).contains(noise), "{}", report(form));
+    }
+    // One of two is no majority, whatever the mean is.
+    run(&directory, &["--repeat", "2", "--save-run", "r.evalrun"]).exits(1);
+    for form in ["overview", "markdown", "github", "junit"] {
+        let shown = directory.evaluator(&["report", "r.evalrun", "-o", form]).exits(1).stdout;
+        let failed = "1 of 2 repeats passed, with a mean score of 0.5";
+        assert!(shown.contains(failed), "{form}: {shown}");
+    }
+}
+
+#[test]
+fn a_gate_counts_the_share_of_repeats_that_pass() {
+    let directory = unsteady(2);
+    let gate = ["--repeat", "3", "--gate", "moody: pass_rate >= 0.1", "-o", "json"];
+    let report = run(&directory, &gate).json();
+    assert_eq!(report["gates"][0]["value"], 0.666667, "{report}");
+    assert_eq!(report["evaluators"][0]["passed"], 2);
+}
+
+#[test]
+fn a_program_with_models_has_replies_of_its_own_in_each_repeat() {
+    let directory = judged(&[]);
+    directory.file("replies.jsonl", "\"one\"\n\"two\"\n\"three\"\n");
+    directory.file("t.json", recording(1));
+    directory.file("ask.py", ASK);
+    directory.file(
+        "c.yaml",
+        "judge: {model: 'fake:replies.jsonl', cassette: c.jsonl}\nrepeat: 3\n\
+         evaluators:\n- {name: ask, type: code, path: ask.py, target: {}}\n",
+    );
+    let ran = directory.run(&["t.json", "-c", "c.yaml", "--jobs", "1", "-o", "json"]).exits(0);
+    let said = |ran: &Ran| {
+        let report = ran.json();
+        let repeats = metric(&report)["repeats"].as_array().unwrap().clone();
+        repeats.iter().map(|it| it["details"]["said"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&ran), ["one", "two", "three"]);
+    // It asks a model, so it may differ.
+    assert_eq!(ran.json().get("warnings"), None);
+    fs::remove_file(directory.join("replies.jsonl")).unwrap();
+    let replay = ["t.json", "-c", "c.yaml", "--judge-mode", "replay", "-o", "json"];
+    assert_eq!(said(&directory.run(&replay).exits(0)), ["one", "two", "three"]);
+}
+
+/// Asks its model, and says what it answered.
+const ASK: &str = r#"
+import json, os, sys, urllib.request
+json.load(sys.stdin)
+request = urllib.request.Request(
+    os.environ["AGENTV_TARGET_PROXY_URL"] + "/invoke",
+    json.dumps({"question": "how?"}).encode(),
+    {"Authorization": "Bearer " + os.environ["AGENTV_TARGET_PROXY_TOKEN"], "Content-Type": "application/json"},
+)
+said = json.load(urllib.request.urlopen(request))["rawText"]
+print(json.dumps({"score": 1.0, "details": {"said": said}}))
+"#;
+
+#[test]
+fn the_tests_of_an_eval_file_are_repeated() {
+    let directory = Directory::new();
+    directory.script("moody", r#"cat >/dev/null; echo x >>calls; [ $(($(wc -l <calls) % 3)) = 0 ] && echo '{"score": 0.2}' || echo '{"score": 1}'"#);
+    directory.file(
+        "s.eval.yaml",
+        "tests:\n- id: a\n  input: hello\n  criteria: polite\n  assertions:\n  - {name: moody, type: code-grader, command: [./moody]}\n",
+    );
+    fs::create_dir(directory.join("out")).unwrap();
+    directory.file("out/a.txt", "hello");
+    let args = ["s.eval.yaml", "--outputs", "out", "--repeat", "3", "--jobs", "1", "-o", "json"];
+    let report = directory.run(&args).exits(0).json();
+    let repeats = report["results"][0]["repeats"].as_array().unwrap();
+    let statuses: Vec<&Value> = repeats.iter().map(|it| &it["status"]).collect();
+    assert_eq!(statuses, ["passed", "passed", "failed"]);
+    assert_eq!(repeats[2]["evaluators"][0]["score"], 0.2);
+    assert_eq!(calls(&directory), 3);
+}

@@ -7,7 +7,9 @@ use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
+use super::{
+    LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, Transcripts, paths::MissingPath,
+};
 use crate::{
     conversation::GroupBy,
     executor::{Containment, Local},
@@ -32,6 +34,8 @@ pub struct Config {
     pub trace_format: Option<Arc<dyn TraceFormat>>,
     /// Output format.
     pub output: Option<OutputFormat>,
+    /// Conversations whose transcripts the run file keeps; `None` is [`Transcripts::None`].
+    pub transcripts: Option<Transcripts>,
     /// Grouping of traces into conversations.
     pub group_by: Option<GroupBy>,
     /// Whether the run fails if an evaluator has scored nothing, or a golden case has no recording; default: `false`.

@@ -11,7 +11,7 @@ use evaluator_judging::Paths as _;
 use serde_json::{Value, json};
 
 use super::{
-    Config, EvaluatorConfig, EvaluatorKind, OutputFormat, SourcePaths, adk,
+    Config, EvaluatorConfig, EvaluatorKind, OutputFormat, SourcePaths, Transcripts, adk,
     containment::{self, Defaults},
     evaluator,
     paths::{MissingPath, PathKind, Paths},
@@ -284,6 +284,8 @@ fn read_input(config: &mut Config, fields: &mut Fields<'_>, reader: &Reader<'_>)
         let trace_format = choice(&named);
         /// Grouping of traces into conversations.
         config.group_by ?= choice(&GROUPINGS);
+        /// Conversations whose transcripts the run file keeps; `failed` are those with an evaluation that failed or broke.
+        config.transcripts ?= choice(Transcripts::ALL) or "none";
     }
     if let Some(name) = trace_format {
         config.trace_format = formats.find(name).ok();

@@ -20,6 +20,7 @@ use super::{
     prepared::{Input, PreparedEvaluator},
     recording::Recording,
     retry,
+    transcripts::TranscriptWriter,
 };
 use crate::{
     conversation::Conversation,
@@ -87,7 +88,7 @@ pub(super) async fn all(
     plan: Plan,
     (conversations, cases): (Arc<Conversations>, &CaseIndex<'_>),
     permits: Permits,
-    events: bool,
+    (events, transcripts): (bool, TranscriptWriter),
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
@@ -108,6 +109,7 @@ pub(super) async fn all(
         runner,
         cases,
         events,
+        transcripts,
         next: 0,
         active: HashMap::new(),
         active_bytes: 0,
@@ -209,6 +211,7 @@ struct Execution<'a, 's> {
     /// It knows the secrets that no report has.
     session: Option<&'a Session>,
     events: bool,
+    transcripts: TranscriptWriter,
     loaders: Loaders,
     permits: Arc<Permits>,
     /// Number of conversations that evaluators may work on at the same time.
@@ -320,7 +323,10 @@ impl Execution<'_, '_> {
                 Ok(conversation) if !conversation.errors.is_empty() => {
                     let error =
                         format!("The recording is unusable: {}", conversation.errors.join("; "));
-                    self.report(&conversation, vec![unusable(&error, "unusable_recording")])
+                    let evaluations = vec![unusable(&error, "unusable_recording")];
+                    let report = self.report(&conversation, evaluations);
+                    self.write_transcript(number, &report, &conversation, None);
+                    report
                 }
                 Ok(conversation) if conversation.turns.is_empty() => {
                     let error = "No invocations extracted from trace.";
@@ -488,7 +494,21 @@ impl Execution<'_, '_> {
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
+        self.write_transcript(number, &report, &recording.conversation, recording.case());
         self.writer.conversation(number, &report);
+    }
+
+    /// Writes the transcript of a conversation, if it is kept.
+    fn write_transcript(
+        &mut self,
+        number: usize,
+        report: &ConversationReport,
+        conversation: &Conversation,
+        case: Option<&EvalCase>,
+    ) {
+        if let Some(transcript) = self.transcripts.transcript(report, conversation, case) {
+            self.writer.transcript(number, &transcript);
+        }
     }
 
     /// Combines the repeats of each evaluator. `evaluations` has one for each slot.

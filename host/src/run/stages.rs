@@ -16,6 +16,7 @@ use super::{
     permits::Permits,
     session,
     suite::{self, Suite},
+    transcripts::TranscriptWriter,
 };
 use crate::{
     config::Config,
@@ -145,7 +146,8 @@ impl Runner {
         }
         writer.start(header);
         let work = (Arc::new(conversations), &cases);
-        let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
+        let kept = (request.events, TranscriptWriter::new(config, self));
+        let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,
             // It never ends.

@@ -157,6 +157,13 @@ impl CaseValues {
         self.errors.values().copied().map(u64::from).sum()
     }
 
+    /// Returns true if a conversation was evaluated several times, or a case has several conversations.
+    pub(crate) fn has_groups(&self) -> bool {
+        let mut evaluators = self.evaluators.iter();
+        evaluators
+            .any(|it| !it.repeats.is_empty() || it.cases.iter().any(|case| case.conversations > 1))
+    }
+
     /// Id of the case with this number.
     pub(crate) fn id(&self, case: usize) -> &Arc<str> {
         &self.ids[case]

@@ -3,6 +3,7 @@
 use std::{io, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::{Tally, digest::Digest};
 
@@ -37,6 +38,8 @@ pub(crate) mod kind {
     pub(crate) const WITHDRAWN: &str = "withdrawn";
     /// A conversation with all its evaluations.
     pub(crate) const CONVERSATION: &str = "conversation";
+    /// What was said and done in a conversation.
+    pub(crate) const TRANSCRIPT: &str = "transcript";
     /// The last line of a complete run.
     pub(crate) const END: &str = "end";
 }
@@ -75,6 +78,16 @@ pub(crate) struct ConversationRecord<C> {
     /// Position among the conversations of the run, from 0.
     pub(crate) number: usize,
     pub(crate) conversation: C,
+}
+
+/// What was said and done in a conversation: a line before that of the conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TranscriptRecord<'t> {
+    /// Position among the conversations of the run, from 0.
+    pub(crate) number: usize,
+    /// `invocations` and `expected_invocations` of the document that evaluators read.
+    #[serde(borrow)]
+    pub(crate) document: &'t RawValue,
 }
 
 /// An evaluator whose results cannot be relied on.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::format::{FORMAT, VERSION};
 use crate::{
@@ -38,7 +39,7 @@ pub struct RunHeader<R> {
     /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
     pub plan: Option<Digest>,
     /// Settings of the run, by their keys in a configuration.
-    pub settings: BTreeMap<String, serde_json::Value>,
+    pub settings: BTreeMap<String, Value>,
     /// Digest of `settings` and of the evaluators' names, thresholds and handling of missing turns.
     pub config: Option<Digest>,
     /// The golden cases, if there are any.

@@ -42,7 +42,7 @@ pub use baseline::write_baseline;
 pub use changes::{Change, ChangeKind, Differences, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
-pub(crate) use format::{ConversationRecord, kind};
+pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
 pub use saved::read;
 pub(crate) use store::{Reader, Span, Store};

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     Damage, Header, RunFileError, Unusable, contradiction, file, foreign,
-    format::{self, ConversationRecord, EndRecord, EvaluationRecord, kind},
+    format::{self, ConversationRecord, EndRecord, EvaluationRecord, TranscriptRecord, kind},
     store::{Lines, Span, Store},
 };
 use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};
@@ -33,9 +33,7 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
     if let [file] = files
         && is_foreign(file)
     {
-        let (header, mut report) = foreign::read(file).map_err(|error| unreadable(file, error))?;
-        report.header = Some(Arc::new(header));
-        return Ok(report);
+        return foreign::read(file).map_err(|error| unreadable(file, error));
     }
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
     let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
@@ -127,6 +125,7 @@ fn part(
     let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
     // Numbers may be any: only their order counts.
     let mut conversations: Vec<(usize, Span)> = Vec::new();
+    let mut transcripts: BTreeMap<usize, Span> = BTreeMap::new();
     // Evaluations of conversations that are not finished.
     let mut pending: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
     while let Some(span) = lines.next(&mut buffer)? {
@@ -148,6 +147,10 @@ fn part(
                 }
                 Err(reason) => Err(reason),
             },
+            Ok(kind::TRANSCRIPT) => {
+                let record = format::record(&buffer);
+                record.map(|it: TranscriptRecord<'_>| transcripts.extend([(it.number, span)]))
+            }
             Ok(kind::END) => format::record(&buffer).map(|it| end = Some(it)),
             other => other.map(drop),
         };
@@ -156,7 +159,7 @@ fn part(
         }
     }
     conversations.sort_by_key(|(number, _)| *number);
-    conversations.iter().try_for_each(|(_, span)| collector.push(*span))?;
+    add(collector, &conversations, &transcripts)?;
     let is_missing =
         end.as_ref().is_some_and(|end| contradicts(end, &header, &conversations, tally));
     if end.is_none() {
@@ -166,6 +169,21 @@ fn part(
     report.gates.clone_from(&header.gates);
     report.header = Some(Arc::new(header.clone()));
     Ok(Some((header, report)))
+}
+
+/// Adds conversations, and the transcripts that belong to them.
+fn add(
+    collector: &mut Collector,
+    conversations: &[(usize, Span)],
+    transcripts: &BTreeMap<usize, Span>,
+) -> io::Result<()> {
+    for (number, conversation) in conversations {
+        if let Some(transcript) = transcripts.get(number) {
+            collector.push_transcript(collector.len(), *transcript)?;
+        }
+        collector.push(*conversation)?;
+    }
+    Ok(())
 }
 
 /// Returns true if a file does not have each conversation once that its first and its last line count.

@@ -160,6 +160,13 @@ impl RunWriter {
         self.note(added);
     }
 
+    /// Adds the transcript of a conversation: `invocations` and `expected_invocations` of the document that evaluators read, as
+    /// JSON. To be called before the conversation is added.
+    pub fn transcript(&mut self, number: usize, document: &str) {
+        let added = self.collector.put_transcript(number, document);
+        self.note(added);
+    }
+
     /// Marks the evaluations of an evaluator so far as not usable by later runs.
     pub fn withdraw(&mut self, evaluator: &str, reason: &str) {
         let (evaluator, reason) = (evaluator.to_owned(), reason.to_owned());
@@ -212,8 +219,8 @@ impl RunWriter {
         let failure = self.failure();
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
-        report.conversations = self.collector.finish();
         report.header = self.header;
+        report.conversations = self.collector.finish();
         event
     }
 
