@@ -94,7 +94,8 @@ pub struct Test {
     pub evaluators: Vec<Evaluator>,
     /// Score from which on the test passes.
     pub threshold: Option<f64>,
-    /// Name of the tested target instead of that of the suite.
+    /// Name of the tested target instead of that of the suite. It is what is measured, and no part of what measures.
+    #[serde(skip)]
     pub target: Option<String>,
     /// Metadata for programs and prompts.
     pub metadata: Option<Value>,

@@ -6,7 +6,10 @@ use std::{
 };
 
 use evaluator_host::{
-    report::{ConversationReport, EVALUATORS, EvaluationOutcome, Report, TargetProxyReport},
+    report::{
+        ConversationReport, EVALUATORS, EvaluationOutcome, EvaluationReport, Report,
+        TargetProxyReport,
+    },
     verdict::Standing,
 };
 use evaluator_json::{Value, to_pretty_inside};
@@ -190,8 +193,15 @@ fn member(out: &mut dyn Write, separator: &str, key: &str, value: &Value) -> io:
 
 /// Returns the result of a test.
 fn result(test: ConversationReport) -> Value {
-    let id = text(&test.trace_id);
-    let Some(graded) = test.evaluations.into_iter().next() else { return object([("id", id)]) };
+    let graded = test.evaluations.into_iter().next();
+    let id = [("id", Some(text(&test.trace_id)))];
+    present(id.into_iter().chain(graded.into_iter().flat_map(members)))
+}
+
+/// Returns the members of the result of a test, or of one of its repeats.
+fn members(mut graded: EvaluationReport) -> [(&'static str, Option<Value>); 7] {
+    let repeats: Vec<Value> =
+        graded.repeats.drain(..).map(|repeat| present(members(repeat))).collect();
     let status = match graded.outcome() {
         EvaluationOutcome::Passed => "passed",
         EvaluationOutcome::NotRun => "not_run",
@@ -211,16 +221,15 @@ fn result(test: ConversationReport) -> Value {
     };
     let warnings = (!graded.warnings.is_empty())
         .then(|| list(graded.warnings.iter().map(|warning| text(warning))));
-    let members = [
-        ("id", Some(id)),
+    [
         ("status", Some(text(status))),
         ("score", Some(number(graded.score))),
         ("threshold", Some(number(graded.threshold))),
         ("error", error.map(Value::from)),
         ("warnings", warnings),
         (EVALUATORS, Some(evaluators)),
-    ];
-    present(members)
+        ("repeats", (!repeats.is_empty()).then(|| list(repeats))),
+    ]
 }
 
 /// Returns the reason of an evaluator that did not pass, else the observations that it missed.

@@ -35,7 +35,7 @@ use evaluator_serve::BasePath;
 pub(crate) use self::compare::{Allowed, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
-pub(crate) use self::run::{ReportOutput, RunArgs, outputs};
+pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},

@@ -42,7 +42,7 @@ struct Evaluation<'a> {
     case: &'a Case<'a>,
     subject: &'a Subject,
     interviews: Vec<Interview>,
-    /// Number of calls so far of each model for equal messages.
+    /// Next sample of each model for equal messages.
     numbers: Vec<HashMap<Messages, u32>>,
 }
 
@@ -197,7 +197,8 @@ impl Evaluation<'_> {
 
     /// Returns the request for the next sample. Equal requests are numbered, so that each has its own recording.
     fn numbered(&mut self, model: usize, request: &Request) -> Request {
-        let next = self.numbers[model].entry(request.messages.clone()).or_default();
+        let first = self.subject.first_sample;
+        let next = self.numbers[model].entry(request.messages.clone()).or_insert(first);
         let sample = *next;
         *next = next.saturating_add(1);
         Request { sample, ..request.clone() }

@@ -13,12 +13,15 @@ pub struct Subject {
     /// Limit of the time in calls: for judges in all of them, where the time of calls that run at the same time counts once, for
     /// graders in each.
     pub time_limit: Option<Duration>,
+    /// Number of the first sample of every request, see [`first_sample`](evaluator_models::first_sample).
+    pub first_sample: u32,
 }
 
 impl Subject {
     /// Creates a subject without a limit of time.
     pub fn new(metric: impl Into<String>, location: impl Into<String>) -> Self {
-        Self { metric: metric.into(), location: location.into(), time_limit: None }
+        let (metric, location) = (metric.into(), location.into());
+        Self { metric, location, time_limit: None, first_sample: 0 }
     }
 
     /// Returns the location of a turn.

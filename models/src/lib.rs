@@ -110,6 +110,6 @@ pub use proxy::{
 };
 pub use queue::Concurrency;
 pub use reply::{Finish, Reply, Usage};
-pub use request::{JsonSchema, Message, Messages, Params, Request, Role};
+pub use request::{JsonSchema, Message, Messages, Params, Request, Role, first_sample};
 pub use rust_decimal::Decimal;
 pub use secret::{Redactor, Secret};

@@ -179,6 +179,17 @@ pub struct Params {
     pub is_embedding: bool,
 }
 
+/// Distance between the first samples of two repeats: more than the equal requests of any evaluation, whose replies may be
+/// asked for again.
+const SAMPLES_OF_REPEAT: u32 = 1_000_000;
+
+/// Returns the number of the first sample of a repeat of an evaluation, which is counted from 0. No two repeats have a sample
+/// in common, so each has recordings of its own.
+#[must_use]
+pub const fn first_sample(repeat: u32) -> u32 {
+    repeat.saturating_mul(SAMPLES_OF_REPEAT)
+}
+
 /// One question to a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
@@ -186,7 +197,8 @@ pub struct Request {
     pub messages: Messages,
     /// Parameters.
     pub params: Params,
-    /// Number of the sample among equal requests of a run, from 0. It is not sent; each sample has its own recording.
+    /// Number of the sample among equal requests of a run, from 0. It is not sent; each sample has its own recording. Those
+    /// of a repeat of an evaluation begin at its [`first_sample`].
     pub sample: u32,
     /// Metric that asks. It is not sent; a miss in a recording shows the nearest request of the same metric.
     pub metric: Option<String>,

@@ -113,7 +113,7 @@ pub enum CaseChangeKind {
     Regressed,
     /// It had a score and is an error now.
     Broke,
-    /// It regressed, but its conversations disagree within a run.
+    /// It regressed, but its conversations or their repeats disagree within a run.
     Flaky,
     /// The base has it, and the new run does not.
     Missing,
@@ -397,7 +397,11 @@ fn changed(was: &CaseValue<'_>, now: &CaseValue<'_>, min_change: f64) -> Option<
     }
     // More than half of the conversations of a case that passes do.
     let passes = |it: &CaseValue<'_>| 2 * it.passed > it.conversations;
-    let disagree = |it: &CaseValue<'_>| it.passed > 0 && it.passed < it.conversations;
+    let differ = |passed, all| passed > 0 && passed < all;
+    let disagree = |it: &CaseValue<'_>| {
+        differ(it.passed, it.conversations)
+            || it.repeats.is_some_and(|(all, passed)| differ(passed, all))
+    };
     match (passes(was), passes(now)) {
         (true, false) if disagree(was) || disagree(now) => Some(CaseChangeKind::Flaky),
         (true, false) => Some(CaseChangeKind::Regressed),

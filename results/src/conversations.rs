@@ -21,7 +21,7 @@ use super::{
     Status, Tally,
     digest::Digest,
     encoding,
-    run_file::{ConversationRecord, Reader, Span, Store, kind},
+    run_file::{ConversationRecord, Reader, Span, Store, TranscriptRecord, kind},
     totals::{EvaluatorScores, NotEvaluated, Totals},
 };
 
@@ -50,6 +50,8 @@ pub struct Collector {
 struct Inner {
     stores: Vec<Store>,
     entries: Vec<Entry>,
+    /// Positions of transcripts, by the numbers of their conversations.
+    transcripts: BTreeMap<usize, Entry>,
     totals: Totals,
     performance: Option<RunPerformance>,
     /// The first error of reading a conversation.
@@ -95,6 +97,18 @@ impl Collector {
         }
         entries[number] = entry;
         Ok(())
+    }
+
+    /// Adds the transcript of the conversation with this number, see
+    /// [`RunWriter::transcript`](super::run_file::RunWriter::transcript).
+    ///
+    /// # Errors
+    ///
+    /// The text is not JSON.
+    pub fn put_transcript(&mut self, number: usize, document: &str) -> io::Result<()> {
+        let record = TranscriptRecord { number, document: serde_json::from_str(document)? };
+        let line = self.store().add(kind::TRANSCRIPT, &record)?;
+        self.push_transcript(number, line)
     }
 
     /// Writes what was added to a temporary file, if there is more of it than memory may hold.
@@ -147,6 +161,13 @@ impl Collector {
         Ok(())
     }
 
+    /// Adds the transcript on this line of the last store.
+    pub(super) fn push_transcript(&mut self, number: usize, line: Span) -> io::Result<()> {
+        let entry = self.entry(line)?;
+        self.inner.transcripts.insert(number, entry);
+        Ok(())
+    }
+
     fn entry(&self, line: Span) -> io::Result<Entry> {
         let length = u32::try_from(line.length).map_err(io::Error::other)?;
         let store = u32::try_from(self.inner.stores.len() - 1).map_err(io::Error::other)?;
@@ -188,7 +209,8 @@ impl Conversations {
     }
 
     /// The reports from this number on.
-    pub(super) fn iter_from(&self, next: usize) -> ConversationReports<'_> {
+    #[must_use]
+    pub fn iter_from(&self, next: usize) -> ConversationReports<'_> {
         ConversationReports { inner: &self.0, reader: None, next, parts: Parts::All }
     }
 
@@ -196,6 +218,41 @@ impl Conversations {
     #[must_use]
     pub fn get(&self, number: usize) -> Option<io::Result<ConversationReport>> {
         self.iter_from(number).next()
+    }
+
+    /// Returns the transcript of the conversation with this number, see
+    /// [`RunWriter::transcript`](super::run_file::RunWriter::transcript); `None` if the run file does not have it.
+    #[must_use]
+    pub fn transcript(&self, number: usize) -> Option<io::Result<String>> {
+        let entry = self.0.transcripts.get(&number)?;
+        let span = Span { start: entry.start, length: entry.length.into() };
+        let read = || {
+            let line = self.0.stores[entry.store as usize].line(span)?;
+            let record: TranscriptRecord<'_> = serde_json::from_slice(&line)?;
+            Ok(record.document.get().to_owned())
+        };
+        Some(read().map_err(|error: io::Error| {
+            let error = format!(
+                "the transcript of conversation {} cannot be read back: {error}",
+                number + 1
+            );
+            self.0.unreadable.get_or_init(|| error.clone());
+            io::Error::other(error)
+        }))
+    }
+
+    /// Returns the bytes that the conversation with this number has in the run file, with its transcript.
+    #[must_use]
+    pub fn size(&self, number: usize) -> usize {
+        let entries = self.0.entries.get(number).into_iter();
+        let entries = entries.chain(self.0.transcripts.get(&number));
+        entries.map(|entry| entry.length as usize).sum()
+    }
+
+    /// Returns the number of transcripts.
+    #[must_use]
+    pub fn transcripts(&self) -> usize {
+        self.0.transcripts.len()
     }
 
     /// Number of evaluations that passed, failed, broke, were not evaluated and were not run.
@@ -358,6 +415,8 @@ struct Outline {
     #[serde(default)]
     warnings: Vec<String>,
     containment: Option<Arc<Contained>>,
+    #[serde(default)]
+    repeats: Vec<Outline>,
 }
 
 impl From<Outline> for EvaluationReport {
@@ -379,6 +438,7 @@ impl From<Outline> for EvaluationReport {
             details: None,
             target_proxy: None,
             containment: outline.containment,
+            repeats: outline.repeats.into_iter().map(Into::into).collect(),
         }
     }
 }

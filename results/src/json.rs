@@ -1,8 +1,8 @@
 //! The JSON form of a report.
 //!
 //! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id`, `prompt`
-//! and `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`
-//! and `containment`; of the run `summary`, `evaluators`, `gates`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
+//! and `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`,
+//! `containment` and `repeats`; of the run `summary`, `evaluators`, `gates`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
 //! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except
 //! `outcome`, `error_type`, `summary` and `grouping`.
 //!
@@ -246,6 +246,7 @@ fn evaluation(evaluation: EvaluationReport) -> Value {
         ("details", details.map(Value::Object)),
         ("target_proxy", evaluation.target_proxy.map(TargetProxyReport::into_json)),
         ("containment", evaluation.containment.as_deref().map(containment)),
+        ("repeats", list(evaluation.repeats.into_iter().map(self::evaluation))),
     ])
 }
 
@@ -261,6 +262,22 @@ fn containment(contained: &Contained) -> Value {
         ("proxy", proxy.then_some(Value::Bool(true))),
         ("image", text(image)),
     ])
+}
+
+impl EvaluatorSums {
+    /// Returns the JSON form in reports.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        evaluator(self)
+    }
+}
+
+impl GateResult {
+    /// Returns the JSON form in reports.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        gate(self)
+    }
 }
 
 impl TargetProxyReport {
@@ -350,6 +367,7 @@ mod tests {
                 landlock_abi: Some(7),
                 ..Contained::default()
             })),
+            repeats: vec![EvaluationReport::new("check")],
         };
         let conversation = |evaluations| ConversationReport {
             trace_file: Some("t.json".into()),

@@ -8,8 +8,10 @@
 //! | `report` | the report of a run |
 //! | `model` | the reports of a conversation and of an evaluation |
 //! | `attention` | conversations that need attention, worst first |
+//! | `noise` | how much evaluators and the agent vary |
 //! | `outcome` | the outcome of an evaluation |
 //! | `reason` | why an evaluation has its outcome |
+//! | `repeats` | repeats of an evaluation, combined |
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
 //! | `comparison` | two runs compared, case by case |
@@ -32,9 +34,11 @@ mod evaluators;
 mod gate;
 mod json;
 mod model;
+mod noise;
 mod outcome;
 mod reason;
 mod recordings;
+mod repeats;
 mod report;
 pub mod run_file;
 mod tally;
@@ -58,6 +62,7 @@ pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,
 };
+pub use noise::{Disagreeing, EvaluatorNoise, VarianceShares};
 pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
 pub use tally::{Balance, Inconclusive, Standing, Tally};

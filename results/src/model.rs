@@ -166,6 +166,9 @@ pub struct EvaluationReport {
     /// Containment of its program; `None` if it was not contained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<Arc<Contained>>,
+    /// The repeats that the evaluation [combines](Self::combine); empty if it was not repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<EvaluationReport>,
 }
 
 /// Name that stands for all evaluators of a conversation that cannot be evaluated.

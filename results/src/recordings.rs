@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io};
 
 use evaluator_json::Value;
 
-use super::{RecordId, Report};
+use super::{EvaluationReport, RecordId, Report};
 
 impl Report {
     /// Returns the key and the sample of every recorded reply that the details of evaluations name.
@@ -15,8 +15,10 @@ impl Report {
     pub fn recorded_samples(&self) -> io::Result<BTreeSet<RecordId>> {
         let mut found = BTreeSet::new();
         for conversation in &self.conversations {
-            for evaluation in conversation?.evaluations {
-                found.extend(evaluation.target_proxy.into_iter().flat_map(|it| it.recordings));
+            let evaluations = conversation?.evaluations;
+            for evaluation in evaluations.iter().flat_map(EvaluationReport::each_repeat) {
+                let proxied = evaluation.target_proxy.iter().flat_map(|it| &it.recordings);
+                found.extend(proxied.cloned());
                 for value in evaluation.details.iter().flat_map(|details| details.values()) {
                     collect(value, &mut found);
                 }

@@ -1,9 +1,10 @@
 //! The report of a run.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
     Balance, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally, Undecided,
@@ -19,6 +20,9 @@ pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
     pub conversations: Conversations,
+    /// First record of the run file as JSON, without its report. Of several files, that of the first.
+    #[serde(skip)]
+    pub header: Option<Arc<Value>>,
     /// Errors outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
     /// Causes of some of `errors`, by their index: the position, and the probable kind of the file.
@@ -197,6 +201,7 @@ mod tests {
             details: None,
             target_proxy: None,
             containment: None,
+            repeats: Vec::new(),
         }
     }
 

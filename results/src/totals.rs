@@ -19,7 +19,7 @@ pub(super) struct Totals {
     pub(super) tally: Tally,
     /// Number of warnings of evaluations.
     pub(super) warnings: u64,
-    /// Evaluations for which an evaluator was called.
+    /// Evaluations for which an evaluator was called, each repeat for itself.
     pub(super) asked: usize,
     /// Conversations that an evaluator did not evaluate.
     pub(super) dropped_out: u64,
@@ -96,7 +96,7 @@ impl Totals {
             self.cancelled |= evaluation.error_type == Some(CANCELLED);
             // Without a threshold no evaluator was asked.
             if evaluation.threshold.is_some() {
-                self.asked += 1;
+                self.asked += evaluation.each_repeat().count();
                 self.evaluator((number, column), evaluation).count((number, column), evaluation);
             }
         }

@@ -47,9 +47,13 @@ const CRATES: &[(&str, &[&str])] = &[
         "agentv",
         &["protocol", "json", "document", "traces", "launch", "models", "judging", "hosts", "host"],
     ),
+    ("html", &["json", "results"]),
     (
         "cli",
-        &["protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv"],
+        &[
+            "protocol", "json", "traces", "launch", "hosts", "host", "publish", "serve", "agentv",
+            "html",
+        ],
     ),
     ("examples", &["sdk"]),
     ("examples/community", &["sdk"]),
@@ -104,6 +108,7 @@ const PUBLISHED: &[&str] = &[
     "publish",
     "serve",
     "agentv",
+    "html",
     "cli",
 ];
 

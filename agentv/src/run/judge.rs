@@ -136,7 +136,8 @@ fn prepare(
     let location = format!("test {}, evaluator {}", subject.test.id, evaluator.name);
     let metric = Some("llm-grader".to_owned());
     let messages = question.messages().map_err(|error| error.to_string())?;
-    let request = Request { params, metric, location, ..Request::new(messages) };
+    let sample = context.first_sample();
+    let request = Request { params, metric, location, sample, ..Request::new(messages) };
     Ok((target, connection, question, request))
 }
 
@@ -185,8 +186,11 @@ fn score(scheme: &Scheme, grade: &Grade) -> Score {
 /// Reads the result of a call.
 fn read(result: &Result<Answer, ModelError>, scheme: &Scheme, code: Option<&Code>) -> Reading {
     let answer = result.as_ref().map_err(|error| {
-        let is_worth_it = error.kind.is_transient()
-            || matches!(error.kind, ErrorKind::Blocked | ErrorKind::Refused);
+        let is_worth_it = match error.kind {
+            // The requests of a question are repeated already, as often as the settings say.
+            ErrorKind::Timeout => false,
+            kind => kind.is_transient() || matches!(kind, ErrorKind::Blocked | ErrorKind::Refused),
+        };
         match is_worth_it {
             true => Failure::Unreadable(error.to_string(), None),
             false => Failure::Final(error.to_string()),
@@ -209,14 +213,14 @@ fn again(
     code: Option<&Code>,
 ) -> Option<Request> {
     let Err(Failure::Unreadable(reason, reply)) = reading else { return None };
-    let sample = round + 1;
-    if sample < ATTEMPTS {
-        return Some(Request { sample, ..request.clone() });
+    let attempts = round + 1;
+    if attempts < ATTEMPTS {
+        return Some(Request { sample: request.sample.saturating_add(1), ..request.clone() });
     }
     // A reply with the code states a verdict that cannot be told apart from what it quotes: not by another model either.
     let is_stated = |text: &str| code.is_some_and(|code| text.contains(code.as_str()));
     let reply = reply.as_ref().filter(|text| !text.trim().is_empty() && !is_stated(text))?;
-    if !repairs || sample > ATTEMPTS {
+    if !repairs || attempts > ATTEMPTS {
         return None;
     }
     let user = format!(
@@ -225,7 +229,8 @@ fn again(
     );
     let system = request.messages.first().cloned();
     let messages: Vec<Message> = system.into_iter().chain([Message::user(user)]).collect();
-    Some(Request { messages: messages.into(), sample: 0, ..request.clone() })
+    let first = request.sample.saturating_sub(round);
+    Some(Request { messages: messages.into(), sample: first, ..request.clone() })
 }
 
 /// Returns the grade that was read last.

@@ -25,6 +25,7 @@ mod test;
 mod wording;
 
 use evaluator_host::run::{ProgramOutput, Programs};
+use evaluator_models::first_sample;
 
 pub use plan::{Options, Plan, PlanError, plan};
 
@@ -38,6 +39,11 @@ struct Context<'r> {
 }
 
 impl Context<'_> {
+    /// Returns the first sample of every request of this grading.
+    fn first_sample(self) -> u32 {
+        first_sample(self.programs.repeat())
+    }
+
     /// Gives a document to a program.
     async fn run(self, program: &Program, document: &str) -> ProgramOutput {
         let mut output = self.programs.run(program.index, document.as_bytes()).await;

@@ -41,7 +41,7 @@ pub struct Options {
     pub target: Option<String>,
     /// Name of the target that judges.
     pub grader_target: Option<String>,
-    /// Repetitions of commands that took too long.
+    /// Repetitions of commands of targets that took too long, whether they are tested or judge.
     pub max_retries: u32,
     /// Whether results hold the prompts of judges.
     pub prompts: bool,
@@ -150,12 +150,13 @@ struct Planner<'p> {
 /// A target is missing or cannot be used, no model judges, or no test has such an id.
 pub fn plan(
     mut suite: Suite,
-    targets: TargetSession,
+    mut targets: TargetSession,
     options: Options,
     recordings: Option<&Recordings>,
 ) -> Result<Plan, PlanError> {
     let ids: BTreeSet<String> = suite.tests.iter().map(|test| test.id.clone()).collect();
     let chosen = chosen(&mut suite, &options.test_ids)?;
+    targets.command_attempts = Some(options.max_retries.saturating_add(1));
     let mut planner = Planner {
         suite: &suite,
         targets: &targets,
@@ -307,10 +308,7 @@ impl Planner<'_> {
         let judge = self.judge_name(&tested);
         self.check(&test.evaluators, judge.as_deref());
         let where_from = (self.targets, self.containment.as_ref());
-        let mut programs = self.programs.add(&mut test.evaluators, judge.as_deref(), where_from);
-        if let Some(Source::Command(command)) = &source {
-            programs.push(command.program);
-        }
+        let programs = self.programs.add(&mut test.evaluators, judge.as_deref(), where_from);
         let threshold = threshold.unwrap_or(THRESHOLD);
         let target = self.targets.get(&tested).ok().filter(|_| self.recordings.is_none());
         let tested = target.map(|target| Tested {
@@ -438,7 +436,7 @@ impl Planner<'_> {
     /// Adds the commands of all targets that can be asked, for a program that may name any.
     fn commands(&mut self) {
         let targets = self.targets;
-        for target in &targets.targets.targets {
+        for target in targets.targets.targets.iter().filter(|_| !targets.is_offline()) {
             if let Provider::Cli(cli) = &target.provider {
                 // One whose variable is not set is not offered.
                 let _ = self.command(target, cli);
@@ -455,7 +453,9 @@ impl Planner<'_> {
             return;
         };
         let (targets, mut reason) = (self.targets, None);
-        if let Ok(target @ Target { provider: Provider::Cli(judge), .. }) = targets.get(name) {
+        if let Ok(target @ Target { provider: Provider::Cli(judge), .. }) = targets.get(name)
+            && !targets.is_offline()
+        {
             reason = self.command(target, judge).err();
         }
         let connected = targets.connect(name, asked.model.as_deref()).map(drop);

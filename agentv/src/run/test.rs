@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, PoisonError},
 };
 
 use evaluator_host::{
@@ -51,6 +51,13 @@ impl Suite for Plan {
         self.tests[case].programs.clone()
     }
 
+    fn tested(&self, case: usize) -> Option<usize> {
+        match &self.tests[case].source {
+            Source::Command(command) => Some(command.program),
+            Source::Recorded(_) | Source::Model(_) => None,
+        }
+    }
+
     fn prompt(&self, case: usize) -> String {
         self.targets.session.redact(&wording::question(&self.tests[case].test))
     }
@@ -86,8 +93,8 @@ impl Suite for Plan {
         let programs = self.commands.iter().map(|(name, index)| (name.clone(), program(*index)));
         let commands =
             Commands { programs: programs.collect(), are_contained: self.is_contained() };
-        // The first run of a plan has prepared them.
-        let _ = self.targets.commands.set(commands);
+        let mut prepared = self.targets.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        *prepared = Some(Arc::new(commands));
     }
 
     fn grade<'s>(&'s self, case: usize, programs: Programs<'s>) -> Grading<'s> {
@@ -200,11 +207,12 @@ async fn output(
             let request = Request {
                 params: connection.settings().params.clone(),
                 location: format!("test {}, the tested target", test.id),
+                sample: context.first_sample(),
                 ..Request::new(vec![Message::user(wording::question(test))])
             };
             let answer = call(Arc::clone(connection), 0, request, None).await;
             let answer = answer.map_err(|error| error.to_string())?;
-            recordings.extend(answer.key.map(|key| (key, 0)));
+            recordings.extend(answer.key.map(|key| (key, context.first_sample())));
             let reply = answer.reply;
             let text = reply.readable();
             text.map(Output::of_text).map_err(|why| format!("the reply of the target is {why}"))
@@ -246,5 +254,53 @@ async fn run_command(
             true => format!("{error} ({count} of {count} attempts)"),
             false => error,
         });
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use evaluator_host::{config::Config, run::Runner, verdict::Standing};
+    use evaluator_judging::{Environment, JudgeSettings};
+    use evaluator_models::Providers;
+    use tokio::runtime::Builder;
+
+    use crate::{
+        output::Recordings,
+        read::{ReadOptions, read},
+        run::{Options, plan},
+        targets::{self, TargetSession},
+    };
+
+    #[test]
+    fn each_run_of_a_plan_has_commands_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let file = directory.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            file
+        };
+        let grader = "{name: g, type: llm-grader, prompt: 'G {{output}}'}";
+        let suite = format!("tests: [{{id: one, criteria: x, input: q, assertions: [{grader}]}}]");
+        let suite = read(&file("e.yaml", &suite), &ReadOptions::new(directory.path(), |_| None));
+        let command = r#"echo "{\"score\": 1}" > {OUTPUT_FILE}"#;
+        let judge = format!("targets: [{{name: g, provider: cli, command: '{command}'}}]");
+        let targets = targets::read(&file("targets.yaml", &judge), &Providers::default()).unwrap();
+        let environment = Environment::new(|_| None);
+        let session = TargetSession::new(targets, JudgeSettings::default(), environment).unwrap();
+        let outputs = file("outputs.jsonl", r#"{"test_id": "one", "output": "Paris"}"#);
+        let recordings = Recordings::read(&outputs, &Runner::default()).unwrap();
+        let options = Options { grader_target: Some("g".to_owned()), ..Options::default() };
+        let plan = plan(suite.unwrap(), session, options, Some(&recordings)).unwrap();
+        let session = plan.session();
+        let request = plan.request(Config::default());
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        for _ in 0..2 {
+            let mut runner = Runner::default();
+            runner.session = Some(session.clone());
+            let report = runtime.block_on(runner.run(&request, &mut |_| {}));
+            assert_eq!(report.standing(), Standing::Passed, "{report:?}");
+            // The next run is not cancelled.
+            runner.cancellation.cancel();
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -25,8 +25,11 @@ pub(crate) const MAX_OUTPUT: usize = 64 << 20;
 /// The program of every command: it reads the script, which may be longer than an argument.
 pub(crate) const SHELL: [&str; 3] = ["sh", "-c", "eval \"$(cat)\""];
 
-/// Directory of a contained command, as words of the shell. No other program has the same temporary directory.
-const CONTAINED: &str = "\"${TMPDIR:-/tmp}\"/target";
+/// Directory of a contained command, as a word of the shell. No other program has the same temporary directory.
+const CONTAINED: &str = "\"$evaluator_directory\"";
+
+/// Sets the directory once: a command may set `TMPDIR` for the programs that it starts.
+const SET_CONTAINED: &str = "evaluator_directory=${TMPDIR:-/tmp}/target\n";
 
 /// End of a script: prints the state of the output file and its content. What the command leaves there decides about the
 /// state: a link or a FIFO would lead to other files, or never end.
@@ -82,13 +85,16 @@ impl Invocation<'_> {
         let private = private
             .map_err(|error| format!("cannot create a directory for the output: {error}"))?;
         let directory = private.as_ref().map(|it| quoted(&it.path().to_string_lossy()));
-        let directory = directory.as_deref().unwrap_or(CONTAINED);
+        let (set, directory) = match &directory {
+            Some(directory) => ("", &**directory),
+            None => (SET_CONTAINED, CONTAINED),
+        };
         let output = format!("{directory}/output.json");
         let prompt_file = format!("{directory}/prompt.md");
         let prompt = quoted(self.prompt);
         let command = quoted(&self.filled(&prompt, &prompt_file, &output));
         let text = format!(
-            "mkdir -p {directory} && printf %s {prompt} > {prompt_file} || exit
+            "{set}mkdir -p {directory} && printf %s {prompt} > {prompt_file} || exit
 set -- {output} {MAX_OUTPUT}
 (set --; eval {command}) < /dev/null > /dev/null{REPORT}"
         );
@@ -155,5 +161,5 @@ pub(crate) struct Commands {
     pub(crate) are_contained: bool,
 }
 
-/// The commands, once the host has prepared them.
-pub(crate) type PreparedCommands = Arc<OnceLock<Commands>>;
+/// The commands, once the host has prepared them: those of the latest run of a plan.
+pub(crate) type PreparedCommands = Arc<Mutex<Option<Arc<Commands>>>>;

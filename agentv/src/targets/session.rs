@@ -1,6 +1,9 @@
 //! Targets as models of a session, so that they are asked, counted and recorded as all judges are.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use evaluator_judging::{Connection, Environment, JudgeSettings, Session};
 use evaluator_models::{
@@ -25,8 +28,8 @@ const MARGIN: Duration = Duration::from_secs(5);
 /// Beginning of the names under which targets are models: `target:INDEX:MODEL`.
 const PREFIX: &str = "target:";
 
-/// Targets with the session in which their models are asked.
-#[derive(Clone, Debug)]
+/// Targets with the session in which their models are asked. Not `Clone`: its commands are those of one plan.
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct TargetSession {
     /// Targets.
@@ -35,6 +38,8 @@ pub struct TargetSession {
     pub session: Session,
     environment: Environment,
     pub(crate) commands: PreparedCommands,
+    /// Maximum number of requests to a command that judges.
+    pub(crate) command_attempts: Option<u32>,
     is_offline: bool,
 }
 
@@ -60,12 +65,17 @@ impl TargetSession {
         environment.providers.register(provider);
         let is_offline = run.mode() == Mode::Replay;
         let session = Session::new(run, environment.clone())?;
-        Ok(Self { targets, session, environment, commands, is_offline })
+        Ok(Self { targets, session, environment, commands, command_attempts: None, is_offline })
     }
 
     /// Variables of the environment.
     pub(crate) fn variables(&self) -> &Variables {
         &self.environment.variables
+    }
+
+    /// Returns true if recordings answer in place of all models, so that nothing is sent and no command judges.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.is_offline
     }
 
     /// Returns the target of a name, behind its aliases.
@@ -97,10 +107,13 @@ impl TargetSession {
             _ if model.is_some() => return refuse("`model` needs a target that is a model"),
             Provider::Mock(_) => target.name.clone(),
             Provider::Cli(command) => {
-                // The command is checked before anything runs.
-                command.command_line(self.variables())?;
+                // The command is checked before anything runs. A replay runs none.
+                if !self.is_offline {
+                    command.command_line(self.variables())?;
+                }
                 let timeout = command.timeout.unwrap_or(TIMEOUT);
                 settings.timeout = Some(timeout.saturating_add(MARGIN));
+                settings.attempts = self.command_attempts;
                 target.name.clone()
             }
             Provider::Replay(_) => return refuse("it replays the answers of an agent"),
@@ -269,6 +282,17 @@ impl Endpoint for TargetEndpoint {
         }
     }
 
+    fn identity(&self) -> Result<String, String> {
+        match (&self.inner, &self.target.provider) {
+            (Some(inner), _) => inner.identity(),
+            (None, Provider::Mock(response)) => Ok(response.clone()),
+            // The files behind the words of a command are not known.
+            (None, _) => {
+                Err(format!("changes of the command of the target `{}`", self.target.name))
+            }
+        }
+    }
+
     fn parameters(&self, params: &Params) -> Result<Map<String, Value>, ModelError> {
         self.inner.as_ref().map_or_else(|| Ok(Map::new()), |inner| inner.parameters(params))
     }
@@ -294,8 +318,9 @@ impl TargetEndpoint {
         let failed = |kind| move |text: String| ModelError::new(kind, text);
         let users = request.messages.iter().filter(|message| message.role == Role::User);
         let prompt = users.map(|message| &*message.content).collect::<Vec<_>>().join("\n\n");
+        let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (Provider::Cli(target), Ok(handle), Some(commands)) =
-            (&self.target.provider, Handle::try_current(), self.commands.get())
+            (&self.target.provider, Handle::try_current(), commands)
         else {
             return Err(failed(ErrorKind::Config)("programs cannot be started here".to_owned()));
         };

@@ -14,7 +14,7 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 the new run shows what is ask
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Run file (.evalrun) that is compared with
+    /// Run file (.evalrun) that is compared with, or a result of promptfoo or Inspect in JSON
     #[arg(value_name = "BASE", value_parser = existing)]
     pub(crate) base: PathBuf,
     /// Run file of the new version

@@ -28,7 +28,7 @@ pub(crate) struct EvalFileFlags {
     /// Target that judges (default: `grader_target` or `judge_target` of the tested target)
     #[arg(help_heading = HEADING, long, value_name = "NAME")]
     pub(crate) grader_target: Option<String>,
-    /// Repeat commands of targets that took too long, up to N times (default: 2)
+    /// Repeat commands of targets that took too long, tested or judging, up to N times (default: 2)
     #[arg(help_heading = HEADING, long, value_name = "N", value_parser = whole::<u32>(0..=100))]
     pub(crate) max_retries: Option<u32>,
 }

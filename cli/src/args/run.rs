@@ -12,7 +12,10 @@ use clap::{
     builder::{PossibleValue, TypedValueParser},
 };
 use evaluator_host::{
-    config::OutputFormat, conversation::GroupBy, files::is_stdout, metric::MatchType,
+    config::{OutputFormat, Transcripts},
+    conversation::GroupBy,
+    files::is_stdout,
+    metric::MatchType,
 };
 
 use super::{
@@ -98,6 +101,10 @@ pub(crate) struct RunArgs {
     /// N times (default: 0)
     #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=100))]
     pub(crate) retries: Option<u32>,
+    /// Evaluate each conversation K times, which shows how much the evaluators themselves vary (default: 1). An evaluation passes
+    /// if more than half of its repeats do
+    #[arg(long, value_name = "K", value_parser = whole::<u32>(1..=100))]
+    pub(crate) repeat: Option<u32>,
     /// Reject remote evaluators that are not pinned in evaluators.lock, instead of pinning them; for CI
     #[arg(long)]
     pub(crate) locked: bool,
@@ -108,6 +115,10 @@ pub(crate) struct RunArgs {
     /// Save the run in this file (.evalrun), each evaluation as soon as it is finished; `evaluator report` renders it
     #[arg(long, alias = "journal", value_name = "FILE", value_parser = writable)]
     pub(crate) save_run: Option<PathBuf>,
+    /// Keep the transcripts of these conversations in the run file: of all, of those with an evaluation that failed or broke, or
+    /// of none; known secrets are replaced (default: failed with -o html, else none)
+    #[arg(long, value_name = "WHICH", value_parser = one_of(TRANSCRIPTS))]
+    pub(crate) transcripts: Option<Transcripts>,
     /// Reuse the results in the file of --save-run (default: one for this configuration, or for these metrics, in
     /// .evaluator); edited evaluators and new traces are evaluated
     #[arg(long)]
@@ -128,6 +139,13 @@ const MATCH_TYPES: [(&str, MatchType, &str); 3] = [
     ("EXACT", MatchType::Exact, "The same calls in the same order, and no others"),
     ("IN_ORDER", MatchType::InOrder, "The expected calls in their order, others between them"),
     ("ANY_ORDER", MatchType::AnyOrder, "The expected calls in any order, others between them"),
+];
+
+/// Names of kept transcripts, with help.
+const TRANSCRIPTS: [(&str, Transcripts, &str); 3] = [
+    ("none", Transcripts::None, "No conversations"),
+    ("failed", Transcripts::Failed, "Those with an evaluation that failed or broke"),
+    ("all", Transcripts::All, "All conversations"),
 ];
 
 /// Names of groupings, with help.
@@ -244,6 +262,12 @@ pub(crate) fn outputs(
         }
     }
     Ok(outputs)
+}
+
+/// Returns which transcripts the run file keeps, if nothing else says so: an HTML file shows those of what did not pass.
+pub(crate) fn default_transcripts(outputs: &[ReportOutput]) -> Transcripts {
+    let is_html = outputs.iter().any(|output| output.form == Some(OutputFormat::Html));
+    if is_html { Transcripts::Failed } else { Transcripts::None }
 }
 
 /// Resolves links in the path of a file, which need not exist.

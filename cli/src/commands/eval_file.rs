@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     args::{
-        CheckArgs, RunArgs,
+        CheckArgs, RunArgs, default_transcripts,
         eval_file::{EvalFileFlags, of_traces},
         outputs,
     },
@@ -180,7 +180,9 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     let mut config = Config::default();
     config.fail_fast = args.fail_fast;
     config.retries = args.retries.unwrap_or_default();
+    config.repeat = args.repeat;
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
+    config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);
     request.events = events.is_some();
     signals::watch(runner.cancellation.clone());

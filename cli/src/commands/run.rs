@@ -23,7 +23,7 @@ use super::{
     unusable, watched,
 };
 use crate::{
-    args::{GateFlags, RunArgs, outputs},
+    args::{GateFlags, RunArgs, default_transcripts, outputs},
     render, signals,
 };
 
@@ -46,6 +46,8 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     gated(&mut config, mem::take(&mut args.gates)).map_err(unusable)?;
     ensure_contained(args.contain, &config, &runner)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
+    let transcripts = args.transcripts.or(config.transcripts);
+    config.transcripts = Some(transcripts.unwrap_or_else(|| default_transcripts(&outputs)));
     if config.require_all_cases && config.eval_set.is_none() {
         return Err(unusable(
             "every golden case must have a recording (`require_all_cases`), but there is no eval set; name one with \
@@ -205,6 +207,7 @@ fn configure(
         judge: mem::take(&mut args.judge).settings(),
         match_type: args.trajectory_match_type,
         retries: args.retries,
+        repeat: args.repeat,
     };
     overrides.apply(config, &runner.registries.metrics);
     config.eval_set = args.eval_set.take().or(config.eval_set.take());

@@ -10,8 +10,8 @@ use super::{
     plain::{one_line, printable},
     verdict,
     words::{
-        NO_RECORDING, contradiction, cut, failure, kind, reason, score_text, time, unrecorded,
-        with_cause,
+        NO_RECORDING, contradiction, cut, failure, kind, reason, repeats, score_text, time,
+        unrecorded, with_cause,
     },
 };
 
@@ -21,6 +21,9 @@ const ALL_BYTES: usize = 64_000;
 
 /// Number of conversations above which those that passed are counted and have no rows.
 const FEW: usize = 20;
+
+/// Maximum number of evaluators with a line about how much they vary.
+const NOISE: usize = 20;
 
 /// Maximum number of shown characters of the reason of a failure.
 const REASON: usize = 400;
@@ -85,6 +88,13 @@ fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
         let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
+    let noise = report.noise()?;
+    if !noise.is_empty() {
+        text.push('\n');
+    }
+    for noise in noise.iter().take(NOISE) {
+        let _ = writeln!(text, "- {}", escaped(&noise.to_string()));
+    }
     Ok(())
 }
 
@@ -108,6 +118,7 @@ fn write_row(text: &mut String, row: &Row, room: &mut usize) {
     let score = evaluation
         .shown_score()
         .map_or_else(String::new, |score| score_text(score, evaluation.threshold));
+    let score = repeats(evaluation).map_or(score.clone(), |it| format!("{score} ({it})"));
     let (icon, remark) = match evaluation.outcome() {
         EvaluationOutcome::NotRun => ("⏹", headline(evaluation)),
         EvaluationOutcome::Error => ("💥", headline(evaluation)),

@@ -8,6 +8,7 @@ mod config_error;
 mod csv;
 mod errors;
 mod github;
+mod html;
 mod inspection;
 mod junit;
 mod markdown;
@@ -59,6 +60,7 @@ pub(crate) fn report(
         OutputFormat::Markdown => markdown(report, out),
         OutputFormat::Github => github::github(report, out),
         OutputFormat::Junit => junit::junit(report, out),
+        OutputFormat::Html => html::html(report, out),
         OutputFormat::Json => {
             match report.suite {
                 Some(_) => evaluator_agentv::report::write_json(report, out)?,

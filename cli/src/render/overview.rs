@@ -49,6 +49,9 @@ pub(crate) fn overview(
     for result in report.decide_gates()?.iter().filter(|it| !names.contains(&&it.gate.evaluator)) {
         let _ = writeln!(text, "gate {}", one_line(&result.to_string()));
     }
+    for noise in report.noise()? {
+        let _ = writeln!(text, "{}", one_line(&noise.to_string()));
+    }
     attention(report, &mut text)?;
     errors(report, &mut text)?;
     let notes = notes(report);

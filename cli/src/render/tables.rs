@@ -14,7 +14,7 @@ use super::{
     Columns,
     errors::{self, AS_ABOVE, Errors, Showing, below, headline},
     plain::{line_of, one_line},
-    words::{detail, kind, milliseconds, score_text, time, unrecorded},
+    words::{detail, kind, milliseconds, repeats, score_text, time, unrecorded},
 };
 
 /// Writes the report in tables of at most `width` columns, if that is given.
@@ -88,7 +88,7 @@ fn one(
             evaluation.outcome().mark().to_owned(),
             one_line(&evaluation.name).into_owned(),
             score(evaluation.shown_score(), evaluation.threshold),
-            evaluation.outcome().label().to_owned(),
+            status(evaluation),
             evaluation
                 .shown_turn_scores()
                 .iter()
@@ -158,6 +158,12 @@ fn members(table: &mut Columns<7>, evaluation: &EvaluationReport, depth: usize) 
         added += 1 + members(table, &member, depth + 1);
     }
     added
+}
+
+/// Returns the outcome, and how many repeats passed.
+fn status(evaluation: &EvaluationReport) -> String {
+    let label = evaluation.outcome().label();
+    repeats(evaluation).map_or_else(|| label.to_owned(), |repeats| format!("{label} ({repeats})"))
 }
 
 fn score(score: Option<f64>, threshold: Option<f64>) -> String {
@@ -288,7 +294,8 @@ fn outcome(evaluation: &EvaluationReport, broken: &mut Errors) -> String {
             None => format!("{label} - {}", headline(evaluation)),
         },
         (None, Some(score)) => {
-            format!("{} ({label})", score_text(score, evaluation.threshold))
+            let repeats = repeats(evaluation).map(|it| format!(", {it}")).unwrap_or_default();
+            format!("{} ({label}{repeats})", score_text(score, evaluation.threshold))
         }
         (None, None) => format!("N/A ({label})"),
     };

@@ -93,9 +93,20 @@ pub(super) fn failure(evaluation: &EvaluationReport) -> String {
     text
 }
 
+/// Returns how many of its repeats passed, e.g. `8 of 10`; `None` if an evaluation was not repeated.
+pub(super) fn repeats(evaluation: &EvaluationReport) -> Option<String> {
+    evaluation.passed_repeats().map(|(passed, all)| format!("{passed} of {all}"))
+}
+
 /// Returns the score of a failure, the threshold, and the turns below it; empty if the score reaches the threshold.
 fn score_of_failure(evaluation: &EvaluationReport) -> String {
     let threshold = evaluation.threshold;
+    if let Some(repeats) = repeats(evaluation) {
+        let score = evaluation.score.map(|score| score_text(score, threshold));
+        let mean =
+            score.map_or_else(String::new, |score| format!(", with a mean score of {score}"));
+        return format!("{repeats} repeats passed{mean}");
+    }
     let mut text = match (evaluation.score, threshold) {
         (Some(score), Some(asked)) if score < asked => {
             format!("score {} is below the threshold {asked}", score_text(score, threshold))

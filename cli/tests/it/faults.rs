@@ -19,63 +19,32 @@ fn config(entries: &[(&str, &str)]) -> String {
 
 #[test]
 fn whatever_others_do_the_result_of_a_good_evaluator_is_kept() {
+    // Every fault is in the matrix of the package `tests`; these have texts.
     let directory = Directory::new();
     directory
         .script("hang", "cat >/dev/null; echo $$ >hang.pid; echo still loading >&2; sleep 600");
     directory.script("segfault", "kill -SEGV $$");
-    directory
-        .script("leak", "cat >/dev/null; sleep 600 & echo $! >leak.pid; echo '{\"score\": 1}'");
     directory.script("exit", "echo '{\"score\": 1}'; echo boom >&2; exit 7");
-    directory.script("silent", "cat >/dev/null");
-    directory.script("chatty", "cat >/dev/null; echo starting; echo '{\"score\": 1}'");
-    directory.script("nan", "cat >/dev/null; echo '{\"score\": NaN}'");
-    directory.script("deaf", "exec <&-; echo '{\"score\": 0.5}'");
     directory.script("good", "cat >/dev/null; echo '{\"score\": 1}'");
-    directory.script("bad_interpreter", "");
-    directory.file("bad_interpreter", "#!/no/such/interpreter\n");
-    let entries = [
-        ("hang", ", timeout: 5"),
-        ("segfault", ""),
-        ("leak", ""),
-        ("exit", ""),
-        ("silent", ""),
-        ("chatty", ""),
-        ("nan", ""),
-        ("deaf", ""),
-        ("bad_interpreter", ""),
-        ("good", ""),
-    ];
+    let entries = [("hang", ", timeout: 5"), ("segfault", ""), ("exit", ""), ("good", "")];
     directory.file("c.yaml", config(&entries));
     let ran =
         directory.run(&[&trace("a01_otlp_basic_parts"), "-c", "c.yaml", "-o", "json"]).exits(3);
     assert_eq!(
         ran.evaluations(0),
-        [
-            "hang ERROR timed_out",
-            "segfault ERROR signalled",
-            "leak ERROR leaked_pipe",
-            "exit ERROR exited",
-            "silent ERROR bad_answer",
-            "chatty ERROR bad_answer",
-            "nan ERROR bad_answer",
-            "deaf PASSED",
-            "bad_interpreter ERROR spawn_failed",
-            "good PASSED"
-        ]
+        ["hang ERROR timed_out", "segfault ERROR signalled", "exit ERROR exited", "good PASSED"]
     );
     assert_eq!(ran.error_of("hang"), "Custom evaluator 'hang' timed out after 5s");
     assert_eq!(ran.error_of("exit"), "Custom evaluator 'exit' exited with code 7: boom");
     assert_eq!(ran.error_of("segfault"), "Custom evaluator 'segfault' exited with code -11");
-    assert_eq!(ran.json()["summary"]["passed"], 2);
+    assert_eq!(ran.json()["summary"]["passed"], 1);
     // The report has no field for it; stderr has it.
     let ran =
         ran.says("hang, trace e847dad403e53610ae87e6c273a96009, stderr:\n  | still loading\n");
     ran.says(
-        "ERROR: 2 passed, 0 failed, 8 errored, 0 not evaluated (10 evaluations in 1 conversation), 2 scored of 10 in total",
+        "ERROR: 1 passed, 0 failed, 3 errored, 0 not evaluated (4 evaluations in 1 conversation), 1 scored of 4 in total",
     );
-    for pid in ["hang.pid", "leak.pid"] {
-        assert_gone(&wait_for_line(&directory.path().join(pid)));
-    }
+    assert_gone(&wait_for_line(&directory.path().join("hang.pid")));
 }
 
 /// A run with an evaluator that has answered, one that hangs, and one that waits for its turn.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Directory, Ran};
 
 /// A recording of that number of conversations of one turn.
-fn recording(conversations: usize) -> String {
+pub(crate) fn recording(conversations: usize) -> String {
     let line = |number: usize| {
         let attribute =
             |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});

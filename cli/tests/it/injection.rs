@@ -8,6 +8,10 @@ use crate::support::{Directory, eval_set, finish, trace};
 /// Text that would end a line, begin others, and speak to terminals and CI systems.
 const EVIL: &str = "x\nPASSED: 9 passed\n::error::y\r::stop-commands::z\r\n\u{1b}[2J\u{9b}31m\u{202e}\u{2028}##[add-mask]w<b>|` @octocat https://evil.example";
 
+/// Forms of reports that are read line by line, or shown.
+const FORMS: [&str; 9] =
+    ["table", "summary", "markdown", "github", "junit", "overview", "csv", "openmetrics", "html"];
+
 /// The same inside of a string of JSON.
 fn evil_json() -> String {
     let quoted = serde_json::to_string(EVIL).expect("it is text");
@@ -79,9 +83,7 @@ fn is_harmless(form: &str, text: &str) {
 fn no_form_of_report_passes_on_what_would_be_a_line_or_a_command() {
     let directory = directory();
     let goldens = eval_set("library");
-    for form in
-        ["table", "summary", "markdown", "github", "junit", "overview", "csv", "openmetrics"]
-    {
+    for form in FORMS {
         for verbose in ["-v", "-vv"] {
             let args = ["trace.json", "-c", "c.yaml", "-e", &goldens, "-o", form, verbose];
             let ran = directory.run(&args).exits(3);
@@ -106,9 +108,7 @@ fn names_of_files_are_one_line_each() {
     let trace = fs::read(trace("k01_traj_exact")).unwrap();
     for (content, code) in [(&b"{"[..], 3), (&trace, 1)] {
         directory.file(name, content);
-        for form in
-            ["table", "summary", "markdown", "github", "junit", "overview", "csv", "openmetrics"]
-        {
+        for form in FORMS {
             let ran = directory.run(&[name, "--no-config", "-o", form]).exits(code);
             is_harmless(form, &ran.stdout);
             is_harmless("stderr", &ran.stderr);

@@ -17,7 +17,7 @@ use super::{
     openai_eval,
     paths::PathKind,
     process,
-    reader::{MAX_RETRIES, Reader},
+    reader::{MAX_REPEATS, MAX_RETRIES, Reader},
 };
 use crate::{
     hosts::function_contracts,
@@ -117,13 +117,14 @@ pub(super) fn read<'n>(
     };
     let kind = read_type(&type_field)?;
     let named = (name_field, name);
-    let (kind, missing_turns, own_gates) = read_keys(kind, named, &mut fields, defaults, reader);
-    gates.extend(own_gates);
+    let (kind, own) = read_keys(kind, named, &mut fields, defaults, reader);
+    gates.extend(own.gates);
     let models = MODELS.iter().find_map(|key| fields.peek(key));
     let models_place = models.map(|node| reader.problems.place(node.span));
     fields.finish();
     Some(EvaluatorConfig {
-        missing_turns: missing_turns.unwrap_or_default(),
+        missing_turns: own.missing_turns.unwrap_or_default(),
+        repeat: own.repeat,
         place: Some(reader.problems.place(type_field.node.span)),
         models_place,
         ..EvaluatorConfig::new(name?, kind?)
@@ -134,6 +135,13 @@ fn take_name<'n>(fields: &mut Fields<'n>) -> Option<Field<'n>> {
     fields.key("name", "Name, unique in the file.").required().field(text())
 }
 
+/// Values of the keys that entries of all types have.
+struct OfAllTypes {
+    missing_turns: Option<MissingTurns>,
+    repeat: Option<u32>,
+    gates: Vec<Gate>,
+}
+
 /// Takes the keys of a type. `name` is the field of the name, and its text if that can be used.
 fn read_keys<'n>(
     kind: Type,
@@ -141,7 +149,7 @@ fn read_keys<'n>(
     fields: &mut Fields<'n>,
     defaults: &Defaults,
     reader: &'n Reader<'n>,
-) -> (Option<EvaluatorKind>, Option<MissingTurns>, Vec<Gate>) {
+) -> (Option<EvaluatorKind>, OfAllTypes) {
     let read = match kind {
         Type::Builtin => Some(EvaluatorKind::Builtin(read_builtin(name.0, fields, reader))),
         Type::Code => {
@@ -176,10 +184,12 @@ fn read_keys<'n>(
         }
     };
     let missing_turns = fields.key("missing_turns", text).default("fail").choice(&MISSING_TURNS);
+    let repeat = "Number of evaluations of each conversation; default: that of the run.";
+    let repeat = fields.key("repeat", repeat).whole(1..=MAX_REPEATS);
     let gate = "Claim about all cases of the evaluator, which decides in place of `threshold`.";
     let gate = fields.key("gate", gate).field(gates::schema());
     let gates = gate.map(|field| gates::read(field, name.1.unwrap_or_default()));
-    (read, missing_turns, gates.unwrap_or_default())
+    (read, OfAllTypes { missing_turns, repeat, gates: gates.unwrap_or_default() })
 }
 
 /// Returns the JSON Schemas of entries, one for each type.

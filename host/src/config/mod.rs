@@ -30,7 +30,7 @@ pub use model::{
     MissingTurns, RemoteConfig, SourcePaths,
 };
 pub use openai_eval::{OpenAiEvalConfig, ServerConfig};
-pub use output::OutputFormat;
+pub use output::{OutputFormat, Transcripts};
 pub use overrides::Overrides;
 pub use process::{EnvConfig, LimitsConfig, ProcessConfig};
 pub use schema::{schema, schema_line};

@@ -7,7 +7,9 @@ use evaluator_judging::{JudgeSettings, ProgramModels};
 use evaluator_protocol::Contract;
 use serde::Serialize;
 
-use super::{LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, paths::MissingPath};
+use super::{
+    LlmJudgeConfig, OpenAiEvalConfig, OutputFormat, ProcessConfig, Transcripts, paths::MissingPath,
+};
 use crate::{
     conversation::GroupBy,
     executor::{Containment, Local},
@@ -32,6 +34,8 @@ pub struct Config {
     pub trace_format: Option<Arc<dyn TraceFormat>>,
     /// Output format.
     pub output: Option<OutputFormat>,
+    /// Conversations whose transcripts the run file keeps; `None` is [`Transcripts::None`].
+    pub transcripts: Option<Transcripts>,
     /// Grouping of traces into conversations.
     pub group_by: Option<GroupBy>,
     /// Whether the run fails if an evaluator has scored nothing, or a golden case has no recording; default: `false`.
@@ -60,6 +64,9 @@ pub struct Config {
     /// Number of retries of an evaluation whose verdict may be transient, for evaluators without a number of their own;
     /// default: 0.
     pub retries: u32,
+    /// Number of evaluations of each conversation, for evaluators without a number of their own; default: 1. What is
+    /// computed without a model or a program is computed once.
+    pub repeat: Option<u32>,
     /// Settings of judges, for all evaluators that ask models.
     pub judge: JudgeSettings,
     /// Position of these settings in the file, if it has them.
@@ -96,6 +103,8 @@ pub struct EvaluatorConfig {
     pub kind: EvaluatorKind,
     /// Effect of golden turns without a recording.
     pub missing_turns: MissingTurns,
+    /// Number of evaluations of each conversation; default: that of the run.
+    pub repeat: Option<u32>,
     /// Position of its type in the file; `None` if it is not from a file.
     pub place: Option<Place>,
     /// Position of the models that it asks, if the entry names them.
@@ -151,7 +160,7 @@ impl EvaluatorConfig {
     /// Creates an evaluator that is not from a file.
     pub(super) fn new(name: impl Into<String>, kind: EvaluatorKind) -> Self {
         let (missing_turns, place, models_place) = (MissingTurns::default(), None, None);
-        Self { name: name.into(), kind, missing_turns, place, models_place }
+        Self { name: name.into(), kind, missing_turns, repeat: None, place, models_place }
     }
 
     /// Returns the models that the program of the entry may ask; `None` if there are none.
@@ -229,7 +238,7 @@ impl Default for BuiltinConfig {
 pub struct CodeConfig {
     /// File of the program; empty for a remote program that was not fetched yet.
     pub path: PathBuf,
-    /// Whether `path` may also be the name of a command on `PATH`; default: `false`.
+    /// Whether `path`, if it is a single name, is a command on `PATH` even if there is a file of this name; default: `false`.
     pub command: bool,
     /// Arguments of the program; default: none.
     pub args: Vec<String>,

@@ -1,4 +1,4 @@
-//! Formats of the report.
+//! Formats of the report, and what the run file keeps for it.
 
 /// Defines [`OutputFormat`] from one row per format: variant, name and description.
 macro_rules! output_formats {
@@ -28,6 +28,24 @@ macro_rules! output_formats {
     };
 }
 
+/// Conversations whose transcripts the run file keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transcripts {
+    /// None.
+    #[default]
+    None,
+    /// Those with an evaluation that failed or broke.
+    Failed,
+    /// All.
+    All,
+}
+
+impl Transcripts {
+    /// All values, by their names in configurations and on the command line.
+    pub const ALL: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("failed", Self::Failed), ("all", Self::All)];
+}
+
 output_formats! {
     #[default] Table "table" "A table per conversation";
     Overview "overview" "A row per evaluator, then the worst conversations; the default on a terminal for more than 20 conversations";
@@ -37,5 +55,6 @@ output_formats! {
     Csv "csv" "A row per evaluation, comma-separated";
     OpenMetrics "openmetrics" "Numbers of each evaluator as OpenMetrics text";
     Markdown "markdown" "A Markdown table, failures and errors first";
+    Html "html" "One HTML file to look at, also with the transcripts of what did not pass";
     Github "github" "Annotations for GitHub workflows; also appends a job summary to $GITHUB_STEP_SUMMARY";
 }

@@ -20,6 +20,8 @@ pub struct Overrides {
     pub match_type: Option<MatchType>,
     /// Number of retries of the run and all of its evaluators.
     pub retries: Option<u32>,
+    /// Number of evaluations of each conversation by all evaluators.
+    pub repeat: Option<u32>,
 }
 
 impl Overrides {
@@ -58,6 +60,10 @@ impl Overrides {
                     _ => {}
                 }
             }
+        }
+        if self.repeat.is_some() {
+            config.repeat = self.repeat;
+            config.evaluators.iter_mut().for_each(|evaluator| evaluator.repeat = None);
         }
         if self.metrics.is_empty() && !config.evaluators.is_empty() {
             for evaluator in &mut config.evaluators {

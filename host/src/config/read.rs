@@ -10,11 +10,11 @@ use evaluator_document::{
 use serde_json::{Value, json};
 
 use super::{
-    Config, EvaluatorConfig, EvaluatorKind, OutputFormat, SourcePaths, adk,
+    Config, EvaluatorConfig, EvaluatorKind, OutputFormat, SourcePaths, Transcripts, adk,
     containment::{self, Defaults},
     evaluator,
     paths::{MissingPath, PathKind, Paths},
-    reader::{MAX_RETRIES, Reader},
+    reader::{MAX_REPEATS, MAX_RETRIES, Reader},
     shared::{self, Base, Origin},
 };
 use crate::{
@@ -281,6 +281,8 @@ fn read_input(config: &mut Config, fields: &mut Fields<'_>, reader: &Reader<'_>)
         let trace_format = choice(&named);
         /// Grouping of traces into conversations.
         config.group_by ?= choice(&GROUPINGS);
+        /// Conversations whose transcripts the run file keeps; `failed` are those with an evaluation that failed or broke.
+        config.transcripts ?= choice(Transcripts::ALL) or "none";
     }
     if let Some(name) = trace_format {
         config.trace_format = formats.find(name).ok();
@@ -351,6 +353,9 @@ fn read_policy(config: &mut Config, fields: &mut Fields<'_>) {
         config.max_error_rate ?= fraction() or 0;
         /// Number of retries of an evaluation that timed out, was killed from outside or could not be started.
         config.retries ?= whole(0..=MAX_RETRIES) or 0;
+        /// Number of evaluations of each conversation, which shows how much the evaluators themselves vary. Metrics that ask no
+        /// model are computed once.
+        config.repeat ?= whole(1..=MAX_REPEATS) or 1;
     }
     if let Some(field) = require_evaluated {
         // A share, of which 0 requires nothing, or a flag.

@@ -5,6 +5,9 @@ use evaluator_document::Problems;
 use super::paths::Paths;
 use crate::registries::Registries;
 
+/// Maximum number of evaluations of a conversation by one evaluator.
+pub(super) const MAX_REPEATS: u32 = 100;
+
 /// Maximum number of retries.
 pub(super) const MAX_RETRIES: u32 = 100;
 

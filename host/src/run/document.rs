@@ -11,6 +11,7 @@ use crate::{
     conversation::{Conversation, PerformanceMetrics, ToolCall, Turn},
     eval_set::{EvalCase, ExpectedTurn},
     json::{self, NonFinite, Object, Value},
+    models::Redactor,
     pool::Document,
     report::run_file::{Digest, Digester},
 };
@@ -32,7 +33,20 @@ pub(crate) struct Settings {
 
 impl Turns {
     pub(crate) fn new(conversation: &Conversation, case: Option<&EvalCase>) -> Self {
-        let mut out = Writer::default();
+        Self::written(Writer::default(), conversation, case)
+    }
+
+    /// The same for people to read: without the values of secrets.
+    pub(super) fn redacted(
+        conversation: &Conversation,
+        case: Option<&EvalCase>,
+        redactor: &Redactor,
+    ) -> Self {
+        let out = Writer { redactor: Some(redactor), ..Writer::default() };
+        Self::written(out, conversation, case)
+    }
+
+    fn written(mut out: Writer<'_>, conversation: &Conversation, case: Option<&EvalCase>) -> Self {
         // The metrics are those of the whole conversation, the same on every turn.
         let metrics =
             conversation.performance.as_ref().map_or_else(|| "null".to_owned(), metrics_text);
@@ -95,18 +109,23 @@ fn metrics_text(metrics: &PerformanceMetrics) -> String {
 }
 
 #[derive(Default)]
-struct Writer {
+struct Writer<'r> {
     text: String,
+    /// Removes secrets from all texts.
+    redactor: Option<&'r Redactor>,
 }
 
-impl Writer {
+impl Writer<'_> {
     /// Everything that comes before the turns.
     fn raw(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
     fn string(&mut self, text: &str) {
-        json::write_string(text, &mut self.text);
+        match self.redactor {
+            Some(redactor) => json::write_string(&redactor.redact(text), &mut self.text),
+            None => json::write_string(text, &mut self.text),
+        }
     }
 
     fn optional_string(&mut self, text: Option<&str>) {
@@ -117,8 +136,9 @@ impl Writer {
     }
 
     fn value(&mut self, value: &Value) {
+        let redacted = self.redactor.map(|redactor| redacted(value, redactor));
         // Writing text to a string cannot fail.
-        let _ = json::write(value, &mut self.text, NonFinite::Null);
+        let _ = json::write(redacted.as_ref().unwrap_or(value), &mut self.text, NonFinite::Null);
     }
 
     fn object(&mut self, object: &Object) {
@@ -223,6 +243,22 @@ impl Writer {
         self.raw(",\"response\":");
         self.value(response);
         self.raw("}");
+    }
+}
+
+/// Returns a value without the values of secrets in its texts and keys.
+fn redacted(value: &Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.redact(text)),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| redacted(item, redactor)).collect())
+        }
+        Value::Object(members) => {
+            let members = members.iter();
+            let members = members.map(|(key, it)| (redactor.redact(key), redacted(it, redactor)));
+            Value::Object(members.collect())
+        }
+        other => other.clone(),
     }
 }
 

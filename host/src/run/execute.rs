@@ -5,7 +5,7 @@
 //! order in the report is that of the traces.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
     sync::Arc,
 };
@@ -20,6 +20,7 @@ use super::{
     prepared::{Input, PreparedEvaluator},
     recording::Recording,
     retry,
+    transcripts::TranscriptWriter,
 };
 use crate::{
     conversation::Conversation,
@@ -28,7 +29,7 @@ use crate::{
     judging::Session,
     panic,
     report::{
-        ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport,
+        ALL_EVALUATORS, CANCELLED, ConversationReport, EvaluationOutcome, EvaluationReport,
         run_file::{Digest, EvaluationRecord, Event, RunWriter},
     },
     verdict::Evaluation,
@@ -87,7 +88,7 @@ pub(super) async fn all(
     plan: Plan,
     (conversations, cases): (Arc<Conversations>, &CaseIndex<'_>),
     permits: Permits,
-    events: bool,
+    (events, transcripts): (bool, TranscriptWriter),
     writer: &mut RunWriter,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Executed {
@@ -96,7 +97,8 @@ pub(super) async fn all(
         .into_iter()
         .map(|evaluator| Arc::new(PreparedEvaluator::new(evaluator, runner, conversations.len())))
         .collect();
-    let total = conversations.len() * evaluators.len();
+    let slots: Vec<Slot> = slots(&evaluators).collect();
+    let total = conversations.len() * slots.len();
     // Those that wait for models use no processor.
     let judged = session.as_ref().map_or(0, Session::evaluations);
     on_event(RunEvent::Evaluating { total });
@@ -107,6 +109,7 @@ pub(super) async fn all(
         runner,
         cases,
         events,
+        transcripts,
         next: 0,
         active: HashMap::new(),
         active_bytes: 0,
@@ -119,13 +122,17 @@ pub(super) async fn all(
         copies: Copies::default(),
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
+        slots: &slots,
+        disagreements: BTreeMap::new(),
         conversations: &conversations,
         session: session.as_ref(),
     };
     execution.run().await;
     execution.loaders.end();
-    let Execution { recorded, mut warnings, copies, .. } = execution;
+    let Execution { recorded, mut warnings, copies, disagreements, .. } = execution;
     warnings.extend(copies.warning());
+    let disagreements = disagreements.into_iter();
+    warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
     let unreliable = close(evaluators, writer).await;
     Executed { unreliable, recorded, warnings }
 }
@@ -155,15 +162,56 @@ async fn close(evaluators: Vec<Arc<PreparedEvaluator>>, writer: &mut RunWriter) 
     problems
 }
 
+/// One of the evaluations of a conversation.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Index of the evaluator.
+    column: usize,
+    /// Number of the repeat.
+    repeat: u32,
+}
+
+/// Returns the evaluations of a conversation: the repeats of each evaluator, one after the other.
+fn slots(evaluators: &[Arc<PreparedEvaluator>]) -> impl Iterator<Item = Slot> {
+    let repeats = |(column, it): (usize, &Arc<PreparedEvaluator>)| {
+        (0..it.evaluator.repeats()).map(move |repeat| Slot { column, repeat })
+    };
+    evaluators.iter().enumerate().flat_map(repeats)
+}
+
+/// Conversations whose repeats differ, although they should not.
+#[derive(Debug)]
+struct Disagreement {
+    conversations: usize,
+    first: Arc<str>,
+}
+
+impl Disagreement {
+    /// Returns the warning of the run about an evaluator.
+    fn warning(&self, evaluator: &str) -> String {
+        let (count, first) = (self.conversations, &self.first);
+        let noun = if count == 1 { "conversation" } else { "conversations" };
+        format!(
+            "{evaluator} asks no model, and its repeats differ in {count} {noun} (first in trace {first}): it reads a clock, a \
+             random number or the network"
+        )
+    }
+}
+
 /// State of the execution.
 struct Execution<'a, 's> {
     runner: &'a Runner,
     evaluators: &'a [Arc<PreparedEvaluator>],
+    /// The evaluations of each conversation.
+    slots: &'a [Slot],
+    /// By the index of the evaluator.
+    disagreements: BTreeMap<usize, Disagreement>,
     conversations: &'a Arc<Conversations>,
     cases: &'a CaseIndex<'s>,
     /// It knows the secrets that no report has.
     session: Option<&'a Session>,
     events: bool,
+    transcripts: TranscriptWriter,
     loaders: Loaders,
     permits: Arc<Permits>,
     /// Number of conversations that evaluators may work on at the same time.
@@ -175,7 +223,7 @@ struct Execution<'a, 's> {
     /// Length of their text in bytes.
     active_bytes: usize,
     tasks: JoinSet<Evaluation>,
-    /// The conversation and the evaluator of each task.
+    /// The conversation and the slot of each task.
     positions: HashMap<tokio::task::Id, (usize, usize)>,
     writer: &'a mut RunWriter,
     /// Evaluators whose files have changed since the start of the run, so that their evaluations are not reused.
@@ -190,8 +238,9 @@ struct Execution<'a, 's> {
 /// A conversation that is being evaluated.
 struct Active {
     recording: Arc<Recording>,
+    /// By slot.
     evaluations: Vec<Option<EvaluationReport>>,
-    /// Keys of the evaluations, in runs that are saved.
+    /// Keys of the evaluations by slot, in runs that are saved.
     keys: Vec<Option<Digest>>,
     /// Number of unfinished evaluations.
     missing: usize,
@@ -249,14 +298,16 @@ impl Execution<'_, '_> {
     fn give_up(&mut self) {
         for number in self.next..self.conversations.len() {
             let trace_id = self.conversations.trace_id(number);
-            let evaluations = self.evaluators.iter().map(|evaluator| {
+            let evaluations = self.slots.iter().map(|slot| {
+                let evaluator = &self.evaluators[slot.column];
                 let report = evaluator.report(evaluator.not_started());
                 self.progress.evaluated(&report, &trace_id, String::new());
                 report
             });
+            let evaluations = evaluations.collect();
             let mut report = ConversationReport::new(Arc::clone(&trace_id));
             report.trace_file = self.conversations.trace_file(number);
-            report.evaluations = evaluations.collect();
+            report.evaluations = self.combined(evaluations);
             self.writer.conversation(number, &report);
         }
         self.next = self.conversations.len();
@@ -272,7 +323,10 @@ impl Execution<'_, '_> {
                 Ok(conversation) if !conversation.errors.is_empty() => {
                     let error =
                         format!("The recording is unusable: {}", conversation.errors.join("; "));
-                    self.report(&conversation, vec![unusable(&error, "unusable_recording")])
+                    let evaluations = vec![unusable(&error, "unusable_recording")];
+                    let report = self.report(&conversation, evaluations);
+                    self.write_transcript(number, &report, &conversation, None);
+                    report
                 }
                 Ok(conversation) if conversation.turns.is_empty() => {
                     let error = "No invocations extracted from trace.";
@@ -291,7 +345,7 @@ impl Execution<'_, '_> {
                 }
             };
             self.permits.record_failure();
-            self.progress.total -= self.evaluators.len();
+            self.progress.total -= self.slots.len();
             self.writer.conversation(number, &unusable);
         }
     }
@@ -302,31 +356,29 @@ impl Execution<'_, '_> {
         let scenario = self.cases.scenario(&conversation, self.conversations.len()).cloned();
         let recording =
             Arc::new(Recording::new(number, conversation, case).with_scenario(scenario));
-        let missing = self.evaluators.len();
+        let missing = self.slots.len();
         let (evaluations, mut keys, mut known) = (vec![None; missing], vec![None; missing], vec![]);
-        for (column, evaluator) in self.evaluators.iter().enumerate() {
+        for (position, &Slot { column, repeat }) in self.slots.iter().enumerate() {
+            let evaluator = &self.evaluators[column];
             if self.writer.saves() {
-                keys[column] = evaluator.key(&recording);
-                if let Some(record) = keys[column].and_then(|key| self.writer.find(&key)) {
-                    known.push((column, record));
+                keys[position] = evaluator.key(&recording, repeat);
+                if let Some(record) = keys[position].and_then(|key| self.writer.find(&key)) {
+                    known.push((position, record));
                     continue;
                 }
             }
             let (recording, evaluator, permits) =
                 (Arc::clone(&recording), Arc::clone(evaluator), Arc::clone(&self.permits));
             let task = self.tasks.spawn(async move {
-                retry::evaluate(&evaluator, Input::Recording(&recording), &permits).await
+                let input = Input::Recording(&recording, repeat);
+                retry::evaluate(&evaluator, input, &permits).await
             });
-            self.positions.insert(task.id(), (number, column));
+            self.positions.insert(task.id(), (number, position));
         }
         self.active.insert(number, Active { recording, evaluations, keys, missing });
         self.active_bytes += self.conversations.size(number);
-        for (column, record) in known {
-            let outcome = record.evaluation.outcome();
-            if matches!(outcome, EvaluationOutcome::Failed | EvaluationOutcome::Error) {
-                self.permits.record_failure();
-            }
-            self.finished(number, column, record.evaluation, record.stderr, true);
+        for (position, record) in known {
+            self.finished(number, position, record.evaluation, record.stderr, true);
         }
         if missing == 0 {
             self.finish(number);
@@ -348,8 +400,9 @@ impl Execution<'_, '_> {
 
     fn evaluated(&mut self, joined: Result<(tokio::task::Id, Evaluation), JoinError>) {
         let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-        let Some((number, column)) = self.positions.remove(&id) else { return };
+        let Some((number, position)) = self.positions.remove(&id) else { return };
         let Some(active) = self.active.get(&number) else { return };
+        let column = self.slots[position].column;
         let evaluator = &self.evaluators[column];
         let evaluation = match joined {
             Ok((_, evaluation)) => evaluation,
@@ -366,7 +419,7 @@ impl Execution<'_, '_> {
         let is_lasting = evaluation.verdict.is_lasting() && !evaluation.has_failed_calls();
         let report = evaluator.report_on(evaluation, &active.recording);
         let is_reusable = !self.has_changed(column) && is_lasting;
-        self.finished(number, column, report, stderr, is_reusable);
+        self.finished(number, position, report, stderr, is_reusable);
     }
 
     /// Returns true if a file of the evaluator has changed since the run started: its answers may be those of another
@@ -386,7 +439,7 @@ impl Execution<'_, '_> {
     fn finished(
         &mut self,
         number: usize,
-        column: usize,
+        position: usize,
         report: EvaluationReport,
         stderr: String,
         reusable: bool,
@@ -395,19 +448,24 @@ impl Execution<'_, '_> {
         let conversation = &active.recording.conversation;
         if self.writer.saves() {
             self.writer.evaluation(&EvaluationRecord {
-                key: active.keys[column],
+                key: active.keys[position],
                 reusable,
                 number,
                 trace_id: Arc::clone(&conversation.trace_id),
                 turns: conversation.turns.len(),
+                repeat: self.slots[position].repeat,
                 stderr: stderr.clone(),
                 evaluation: &report,
             });
         }
         self.progress.evaluated(&report, &conversation.trace_id, stderr);
-        active.evaluations[column] = Some(report);
+        active.evaluations[position] = Some(report);
         active.missing -= 1;
-        if active.missing == 0 {
+        let missing = active.missing;
+        if self.permits.fails_fast() && self.has_failed(number, self.slots[position].column) {
+            self.permits.record_failure();
+        }
+        if missing == 0 {
             self.finish(number);
         }
     }
@@ -425,19 +483,63 @@ impl Execution<'_, '_> {
             return;
         };
         self.active_bytes -= self.conversations.size(number);
-        let evaluations = evaluations
-            .into_iter()
-            .zip(self.evaluators)
-            .map(|(report, evaluator)| {
-                report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
-            })
-            .collect();
+        let evaluations = evaluations.into_iter().zip(self.slots).map(|(report, slot)| {
+            let evaluator = &self.evaluators[slot.column];
+            report.unwrap_or_else(|| evaluator.report(evaluator.lost("was lost")))
+        });
+        let evaluations = self.combined(evaluations.collect());
+        self.note_disagreements(&evaluations, &recording.conversation.trace_id);
         let mut report = self.report(&recording.conversation, evaluations);
         report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
         let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
+        self.write_transcript(number, &report, &recording.conversation, recording.case());
         self.writer.conversation(number, &report);
+    }
+
+    /// Writes the transcript of a conversation, if it is kept.
+    fn write_transcript(
+        &mut self,
+        number: usize,
+        report: &ConversationReport,
+        conversation: &Conversation,
+        case: Option<&EvalCase>,
+    ) {
+        if let Some(transcript) = self.transcripts.transcript(report, conversation, case) {
+            self.writer.transcript(number, &transcript);
+        }
+    }
+
+    /// Combines the repeats of each evaluator. `evaluations` has one for each slot.
+    fn combined(&self, evaluations: Vec<EvaluationReport>) -> Vec<EvaluationReport> {
+        let mut evaluations = evaluations.into_iter();
+        let repeats = |it: &Arc<PreparedEvaluator>| it.evaluator.repeats() as usize;
+        let of_evaluator = |it| evaluations.by_ref().take(repeats(it)).collect();
+        self.evaluators.iter().map(of_evaluator).map(EvaluationReport::combine).collect()
+    }
+
+    /// Returns true if all repeats of an evaluator are finished, and are a failure or error together.
+    fn has_failed(&self, number: usize, column: usize) -> bool {
+        let Some(active) = self.active.get(&number) else { return false };
+        let slots = active.evaluations.iter().zip(self.slots);
+        let own = slots.filter(|(_, slot)| slot.column == column);
+        let repeats: Option<Vec<_>> = own.map(|(report, _)| report.clone()).collect();
+        repeats.map(EvaluationReport::combine).is_some_and(|it| match it.outcome() {
+            EvaluationOutcome::Failed => true,
+            EvaluationOutcome::Error => it.error_type != Some(CANCELLED),
+            _ => false,
+        })
+    }
+
+    /// Notes repeats that differ and should not.
+    fn note_disagreements(&mut self, evaluations: &[EvaluationReport], trace_id: &Arc<str>) {
+        for (column, evaluation) in evaluations.iter().enumerate() {
+            if self.evaluators[column].evaluator.has_to_agree() && evaluation.repeats_differ() {
+                let none = || Disagreement { conversations: 0, first: Arc::clone(trace_id) };
+                self.disagreements.entry(column).or_insert_with(none).conversations += 1;
+            }
+        }
     }
 
     /// Returns the report of a conversation.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     PlannedEvaluator, RunEvent, Runner,
     identity::{Fingerprint, Project, add_environment, add_values, value_digest},
-    program_file::is_no_file,
+    program_file::is_command,
     work::{Candidate, Work},
 };
 use crate::{
@@ -46,6 +46,7 @@ pub(super) fn header(
         ("max_error_rate", json!(config.max_error_rate)),
         ("fail_fast", json!(config.fail_fast)),
         ("retries", json!(config.retries)),
+        ("repeat", json!(config.repeat.unwrap_or(1))),
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into();
@@ -82,6 +83,7 @@ fn entry(evaluator: &PlannedEvaluator) -> EvaluatorEntry {
         name: evaluator.name.clone(),
         kind: evaluator.kind().to_owned(),
         threshold: evaluator.threshold,
+        repeat: evaluator.repeats(),
         fingerprint: fingerprint.map(Fingerprint::digest),
         parts: fingerprint.map(Fingerprint::parts).cloned().unwrap_or_default(),
     }
@@ -297,7 +299,7 @@ fn settings(candidate: &Candidate, project: &Project) -> (Value, Value) {
     }
     let path = paths::absolute(path);
     // Caches and commands are elsewhere on each machine.
-    let path = match *fetched || is_no_file(&candidate.code) {
+    let path = match *fetched || is_command(&candidate.code) {
         true => project.name(&path, &BTreeSet::new()),
         false => project.setting(&path),
     };

@@ -17,6 +17,7 @@ use crate::{
         grader::{self, Answers, CallResults},
     },
     metric::{MetricInput, Outcome},
+    models::first_sample,
     process::Cancellation,
     runtime::Inputs,
     verdict::{Evaluation, Verdict},
@@ -85,10 +86,10 @@ impl GradedEvaluator {
         Ok((model, self.python.as_ref().map(|python| &python.inputs)))
     }
 
-    /// Grades a conversation; `None` if the run has stopped.
+    /// Grades a conversation; `None` if the run has stopped. Each repeat has samples of its own.
     pub(super) async fn evaluate(
         &self,
-        recording: &Recording,
+        (recording, repeat): (&Recording, u32),
         permits: &Permits,
         cancellation: &Cancellation,
     ) -> Option<Evaluation> {
@@ -98,7 +99,9 @@ impl GradedEvaluator {
         let turns = &recording.conversation.turns;
         let input = MetricInput::new(turns, recording.golden.as_ref(), self.config.threshold);
         let location = format!("conversation {}", recording.conversation.trace_id);
-        let graded = self.grade(&input, &location, permits, cancellation);
+        let mut subject = Subject::new(self.config.grader.kind(), location);
+        subject.first_sample = first_sample(repeat);
+        let graded = self.grade(&input, subject, permits, cancellation);
         let mut evaluation = tokio::select! {
             biased;
             graded = graded => graded?,
@@ -117,7 +120,7 @@ impl GradedEvaluator {
     async fn grade(
         &self,
         input: &MetricInput<'_>,
-        location: &str,
+        mut subject: Subject,
         permits: &Permits,
         cancellation: &Cancellation,
     ) -> Option<Evaluation> {
@@ -135,7 +138,6 @@ impl GradedEvaluator {
             let _permit = permits.take_judged().await?;
             let started = Instant::now();
             let samples = connection.settings().samples.unwrap_or(1);
-            let mut subject = Subject::new(grader.kind(), location);
             subject.time_limit = Some(timeout);
             let answers = grader::ask(connection, grader, needs, &subject, samples).await;
             Some((answers, started.elapsed()))

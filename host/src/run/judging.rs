@@ -15,6 +15,7 @@ use crate::{
         judge::{Case, Criterion, Judge, JudgedTurn, Scenario},
     },
     metric::Outcome,
+    models::first_sample,
     process::Cancellation,
     verdict::{Evaluation, Verdict},
 };
@@ -39,10 +40,11 @@ pub(super) struct JudgedEvaluator {
 }
 
 impl JudgedEvaluator {
-    /// Evaluates a conversation.
+    /// Evaluates a conversation. Each repeat has samples of its own.
     pub(super) async fn evaluate(
         &self,
         recording: &Recording,
+        repeat: u32,
         cancellation: &Cancellation,
     ) -> Evaluation {
         let started = Instant::now();
@@ -51,7 +53,7 @@ impl JudgedEvaluator {
         }
         tokio::select! {
             biased;
-            judged = self.judged(recording) => evaluation(judged, started, cancellation),
+            judged = self.judged(recording, repeat) => evaluation(judged, started, cancellation),
             () = given_up(cancellation) => {
                 Evaluation::without_process(Verdict::Cancelled, started.elapsed())
             }
@@ -76,7 +78,7 @@ impl JudgedEvaluator {
         Some(Verdict::from(Outcome::not_evaluated(reason)))
     }
 
-    async fn judged(&self, recording: &Recording) -> Result<Judged, String> {
+    async fn judged(&self, recording: &Recording, repeat: u32) -> Result<Judged, String> {
         let mut actual = JudgedTurn::of_recording(&recording.conversation.turns);
         let case = recording.golden.as_ref().ok();
         if let Some(case) = case {
@@ -95,6 +97,7 @@ impl JudgedEvaluator {
         let location = format!("conversation {}", recording.conversation.trace_id);
         let mut subject = Subject::new(self.judge.name(), location);
         subject.time_limit = self.timeout;
+        subject.first_sample = first_sample(repeat);
         Ok(self.connection.judge(&*self.judge, &judged, &subject).await)
     }
 }

@@ -14,6 +14,7 @@
 //! | `session`, `model_program` | the session of a run with models, programs in place of models |
 //! | `recording`, `document`, `foreign` | the input of evaluators and its forms |
 //! | `evaluation_report` | the report of an evaluation |
+//! | `transcripts` | what the run file keeps of the conversations themselves |
 //! | `context` | working directory, variables and limits of a program |
 //! | `snapshot` | the files of a program at the start of the run |
 //! | `permits` | permits to start an evaluation |
@@ -62,6 +63,7 @@ mod snapshot;
 mod stages;
 mod suite;
 mod target;
+mod transcripts;
 mod work;
 
 #[cfg(test)]

@@ -51,6 +51,11 @@ impl Permits {
         }
     }
 
+    /// Returns true if a failure or error stops the run.
+    pub(super) fn fails_fast(&self) -> bool {
+        self.fail_fast
+    }
+
     /// Returns true if the run has stopped.
     pub(super) fn is_closed(&self) -> bool {
         self.semaphore.is_closed()

@@ -90,7 +90,7 @@ impl Plan {
                     graded(entry, openai, runner, &session, on_event)
                 }
             };
-            let mut evaluator = planned(entry, work);
+            let mut evaluator = planned(entry, config, work);
             evaluator.fingerprint = fingerprint::of_internal(&evaluator, runner, config, on_event);
             evaluators.push(evaluator);
         }
@@ -107,7 +107,7 @@ impl Plan {
 
     /// Returns a plan in which every evaluation has this verdict.
     pub(super) fn all(config: &Config, verdict: &Verdict) -> Self {
-        let broken = |evaluator| planned(evaluator, Work::Broken(verdict.clone()));
+        let broken = |evaluator| planned(evaluator, config, Work::Broken(verdict.clone()));
         Self { evaluators: config.evaluators.iter().map(broken).collect(), session: None }
     }
 }
@@ -192,10 +192,11 @@ fn link(name: &str, linked: &LinkedConfig, runner: &Runner) -> Work {
     }
 }
 
-fn planned(evaluator: &EvaluatorConfig, work: Work) -> PlannedEvaluator {
+fn planned(evaluator: &EvaluatorConfig, config: &Config, work: Work) -> PlannedEvaluator {
     let (name, threshold) = (evaluator.name.clone(), evaluator.threshold());
     let missing_turns = evaluator.missing_turns;
-    PlannedEvaluator { name, threshold, missing_turns, work, fingerprint: None }
+    let repeat = evaluator.repeat.or(config.repeat).unwrap_or(1);
+    PlannedEvaluator { name, threshold, missing_turns, repeat, work, fingerprint: None }
 }
 
 /// Returns the work of a grader.

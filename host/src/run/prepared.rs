@@ -55,19 +55,27 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_millis(200);
 /// Input of one evaluation.
 #[derive(Clone, Copy)]
 pub(super) enum Input<'a> {
-    /// A recorded conversation; the evaluator has the settings of its entry.
-    Recording(&'a Recording),
-    /// A document of a client, which contains all settings.
-    Document(&'a Document),
+    /// A recorded conversation, and the number of the repeat; the evaluator has the settings of its entry.
+    Recording(&'a Recording, u32),
+    /// A document of a client, which contains all settings, and the number of the repeat.
+    Document(&'a Document, u32),
 }
 
 impl Input<'_> {
     /// Checks the number of turn scores. Those of a document are checked where it is read.
     fn check(self, evaluation: Evaluation) -> Evaluation {
         match self {
-            Self::Recording(recording) => evaluation.for_turns(recording.conversation.turns.len()),
-            Self::Document(_) => evaluation,
+            Self::Recording(recording, _) => {
+                evaluation.for_turns(recording.conversation.turns.len())
+            }
+            Self::Document(..) => evaluation,
         }
+    }
+
+    /// Returns the number of the repeat, from 0.
+    fn repeat(self) -> u32 {
+        let (Self::Recording(_, repeat) | Self::Document(_, repeat)) = self;
+        repeat
     }
 }
 
@@ -94,7 +102,10 @@ pub(super) struct PreparedEvaluator {
 }
 
 impl PreparedEvaluator {
+    /// Prepares an evaluator for this number of evaluations, apart from repeats.
     pub(super) fn new(evaluator: PlannedEvaluator, runner: &Runner, evaluations: usize) -> Self {
+        let repeats = usize::try_from(evaluator.repeats()).unwrap_or(usize::MAX);
+        let evaluations = evaluations.saturating_mul(repeats);
         let workers = NonZeroUsize::new(evaluations)
             .filter(|evaluations| evaluations.get() >= WORKER_PAYS_FROM)
             .map(|evaluations| evaluations.min(runner.jobs));
@@ -149,8 +160,17 @@ impl PreparedEvaluator {
         }
     }
 
-    /// Returns the key of the evaluation; `None` if the evaluator has no fingerprint.
-    pub(super) fn key(&self, recording: &Recording) -> Option<Digest> {
+    /// Returns the key of a repeat of the evaluation; `None` if the evaluator has no fingerprint.
+    pub(super) fn key(&self, recording: &Recording, repeat: u32) -> Option<Digest> {
+        let key = self.key_of_first(recording)?;
+        Some(match repeat {
+            // An evaluation without repeats has the same.
+            0 => key,
+            _ => Digester::new("repeat").json("key", &key).json("repeat", &repeat).finish(),
+        })
+    }
+
+    fn key_of_first(&self, recording: &Recording) -> Option<Digest> {
         if let Work::Suite(suite) = &self.evaluator.work {
             return suite.key(recording.number);
         }
@@ -215,19 +235,21 @@ impl PreparedEvaluator {
     /// Returns true if a run with `fail_fast` stops at this verdict.
     pub(super) fn is_failure(&self, verdict: &Verdict, input: Input<'_>) -> bool {
         // A program of a suite is part of a case, which counts as one evaluation.
-        if matches!((input, self.expected), (Input::Document(_), Expected::Output)) {
+        if matches!((input, self.expected), (Input::Document(..), Expected::Output)) {
             return false;
         }
         let fails = match input {
-            Input::Recording(recording) => self.failure_reason(verdict, recording).is_some(),
-            Input::Document(_) => false,
+            Input::Recording(recording, _) => self.failure_reason(verdict, recording).is_some(),
+            Input::Document(..) => false,
         };
         match verdict {
             Verdict::Cancelled | Verdict::NotRun => false,
-            verdict => {
-                let status = verdict.status(self.evaluator.threshold);
-                fails || status.is_none_or(|it| it == Status::Failed)
-            }
+            verdict => match verdict.status(self.evaluator.threshold) {
+                None => true,
+                // All repeats together decide.
+                Some(_) if self.evaluator.repeats() > 1 => false,
+                Some(status) => fails || status == Status::Failed,
+            },
         }
     }
 
@@ -235,12 +257,12 @@ impl PreparedEvaluator {
     pub(super) async fn evaluate(&self, input: Input<'_>, permits: &Permits) -> Evaluation {
         let evaluation = self.ask(input, permits).await;
         match (&self.foreign, input) {
-            (Some(foreign), Input::Recording(recording)) => {
+            (Some(foreign), Input::Recording(recording, _)) => {
                 foreign.read(evaluation, recording.conversation.turns.len())
             }
-            (None, Input::Recording(_)) => self.reject_mismatch(evaluation),
+            (None, Input::Recording(..)) => self.reject_mismatch(evaluation),
             // The caller converts answers to documents of clients.
-            (_, Input::Document(_)) => evaluation,
+            (_, Input::Document(..)) => evaluation,
         }
     }
 
@@ -261,31 +283,33 @@ impl PreparedEvaluator {
             _ if permits.is_closed() => not_run(),
             Work::Broken(verdict) => Evaluation::without_process(verdict.clone(), Duration::ZERO),
             Work::Metric { metric, settings } => {
-                let Input::Recording(recording) = input else {
+                let Input::Recording(recording, _) = input else {
                     return self.lost("is computed from recordings, and this is a document");
                 };
                 let Some(_permit) = permits.take().await else { return not_run() };
                 self.compute(metric.as_ref(), settings, recording)
             }
             Work::Grader(graded) => {
-                let Input::Recording(recording) = input else {
+                let Input::Recording(recording, repeat) = input else {
                     return self.lost("grades recordings, and this is a document");
                 };
-                let evaluation = graded.evaluate(recording, permits, &self.cancellation).await;
+                let input = (recording, repeat);
+                let evaluation = graded.evaluate(input, permits, &self.cancellation).await;
                 evaluation.unwrap_or_else(not_run)
             }
             Work::Judge(judged) => {
-                let Input::Recording(recording) = input else {
+                let Input::Recording(recording, repeat) = input else {
                     return self.lost("judges recordings, and this is a document");
                 };
                 let Some(_permit) = permits.take_judged().await else { return not_run() };
-                judged.evaluate(recording, &self.cancellation).await
+                judged.evaluate(recording, repeat, &self.cancellation).await
             }
             Work::Suite(suite) => {
-                let Input::Recording(recording) = input else {
+                let Input::Recording(recording, repeat) = input else {
                     return self.lost("grades cases, and this is a document");
                 };
-                suite.evaluate(recording.number, permits, &self.cancellation).await
+                let case = (recording.number, repeat);
+                suite.evaluate(case, permits, &self.cancellation).await
             }
             Work::Linked { evaluator, timeout, .. } => {
                 let Some(_permit) = permits.take().await else { return not_run() };
@@ -328,7 +352,7 @@ impl PreparedEvaluator {
         let evaluation = match pool {
             // Its workers take permits.
             Some(pool) => {
-                let access = match program.open_target() {
+                let access = match program.open_target(input.repeat()) {
                     Ok(access) => access,
                     Err(error) => {
                         let verdict = not_opened(&error);
@@ -346,7 +370,7 @@ impl PreparedEvaluator {
                 if let Some(known) = self.known_config_error(input) {
                     return known;
                 }
-                Box::pin(self.run(program, &document.text())).await
+                Box::pin(self.run(program, &document.text(), input.repeat())).await
             }
         };
         if matches!(evaluation.verdict, Verdict::Answer(_)) {
@@ -361,7 +385,7 @@ impl PreparedEvaluator {
     /// Returns the error about the settings of the entry, if a conversation had it. Documents of clients contain their own
     /// settings.
     fn known_config_error(&self, input: Input<'_>) -> Option<Evaluation> {
-        let Input::Recording(_) = input else { return None };
+        let Input::Recording(..) = input else { return None };
         let known = self.config_error.get()?.clone();
         Some(Evaluation { duration: Duration::ZERO, attempts: 0, ..known })
     }
@@ -369,11 +393,11 @@ impl PreparedEvaluator {
     /// Returns the document of the input.
     fn document(&self, input: Input<'_>) -> Option<Document> {
         match input {
-            Input::Recording(recording) => match &self.foreign {
+            Input::Recording(recording, _) => match &self.foreign {
                 Some(foreign) => Some(recording.foreign_document(foreign)),
                 None => Some(self.settings.as_ref()?.document(recording.turns())),
             },
-            Input::Document(document) => Some(document.clone()),
+            Input::Document(document, _) => Some(document.clone()),
         }
     }
 
@@ -407,7 +431,7 @@ impl PreparedEvaluator {
     }
 
     /// Starts a process for one document.
-    async fn run(&self, program: &Program, document: &[u8]) -> Evaluation {
+    async fn run(&self, program: &Program, document: &[u8], repeat: u32) -> Evaluation {
         if self.cancellation.is_cancelled() {
             return Evaluation::without_process(Verdict::Cancelled, Duration::ZERO);
         }
@@ -415,7 +439,7 @@ impl PreparedEvaluator {
         if let Some(verdict) = program.snapshot.changed_verdict() {
             return Evaluation::without_process(verdict, Duration::ZERO);
         }
-        let access = match program.open_target() {
+        let access = match program.open_target(repeat) {
             Ok(access) => access,
             Err(error) => {
                 let verdict = not_opened(&error);

@@ -24,25 +24,20 @@ pub(super) fn not_contained(code: &CodeConfig, reason: &str) -> String {
     format!("executor `{}`: {reason}", code.executor)
 }
 
-/// Returns true if the path may be the name of a command.
-fn is_command(code: &CodeConfig) -> bool {
+/// Returns true if the path is the name of a command, even if there is a file of this name.
+pub(super) fn is_command(code: &CodeConfig) -> bool {
     code.command && code.path.components().count() == 1
-}
-
-/// Returns true if the path is the name of a command, and there is no file of this name.
-pub(super) fn is_no_file(code: &CodeConfig) -> bool {
-    is_command(code) && !code.path.exists()
 }
 
 /// Returns the launch of a command that the image of its container has, which no runtime of this machine prepares.
 pub(super) fn command_of_image(code: &CodeConfig, image: Option<&Image>) -> Option<Launch> {
-    let is_there = image.is_some() && is_no_file(code);
+    let is_there = image.is_some() && is_command(code);
     is_there.then(|| Launch::new(CommandSpec::new(&code.path)))
 }
 
-/// Returns the file of a program. The name of a command that is not a file is searched on `PATH`.
+/// Returns the file of a program. The name of a command is searched on `PATH`.
 pub(super) fn program_file(code: &CodeConfig) -> PathBuf {
     let command =
-        is_no_file(code).then(|| Environment::inherited().find_program(&code.path)).flatten();
+        is_command(code).then(|| Environment::inherited().find_program(&code.path)).flatten();
     command.unwrap_or_else(|| code.path.clone())
 }

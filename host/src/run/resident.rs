@@ -110,6 +110,7 @@ impl Residents {
             name: name.to_owned(),
             threshold: planned.threshold,
             missing_turns: MissingTurns::default(),
+            repeat: 1,
             work,
             fingerprint: None,
         };
@@ -126,7 +127,7 @@ impl Resident {
     /// Evaluates a document, which contains all settings. Waits for a free worker; dropping the future cancels the evaluation.
     pub async fn evaluate(&self, document: &[u8]) -> Evaluation {
         let document = Document::from(document);
-        retry::evaluate(&self.prepared, Input::Document(&document), &self.permits).await
+        retry::evaluate(&self.prepared, Input::Document(&document, 0), &self.permits).await
     }
 
     /// Returns the report of an evaluation.

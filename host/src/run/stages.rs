@@ -16,6 +16,7 @@ use super::{
     permits::Permits,
     session,
     suite::{self, Suite},
+    transcripts::TranscriptWriter,
 };
 use crate::{
     config::Config,
@@ -114,7 +115,10 @@ impl Runner {
             false => self.prepare(config, on_event).await,
         };
         let plan = match &request.suite {
-            Some(input) => suite::plan(Arc::clone(&input.suite), plan, self),
+            Some(input) => {
+                let repeat = config.repeat.unwrap_or(1);
+                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
+            }
             None => plan,
         };
         let session = plan.session.clone();
@@ -129,7 +133,8 @@ impl Runner {
             ..fingerprint::header(config, evaluators, eval_set.as_ref(), report.grouping, is_saved)
         });
         let work = (Arc::new(conversations), &cases);
-        let executing = execute::all(self, plan, work, permits, request.events, writer, on_event);
+        let kept = (request.events, TranscriptWriter::new(config, self));
+        let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,
             // It never ends.

@@ -54,6 +54,12 @@ pub trait Suite: fmt::Debug + Send + Sync {
     /// Indexes of the programs that the grading of a case starts, among the evaluators of the configuration.
     fn programs(&self, case: usize) -> Vec<usize>;
 
+    /// Index of the program whose output is graded, if the case starts it. It is not a part of what measures: two runs with
+    /// different ones can be compared. None by default.
+    fn tested(&self, _case: usize) -> Option<usize> {
+        None
+    }
+
     /// Text that the agent gets first.
     fn prompt(&self, case: usize) -> String;
 
@@ -98,6 +104,7 @@ pub struct CaseResult {
 #[derive(Clone, Copy)]
 pub struct Programs<'r> {
     prepared: &'r [PreparedEvaluator],
+    repeat: u32,
     permits: &'r Permits,
     state: &'r State,
 }
@@ -134,6 +141,12 @@ impl fmt::Debug for Programs<'_> {
 }
 
 impl<'r> Programs<'r> {
+    /// Returns the number of the repeat of the case, from 0.
+    #[must_use]
+    pub fn repeat(self) -> u32 {
+        self.repeat
+    }
+
     /// Gives a document to the program with this index, and returns its output.
     pub async fn run(self, program: usize, document: &[u8]) -> ProgramOutput {
         let Some(prepared) = self.prepared.get(program) else {
@@ -142,7 +155,8 @@ impl<'r> Programs<'r> {
             return ProgramOutput { printed, error_type, duration, asked: None, warning: None };
         };
         let document = Document::from(document);
-        let evaluation = retry::evaluate(prepared, Input::Document(&document), self.permits).await;
+        let input = Input::Document(&document, self.repeat);
+        let evaluation = retry::evaluate(prepared, input, self.permits).await;
         if evaluation.has_failed_calls() {
             self.state.calls_failed.store(true, Ordering::Relaxed);
         }
@@ -174,6 +188,7 @@ impl SuiteProgram {
             name: planned.name.clone(),
             threshold: planned.threshold,
             missing_turns: planned.missing_turns,
+            repeat: 1,
             work: Work::Program(program.clone()),
             fingerprint: None,
         };
@@ -185,7 +200,7 @@ impl SuiteProgram {
     /// Gives a document to the program in a process of its own, and returns its output.
     pub async fn run(&self, document: &[u8]) -> ProgramOutput {
         let document = Document::from(document);
-        let input = Input::Document(&document);
+        let input = Input::Document(&document, 0);
         output(&self.prepared, retry::evaluate(&self.prepared, input, &self.permits).await)
     }
 }
@@ -217,19 +232,19 @@ impl fmt::Debug for PreparedSuite {
     }
 }
 
-/// Returns the plan that consists of a suite, whose programs are those of another plan.
-pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Plan {
+/// Returns the plan that consists of a suite whose cases are graded `repeat` times. Its programs are those of another plan.
+pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &Runner) -> Plan {
     let cases = 0..suite.ids().len();
     let mut uses = vec![0_usize; programs.evaluators.len()];
-    let used: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
-    used.iter().flatten().for_each(|program| uses[*program] += 1);
+    let grading: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
+    let used = |case: usize| grading[case].iter().copied().chain(suite.tested(case));
+    cases.clone().flat_map(used).for_each(|program| uses[program] += 1);
     let identity = |case| runner.run_file.as_ref().and_then(|_| suite.identity(case));
     let identities: Vec<Option<CaseIdentity>> = cases.clone().map(identity).collect();
-    let of_program = |program: &usize| {
-        programs.evaluators[*program].fingerprint.as_ref()?.key(&Digest::default())
-    };
+    let of_program =
+        |program: usize| programs.evaluators[program].fingerprint.as_ref()?.key(&Digest::default());
     let key = |case: usize| {
-        let programs: Option<Vec<Digest>> = used[case].iter().map(of_program).collect();
+        let programs: Option<Vec<Digest>> = used(case).map(of_program).collect();
         let CaseIdentity { settings, content, answers } = identities[case]?;
         let case = [settings, content?, answers?];
         Some(Digester::new("case").json("case", &case).json("programs", &programs?).finish())
@@ -239,7 +254,7 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
         let planned = programs.evaluators.get(program).ok_or("it is not known")?;
         SuiteProgram::new(planned, runner)
     });
-    let cases = suite.ids().iter().zip(&identities).zip(&used);
+    let cases = suite.ids().iter().zip(&identities).zip(&grading);
     let fingerprint = parts(cases, &programs.evaluators).map(Fingerprint::new);
     let session = programs.session;
     let prepared = programs.evaluators.into_iter().zip(uses);
@@ -250,11 +265,13 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, runner: &Runner) -> Pl
     let work = PreparedSuite { programs, keys, identities, suite: Arc::clone(&suite) };
     let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
     let work = Work::Suite(Box::new(work));
-    let suite = PlannedEvaluator { name, threshold: 1.0, missing_turns, work, fingerprint };
+    let threshold = 1.0;
+    let suite = PlannedEvaluator { name, threshold, missing_turns, repeat, work, fingerprint };
     Plan { evaluators: vec![suite], session }
 }
 
-/// Returns the parts of the fingerprint of a suite, whose settings are those of its cases, by their ids.
+/// Returns the parts of the fingerprint of a suite, whose settings are those of its cases, by their ids. `cases` have the programs
+/// that grade them.
 fn parts<'c>(
     cases: impl Iterator<Item = ((&'c Arc<str>, &'c Option<CaseIdentity>), &'c Vec<usize>)>,
     programs: &[PlannedEvaluator],
@@ -300,7 +317,7 @@ impl SuiteWork for PreparedSuite {
 
     fn evaluate<'s>(
         &'s self,
-        case: usize,
+        (case, repeat): (usize, u32),
         permits: &'s Permits,
         cancellation: &'s Cancellation,
     ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>> {
@@ -310,7 +327,7 @@ impl SuiteWork for PreparedSuite {
                 return Evaluation::without_process(Verdict::Cancelled, started.elapsed());
             }
             let state = State::default();
-            let programs = Programs { prepared: &self.programs, permits, state: &state };
+            let programs = Programs { prepared: &self.programs, repeat, permits, state: &state };
             let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
             let mut lost = Some(details);
             let verdict = match score {

@@ -62,18 +62,19 @@ impl Target {
         Ok(Self { server, receiver: receiver.map(Arc::new), offer: Arc::new(offer), places })
     }
 
-    /// Opens the proxy of an evaluation.
+    /// Opens the proxy of a repeat of an evaluation.
     ///
     /// # Errors
     ///
     /// The system has no port or descriptor left at the moment.
-    pub(super) fn open(&self) -> io::Result<Access> {
+    pub(super) fn open(&self, repeat: u32) -> io::Result<Access> {
         let offer = Arc::clone(&self.offer);
         let opened = match &self.receiver {
             Some(receiver) => receiver.open(offer),
             None => self.server.open(offer),
         };
-        opened.map(|proxy| Access { proxy })
+        let first = models::first_sample(repeat);
+        opened.map(|proxy| Access { proxy: proxy.with_samples_from(first) })
     }
 }
 

@@ -37,6 +37,8 @@ pub struct PlannedEvaluator {
     pub threshold: f64,
     /// Effect of a golden turn without a recording on an evaluation.
     pub missing_turns: MissingTurns,
+    /// Number of evaluations of each conversation, as configured.
+    pub(super) repeat: u32,
     pub(super) work: Work,
     /// Identifies the evaluator in saved runs; `None` if the run is not saved or changes of the evaluator would not be
     /// noticed.
@@ -55,6 +57,23 @@ impl PlannedEvaluator {
             Work::Broken(_) | Work::Suite(_) => false,
         };
         compares && self.missing_turns == MissingTurns::Fail
+    }
+
+    /// Returns the number of evaluations of each conversation, at least 1. What computes the same each time is computed once.
+    pub(super) fn repeats(&self) -> u32 {
+        match &self.work {
+            Work::Metric { .. } | Work::Broken(_) => 1,
+            _ => self.repeat.max(1),
+        }
+    }
+
+    /// Returns true if repeats have to be equal: it is a program that asks no model through the host.
+    pub(super) fn has_to_agree(&self) -> bool {
+        match &self.work {
+            Work::Program(program) => program.target.is_none(),
+            Work::Linked { .. } => true,
+            _ => false,
+        }
     }
 
     /// Returns its kind in run files: `builtin`, `judge`, `grader`, `code`, `linked`, `suite`, or `broken` if it cannot run.
@@ -121,10 +140,10 @@ pub(super) trait SuiteWork: fmt::Debug + Send + Sync {
     /// Returns the score from which on a case passes.
     fn threshold(&self, case: usize) -> f64;
 
-    /// Grades a case.
+    /// Grades a case, which has the number of the repeat next to it.
     fn evaluate<'s>(
         &'s self,
-        case: usize,
+        case: (usize, u32),
         permits: &'s Permits,
         cancellation: &'s Cancellation,
     ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>>;
@@ -207,13 +226,13 @@ impl Program {
         }
     }
 
-    /// Opens the proxy of an evaluation; `None` without models.
+    /// Opens the proxy of a repeat of an evaluation; `None` without models.
     ///
     /// # Errors
     ///
     /// See [`Target::open`].
-    pub(super) fn open_target(&self) -> io::Result<Option<Access>> {
-        self.target.as_ref().map(Target::open).transpose()
+    pub(super) fn open_target(&self, repeat: u32) -> io::Result<Option<Access>> {
+        self.target.as_ref().map(|target| target.open(repeat)).transpose()
     }
 }
 

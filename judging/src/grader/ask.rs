@@ -100,7 +100,7 @@ pub async fn ask(
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut numbered = |request: Request| {
         let key = format!("{:?} {:?}", request.messages, request.params);
-        let next = numbers.entry(key).or_default();
+        let next = numbers.entry(key).or_insert(subject.first_sample);
         *next = next.saturating_add(1);
         Request { sample: next.saturating_sub(1), ..request }
     };

@@ -148,7 +148,9 @@ struct State {
     /// Calls that batches in progress may still make.
     reserved: u64,
     is_closed: bool,
-    /// Number of equal questions, by model and texts: each is a sample of its own.
+    /// Number of the first sample.
+    first_sample: u32,
+    /// Next sample of equal questions, by model and texts: each is a sample of its own.
     samples: HashMap<(usize, String, String), u32>,
 }
 
@@ -217,11 +219,17 @@ impl Account {
         state.usage.first_error.get_or_insert_with(|| message.to_owned());
     }
 
-    /// Returns the number of earlier calls with the same texts, and counts this one.
+    /// Sets the number of the first sample of all questions, before any is asked.
+    pub(super) fn count_samples_from(&self, first: u32) {
+        lock(&self.0).first_sample = first;
+    }
+
+    /// Returns the sample of a call: the number of earlier calls with the same texts, from the first sample on. Counts the call.
     pub(super) fn sample(&self, model: usize, system: &str, question: &str) -> u32 {
         let mut state = lock(&self.0);
+        let first = state.first_sample;
         let key = (model, system.to_owned(), question.to_owned());
-        let next = state.samples.entry(key).or_default();
+        let next = state.samples.entry(key).or_insert(first);
         let sample = *next;
         *next = next.saturating_add(1);
         sample

@@ -209,6 +209,13 @@ impl Proxy {
         Self { address, token, account, registered, place, _open: sender }
     }
 
+    /// Counts samples from this number on, see [`first_sample`](crate::first_sample). To be called before anything is asked.
+    #[must_use]
+    pub fn with_samples_from(self, first: u32) -> Self {
+        self.account.count_samples_from(first);
+        self
+    }
+
     /// Returns the URL that a client adds `/invoke` to.
     #[must_use]
     pub fn url(&self) -> String {

@@ -9,4 +9,5 @@ pub(crate) use decide::estimate;
 pub use decide::{GateResult, Undecided};
 pub use parse::GateError;
 pub use rule::{Gate, Measure};
+pub(crate) use values::score_of;
 pub use values::{CaseValue, CaseValues};

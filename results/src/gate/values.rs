@@ -38,6 +38,8 @@ pub struct CaseValue<'v> {
     pub conversations: u32,
     /// Number of conversations that passed.
     pub passed: u32,
+    /// Number of their repeats, and of those that passed; `None` if nothing was repeated.
+    pub repeats: Option<(u32, u32)>,
     /// Number of errors, also of conversations that could not be evaluated at all.
     pub errors: u32,
     /// Mean score of the conversations; those that fail whatever their score is count as 0. `None` if none has a value.
@@ -51,6 +53,8 @@ pub(crate) struct EvaluatorValues {
     pub(crate) counts: Counts,
     /// By the number of the case; cases behind the last one have no value.
     cases: Vec<Sums>,
+    /// Repeats by case, if there are any.
+    repeats: BTreeMap<usize, Repeats>,
     /// Errors by case.
     errors: BTreeMap<usize, u32>,
 }
@@ -75,13 +79,22 @@ struct Sums {
     conversations: u32,
 }
 
+/// Sums over the repeats of the conversations of a case.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeats {
+    /// Sum over the conversations of the share that passed.
+    share: f64,
+    passed: u32,
+    all: u32,
+}
+
 /// Values of cases that are one sample.
 #[derive(Debug)]
 pub(crate) struct Sample<'v> {
     pub(crate) values: Vec<f64>,
     /// A cluster for each value, if there are any.
     pub(crate) clusters: Option<Vec<Option<&'v str>>>,
-    /// Whether each value is that of one conversation.
+    /// Whether each value is that of one conversation, evaluated once.
     pub(crate) are_single: bool,
     /// Numbers of cases with fewer conversations than are needed.
     pub(crate) left_out: Vec<usize>,
@@ -130,6 +143,13 @@ impl CaseValues {
         self.errors.values().copied().map(u64::from).sum()
     }
 
+    /// Returns true if a conversation was evaluated several times, or a case has several conversations.
+    pub(crate) fn has_groups(&self) -> bool {
+        let mut evaluators = self.evaluators.iter();
+        evaluators
+            .any(|it| !it.repeats.is_empty() || it.cases.iter().any(|case| case.conversations > 1))
+    }
+
     /// Id of the case with this number.
     pub(crate) fn id(&self, case: usize) -> &Arc<str> {
         &self.ids[case]
@@ -156,11 +176,12 @@ impl CaseValues {
             if value.conversations == 0 {
                 continue;
             }
-            match value.measured(measure) {
+            let repeats = evaluator.repeats.get(&case);
+            match value.measured(measure, repeats) {
                 None => sample.left_out.push(case),
                 Some(measured) => {
                     sample.values.push(measured);
-                    sample.are_single &= value.conversations == 1;
+                    sample.are_single &= value.conversations == 1 && repeats.is_none();
                     if let Some(clusters) = &mut sample.clusters {
                         clusters.push(self.cluster(case));
                     }
@@ -177,8 +198,9 @@ impl CaseValues {
             cluster: self.cluster(case),
             conversations: sums.conversations,
             passed: sums.passed,
+            repeats: evaluator.repeats.get(&case).map(|it| (it.all, it.passed)),
             errors: self.errors(evaluator, case),
-            mean: sums.measured(Measure::Mean).filter(|_| sums.conversations > 0),
+            mean: sums.measured(Measure::Mean, None).filter(|_| sums.conversations > 0),
         }
     }
 
@@ -235,11 +257,18 @@ impl EvaluatorValues {
         if self.cases.len() <= case {
             self.cases.resize(case + 1, Sums::default());
         }
+        let scores: Vec<f64> = evaluation.each_repeat().filter_map(score_of).collect();
         let value = &mut self.cases[case];
-        let score = if is_regardless { 0.0 } else { evaluation.score.unwrap_or(f64::from(passed)) };
-        value.score += score.clamp(0.0, 1.0);
+        value.score += scores.iter().sum::<f64>() / scores.len().max(1) as f64;
         value.passed += u32::from(passed);
         value.conversations += 1;
+        if let Some((passed, all)) = evaluation.passed_repeats() {
+            let repeats = self.repeats.entry(case).or_default();
+            repeats.share += passed as f64 / all.max(1) as f64;
+            repeats.passed =
+                repeats.passed.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
+            repeats.all = repeats.all.saturating_add(u32::try_from(all).unwrap_or(u32::MAX));
+        }
     }
 
     fn sums(&self, case: usize) -> Sums {
@@ -252,14 +281,28 @@ impl EvaluatorValues {
     }
 }
 
+/// Returns the score with which an evaluation counts; `None` if it has no value.
+pub(crate) fn score_of(evaluation: &EvaluationReport) -> Option<f64> {
+    let passed = match evaluation.outcome() {
+        EvaluationOutcome::Passed => true,
+        EvaluationOutcome::Failed => false,
+        _ => return None,
+    };
+    let is_regardless = evaluation.failure_reason.is_some() && !passed;
+    let score = evaluation.score.unwrap_or(f64::from(passed)).clamp(0.0, 1.0);
+    Some(if is_regardless { 0.0 } else { score })
+}
+
 impl Sums {
     /// Returns the value of the case; `None` if it has too few conversations.
-    fn measured(self, measure: Measure) -> Option<f64> {
+    fn measured(self, measure: Measure, repeats: Option<&Repeats>) -> Option<f64> {
         let Self { score, passed, conversations } = self;
         let all = f64::from(conversations);
         match measure {
             Measure::Mean => Some((score / all).min(1.0)),
-            Measure::PassRate => Some(f64::from(passed) / all),
+            Measure::PassRate => {
+                Some(repeats.map_or(f64::from(passed), |it| it.share.min(all)) / all)
+            }
             Measure::PassHat(k) => {
                 pass_at_k(passed.into(), conversations.into(), k.into()).ok().map(|it| it.all)
             }

@@ -7,11 +7,23 @@ use std::{
 
 use serde_json::Value;
 
-use super::{EvaluatorEntry, Header};
+use super::{EvaluatorEntry, Header, foreign};
 use crate::digest::Digest;
 
 /// Settings of a run that decide what is measured.
-const SETTINGS: [&str; 5] = ["trace_format", "group_by", "strict_matching", "cluster", "case_key"];
+const SETTINGS: [&str; 8] = [
+    "trace_format",
+    "group_by",
+    "strict_matching",
+    "cluster",
+    "case_key",
+    "task",
+    "task_version",
+    "limits",
+];
+
+/// Settings of a run that are no reason to refuse a comparison.
+const SAID: [&str; 4] = ["repeat", "task_args", "packages", "revision"];
 
 /// Digits of a digest that are shown.
 const SHOWN: usize = 12;
@@ -42,7 +54,8 @@ pub struct Change {
     pub evaluator: Option<String>,
     /// What differs, e.g. "file `rules.py`".
     pub what: String,
-    /// Value in the first run, or the beginning of its digest; `None` if the run does not have it.
+    /// Value in the first run, or the beginning of its digest; `None` if the run does not have it. Without a value in either run, it
+    /// is not known whether they differ.
     pub base: Option<String>,
     /// Value in the second run.
     pub new: Option<String>,
@@ -52,6 +65,9 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(evaluator) = &self.evaluator {
             write!(f, "{evaluator}: ")?;
+        }
+        if (&self.base, &self.new) == (&None, &None) {
+            return f.write_str(&self.what);
         }
         let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "missing".to_owned());
         write!(f, "{}: {} -> {}", self.what, shown(&self.base), shown(&self.new))
@@ -63,6 +79,18 @@ impl fmt::Display for Change {
 #[must_use]
 pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) -> Vec<Change> {
     let mut all = Changes(Vec::new());
+    let tool = |header: &Header| Some(header.tool.clone());
+    all.add(ChangeKind::Environment, None, "version".to_owned(), tool(base), tool(new));
+    if base.format != new.format {
+        let shown = |header: &Header| Some(header.format.clone());
+        let what = "tool (evaluators of the same name may be different ones)".to_owned();
+        all.add(ChangeKind::Evaluator, None, what, shown(base), shown(new));
+        return all.0;
+    }
+    if let Some(what) = foreign::unknown(&base.format) {
+        let (what, kind) = (what.to_owned(), ChangeKind::Environment);
+        all.0.push(Change { kind, evaluator: None, what, base: None, new: None });
+    }
     if base.encoding != new.encoding {
         let shown = |header: &Header| Some(header.encoding.to_string());
         let what =
@@ -79,15 +107,17 @@ pub fn changes(base: &Header, new: &Header, is_compared: impl Fn(&str) -> bool) 
     }
     for name in keys(&base.settings, &new.settings) {
         let kind = match name.as_str() {
-            "repeat" => ChangeKind::Environment,
+            "model_roles" => ChangeKind::Judge,
+            name if SAID.contains(&name) => ChangeKind::Environment,
             name if SETTINGS.contains(&name) => ChangeKind::Config,
             _ => continue,
         };
-        let shown = |header: &Header| header.settings.get(name).map(Value::to_string);
+        let shown = |header: &Header| match header.settings.get(name) {
+            None if name == "repeat" => Some("1".to_owned()),
+            setting => setting.map(Value::to_string),
+        };
         all.add(kind, None, format!("`{name}`"), shown(base), shown(new));
     }
-    let tool = |header: &Header| Some(header.tool.clone());
-    all.add(ChangeKind::Environment, None, "version".to_owned(), tool(base), tool(new));
     all.0
 }
 
@@ -211,6 +241,7 @@ mod tests {
             name: name.to_owned(),
             kind: kind.to_owned(),
             threshold: 0.5,
+            repeat: 1,
             fingerprint: Some(parts.fingerprint()),
             parts,
         }

@@ -27,6 +27,9 @@ pub(super) fn of_evaluation(
     evaluation: &EvaluationReport,
     entry: &EvaluatorEntry,
 ) -> Option<&'static str> {
+    if !evaluation.repeats.is_empty() {
+        return of_combination(evaluation, entry);
+    }
     let EvaluationReport { score, threshold, status, failure_reason, warnings, .. } = evaluation;
     // Each case of a suite has a threshold of its own.
     let is_other = |threshold: f64| threshold != entry.threshold && entry.kind != "suite";
@@ -50,6 +53,17 @@ pub(super) fn of_evaluation(
     let below = contradiction(*status, *score, threshold.unwrap_or(entry.threshold));
     let is_below = below.is_some_and(|warning| !warnings.contains(&warning));
     is_below.then_some("an evaluation has passed with a score below its threshold")
+}
+
+/// Returns a contradiction in an evaluation that combines repeats, or in one of these.
+fn of_combination(evaluation: &EvaluationReport, entry: &EvaluatorEntry) -> Option<&'static str> {
+    let is_nested = |repeat: &EvaluationReport| !repeat.repeats.is_empty();
+    let combined = EvaluationReport::combine(evaluation.repeats.clone());
+    let decides = |it: &EvaluationReport| (it.outcome(), it.score.map(f64::to_bits));
+    if evaluation.repeats.iter().any(is_nested) || decides(&combined) != decides(evaluation) {
+        return Some("an evaluation is not what its repeats amount to");
+    }
+    evaluation.repeats.iter().find_map(|repeat| of_evaluation(repeat, entry))
 }
 
 #[cfg(test)]

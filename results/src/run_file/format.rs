@@ -3,6 +3,7 @@
 use std::{io, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::{Tally, digest::Digest};
 
@@ -37,6 +38,8 @@ pub(crate) mod kind {
     pub(crate) const WITHDRAWN: &str = "withdrawn";
     /// A conversation with all its evaluations.
     pub(crate) const CONVERSATION: &str = "conversation";
+    /// What was said and done in a conversation.
+    pub(crate) const TRANSCRIPT: &str = "transcript";
     /// The last line of a complete run.
     pub(crate) const END: &str = "end";
 }
@@ -54,10 +57,18 @@ pub struct EvaluationRecord<E> {
     pub trace_id: Arc<str>,
     /// Number of its turns.
     pub turns: usize,
+    /// Number of the repeat of the evaluation, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub repeat: u32,
     /// End of the evaluator's standard error, whether it broke or not.
     pub stderr: String,
     /// The evaluation.
     pub evaluation: E,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_first(repeat: &u32) -> bool {
+    *repeat == 0
 }
 
 /// A conversation with all its evaluations. `C` is a [`ConversationReport`](crate::ConversationReport) or a
@@ -67,6 +78,16 @@ pub(crate) struct ConversationRecord<C> {
     /// Position among the conversations of the run, from 0.
     pub(crate) number: usize,
     pub(crate) conversation: C,
+}
+
+/// What was said and done in a conversation: a line before that of the conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TranscriptRecord<'t> {
+    /// Position among the conversations of the run, from 0.
+    pub(crate) number: usize,
+    /// `invocations` and `expected_invocations` of the document that evaluators read.
+    #[serde(borrow)]
+    pub(crate) document: &'t RawValue,
 }
 
 /// An evaluator whose results cannot be relied on.

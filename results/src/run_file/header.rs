@@ -1,8 +1,9 @@
 //! The first record of a run file.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     Gate, Report,
@@ -26,7 +27,7 @@ pub struct Header {
     /// Digest of everything that decides verdicts but the traces. `None` in runs that are not saved.
     pub plan: Option<Digest>,
     /// Settings of the run, by their keys in a configuration.
-    pub settings: BTreeMap<String, serde_json::Value>,
+    pub settings: BTreeMap<String, Value>,
     /// Digest of `settings` and of the evaluators' names, thresholds and handling of missing turns.
     pub config: Option<Digest>,
     /// The golden cases, if there are any.
@@ -44,6 +45,15 @@ pub struct Header {
     pub earlier: usize,
     /// The report at the start of the first evaluation.
     pub report: Report,
+}
+
+impl Header {
+    /// Returns the record as JSON, without its report.
+    pub(in crate::run_file) fn to_json(&self) -> Option<Arc<Value>> {
+        let mut value = serde_json::to_value(self).ok()?;
+        value.as_object_mut()?.remove("report");
+        Some(Arc::new(value))
+    }
 }
 
 /// Golden cases that conversations are compared with.
@@ -64,11 +74,23 @@ pub struct EvaluatorEntry {
     pub kind: String,
     /// Score from which on an evaluation passes.
     pub threshold: f64,
+    /// Number of evaluations of each conversation.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub repeat: u32,
     /// `None` if changes of the evaluator would not be noticed, and in runs that are not saved.
     pub fingerprint: Option<Digest>,
     /// What the fingerprint consists of. Empty without one.
     #[serde(flatten)]
     pub parts: FingerprintParts,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of serde")]
+fn is_once(repeat: &u32) -> bool {
+    *repeat <= 1
 }
 
 /// Everything that decides about the answers of an evaluator, as digests by name.

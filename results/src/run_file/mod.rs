@@ -11,6 +11,7 @@
 //! | `file` | a file with a name: opened, locked, replaced |
 //! | `writer` | the records that a run adds to its file |
 //! | `saved` | the report of saved runs |
+//! | `foreign` | results of other tools, read as saved runs |
 //! | `contradiction` | records that no run writes |
 //! | `changes` | what two runs measured differently |
 //!
@@ -21,6 +22,7 @@
 mod changes;
 mod contradiction;
 mod file;
+mod foreign;
 mod format;
 mod header;
 mod saved;
@@ -36,7 +38,7 @@ pub use crate::digest::{Digest, Digester};
 pub use changes::{Change, ChangeKind, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
-pub(crate) use format::{ConversationRecord, kind};
+pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
 pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header};
 pub use saved::{read, read_header};
 pub(crate) use store::{Reader, Span, Store};
@@ -73,6 +75,27 @@ pub enum RunFileError {
     Foreign {
         /// The file.
         file: PathBuf,
+    },
+    /// It is something else, and was to be read.
+    #[error(
+        "{} is not a run file, a result of promptfoo in JSON or a log of Inspect in JSON: {reason}",
+        .file.display()
+    )]
+    OtherContent {
+        /// The file.
+        file: PathBuf,
+        /// What it has or lacks.
+        reason: String,
+    },
+    /// Another tool wrote it, and it cannot be used.
+    #[error("{} is a result of {tool} that cannot be used: {reason}", .file.display())]
+    OtherTool {
+        /// The file.
+        file: PathBuf,
+        /// Name of the tool.
+        tool: &'static str,
+        /// The reason.
+        reason: String,
     },
     /// A later version of this program wrote it.
     #[error(

@@ -12,8 +12,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
-    Damage, RunFileError, Unusable, contradiction, file,
-    format::{self, ConversationRecord, EndRecord, EvaluationRecord, kind},
+    Damage, RunFileError, Unusable, contradiction, file, foreign,
+    format::{self, ConversationRecord, EndRecord, EvaluationRecord, TranscriptRecord, kind},
     header::Header,
     store::{Lines, Span, Store},
 };
@@ -25,10 +25,17 @@ use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, R
 ///
 /// A run that did not end is reported with an error, [`Partial::Unfinished`], and the evaluations that are in its file.
 ///
+/// A single file may also be a result of promptfoo or a log of Inspect, in JSON.
+///
 /// # Errors
 ///
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
+    if let [file] = files
+        && is_foreign(file)
+    {
+        return foreign::read(file).map(|it| it.1).map_err(|error| unreadable(file, error));
+    }
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
     let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
     for file in files {
@@ -75,14 +82,23 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
     Ok(report)
 }
 
-/// Reads the header of a saved run; `None` if the run was killed before it had written the header.
+/// Reads the header of a saved run, or what a result of another tool says in its place; `None` if the run was killed before it had
+/// written the header.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or is not a run file.
+/// The file cannot be read, or is neither a run file nor a result of another tool.
 pub fn read_header(file: &Path) -> Result<Option<Header>, RunFileError> {
+    if is_foreign(file) {
+        return foreign::read(file).map(|it| Some(it.0)).map_err(|error| unreadable(file, error));
+    }
     let opened = open(file).map_err(|error| unreadable(file, error))?;
     Ok(opened.map(|(.., header)| header))
+}
+
+/// Returns true for a file that no version of this program writes as a run file.
+fn is_foreign(file: &Path) -> bool {
+    matches!(open(file), Err(Unusable::Refused(RunFileError::Foreign { .. })))
 }
 
 fn unreadable(file: &Path, error: Unusable) -> RunFileError {
@@ -124,6 +140,7 @@ fn part(
     let (mut tally, mut end, mut damage) = (Tally::default(), None, None);
     // Numbers may be any: only their order counts.
     let mut conversations: Vec<(usize, Span)> = Vec::new();
+    let mut transcripts: BTreeMap<usize, Span> = BTreeMap::new();
     // Evaluations of conversations that are not finished.
     let mut pending: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
     while let Some(span) = lines.next(&mut buffer)? {
@@ -145,6 +162,10 @@ fn part(
                 }
                 Err(reason) => Err(reason),
             },
+            Ok(kind::TRANSCRIPT) => {
+                let record = format::record(&buffer);
+                record.map(|it: TranscriptRecord<'_>| transcripts.extend([(it.number, span)]))
+            }
             Ok(kind::END) => format::record(&buffer).map(|it| end = Some(it)),
             other => other.map(drop),
         };
@@ -153,7 +174,7 @@ fn part(
         }
     }
     conversations.sort_by_key(|(number, _)| *number);
-    conversations.iter().try_for_each(|(_, span)| collector.push(*span))?;
+    add(collector, &conversations, &transcripts)?;
     let is_missing =
         end.as_ref().is_some_and(|end| contradicts(end, &header, &conversations, tally));
     if end.is_none() {
@@ -161,7 +182,23 @@ fn part(
     }
     let mut report = without_conversations(path, &header, end, damage, is_missing);
     report.gates.clone_from(&header.gates);
+    report.header = header.to_json();
     Ok(Some((header, report)))
+}
+
+/// Adds conversations, and the transcripts that belong to them.
+fn add(
+    collector: &mut Collector,
+    conversations: &[(usize, Span)],
+    transcripts: &BTreeMap<usize, Span>,
+) -> io::Result<()> {
+    for (number, conversation) in conversations {
+        if let Some(transcript) = transcripts.get(number) {
+            collector.push_transcript(collector.len(), *transcript)?;
+        }
+        collector.push(*conversation)?;
+    }
+    Ok(())
 }
 
 /// Returns true if a file does not have each conversation once that its first and its last line count.
@@ -253,7 +290,7 @@ fn unfinished_conversation(
     spans: &[Span],
 ) -> io::Result<ConversationReport> {
     let mut conversation = ConversationReport::new("".into());
-    let mut finished: BTreeMap<String, EvaluationReport> = BTreeMap::new();
+    let mut finished: BTreeMap<(String, u32), EvaluationReport> = BTreeMap::new();
     for span in spans {
         let line = collector.store().line(*span)?;
         let record: EvaluationRecord<EvaluationReport> = serde_json::from_slice(&line)?;
@@ -264,16 +301,20 @@ fn unfinished_conversation(
         if !is_consistent {
             continue;
         }
-        finished.insert(record.evaluation.name.clone(), record.evaluation);
+        let repeat = (record.evaluation.name.clone(), record.repeat);
+        finished.insert(repeat, record.evaluation);
     }
     let evaluations = header.evaluators.iter().map(|entry| {
-        finished.remove(&entry.name).unwrap_or_else(|| {
+        let missing = || {
             let mut missing = EvaluationReport::new(&entry.name);
             missing.threshold = Some(entry.threshold);
             missing.error = Some(format!("{} was not finished", entry.name));
             missing.error_type = Some(NOT_RUN);
             missing
-        })
+        };
+        let repeats = (0..entry.repeat.max(1))
+            .map(|repeat| finished.remove(&(entry.name.clone(), repeat)).unwrap_or_else(missing));
+        EvaluationReport::combine(repeats.collect())
     });
     conversation.evaluations = evaluations.collect();
     Ok(conversation)

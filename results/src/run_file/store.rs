@@ -100,7 +100,7 @@ impl Store {
     /// # Errors
     ///
     /// As [`Reader::line`].
-    pub(super) fn line(&self, span: Span) -> io::Result<Vec<u8>> {
+    pub(crate) fn line(&self, span: Span) -> io::Result<Vec<u8>> {
         if span.start >= self.in_file {
             return Reader::new(self).line(span).map(<[u8]>::to_vec);
         }

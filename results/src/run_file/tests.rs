@@ -214,6 +214,7 @@ fn add(writer: &mut RunWriter, number: u8, evaluation: &EvaluationReport, reusab
         number: number.into(),
         trace_id: format!("t{number}").into(),
         turns: 1,
+        repeat: 0,
         stderr: String::new(),
         evaluation,
     };

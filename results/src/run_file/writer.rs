@@ -16,6 +16,7 @@ use std::{
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     Damage, EvaluatorEntry, RunFile, contradiction,
@@ -40,6 +41,8 @@ pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
 pub struct RunWriter {
     collector: Collector,
     is_started: bool,
+    /// For the report.
+    header: Option<Arc<Value>>,
     named: Option<Named>,
 }
 
@@ -92,7 +95,7 @@ impl RunWriter {
                 is_reported: false,
             }
         });
-        Self { collector: Collector::new(memory, 0), is_started: false, named }
+        Self { collector: Collector::new(memory, 0), is_started: false, header: None, named }
     }
 
     /// Damaged lines of the file that is resumed.
@@ -120,6 +123,7 @@ impl RunWriter {
         let started = Some(format!("{:.0}", Timestamp::now()));
         let header = Header { format, version: VERSION, encoding, tool, started, gates, ..header };
         self.collector.expect(header.conversations);
+        self.header = header.to_json();
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
             named.evaluators.clone_from(&header.evaluators);
@@ -163,6 +167,13 @@ impl RunWriter {
     /// Adds a conversation, and forgets the evaluations that were added one by one.
     pub fn conversation(&mut self, number: usize, report: &ConversationReport) {
         let added = self.collector.put(number, report);
+        self.note(added);
+    }
+
+    /// Adds the transcript of a conversation: `invocations` and `expected_invocations` of the document that evaluators read, as
+    /// JSON. To be called before the conversation is added.
+    pub fn transcript(&mut self, number: usize, document: &str) {
+        let added = self.collector.put_transcript(number, document);
         self.note(added);
     }
 
@@ -218,6 +229,7 @@ impl RunWriter {
         let failure = self.failure();
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
+        report.header = self.header;
         report.conversations = self.collector.finish();
         event
     }

@@ -633,6 +633,29 @@ tests:
 
 #[cfg(unix)]
 #[test]
+fn a_recorded_command_that_judges_needs_no_variables() {
+    let directory = Directory::new();
+    let grader = "{name: j, type: llm-grader, prompt: 'G {{output}}'}";
+    let suite = format!("tests: [{{id: one, criteria: x, input: q, assertions: [{grader}]}}]");
+    directory.file("e.yaml", suite);
+    directory.file(
+        "targets.yaml",
+        "targets:
+  - {name: default, provider: mock, response: Paris, grader_target: j}
+  - {name: j, provider: cli, cwd: '${{ JUDGE_DIRECTORY }}', command: '${{ JUDGE_COMMAND }}'}
+",
+    );
+    let args = ["run", "e.yaml", "--judge-cassette", "c.jsonl"];
+    let mut command = directory.command(&args);
+    let judge = r#"echo '{"score": 1}' > {OUTPUT_FILE}"#;
+    command.env("JUDGE_DIRECTORY", directory.path()).env("JUDGE_COMMAND", judge);
+    finish(command.spawn().unwrap()).exits(0);
+    directory.evaluator(&[&args[..], &["--judge-mode", "replay"]].concat()).exits(0);
+    directory.evaluator(&args).exits(2).says("`command` needs the variable JUDGE_COMMAND");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_file_of_tests_that_cannot_be_read_is_a_problem() {
     let test = "id: x, criteria: x, input: q, assertions: [{type: is-json}]";
     for (tests, good, bad) in [

@@ -330,6 +330,68 @@ fn a_command_that_takes_too_long_is_repeated_with_the_number_of_the_attempt() {
     assert!(ran.stdout.contains(error), "{}", ran.stdout);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_command_that_judges_is_repeated_as_often_as_the_option_says() {
+    let directory = Directory::new();
+    let grader = "{name: g, type: llm-grader, prompt: 'G {{output}}'}";
+    let suite = format!("tests: [{{id: one, criteria: x, input: q, assertions: [{grader}]}}]");
+    directory.file("e.yaml", suite);
+    let judge = "{name: g, provider: cli, timeout_seconds: 0.3, command: 'echo x >> asked; sleep 60 > {OUTPUT_FILE}'}";
+    let tested = "{name: default, provider: mock, response: x, grader_target: g}";
+    directory.file("targets.yaml", format!("targets: [{tested}, {judge}]"));
+    for (retries, asked) in [("0", "x\n"), ("1", "x\nx\n")] {
+        let ran = directory.run(&["e.yaml", "--max-retries", retries]).exits(3);
+        let error =
+            "`g` broke: timeout: model `cli/g`: the command of the target timed out after 0.3s";
+        assert!(ran.stdout.contains(error), "{}", ran.stdout);
+        assert_eq!(directory.read("asked"), asked);
+        std::fs::remove_file(directory.join("asked")).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_contained_command_may_have_a_temporary_directory_of_its_own() {
+    if !can_contain() {
+        return;
+    }
+    let directory = Directory::new();
+    directory.file("e.yaml", TEST);
+    let command = "mkdir -p /tmp/own/target; export TMPDIR=/tmp/own; cat {PROMPT_FILE}; echo Paris > {OUTPUT_FILE}";
+    let targets = json!({"targets": [{"name": "default", "provider": "cli", "command": command}]});
+    directory.file("targets.yaml", targets.to_string());
+    directory.run(&["e.yaml", "--contain"]).exits(0);
+}
+
+/// A container engine that runs the commands of its one image on this machine.
+#[cfg(unix)]
+const ENGINE: &str = r#"case "$*" in
+  info*) echo 27.0 ;;
+  *Config.Volumes*) echo null ;;
+  "image inspect"*) echo sha256:fake ;;
+  run*)
+    while [ "$1" != sha256:fake ]; do shift; done
+    shift
+    exec "$@" ;;
+esac
+"#;
+
+#[cfg(unix)]
+#[test]
+fn commands_of_an_image_are_not_files_of_the_working_directory() {
+    let directory = Directory::new();
+    directory.script("bin/docker", ENGINE);
+    directory.script("sh", "echo 'of the working directory' >&2; exit 1");
+    let docker = "execution: {executor: docker, docker: {image: a}}";
+    directory.file("e.yaml", format!("{docker}\n{TEST}"));
+    let target = "targets: [{name: default, provider: cli, command: 'echo Paris > {OUTPUT_FILE}'}]";
+    directory.file("targets.yaml", target);
+    let mut command = directory.command(&["run", "e.yaml"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", directory.join("bin").display()));
+    evaluator_test_support::finish(command.spawn().unwrap()).exits(0);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn contained_programs_read_the_directory_of_the_file_and_change_nothing() {

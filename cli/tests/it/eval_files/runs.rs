@@ -32,6 +32,11 @@ fn three_tests() -> Directory {
     directory
 }
 
+/// A test of a target.
+#[cfg(unix)]
+const TESTED: &str =
+    "tests: [{id: one, criteria: x, input: q, assertions: [{type: contains, value: Paris}]}]";
+
 fn starts(directory: &Directory) -> usize {
     fs::read(directory.join("starts")).map_or(0, |text| text.len())
 }
@@ -239,6 +244,32 @@ fn a_comparison_sees_each_of_two_graders_of_one_name() {
             .exits(2)
             .says("file `grade.py`");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_of_different_targets_are_compared() {
+    let directory = Directory::new();
+    directory.file("e.yaml", TESTED);
+    let run = |answer: &str, more: &[&str]| {
+        let target = format!(
+            "targets: [{{name: default, provider: cli, command: 'echo x >> starts; echo {answer} > {{OUTPUT_FILE}}'}}]"
+        );
+        directory.file("targets.yaml", target);
+        directory.run(&[&["e.yaml"], more].concat())
+    };
+    run("Paris", &["--save-run", "base.evalrun"]).exits(0);
+    run("Rome", &["--save-run", "new.evalrun"]).exits(1);
+    let compare = ["compare", "base.evalrun", "new.evalrun", "--no-regressions"];
+    let ran = directory.evaluator(&compare).exits(1);
+    assert!(ran.stdout.contains("1 regressed: one (1.0000 -> 0.0000)"), "{}", ran.stdout);
+    // Its output is produced again.
+    run("Paris", &["--save-run", "new.evalrun", "--resume"]).exits(0);
+    assert_eq!(starts(&directory), 6);
+    // What measures must not differ.
+    directory.file("e.yaml", TESTED.replace("value: Paris", "value: Par"));
+    run("Rome", &["--save-run", "new.evalrun"]).exits(1);
+    directory.evaluator(&compare).exits(2).says("setting `one`");
 }
 
 #[test]

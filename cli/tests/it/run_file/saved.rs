@@ -74,6 +74,10 @@ fn a_saved_run_is_reported_as_it_was_in_every_form() {
         // Nothing is evaluated again, so this is the same with all durations, but for the number of results that were reused.
         let resumed = form(&directory, "resumed", name);
         assert_eq!(text, resumed, "{name}");
+        // It has the identity and the start of the run, and compressed durations.
+        if name == "html" {
+            continue;
+        }
         for prefix in ["unsaved", "live"] {
             let text = without_durations(&form(&directory, prefix, name));
             let expected = without_durations(&resumed);

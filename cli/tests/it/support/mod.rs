@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 pub(crate) mod collector;
+pub(crate) mod page;
 pub(crate) mod place;
 pub(crate) mod server;
 pub(crate) mod serving;
@@ -44,7 +45,8 @@ pub(crate) fn all_output_formats() -> impl Iterator<Item = &'static str> {
 
 /// Names of the formats that show every evaluation with its texts, and every remark about the run.
 pub(crate) fn output_formats() -> impl Iterator<Item = &'static str> {
-    all_output_formats().filter(|name| !["overview", "csv", "openmetrics"].contains(name))
+    // The texts of `html` are compressed.
+    all_output_formats().filter(|name| !["overview", "csv", "openmetrics", "html"].contains(name))
 }
 
 /// A trace file of the tests.

@@ -184,7 +184,7 @@ impl Custom<'_> {
             (Some((field, argv)), Some(_)) => {
                 let mut argv = argv?.into_iter();
                 code.path = reader.paths.locate(field, &argv.next()?, PathKind::Command);
-                (code.command, code.args) = (true, argv.collect());
+                (code.command, code.args) = (!code.path.exists(), argv.collect());
             }
             (Some((field, _)), None) => {
                 return field
@@ -204,7 +204,7 @@ impl Custom<'_> {
             }
             (None, None) => {
                 code.path = reader.paths.locate(field, name, PathKind::Command);
-                code.command = true;
+                code.command = !code.path.exists();
             }
         }
         Some(())

@@ -395,11 +395,12 @@ fn endless(case: &Case) {
 fn targets_and_graders_of_eval_files_run_in_containers() {
     let Some(case) = Case::new() else { return };
     case.directory.file("note", "Paris");
+    // The shell is that of the image, not a file of the working directory.
+    case.directory.file("sh", "exit 1");
     case.directory.file(
         "judge.py",
         "import os\nopen('note')\nprint('{\"score\": %d}' % (not os.path.exists('/usr/share')))\n",
     );
-    // The shell is that of the image.
     let agent = "case \"$(readlink /proc/$$/exe)\" in *busybox) cat note {PROMPT_FILE} > {OUTPUT_FILE};; esac; ! touch ran";
     let targets = json!({"targets": [{"name": "default", "provider": "cli", "command": agent}]});
     case.directory.file("targets.yaml", targets.to_string());

@@ -16,8 +16,8 @@ use std::{
 
 use case::{Fault, Form, Outcome};
 
-/// Cases at a time: most of them wait.
-const AT_A_TIME: usize = 4;
+/// Cases at a time: the longest of them wait.
+const AT_A_TIME: usize = 8;
 
 #[test]
 fn no_fault_is_green_and_none_touches_another_result() {

@@ -16,6 +16,7 @@ use evaluator_host::{
 };
 
 use super::{BOUNDED, fault, processes::Mark};
+use crate::printed;
 
 const AMPLE: Duration = Duration::from_secs(150);
 const SHORT: Duration = Duration::from_millis(300);
@@ -72,6 +73,25 @@ async fn a_fault_costs_its_document_and_no_other() {
         let end = pool.shutdown(BOUNDED).await;
         assert!(end.is_ok(), "{document}: {end:?}");
         mark.assert_nothing_left();
+    }
+}
+
+#[tokio::test]
+async fn each_unusable_line_is_named() {
+    for form in ["stream", "numbered"] {
+        for (name, bytes, expected, detail) in printed::all() {
+            let mark = Mark::new();
+            let pool = pool_of(form, 1, &mark);
+            let broken = pool.evaluate(format!("{name:?}").as_bytes(), AMPLE).await;
+            assert_eq!(broken.verdict.error_type(), Some(expected), "{form} {name}: {broken:?}");
+            let text = broken.verdict.explain("checker", &broken.stderr_tail).unwrap();
+            // The first of two lines may be an answer.
+            assert!(bytes.contains(&b'\n') || text.contains(detail), "{form} {name}: {text}");
+            origin(&pool.evaluate(br#""next""#, AMPLE).await);
+            let end = pool.shutdown(BOUNDED).await;
+            assert!(end.is_ok(), "{form} {name}: {end:?}");
+            mark.assert_nothing_left();
+        }
     }
 }
 

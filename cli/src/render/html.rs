@@ -1,0 +1,29 @@
+//! One HTML file.
+
+use std::io::{self, Write};
+
+use evaluator_host::report::{Gate, Report};
+use evaluator_html::Words;
+
+use super::{
+    overview::{COLUMNS, rows},
+    verdict::sentence,
+    words::Names,
+};
+
+/// Writes the report as an HTML file.
+pub(super) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let sums = report.evaluators(Gate::CONFIDENCE)?;
+    let sentence = sentence(report);
+    let (verdict, sentence) = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
+    let mut names = Names::new(report);
+    let words = Words {
+        verdict,
+        sentence,
+        columns: &COLUMNS,
+        rows: rows(&sums).map(Vec::from).collect(),
+        labels: Vec::new(),
+        name: Box::new(move |conversation| names.of(conversation)),
+    };
+    evaluator_html::write(report, words, out)
+}

@@ -1,0 +1,247 @@
+//! `evaluator compare` and `evaluator report` with results of promptfoo and logs of Inspect, which `tests/producers/runs/record`
+//! recorded.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{Directory, Ran};
+
+/// The recorded file with this name.
+fn recorded(name: &str) -> String {
+    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/producers/runs");
+    runs.join(format!("{name}.json")).display().to_string()
+}
+
+fn compare(base: &str, new: &str, more: &[&str]) -> Ran {
+    let files = [recorded(base), recorded(new)];
+    Directory::new().evaluator(&[&["compare", &files[0], &files[1]], more].concat())
+}
+
+/// Compares a recorded file with an edited copy.
+fn compare_edited(name: &str, more: &[&str], edit: impl FnOnce(&mut Value)) -> Ran {
+    let directory = Directory::new();
+    // No number of these files is needed to the last digit, and `NaN` is not of JSON.
+    let text = fs::read_to_string(recorded(name)).expect("recorded").replace("NaN", "null");
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    directory.file("base.json", &text);
+    edit(&mut value);
+    directory.file("new.json", value.to_string());
+    directory.evaluator(&[&["compare", "base.json", "new.json"], more].concat())
+}
+
+/// The changes of an evaluator, each as `case: change`.
+fn changes(ran: &Ran, evaluator: &str) -> Vec<String> {
+    let found = ran.json();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let evaluators = list(&found["evaluators"]);
+    let evaluator = evaluators.iter().find(|it| it["name"] == evaluator).expect("is compared");
+    let change = |it: &Value| format!("{}: {}", it["case"], it["change"]).replace('"', "");
+    list(&evaluator["changes"]).iter().map(change).collect()
+}
+
+#[test]
+fn results_of_promptfoo_are_compared_test_by_test() {
+    let ran = compare("promptfoo-base", "promptfoo-new", &["--no-regressions"]).exits(1).says(
+        "results of promptfoo do not have the files, the code and the models that assertions use",
+    );
+    let text = "right: 0.8333 -> 0.8333, +0.0000 (-0.8878 to +0.8878) over 6 cases, p = 1.000";
+    assert!(ran.stdout.starts_with(text), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 regressed: Peru (1.0000 -> 0.0000)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 fixed: Japan (0.7317 -> 1.0000)"), "{}", ran.stdout);
+    compare("promptfoo-base", "promptfoo-base", &["--no-regressions"])
+        .exits(0)
+        .says("PASSED: no case changed");
+}
+
+#[test]
+fn a_test_without_an_answer_and_a_judge_that_broke_are_errors() {
+    let ran = compare("promptfoo-base", "promptfoo-broken", &["-o", "json"])
+        .exits(3)
+        .says("is a run in which something broke");
+    let kenya = "capital=Nairobi, country=Kenya: regressed";
+    assert_eq!(changes(&ran, "right"), ["France: broke", "Japan: fixed", kenya]);
+    // France is not judged, and the judge of Chad cannot be reached.
+    assert_eq!(changes(&ran, "llm-rubric"), ["capital=N'Djamena, country=Chad: broke"]);
+    assert_eq!(changes(&ran, "not-icontains"), [""; 0]);
+    let ran = compare("inspect-base", "inspect-broken", &["-o", "json"]).exits(3);
+    assert_eq!(changes(&ran, "includes"), ["peru: broke"]);
+}
+
+#[test]
+fn repetitions_and_epochs_are_conversations_of_a_case() {
+    let report = |name: &str| {
+        let ran = Directory::new().evaluator(&["report", &recorded(name), "-o", "json"]).exits(1);
+        serde_json::from_str::<Value>(&ran.stdout).unwrap()
+    };
+    for (name, conversations, case, evaluator, scores) in [
+        ("promptfoo-repeats", 9, "Japan", "right", [0.0, 1.0, 1.0]),
+        ("inspect-epochs", 18, "japan", "includes", [0.0, 1.0, 1.0]),
+    ] {
+        let report = report(name);
+        let all = report["traces"].as_array().unwrap();
+        assert_eq!(all.len(), conversations, "{name}");
+        let found: Vec<f64> = all
+            .iter()
+            .filter(|it| it["eval_case_id"] == case)
+            .flat_map(|it| it["metrics"].as_array().unwrap())
+            .filter(|it| it["metric_name"] == evaluator)
+            .map(|it| it["score"].as_f64().unwrap())
+            .collect();
+        assert_eq!(found, scores, "{name}");
+    }
+    // Two of three conversations pass.
+    let ran = compare("inspect-epochs", "inspect-epochs", &["-o", "json"]).exits(0);
+    assert_eq!(changes(&ran, "includes"), [""; 0]);
+}
+
+#[test]
+fn several_providers_are_several_cases_of_a_test() {
+    let directory = Directory::new();
+    let ran = directory
+        .evaluator(&["report", &recorded("promptfoo-providers"), "-o", "overview"])
+        .exits(1)
+        .says("FAILED: ");
+    assert!(ran.stdout.contains("France [echo]"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Japan [agent]"), "{}", ran.stdout);
+}
+
+#[test]
+fn tests_with_one_description_are_told_apart_by_their_variables() {
+    let directory = Directory::new();
+    let text = fs::read_to_string(recorded("promptfoo-base")).unwrap();
+    directory
+        .file("one.json", text.replace(r#""description": "Japan""#, r#""description": "France""#));
+    let ran = directory.evaluator(&["report", "one.json", "-o", "overview"]).exits(1);
+    assert!(ran.stdout.contains("France (capital=Tokyo, country=Japan)"), "{}", ran.stdout);
+}
+
+#[test]
+fn scores_of_inspect_are_letters_numbers_and_objects() {
+    let ran = compare("inspect-base", "inspect-new", &["-o", "json"])
+        .exits(0)
+        .says("logs of Inspect do not have the code of scorers");
+    assert_eq!(changes(&ran, "includes"), ["france: fixed", "japan: regressed"]);
+    // Neither a scorer that returns nothing nor one that says `NaN` has a score.
+    assert_eq!(changes(&ran, "sometimes"), ["france: new", "japan: missing"]);
+    assert_eq!(changes(&ran, "style.known"), ["france: fixed"]);
+    let ran = compare("inspect-base", "inspect-long", &["-o", "json"]).exits(0);
+    // A partial answer is half of a point.
+    assert_eq!(changes(&ran, "grade"), ["france: fixed", "kenya: worse"]);
+    assert_eq!(changes(&ran, "style.polite"), ["france: worse"]);
+}
+
+#[test]
+fn scores_beyond_one_are_refused_by_name() {
+    for name in ["promptfoo-stars", "inspect-stars"] {
+        compare(name, name, &[]).exits(2).says("cannot be used: `stars` scores 4 in case `");
+    }
+    compare_edited("inspect-base", &[], |log| {
+        log["samples"][0]["scores"]["includes"]["value"] = json!("B");
+    })
+    .exits(2)
+    .says("`includes` scores \"B\" in case `6`, which is no number and none of C, P, I, N");
+}
+
+#[test]
+fn what_was_measured_otherwise_is_refused_as_far_as_the_files_say() {
+    compare("inspect-base", "inspect-fewer", &[])
+        .exits(2)
+        .says("style.known: evaluator: inspect -> missing");
+    compare("inspect-base", "inspect-epochs", &[])
+        .exits(2)
+        .says("`task`: \"capitals\" -> \"epochs\"");
+    let refused = |name, word, text, edit: fn(&mut Value)| {
+        compare_edited(name, &[], edit)
+            .exits(2)
+            .says(text)
+            .says(&format!("--allow-changed {word}"));
+        compare_edited(name, &["--allow-changed", word], edit).exits(0).says(text);
+    };
+    refused("promptfoo-base", "evaluator", "brief: setting `defaultTest.assert`: ", |it| {
+        it["config"]["defaultTest"]["assert"][1]["threshold"] = json!(0.5);
+        for result in it["results"]["results"].as_array_mut().unwrap() {
+            result["testCase"]["assert"][1]["threshold"] = json!(0.5);
+        }
+    });
+    refused("promptfoo-base", "judge", "llm-rubric: setting `judge.options`: missing -> ", |it| {
+        it["config"]["defaultTest"]["options"] = json!({"provider": "openai:gpt-5"});
+    });
+    refused("promptfoo-base", "golden", "golden case `France`: ", |it| {
+        let results = it["results"]["results"].as_array_mut().unwrap();
+        let france = results.iter_mut().find(|it| it["testIdx"] == 0).unwrap();
+        france["testCase"]["vars"]["capital"] = json!("Lyon");
+    });
+    refused("inspect-base", "golden", "golden case `6`: ", |it| {
+        it["samples"][0]["target"] = json!("Nadi");
+    });
+    refused("inspect-base", "config", "`task_version`: 0 -> 1", |it| {
+        it["eval"]["task_version"] = json!(1);
+    });
+    refused("inspect-base", "config", "`limits`: missing -> {\"message_limit\":3}", |it| {
+        it["eval"]["config"]["message_limit"] = json!(3);
+    });
+    refused("inspect-base", "judge", "includes: setting `judge.model`: missing -> ", |it| {
+        it["eval"]["scorers"][0]["options"]["model"] = json!("openai/gpt-5");
+    });
+    refused("inspect-base", "evaluator", "includes: setting `options.ignore_case`: ", |it| {
+        it["eval"]["scorers"][0]["options"]["ignore_case"] = json!(false);
+    });
+    // Packages, commits and arguments of the task are said.
+    compare_edited("inspect-base", &[], |it| {
+        it["eval"]["packages"]["inspect_ai"] = json!("0.4.0");
+        it["eval"]["task_args"]["prompt"] = json!("new");
+    })
+    .exits(0)
+    .says("version: inspect_ai 0.3.285 -> inspect_ai 0.4.0")
+    .says("`task_args`: {} -> {\"prompt\":\"new\"}");
+}
+
+#[test]
+fn results_of_two_tools_are_compared_only_on_demand() {
+    let directory = Directory::new();
+    let files = [recorded("promptfoo-base"), recorded("inspect-base")];
+    directory
+        .evaluator(&["compare", &files[0], &files[1]])
+        .exits(2)
+        .says("tool (evaluators of the same name may be different ones): promptfoo -> inspect")
+        .says("--allow-changed evaluator compares them all the same");
+    directory
+        .evaluator(&["compare", &files[0], &files[1], "--allow-changed", "evaluator"])
+        .exits(2)
+        .says("no evaluator has a result for a case that is in both runs");
+}
+
+#[test]
+fn damaged_and_other_files_are_refused_with_what_was_expected() {
+    let directory = Directory::new();
+    let whole = fs::read_to_string(recorded("promptfoo-base")).unwrap();
+    let expected = "is not a run file, a result of promptfoo in JSON or a log of Inspect in JSON: ";
+    for (content, reason) in [
+        (&whole.as_bytes()[..whole.len() / 2], "it is not JSON: "),
+        (b"{\"traces\": []}", "it has neither `evalId` and `results` (promptfoo)"),
+        (b"PK\x03\x04...", "`inspect log convert --to json` turns into JSON"),
+        (b"\xff\xfe{}", "it is not text"),
+    ] {
+        directory.file("other", content);
+        for arguments in [&["compare", "other", "other"][..], &["report", "other"]] {
+            directory.evaluator(arguments).exits(2).says(expected).says(reason);
+        }
+    }
+    let edited = |name, text: &str, edit: fn(&mut Value)| {
+        compare_edited(name, &[], edit).exits(2).says("cannot be used: ").says(text);
+    };
+    edited("promptfoo-base", "the version of its results is 4", |it| {
+        it["results"]["version"] = json!(4);
+    });
+    edited("promptfoo-base", "it has 5 results, and its statistics count 6", |it| {
+        it["results"]["results"].as_array_mut().unwrap().pop();
+    });
+    edited("inspect-base", "the version of the log is 3", |it| it["version"] = json!(3));
+    edited("inspect-base", "its status is `cancelled`, so samples are missing", |it| {
+        it["status"] = json!("cancelled");
+    });
+    edited("inspect-base", "it has 5 samples of 6; write all of them with `--log-samples`", |it| {
+        it["samples"].as_array_mut().unwrap().pop();
+    });
+}

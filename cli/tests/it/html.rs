@@ -1,0 +1,215 @@
+//! Reports as one HTML file, and the transcripts that they show.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::support::{Directory, finish, page::Page};
+
+const SECRET: &str = "sk-decoy-0123456789";
+
+/// Conversations whose users say `<0>`, `<1>` and so on, and whose agents answer with a secret.
+fn recording(conversations: usize) -> String {
+    let message = |role: &str, text: String| {
+        let message = json!([{"role": role, "parts": [{"type": "text", "content": text}]}]);
+        json!({"stringValue": message.to_string()})
+    };
+    let mut text = String::new();
+    for number in 0..conversations {
+        let said = message("user", format!("<{number}> </script><img src=x>"));
+        let answered = message("assistant", format!("The key is \"{SECRET}\", {number}."));
+        let span = json!({
+            "traceId": format!("t{number}"), "spanId": "s", "startTimeUnixNano": "1", "endTimeUnixNano": "3000001",
+            "attributes": [
+                {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+                {"key": "gen_ai.input.messages", "value": said},
+                {"key": "gen_ai.output.messages", "value": answered},
+            ],
+        });
+        let _ = writeln!(text, "{span}");
+    }
+    text
+}
+
+/// Twenty conversations: the 3rd fails, the 18th breaks.
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.file("all.jsonl", recording(20));
+    directory.script(
+        "picky",
+        r#"n=$(grep -o '<[0-9]*>' | head -1 | tr -d '<>'); score=1
+        [ "$n" = 3 ] && score=0.25; [ "$n" = 18 ] && echo broken >&2 && exit 3
+        echo "{\"score\": $score, \"details\": {\"reason\": \"</script> in $n\"}}""#,
+    );
+    directory.file("c.yaml", "evaluators: [{name: picky, type: code, path: picky}]");
+    directory
+}
+
+/// Runs `evaluator` with a secret in its environment.
+fn evaluator(directory: &Directory, args: &[&str], code: i32) {
+    let mut command = directory.command(args);
+    command.env("MY_API_KEY", SECRET);
+    finish(command.spawn().unwrap()).exits(code);
+}
+
+fn page(directory: &Directory, file: &str) -> Page {
+    Page::read(&directory.read(file))
+}
+
+#[test]
+fn a_page_has_everything_about_the_run() {
+    let directory = directory();
+    let run = ["run", "all.jsonl", "-c", "c.yaml", "--save-run", "a.evalrun", "-o", "html=a.html"];
+    evaluator(&directory, &run, 3);
+    let Page { data, cases } = page(&directory, "a.html");
+    assert_eq!(data["verdict"], "ERROR");
+    let sentence = data["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("18 passed, 1 failed, 1 errored"), "{sentence}");
+    let evaluator = &data["evaluators"][0];
+    assert_eq!(evaluator["outcomes"], "00010000000000000020");
+    assert_eq!((&evaluator["scores"][3], &evaluator["scores"][18]), (&json!(0.25), &Value::Null));
+    assert_eq!((&evaluator["kind"], &evaluator["cases"]), (&json!("code"), &json!(19)));
+    let conversations = &data["conversations"];
+    assert_eq!(conversations["count"], 20);
+    assert_eq!(conversations["trace_id"][7], "t7");
+    assert_eq!(conversations["names"][7], "all.jsonl #8");
+    assert_eq!(conversations["prompt"][7], "<7> </script><img src=x>");
+    assert_eq!(conversations["why"][3], "</script> in 3");
+    assert_eq!(conversations["shortfall"][3], 0.5);
+    assert_eq!(data["attention"], json!([{"row": 3, "evaluator": 0, "reason": "</script> in 3"}]));
+    assert_eq!(data["errors"][0]["row"], 18);
+    assert_eq!(data["run"]["policy"]["max_error_rate"], 0.0);
+    assert_eq!(cases.len(), 20);
+    assert_eq!(cases[&3]["evaluations"][0]["reason"], "</script> in 3");
+    assert_eq!(cases[&0]["evaluations"][0]["details"], json!({"reason": "</script> in 0"}));
+    assert!(cases[&18]["evaluations"][0]["error"].as_str().unwrap().contains("broken"));
+}
+
+#[test]
+fn the_same_run_file_gives_the_same_page() {
+    let directory = directory();
+    let run = ["run", "all.jsonl", "-c", "c.yaml", "--save-run", "a.evalrun", "-o", "html=a.html"];
+    evaluator(&directory, &run, 3);
+    for file in ["b.html", "c.html"] {
+        evaluator(&directory, &["report", "a.evalrun", "-o", &format!("html={file}")], 3);
+        assert_eq!(directory.read("a.html"), directory.read(file));
+    }
+}
+
+#[test]
+fn a_page_holds_no_markup_of_others_and_needs_no_other_file() {
+    let directory = directory();
+    evaluator(&directory, &["run", "all.jsonl", "-c", "c.yaml", "-o", "html=a.html"], 3);
+    let html = directory.read("a.html");
+    assert!(!html.contains("<img"), "{html}");
+    let ends = html.matches("</script>").count();
+    // Two blocks, the data and the script.
+    assert_eq!((ends, html.matches("<script").count()), (4, 4));
+    let policy = html.split("Content-Security-Policy\" content=\"").nth(1).unwrap();
+    let (policy, _) = policy.split_once('"').unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    // The script and the style are the page's own.
+    let (before, rest) = html.split_once("<style>").unwrap();
+    let (_, rest) = rest.split_once("</style>").unwrap();
+    let (rest, _) = rest.rsplit_once("<script>").unwrap();
+    for part in [before, rest] {
+        for other in ["http://", "https://", "<link", "<a ", " style=", "src=\""] {
+            assert!(!part.contains(other), "{other}");
+        }
+    }
+    let title = html.split("<title>").nth(1).unwrap();
+    assert!(title.starts_with("ERROR: 18 passed, 1 failed"), "{title}");
+    let without_script = html.split("<noscript>").nth(1).unwrap();
+    assert!(without_script.contains("<th scope=\"row\">picky<td>19<td>94.7 %"), "{without_script}");
+}
+
+#[test]
+fn transcripts_are_kept_as_the_options_and_the_configuration_say() {
+    let directory = directory();
+    let entries = "evaluators: [{name: picky, type: code, path: picky}]";
+    for (keys, options, kept) in [
+        ("", &["-o", "json=x.json"][..], &[][..]),
+        ("", &["-o", "html=x.html"], &[3, 18]),
+        ("", &["-o", "html=x.html", "--transcripts", "none"], &[]),
+        ("transcripts: failed", &[], &[3, 18]),
+        ("transcripts: all", &["-o", "html=x.html", "--transcripts", "failed"], &[3, 18]),
+        ("", &["--transcripts", "all"], &(0..20).collect::<Vec<u64>>()),
+    ] {
+        directory.file("d.yaml", format!("{entries}\n{keys}\n"));
+        let run = ["run", "all.jsonl", "-c", "d.yaml", "--save-run", "a.evalrun"];
+        evaluator(&directory, &[&run, options].concat(), 3);
+        let lines = directory.read("a.evalrun").matches("\"kind\":\"transcript\"").count();
+        evaluator(&directory, &["report", "a.evalrun", "-o", "html=a.html"], 3);
+        let page = page(&directory, "a.html");
+        assert_eq!(page.transcripts(), kept, "{keys} {options:?}");
+        assert_eq!(lines, kept.len(), "{keys} {options:?}");
+        let notes = page.data["notes"].to_string();
+        assert_eq!(notes.contains("--transcripts all"), kept.len() < 20, "{notes}");
+    }
+}
+
+#[test]
+fn a_transcript_is_what_evaluators_read_without_the_secrets_of_this_machine() {
+    let directory = directory();
+    let run = ["run", "all.jsonl", "-c", "c.yaml", "--save-run", "a.evalrun", "-o", "html=a.html"];
+    evaluator(&directory, &run, 3);
+    let page = page(&directory, "a.html");
+    let document = &page.cases[&3]["transcript"];
+    assert_eq!(document["expected_invocations"], Value::Null);
+    let turn = &document["invocations"][0];
+    assert_eq!(turn["user_content"], "<3> </script><img src=x>");
+    assert_eq!(turn["final_response"], "The key is \"<redacted:MY_API_KEY>\", 3.");
+    assert!(!directory.read("a.evalrun").contains(SECRET));
+}
+
+#[test]
+fn a_run_that_was_resumed_has_its_transcripts_again() {
+    let directory = directory();
+    let run = ["run", "all.jsonl", "-c", "c.yaml", "--save-run", "a.evalrun", "-o", "html=a.html"];
+    evaluator(&directory, &run, 3);
+    evaluator(&directory, &[&run[..], &["--resume"]].concat(), 3);
+    let page = page(&directory, "a.html");
+    assert_eq!((page.transcripts(), &page.data["run"]["reused"]), (vec![3, 18], &json!(20)));
+}
+
+#[test]
+fn a_damaged_or_partial_run_says_so_on_top() {
+    let directory = directory();
+    let run =
+        ["run", "all.jsonl", "-c", "c.yaml", "--save-run", "a.evalrun", "--transcripts", "all"];
+    evaluator(&directory, &run, 3);
+    let text = directory.read("a.evalrun");
+    let problems = |text: &str, runs: usize| {
+        directory.file("b.evalrun", text);
+        evaluator(&directory, &["report", "b.evalrun", "-o", "html=b.html"], 3);
+        let page = page(&directory, "b.html");
+        assert_eq!(page.data["verdict"], "ERROR");
+        assert_eq!(page.data["conversations"]["count"], runs);
+        page.data["problems"].to_string()
+    };
+    let transcript = text.replacen("\"user_content\":\"<7>", "\"user_content\":\"<8>", 1);
+    assert!(problems(&transcript, 20).contains("the checksum does not match"));
+    let end = text.rfind("{\"crc32\"").unwrap();
+    let partial = problems(&text[..end], 20);
+    assert!(partial.contains("has no end line") && partial.contains("ends before everything"));
+    assert!(problems("", 0).contains("is empty: its run was killed"));
+}
+
+#[test]
+fn runs_without_conversations_and_with_errors_only_have_pages() {
+    let directory = directory();
+    directory.file("empty.jsonl", "");
+    directory.file("e.yaml", "evaluators: [{name: gone, type: code, path: breaks}]");
+    directory.script("breaks", "cat >/dev/null; exit 7");
+    evaluator(&directory, &["run", "empty.jsonl", "-c", "e.yaml", "-o", "html=a.html"], 3);
+    let empty = page(&directory, "a.html");
+    assert_eq!(empty.data["conversations"]["count"], 0);
+    assert!(empty.data["problems"].to_string().contains("No traces loaded."));
+    evaluator(&directory, &["run", "all.jsonl", "-c", "e.yaml", "-o", "html=a.html"], 3);
+    let broken = page(&directory, "a.html");
+    assert_eq!(broken.data["evaluators"][0]["outcomes"], "2".repeat(20));
+    assert_eq!(broken.data["errors"][0]["count"], 20);
+    assert_eq!(broken.transcripts().len(), 20);
+}

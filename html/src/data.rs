@@ -1,0 +1,191 @@
+//! Everything of a report but its cases, as one object of JSON.
+
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+use evaluator_results::{Gate, Partial, Report};
+use serde_json::{Map, Value, json};
+
+use super::{
+    cases::Cases,
+    reason,
+    rows::{KEYS, Rows, push, rounded},
+    text,
+    words::Words,
+};
+
+/// Number of conversations that need attention.
+const ATTENTION: usize = 10;
+
+/// Number of problems that are shown on top of the page.
+const PROBLEMS: usize = 20;
+
+/// Keys of a report that are its policy.
+const POLICY: [&str; 6] = [
+    "require_all_cases",
+    "require_evaluated",
+    "required_share",
+    "allow_unevaluated",
+    "max_error_rate",
+    "inconclusive",
+];
+
+/// Writes the element with the data.
+pub(crate) fn write(
+    report: &Report,
+    words: &Words<'_>,
+    rows: &Rows,
+    cases: &Cases,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let Words { verdict, sentence, labels, .. } = words;
+    let gates = report.decide_gates()?;
+    let gates = gates.iter().map(|gate| {
+        let mut members = Value::from(&gate.to_json());
+        members["text"] = gate.to_string().into();
+        members
+    });
+    let gates: Vec<Value> = gates.collect();
+    let tally: Map<String, Value> = report
+        .tally()
+        .named()
+        .into_iter()
+        .map(|(key, count)| (key.to_owned(), count.into()))
+        .collect();
+    let head = json!({
+        "version": 1,
+        "verdict": verdict,
+        "sentence": sentence,
+        "problems": problems(report),
+        "notes": cases.notes(report),
+        "labels": labels,
+        "tally": tally,
+        "gates": gates,
+        "attention": attention(report, rows)?,
+        "errors": rows.errors,
+        "run": run(report, rows),
+    });
+    let head = text::json(&head)?;
+    let head = head.strip_suffix('}').unwrap_or(&head);
+    write!(out, "<script type=\"application/json\" id=\"data\">{head},\n\"evaluators\":[")?;
+    evaluators(report, rows, out)?;
+    out.write_all(b"],\n\"conversations\":")?;
+    conversations(rows, out)?;
+    out.write_all(b"}</script>\n")
+}
+
+/// Returns what makes a report incomplete, in sentences.
+fn problems(report: &Report) -> Vec<Cow<'_, str>> {
+    let mut problems: Vec<Cow<'_, str>> = report
+        .errors_with_causes()
+        .take(PROBLEMS)
+        .map(|(error, cause)| match cause {
+            Some(cause) => format!("{error} ({cause})").into(),
+            None => error.into(),
+        })
+        .collect();
+    if report.errors.len() > PROBLEMS {
+        problems.push(format!("{} errors in all", report.errors.len()).into());
+    }
+    problems.extend(report.partial.as_ref().map(Partial::to_string).map(Cow::Owned));
+    problems
+}
+
+/// Returns the worst conversations, the worst first, with the reason of its worst evaluation.
+fn attention(report: &Report, rows: &Rows) -> io::Result<Vec<Value>> {
+    let shortfall = |row: &usize| rows.shortfalls[*row];
+    let mut worst: Vec<usize> = (0..rows.count).filter(|row| shortfall(row) > 0.0).collect();
+    worst.sort_by(|one, other| shortfall(other).total_cmp(&shortfall(one)));
+    worst.truncate(ATTENTION);
+    let mut attention = Vec::new();
+    for row in worst {
+        let Some(conversation) = report.conversations.get(row) else { continue };
+        let evaluations = conversation?.evaluations;
+        let failed = evaluations.iter().filter_map(|it| Some((it.shortfall()?, it)));
+        // Of equal ones, the first.
+        let worst = failed.reduce(|one, other| if other.0 > one.0 { other } else { one });
+        if let Some((_, evaluation)) = worst {
+            let evaluator = rows.evaluators.iter().position(|it| it.name == evaluation.name);
+            let reason = reason::of_failure(evaluation);
+            attention.push(json!({"row": row, "evaluator": evaluator, "reason": reason}));
+        }
+    }
+    Ok(attention)
+}
+
+/// Returns everything about the run as a whole.
+fn run(report: &Report, rows: &Rows) -> Value {
+    let mut run = Map::new();
+    if let Some(Value::Object(header)) = report.header.as_deref() {
+        let is_shown =
+            |key: &str| !["format", "version", "evaluators", "gates", "earlier"].contains(&key);
+        let members = header.iter().filter(|(key, _)| is_shown(key));
+        run.extend(members.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    if let Some(golden) = run.get_mut("golden")
+        && let Some(cases) = golden.get("cases").and_then(Value::as_object).map(Map::len)
+    {
+        golden["cases"] = cases.into();
+    }
+    run.insert("conversations".to_owned(), rows.count.into());
+    run.insert("transcripts".to_owned(), report.conversations.transcripts().into());
+    let mut policy = Map::new();
+    if let Ok(Value::Object(members)) = serde_json::to_value(report) {
+        for (key, value) in members {
+            let is_policy = POLICY.contains(&&*key);
+            (if is_policy { &mut policy } else { &mut run }).insert(key, value);
+        }
+    }
+    if let Some(grouping) = report.grouping {
+        run.insert("grouping".to_owned(), grouping.to_string().into());
+    }
+    if let Some(partial) = report.partial {
+        run.insert("partial".to_owned(), partial.to_string().into());
+    }
+    run.insert("policy".to_owned(), policy.into());
+    Value::Object(run)
+}
+
+/// Writes the evaluators: sums, identity and columns of each.
+fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
+    let sums = report.evaluators(Gate::CONFIDENCE)?;
+    let header = report.header.as_deref().and_then(|header| header.get("evaluators"));
+    let entries = header.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for (number, column) in rows.evaluators.iter().enumerate() {
+        let mut members = json!({"name": column.name, "threshold": column.threshold});
+        let entry = entries.iter().find(|entry| entry["name"] == *column.name);
+        let sums = sums.iter().find(|sums| sums.name == column.name);
+        let sums = sums.map(|sums| Value::from(&sums.to_json()));
+        for more in entry.into_iter().chain(&sums) {
+            for (key, value) in more.as_object().into_iter().flatten() {
+                members[key] = value.clone();
+            }
+        }
+        if let Some(contained) = &column.containment {
+            members["executor"] = contained.executor.as_str().into();
+            members["containment"] = serde_json::to_value(contained)?;
+        }
+        let members = text::json(&members)?;
+        let members = members.strip_suffix('}').unwrap_or(&members);
+        let separator = if number > 0 { ",\n" } else { "\n" };
+        write!(
+            out,
+            "{separator}{members},\n\"outcomes\":\"{}\",\n\"scores\":[{}],\n\"duration_ms\":[{}]}}",
+            column.outcomes, column.scores, column.durations
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the columns of conversations.
+fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{{\"count\":{},\n\"files\":{}", rows.count, text::json(&rows.files)?)?;
+    for (key, column) in KEYS.iter().zip(&rows.columns) {
+        write!(out, ",\n\"{key}\":[{}]", text::in_script(column))?;
+    }
+    let mut shortfalls = String::new();
+    rows.shortfalls.iter().for_each(|it| push(&mut shortfalls, &rounded(*it, 4)));
+    write!(out, ",\n\"shortfall\":[{shortfalls}]}}")
+}

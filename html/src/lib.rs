@@ -1,0 +1,52 @@
+//! The report of a run as one HTML file, which needs no network and no other file.
+//!
+//! This crate makes no promise of stability; `evaluator-host` has what programs that embed it need.
+//!
+//! The file holds the results as JSON, and a script that draws them. Whatever an agent or an evaluator wrote is data in it: the
+//! script makes text nodes only, and the security policy of the page permits this script and nothing else.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `page` | the frame: title, security policy, the table without JavaScript |
+//! | `data` | everything but rows and cases: sums, gates, the run |
+//! | `rows` | a row per conversation, as columns |
+//! | `cases` | everything about a conversation, in compressed blocks, as much as the file may hold |
+//! | `reason` | why an evaluation failed, in a sentence |
+//! | `words` | texts that the command has |
+//! | `text` | escaping of JSON and HTML |
+//! | `report.js`, `report.css` | the script and the style, as they are |
+
+mod cases;
+mod data;
+mod page;
+mod reason;
+mod rows;
+mod text;
+mod words;
+
+use std::io::{self, Write};
+
+use evaluator_results::Report;
+
+pub use words::Words;
+
+/// Writes a report as an HTML file. The same run file has the same bytes.
+///
+/// # Errors
+///
+/// Writing fails, or a conversation cannot be read back.
+pub fn write(report: &Report, mut words: Words<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut rows = rows::Rows::default();
+    let mut cases = cases::Cases::choose(report)?;
+    page::begin(&words, out)?;
+    let conversations = report.conversations.iter();
+    conversations.try_for_each_ahead(|conversation| {
+        cases.add(report, rows.count, &conversation, out)?;
+        let name = (words.name)(&conversation);
+        rows.add(&conversation, &name)
+    })?;
+    cases.finish(out)?;
+    rows.finish();
+    data::write(report, &words, &rows, &cases, out)?;
+    page::end(out)
+}

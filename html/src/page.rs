@@ -1,0 +1,60 @@
+//! The frame of the page: title, security policy, script and style, and what is shown without JavaScript.
+
+use std::io::{self, Write};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use sha2::{Digest as _, Sha256};
+
+use super::{text, words::Words};
+
+const SCRIPT: &str = include_str!("report.js");
+const STYLE: &str = include_str!("report.css");
+
+/// Writes everything before the data.
+pub(crate) fn begin(words: &Words<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Words { verdict, sentence, .. } = words;
+    let title = text::html(&format!("{verdict}: {sentence}"));
+    let (style, script) = (source(STYLE), source(SCRIPT));
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {style}; script-src {script}; \
+         base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+    )?;
+    without_script(words, &title, out)
+}
+
+/// Writes everything behind the data.
+pub(crate) fn end(out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "<script>{SCRIPT}</script>\n</body>\n</html>\n")
+}
+
+/// Returns a text as a source of the security policy.
+fn source(text: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// Writes the verdict and the table of evaluators for browsers without JavaScript.
+fn without_script(words: &Words<'_>, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
+        cells.map(|cell| format!("<{tag}>{}", text::html(cell))).collect::<String>()
+    };
+    write!(
+        out,
+        "<noscript>\n<h1>{title}</h1>\n<table class=\"card\">\n<caption>Evaluators</caption>\n"
+    )?;
+    let head = cells("th scope=\"col\"", &mut words.columns.iter().copied());
+    writeln!(out, "<thead><tr>{head}</thead>\n<tbody>")?;
+    for row in &words.rows {
+        let mut row = row.iter().map(String::as_str);
+        let first = cells("th scope=\"row\"", &mut row.by_ref().take(1));
+        writeln!(out, "<tr>{first}{}", cells("td", &mut row))?;
+    }
+    writeln!(
+        out,
+        "</tbody>\n</table>\n<p>The conversations, and everything else in this file, are shown with JavaScript only.</p>\n</noscript>"
+    )
+}

@@ -1,0 +1,194 @@
+//! A row per conversation, as columns of JSON: what tables, filters and charts need.
+
+use std::{collections::HashMap, fmt::Write as _, io, sync::Arc};
+
+use evaluator_results::{Contained, ConversationReport, EvaluationOutcome, EvaluationReport};
+use serde::Serialize;
+
+use super::reason;
+
+/// Columns of all conversations.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Number of conversations.
+    pub(crate) count: usize,
+    /// Columns, see [`KEYS`], each as the elements of an array of JSON.
+    pub(crate) columns: Vec<String>,
+    /// Trace files, in the order in which they occur.
+    pub(crate) files: Vec<Arc<str>>,
+    /// Their places in that list.
+    places: HashMap<Arc<str>, usize>,
+    /// How bad each conversation is: the sum of [`EvaluationReport::shortfall`].
+    pub(crate) shortfalls: Vec<f64>,
+    /// Columns of the evaluators, in the order of the report.
+    pub(crate) evaluators: Vec<Column>,
+    /// Errors, one of each kind.
+    pub(crate) errors: Vec<ErrorKind>,
+}
+
+/// Columns of an evaluator.
+#[derive(Debug, Default)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// A digit per conversation, see [`digit`].
+    pub(crate) outcomes: String,
+    /// Elements of an array of JSON.
+    pub(crate) scores: String,
+    pub(crate) durations: String,
+    pub(crate) threshold: Option<f64>,
+    pub(crate) containment: Option<Arc<Contained>>,
+}
+
+/// Errors of one evaluator and type.
+#[derive(Debug, Serialize)]
+pub(crate) struct ErrorKind {
+    evaluator: usize,
+    error_type: &'static str,
+    /// Of the first one.
+    headline: String,
+    count: u64,
+    /// Number of the first conversation with it.
+    row: usize,
+}
+
+/// Keys of the columns.
+pub(crate) const KEYS: [&str; 7] =
+    ["names", "trace_id", "eval_case_id", "prompt", "turns", "file", "why"];
+
+/// Maximum number of characters of the reason of a failure.
+const WHY: usize = 200;
+
+/// Maximum number of characters of an error.
+const HEADLINE: usize = 500;
+
+impl Rows {
+    /// Adds the next conversation.
+    pub(crate) fn add(&mut self, conversation: &ConversationReport, name: &str) -> io::Result<()> {
+        let file = conversation.trace_file.as_ref().map(|file| {
+            *self.places.entry(Arc::clone(file)).or_insert_with(|| {
+                self.files.push(Arc::clone(file));
+                self.files.len() - 1
+            })
+        });
+        let why = conversation.evaluations.iter().find_map(reason::of);
+        let why = why.map(|why| why.chars().take(WHY).collect::<String>());
+        let values = [
+            serde_json::to_string(name)?,
+            serde_json::to_string(&conversation.trace_id)?,
+            serde_json::to_string(&conversation.eval_case_id)?,
+            serde_json::to_string(&conversation.prompt)?,
+            conversation.turns.to_string(),
+            file.map_or_else(|| "-1".to_owned(), |file| file.to_string()),
+            serde_json::to_string(&why)?,
+        ];
+        self.columns.resize(values.len(), String::new());
+        self.columns.iter_mut().zip(values).for_each(|(column, value)| push(column, &value));
+        for (place, evaluation) in conversation.evaluations.iter().enumerate() {
+            let evaluator = self.column(place, &evaluation.name);
+            self.evaluators[evaluator].add(self.count, evaluation);
+            if evaluation.outcome() == EvaluationOutcome::Error {
+                self.add_error(evaluator, evaluation);
+            }
+        }
+        self.shortfalls.push(shortfall(conversation));
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Fills the columns of evaluators that were not called for the last conversations. To be called once, at the end.
+    pub(crate) fn finish(&mut self) {
+        self.evaluators.iter_mut().for_each(|column| column.fill(self.count));
+    }
+
+    /// Returns the number of the column of an evaluator; it is most often the place of its evaluation.
+    fn column(&mut self, place: usize, name: &str) -> usize {
+        let is_it = |column: &Column| column.name == name;
+        if self.evaluators.get(place).is_some_and(is_it) {
+            return place;
+        }
+        self.evaluators.iter().position(is_it).unwrap_or_else(|| {
+            self.evaluators.push(Column { name: name.to_owned(), ..Column::default() });
+            self.evaluators.len() - 1
+        })
+    }
+
+    fn add_error(&mut self, evaluator: usize, evaluation: &EvaluationReport) {
+        let error_type = evaluation.error_type.unwrap_or("error");
+        let mut known = self.errors.iter_mut();
+        if let Some(kind) =
+            known.find(|it| (it.evaluator, it.error_type) == (evaluator, error_type))
+        {
+            kind.count += 1;
+            return;
+        }
+        let headline = reason::of(evaluation).map(|text| text.chars().take(HEADLINE).collect());
+        self.errors.push(ErrorKind {
+            evaluator,
+            error_type,
+            headline: headline.unwrap_or_default(),
+            count: 1,
+            row: self.count,
+        });
+    }
+}
+
+impl Column {
+    fn add(&mut self, row: usize, evaluation: &EvaluationReport) {
+        self.fill(row);
+        self.outcomes.push(digit(evaluation.outcome()));
+        push(&mut self.scores, &evaluation.score.map_or_else(null, |it| rounded(it, 4)));
+        let duration = evaluation.duration.map(|it| it.as_secs_f64() * 1000.0);
+        push(&mut self.durations, &duration.map_or_else(null, |it| rounded(it, 2)));
+        self.threshold = self.threshold.or(evaluation.threshold);
+        if self.containment.is_none() {
+            self.containment.clone_from(&evaluation.containment);
+        }
+    }
+
+    /// Adds that there is nothing for all conversations before this row.
+    fn fill(&mut self, row: usize) {
+        while self.outcomes.len() < row {
+            self.outcomes.push('-');
+            push(&mut self.scores, "null");
+            push(&mut self.durations, "null");
+        }
+    }
+}
+
+/// Returns the digit of an outcome.
+fn digit(outcome: EvaluationOutcome) -> char {
+    match outcome {
+        EvaluationOutcome::Passed => '0',
+        EvaluationOutcome::Failed => '1',
+        EvaluationOutcome::Error => '2',
+        EvaluationOutcome::NotRun => '4',
+        _ => '3',
+    }
+}
+
+/// Returns how bad a conversation is: the sum of its shortfalls.
+pub(crate) fn shortfall(conversation: &ConversationReport) -> f64 {
+    // A sum of nothing is -0.
+    0.0 + conversation.evaluations.iter().filter_map(EvaluationReport::shortfall).sum::<f64>()
+}
+
+/// Appends an element to those of an array.
+pub(crate) fn push(column: &mut String, value: &str) {
+    if !column.is_empty() {
+        column.push(',');
+    }
+    column.push_str(value);
+}
+
+fn null() -> String {
+    "null".to_owned()
+}
+
+/// Returns a number with at most this number of decimals.
+pub(crate) fn rounded(number: f64, decimals: usize) -> String {
+    let mut text = String::new();
+    // Writing text to a string cannot fail.
+    let _ = write!(text, "{number:.decimals$}");
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    if short.is_empty() || short == "-0" { "0".to_owned() } else { short.to_owned() }
+}

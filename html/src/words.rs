@@ -1,0 +1,31 @@
+//! Texts that other forms of the report have, too.
+
+use std::fmt;
+
+use evaluator_results::ConversationReport;
+
+/// Texts of the report that the command has in other forms, too.
+pub struct Words<'w> {
+    /// Verdict of the run in capital letters.
+    pub verdict: &'w str,
+    /// What the verdict rests on, in a sentence.
+    pub sentence: &'w str,
+    /// Names of the columns of the table without JavaScript.
+    pub columns: &'w [&'w str],
+    /// Rows of that table.
+    pub rows: Vec<Vec<String>>,
+    /// Labels of the run, each with its text, e.g. its file.
+    pub labels: Vec<(String, String)>,
+    /// Returns the name of the next conversation of the report.
+    pub name: Box<dyn FnMut(&ConversationReport) -> String + 'w>,
+}
+
+impl fmt::Debug for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { verdict, sentence, .. } = self;
+        f.debug_struct("Words")
+            .field("verdict", verdict)
+            .field("sentence", sentence)
+            .finish_non_exhaustive()
+    }
+}
