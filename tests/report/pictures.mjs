@@ -25,7 +25,7 @@ run(program, directory, {}, ["compare", "base.evalrun", "new.evalrun", "--no-reg
 run(program, directory, {}, ["report", "new.evalrun", "-o", "html=run.html"]);
 
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-async function picture(name, file, hash, { width = 1200, height = 760, scheme = "light" } = {}) {
+async function picture(name, file, hash, { width = 1100, height = 680, scheme = "light" } = {}) {
   const page = await browser.newPage();
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
@@ -40,5 +40,5 @@ await page.waitForSelector("table.list a.case");
 const failing = await page.$eval("table.list a.case", (it) => it.hash);
 await picture("overview", "run.html", "");
 await picture("case", "run.html", failing);
-await picture("comparison", "comparison.html", "#/compare", { height: 640 });
+await picture("comparison", "comparison.html", "#/compare", { height: 620 });
 await browser.close();
