@@ -70,7 +70,9 @@ mod tests {
             assert!(!SCRIPT.contains(end) && !STYLE.contains(end), "{end}");
         }
         // What makes text markup, and attributes that the security policy would refuse.
-        for name in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style="] {
+        for name in
+            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style="]
+        {
             assert!(!SCRIPT.contains(name), "{name}");
         }
     }
