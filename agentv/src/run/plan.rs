@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use super::programs::ProgramTable;
 use crate::{
     files::has_extension,
-    model::{Aggregator, Check, Evaluator, Judge, Suite, Test},
+    model::{Aggregator, Check, EvalFile, Evaluator, Judge, Test},
     output::{Fixture, Output, Recordings, find, fixtures, joined},
     targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
 };
@@ -59,7 +59,7 @@ pub struct PlanError(pub Vec<String>);
 #[non_exhaustive]
 pub struct Plan {
     /// Eval file.
-    pub(super) suite: Suite,
+    pub(super) suite: EvalFile,
     /// Tests to run.
     pub(super) tests: Vec<Planned>,
     /// Ids of the tests.
@@ -128,7 +128,7 @@ pub(super) struct TestedCommand {
 
 /// State of planning.
 struct Planner<'p> {
-    suite: &'p Suite,
+    suite: &'p EvalFile,
     targets: &'p TargetSession,
     options: &'p Options,
     recordings: Option<&'p Recordings>,
@@ -149,7 +149,7 @@ struct Planner<'p> {
 ///
 /// A target is missing or cannot be used, no model judges, or no test has such an id.
 pub fn plan(
-    mut suite: Suite,
+    mut suite: EvalFile,
     mut targets: TargetSession,
     options: Options,
     recordings: Option<&Recordings>,
@@ -185,7 +185,7 @@ pub fn plan(
 }
 
 /// Takes the tests whose ids match one of the patterns.
-fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError> {
+fn chosen(suite: &mut EvalFile, patterns: &[String]) -> Result<Vec<Test>, PlanError> {
     let tests = std::mem::take(&mut suite.tests);
     if patterns.is_empty() {
         return Ok(tests);
@@ -277,7 +277,7 @@ impl Plan {
 }
 
 /// Returns how programs are contained; `None` if they are not. They may read the directory of the eval file.
-fn containment(suite: &Suite, options: &Options) -> Option<ContainmentConfig> {
+fn containment(suite: &EvalFile, options: &Options) -> Option<ContainmentConfig> {
     let mut config = suite.containment.clone();
     if config == ContainmentConfig::default() {
         "sandbox".clone_into(options.contained.then_some(&mut config.executor)?);
