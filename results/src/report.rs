@@ -1,6 +1,6 @@
 //! The report of a run.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
     pub conversations: Conversations,
+    /// Files that the run is saved in.
+    #[serde(skip)]
+    pub files: Vec<PathBuf>,
     /// First record of the run file as JSON, without its report. Of several files, that of the first.
     #[serde(skip)]
     pub header: Option<Arc<Value>>,

@@ -25,6 +25,7 @@ mod test;
 mod types;
 mod update;
 mod validate;
+mod view;
 mod watched;
 
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Report(args) => {
             report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
         }
+        Command::View(args) => view::view(&args),
         Command::Compare(args) => {
             compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
         }

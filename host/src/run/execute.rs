@@ -494,7 +494,16 @@ impl Execution<'_, '_> {
         let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
-        self.write_transcript(number, &report, &recording.conversation, recording.case());
+        let graded = self.evaluators.first().and_then(|it| it.take_transcript(number));
+        match graded.map(|it| it.of_case(&recording.conversation)) {
+            Some((conversation, case)) => {
+                self.write_transcript(number, &report, &conversation, case.as_ref());
+            }
+            None => {
+                let (conversation, case) = (&recording.conversation, recording.case());
+                self.write_transcript(number, &report, conversation, case);
+            }
+        }
         self.writer.conversation(number, &report);
     }
 

@@ -31,6 +31,12 @@ use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, R
 ///
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
+    let mut report = read_parts(files, are_parts)?;
+    report.files = files.to_vec();
+    Ok(report)
+}
+
+fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
     if let [file] = files
         && is_foreign(file)
     {

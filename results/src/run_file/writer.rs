@@ -230,6 +230,7 @@ impl RunWriter {
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.header = self.header;
+        report.files = self.named.map(|named| named.path).into_iter().collect();
         report.conversations = self.collector.finish();
         event
     }
