@@ -119,11 +119,11 @@ fn attention(report: &Report, rows: &Rows) -> io::Result<Vec<Value>> {
 /// Returns everything about the run as a whole.
 fn run(report: &Report, rows: &Rows) -> Value {
     let mut run = Map::new();
-    if let Some(Value::Object(header)) = report.header.as_deref() {
-        let is_shown =
-            |key: &str| !["format", "version", "evaluators", "gates", "earlier"].contains(&key);
-        let members = header.iter().filter(|(key, _)| is_shown(key));
-        run.extend(members.map(|(key, value)| (key.clone(), value.clone())));
+    if let Some(Ok(Value::Object(header))) = report.header.as_deref().map(serde_json::to_value) {
+        let is_shown = |key: &str| {
+            !["format", "version", "evaluators", "gates", "earlier", "report"].contains(&key)
+        };
+        run.extend(header.into_iter().filter(|(key, _)| is_shown(key)));
     }
     if let Some(golden) = run.get_mut("golden")
         && let Some(cases) = golden.get("cases").and_then(Value::as_object).map(Map::len)
@@ -152,8 +152,9 @@ fn run(report: &Report, rows: &Rows) -> Value {
 /// Writes the evaluators: sums, identity and columns of each.
 fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
     let sums = report.evaluators(Gate::CONFIDENCE)?;
-    let header = report.header.as_deref().and_then(|header| header.get("evaluators"));
-    let entries = header.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let header = report.header.as_deref().map(|header| serde_json::to_value(&header.evaluators));
+    let header = header.transpose()?;
+    let entries = header.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for (number, column) in rows.evaluators.iter().enumerate() {
         let mut members = json!({"name": column.name, "threshold": column.threshold});
         let entry = entries.iter().find(|entry| entry["name"] == *column.name);

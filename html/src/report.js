@@ -1,7 +1,7 @@
 "use strict";
 // The page of the HTML report. It reads the element `data` (columns with an element per conversation) and, when a case is opened, one of
-// the elements `block-N` (16 conversations, gzip and base64). All content becomes text nodes or attributes of a fixed list; no text of
-// the data becomes markup, an address or a style. The state of the page is in the fragment of its address.
+// the elements `block-N` (16 conversations, gzip and base64). No text of the data becomes markup, an address or a style: all of it
+// becomes text nodes and values of attributes. The state of the page is in the fragment of its address.
 (() => {
 const D = JSON.parse(document.getElementById("data").textContent);
 const C = D.conversations, E = D.evaluators, compared = D.comparison, root = document.documentElement;
@@ -10,17 +10,14 @@ const ROWS = 100;
 // Elements.
 
 // Characters that are invisible, or change the direction of the text around them: shown with their code.
-const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
-function* textNodes(text) {
-  for (let found; (found = HIDDEN.exec(text)); text = text.slice(found.index + found[0].length)) {
-    if (found.index) yield document.createTextNode(text.slice(0, found.index));
-    const mark = document.createElement("span");
-    mark.className = "hidden-character";
-    mark.dataset.code = found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-    mark.append(found[0]);
-    yield mark;
-  }
-  if (text) yield document.createTextNode(text);
+const HIDDEN = /([\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}])/u;
+function addText(node, text) {
+  text.split(HIDDEN).forEach((part, at) => {
+    if (at % 2 === 0) return node.append(part);
+    const mark = elWith("span.hidden-character", { "data-code": part.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") });
+    mark.textContent = part;
+    node.append(mark);
+  });
 }
 const SVG = new Set(["svg", "line", "rect", "circle", "text"]);
 // Creates an element: its tag with classes, e.g. `div.soft`, and its children: elements, texts, or arrays of them.
@@ -42,7 +39,8 @@ function elWith(selector, attributes, ...children) {
 function add(node, child) {
   if (child == null || child === false) return;
   if (Array.isArray(child)) child.forEach((it) => add(node, it));
-  else node.append(...(child instanceof Node ? [child] : textNodes(String(child))));
+  else if (child instanceof Node) node.append(child);
+  else addText(node, String(child));
 }
 const soft = (...children) => el("div.soft", children);
 const glyph = (text) => elWith("span", { "aria-hidden": "true" }, text);
@@ -106,7 +104,7 @@ const interval = (it) => `${fixed(it.value)} [${fixed(it.lower)}, ${fixed(it.upp
 
 // Verdicts, outcomes and changes: style, glyph, word. A glyph stands next to every colour.
 const KINDS = {
-  passed: ["pass", "✓"], failed: ["fail", "✗"], error: ["broke", "!", "broke"], not_evaluated: ["none", "–", "not evaluated"],
+  passed: ["pass", "✓"], failed: ["fail", "✗"], error: ["broke", "!", "broke"], errored: ["broke", "!", "broke"], not_evaluated: ["none", "–", "not evaluated"],
   not_run: ["none", "·", "not run"], none: ["none", "", "not asked"], pass: ["pass", "✓"], fail: ["fail", "✗"], inconclusive: ["open", "?"],
   regressed: ["fail", "▼"], broke: ["broke", "!"], flaky: ["open", "≈"], missing: ["open", "−"], worse: ["fail", "↓"],
   fixed: ["pass", "▲"], mended: ["pass", "✓"], better: ["pass", "↑"], new: ["none", "+"],
@@ -177,15 +175,11 @@ function address(page, name, query) {
   return `#/${page}${name == null ? "" : `/${encodeURIComponent(name)}`}${text && `?${text}`}`;
 }
 // The query with other values, from the first page on.
-function changed(query, values) {
-  const result = new URLSearchParams(query);
-  result.delete("page");
-  for (const [key, value] of Object.entries(values)) result.set(key, value);
-  return result;
-}
+const changed = (query, values) => new URLSearchParams({ ...Object.fromEntries(query), page: "", ...values });
 const listQuery = (query) => new URLSearchParams([...query].filter(([key]) => /^(q|only|by|sort|page|s\..*)$/.test(key)));
-const link = (label, ...target) => elWith("a", { href: address(...target) }, label);
-const choice = (label, isChosen, ...target) => elWith("a", { href: address(...target), "aria-current": isChosen ? "true" : null }, label);
+const choice = (label, isChosen, ...target) => elWith("a", { href: address(...target), "aria-current": isChosen && "true" }, label);
+const link = (label, ...target) => choice(label, false, ...target);
+const listLink = (label, query) => link(label, "", null, new URLSearchParams(query));
 const caseLink = (at, query, label = C.names[at]) => elWith("a.case", { href: address("c", C.names[at], query) }, label);
 const evaluatorLink = (name) => elWith("a.mono", { href: address("evaluators", name) }, name);
 const beside = new URLSearchParams("vs=base");
@@ -262,7 +256,7 @@ function conversations(query) {
   let state = listQuery(query);
   const go = (next) => { keepFocus(); location.hash = address("", null, next); };
   const set = (key, value) => go(changed(state, { [key]: value }));
-  const search = elWith("input", { type: "search", id: "search", placeholder: "Name, prompt, reason", autocomplete: "off", input: (event) => {
+  const search = elWith("input", { type: "search", id: "search", placeholder: "Name, prompt, reason", input: (event) => {
     state = changed(state, { q: event.target.value });
     history.replaceState(null, "", address("", null, state));
     draw();
@@ -277,16 +271,16 @@ function conversations(query) {
   const byScore = (it) => {
     const up = `e.${it.name}`, down = `-${up}`, next = sort === up ? down : sort === down ? "" : up;
     return elWith("th", { scope: "col", "aria-sort": sort === up ? "ascending" : sort === down ? "descending" : null },
-      button(it.name, () => set("sort", next), { id: up, class: "plain mono", title: "Sort by this evaluator" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
+      button(it.name, () => set("sort", next), { id: up, class: "plain mono", title: "Sort" }), glyph(sort === up ? " ↑" : sort === down ? " ↓" : ""));
   };
   function draw() {
     const rows = found(state), pages = Math.ceil(rows.length / ROWS), page = Math.max(1, Math.min(pages, parseInt(state.get("page"), 10) || 1));
     status.textContent = !C.count ? "There are no conversations in this run." : !rows.length ? "No conversation matches."
       : `${count(rows.length)} of ${many(C.count, "conversation")}${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
-    body.replaceChildren(...rows.slice((page - 1) * ROWS, page * ROWS).map((at) => el("tr",
-      elWith("th", { scope: "row" }, caseLink(at, state), changes.has(at) && [" ", badge(changes.get(at))], flaky.has(at) && [" ", badge("flaky")]),
-      el("td.words", [C.prompt, C.why].map((it) => it?.[at] && elWith("div.one-line", { dir: "auto" }, it[at]))), E.map((it) => scoreCell(it, at)))));
-    const turn = (label, to) => button(label, () => { const next = changed(state, {}); next.set("page", to); go(next); }, { id: label, disabled: to < 1 || to > pages });
+    body.replaceChildren(...rows.slice((page - 1) * ROWS, page * ROWS).map((at) => row(
+      [caseLink(at, state), changes.has(at) && [" ", badge(changes.get(at))], flaky.has(at) && [" ", badge("flaky")]],
+      el("td.words", [C.prompt, C.why].map((it) => it?.[at] && elWith("div.one-line", { dir: "auto" }, it[at]))), ...E.map((it) => scoreCell(it, at)))));
+    const turn = (label, to) => button(label, () => set("page", to), { id: label, disabled: to < 1 || to > pages });
     pager.replaceChildren();
     if (pages > 1) add(pager, [turn("Previous", page - 1), `page ${page} of ${pages}`, turn("Next", page + 1)]);
   }
@@ -299,7 +293,7 @@ function conversations(query) {
         button(label, () => set("only", key), { id: `only-${key}`, "aria-pressed": String((state.get("only") ?? "") === key) }))),
       E.length > 1 && select("of", "by", [["", "any evaluator"], ...E.map((it) => [it.name])]),
       slices.map((it) => select(it.name, `s.${it.name}`, [["", "all"], ...it.values.map((value) => [value])])), select("Sort", "sort", sorts),
-      [...state.keys()].length > 0 && link("Clear", "")),
+      address("", null, state).length > 2 && link("Clear", "")),
     status, table("Scores of conversations by evaluator", ["Conversation", "First prompt, and why it failed", ...E.map(byScore)], body, ".list"), pager);
 }
 
@@ -310,8 +304,7 @@ const gatesOf = (it) => D.gates.filter((gate) => gate.evaluator === it.name);
 // Verdict of an evaluator without a gate, by its evaluations, and the number that decides it.
 const standing = (it) => (it.failed ? "failed" : it.errors ? "error" : it.passed ? "passed" : "not_evaluated");
 const results = (it) => (it.failed ? `${count(it.failed)} of ${count(it.passed + it.failed)} failed` : it.passed ? `${count(it.passed)} passed` : "nothing scored");
-const REASONS = { pass: "the whole interval reaches the limit", fail: "the whole interval is below the limit" };
-const because = (gate) => gate.undecided ?? REASONS[gate.verdict];
+const because = (gate) => gate.undecided ?? `the whole interval ${gate.verdict === "pass" ? "reaches" : "is below"} the limit`;
 
 function attention() {
   const items = [], more = (mark, ...children) => items.push(el("li", mark, el("div", children)));
@@ -325,7 +318,7 @@ function attention() {
   if (regressed.length) more(badge("regressed"), `${many(regressed.length, "case")} against ${baseName}, first `, caseLink(regressed[0], beside));
   for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}, threshold ${it.threshold ?? "–"}`);
   ofGates("inconclusive");
-  const nothing = D.errors?.length || D.problems?.length ? "No evaluation failed." : C.count ? "Nothing: no evaluation failed or broke." : "Nothing was evaluated.";
+  const nothing = D.errors?.length || D.problems?.length ? "No evaluation failed." : C.count ? "No evaluation failed or broke." : "Nothing was evaluated.";
   const first = D.attention?.[0], by = E[first?.evaluator];
   return [el("div.two", card("What needs attention", items.length ? el("ul.items", items) : el("p", nothing)),
     first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), ` of ${by.threshold ?? "–"}`]),
@@ -334,7 +327,7 @@ function attention() {
       ` ${many(it.count, "time")}: ${it.headline ?? it.error_type}`, it.row != null && [" · ", caseLink(it.row)])))))];
 }
 function counts() {
-  const all = Object.entries({ passed: D.tally.passed, failed: D.tally.failed, error: D.tally.errored, not_evaluated: D.tally.not_evaluated, not_run: D.tally.not_run }).filter(([, it]) => it);
+  const all = ["passed", "failed", "errored", "not_evaluated", "not_run"].map((name) => [name, D.tally[name]]).filter(([, it]) => it);
   const total = all.reduce((sum, [, it]) => sum + it, 0), words = all.map(([name, it]) => `${count(it)} ${kindOf(name)[2]}`).join(", ");
   let end = 0;
   const share = ([name, it]) => { const width = (it / total) * 1000; end += width; return elWith(`rect.${kindOf(name)[0]}`, { x: end - width, width: Math.max(2, width), height: 10 }); };
@@ -365,7 +358,7 @@ function sliceTable(query) {
   sums.forEach((sum) => { sum.worst = Math.min(...sum.of.map(share)); });
   return card("Slices", slices.length > 1 && el("div.bar", slices.map((slice) => choice(slice.name, slice === it, "", null, changed(query, { slice: slice.name })))),
     table(`Shares that passed by ${it.name}, worst first`, [it.name, head("Conversations", ".num"), ...E.map((one) => head(one.name, ".num"))],
-      sums.sort((a, b) => a.worst - b.worst).slice(0, 20).map(({ value, size, of }) => row(link(value, "", null, new URLSearchParams([[`s.${it.name}`, value]])), numeric(count(size)),
+      sums.sort((a, b) => a.worst - b.worst).slice(0, 20).map(({ value, size, of }) => row(listLink(value, [[`s.${it.name}`, value]]), numeric(count(size)),
         ...of.map((one) => numeric(one[0] + one[1] > 0 ? `${(share(one) * 100).toFixed(1)} %` : "–", el("span.soft", ` ${one[0]}/${one[0] + one[1]}`)))))),
     sums.length > 20 && soft(`the worst 20 of ${count(sums.length)}`));
 }
@@ -381,8 +374,7 @@ function changeLists(most, name) {
     found.length > most && link(`all ${count(found.length)}`, "compare")))),
     soft(`${many(chosen.reduce((sum, it) => sum + it.unchanged, 0), "result")} did not change.`));
 }
-function comparison(query) {
-  if (!compared) return card("Comparison", el("p", "This report is about one run. `evaluator compare BASE NEW -o html=FILE` writes one about two."));
+function comparison(_, query) {
   const by = query.get("by") ?? "", numbers = ["Base → new", "p (Holm)", "Detectable loss", "Unchanged"].map((it) => head(it, ".num"));
   return [card(`${compared.new_label ?? "The new run"} against ${baseName}`,
     compared.allowed?.length > 0 && el("div.problem", el("h3", "Not the same was measured"), fact(compared.allowed)),
@@ -499,12 +491,12 @@ function transcript(entry, at, query) {
   const recorded = entry?.transcript, golden = recorded?.expected_invocations, base = entry?.base?.transcript?.invocations, wanted = query.get("vs");
   if (!recorded) {
     return card("Conversation", el("p", "The transcript of this conversation is not in the report."),
-      soft("`evaluator run --transcripts all` stores those of all conversations, `failed` those that did not pass."), notes());
+      soft("`evaluator run --transcripts all` stores all of them, `failed` those of what did not pass."), notes());
   }
-  const sides = { ...(golden?.length && { golden }), ...(base && { base }) }, side = wanted === "none" ? null : Object.hasOwn(sides, wanted) ? wanted : Object.keys(sides)[0];
+  const sides = { ...(golden?.length > 0 && { golden }), ...(base && { base }) }, side = wanted === "none" ? null : Object.hasOwn(sides, wanted) ? wanted : Object.keys(sides)[0];
   const turns = recorded.invocations ?? [], others = sides[side] ?? [], of = Math.max(turns.length, others.length);
-  const see = (key, label) => choice(label, (side ?? "none") === key, "c", C.names[at], new URLSearchParams([...query].filter(([name]) => name !== "vs").concat([["vs", key]])));
-  return card("Conversation", Object.keys(sides).length > 0 && el("div.bar", "Next to it: ", golden?.length && see("golden", "golden turns"), base && see("base", "base"), see("none", "nothing")),
+  const see = (key, label) => choice(label, (side ?? "none") === key, "c", C.names[at], changed(query, { vs: key, page: query.get("page") ?? "" }));
+  return card("Conversation", side !== undefined && el("div.bar", "Next to it: ", Object.keys(sides).map((key) => see(key, key)), see("none", "nothing")),
     !of && el("p", "It has no turns."), Array.from({ length: of }, (_, turn) => turnCard(turns[turn], others[turn], turn, of, entry.evaluations, others[turn] ? side : null)));
 }
 function copyable(text) {
@@ -538,7 +530,7 @@ function evaluation(it, base) {
     it.target_proxy && many(it.target_proxy.call_count ?? 0, "call of models")];
   return el("div.evaluation", el("h3", badge(it.outcome), evaluatorLink(it.name), isScored(it.outcome) && el("span.num", fixed(it.score), it.threshold != null && ` ${low(it.score) ? "<" : "≥"} ${it.threshold}`)),
     reasons.map((text) => prose(text)), it.error && [el("p.down", el("b", it.error_type), ` ${it.headline ?? ""}`), prose(it.error, ".pre")],
-    it.outcome === "failed" && !reasons.length && soft("The evaluator gives no reason."),
+    it.outcome === "failed" && !reasons.length && soft("No reason is in the report."),
     base && soft("Base: ", badge(base.outcome), ` ${fixed(base.score)} `, base.reason && prose(base.reason)), ifShaped(members, it), ifShaped(judged, it),
     it.warnings?.length > 0 && soft("Warnings: ", fact(it.warnings)), it.stderr && details("Standard error", prose(it.stderr, ".pre"), true),
     it.per_invocation_scores?.length > 1 && soft("By turn: ", it.per_invocation_scores.map((score, at) => [at > 0 && ", ", el(low(score) ? "b.down" : "span", fixed(score, 2))])),
@@ -548,7 +540,7 @@ function evaluation(it, base) {
 async function caseView(name, query) {
   const at = [C.names, C.trace_id, C.eval_case_id].reduce((found, ids) => (found < 0 ? ids?.indexOf(name) ?? -1 : found), -1);
   const list = listQuery(query), back = link("← Conversations", "", null, list);
-  if (at < 0) return [elWith("nav.bar", { "aria-label": "Back" }, back), card("There is no such case", el("p", "No conversation of this report has the name ", elWith("b", { dir: "auto" }, name), "."))];
+  if (at < 0) return [elWith("nav.bar", { "aria-label": "Back" }, back), card("There is no such case", el("p", "No conversation has the name ", elWith("b", { dir: "auto" }, name), "."))];
   const rows = found(list), here = rows.indexOf(at), entry = await entryOf(at), { latency, tokens, counts: calls } = entry?.performance ?? {};
   const to = (target, label, style) => (target == null ? el("span.soft", label) : elWith(`a.${style}`, { href: address("c", C.names[target], query) }, label));
   const order = ["failed", "error", "not_evaluated", "passed"], evaluations = [...(entry?.evaluations ?? [])].sort((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
@@ -557,7 +549,7 @@ async function caseView(name, query) {
     ["tokens", tokens?.total > 0 && `${count(tokens.total_prompt)} in, ${count(tokens.total_output)} out`], ["recording", entry?.content],
     ...slices.filter((it) => it.name !== "file").map((it) => [it.name, it.values[it.of[at]]]), ["against the base", changes.has(at) && badge(changes.get(at))],
     ["failed turns", entry?.failed_turns], ["warnings", entry?.warnings]].filter(([, value]) => value !== false);
-  const bare = () => [el("p", "The reasons are not in the report."), E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ name: it.name, outcome: CODES[it.outcomes[at]], score: it.scores[at], threshold: it.threshold }))];
+  const bare = () => E.filter((it) => it.outcomes[at] !== "-").map((it) => evaluation({ ...it, outcome: CODES[it.outcomes[at]], score: it.scores[at], repeats: null, containment: null }));
   return [elWith("nav.bar", { "aria-label": "Cases" }, back, to(here < 0 ? rows[0] : rows[here - 1], "‹ previous", "previous"), to(here < 0 ? rows[0] : rows[here + 1], "next ›", "next"),
     here >= 0 && el("span.soft", `${count(here + 1)} of ${count(rows.length)}`)),
     el("h2.title", C.names[at]), prose(C.prompt?.[at], ".soft"),
@@ -580,8 +572,8 @@ function evaluatorCard(it, isChosen) {
       ["agent flickers", mixed.get(it) ? `${mixed.get(it)} of ${many(cases.size, "case")} pass in one conversation and fail in another` : null],
       ["containment", it.containment], ["fingerprint", it.fingerprint ?? "none"]]),
       digests.map((part) => details(`${part}: ${many(Object.keys(it[part]).length, "digest")}`, facts(it[part]))))),
-  el("div.bar", [["failed", it.failed], ["broke", it.errors], ["none", it.not_evaluated]].map(([key, number]) =>
-    number > 0 && link(`${count(number)} ${FILTERS.find(([other]) => other === key)[1].toLowerCase()}`, "", null, new URLSearchParams({ only: key, by: it.name })))));
+  el("div.bar", [["failed", it.failed], ["broke", it.errors], ["none", it.not_evaluated, "not evaluated"]].map(([key, number, label = key]) =>
+    number > 0 && listLink(`${count(number)} ${label}`, { only: key, by: it.name }))));
 }
 function run() {
   const { errors, causes, warnings, unrecorded_cases: unrecorded, judges, suite, settings, policy, environment, base, trace_files: files = C.files, ...rest } = D.run;
@@ -593,7 +585,7 @@ function run() {
 // The frame.
 
 const PAGES = { "": ["Overview", (_, query) => [attention(), counts(), evaluatorsTable(), compared && changeLists(6), sliceTable(query), conversations(query)]],
-  ...(compared && { compare: ["Comparison", (_, query) => comparison(query)] }),
+  ...(compared && { compare: ["Comparison", comparison] }),
   evaluators: ["Evaluators", (name) => (E.length ? E.map((it) => evaluatorCard(it, it.name === name)) : card("Evaluators", el("p", "No evaluator was asked.")))], run: ["Run", run] };
 const main = elWith("main", { id: "main", tabindex: "-1" });
 const links = Object.entries(PAGES).map(([page, [label]]) => link(label, page));
@@ -607,14 +599,16 @@ const help = elWith("dialog", { "aria-labelledby": "keys" }, elWith("h2", { id: 
   facts([["j, k", "next, previous conversation"], ["Enter", "open it"], ["/", "find"], ["Esc", "back to the list, or out of the search"], ...keyNames, ["t", "light or dark"], ["?", "this list"]]),
   el("p", el("label", elWith("input", { type: "checkbox", checked: true, change: (event) => { keysWork = event.target.checked; } }), " Single keys work")), button("Close", () => help.close()));
 const openHelp = () => help.showModal();
+// The numbers come behind what decided the run.
+const [decision, numbers] = D.sentence.split(/; (?=\d+ passed, )/);
 const about = [...(D.labels ?? []).map((it) => it.join(" ")), many(C.count, "conversation"), many(E.length, "evaluator"), compared && `compared with ${baseName}`, D.run.started].filter(Boolean);
 document.body.prepend(
   elWith("a.skip", { href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "Skip to the report"),
-  el("header", el("div.verdict", badge(D.verdict, ".large"), el("div", elWith("h1", { dir: "auto" }, D.sentence), soft(about.join(" · ")))),
+  el("header", el("div.verdict", badge(D.verdict, ".large"), el("div", elWith("h1", { dir: "auto" }, decision), soft(numbers), soft(about.join(" · ")))),
     D.problems?.length > 0 && el("div.problem", fact(D.problems)),
     el("div.bar", elWith("nav.pages", { "aria-label": "Pages" }, links), button("Light or dark", toggle), button("Keys", openHelp))),
   main,
-  el("footer", notes(), el("p", "Intervals: Clopper-Pearson for pass rates of cases with one conversation each; all others as if about two more cases had been seen at the worst end (bounded_mean). ",
+  el("footer", notes(), el("p", "Intervals: Clopper-Pearson for pass rates of cases with one conversation each, else as if about two more cases had been seen at the worst end (bounded_mean). ",
     compared && "p: sign flips or McNemar's test, adjusted by Holm; it decides nothing. ", `This file loads nothing${D.run.tool ? `; made by ${D.run.tool}` : ""}.`)),
   help);
 
@@ -622,11 +616,11 @@ let focusOn = null, drawn = 0;
 // After the next page, the focus is on the same element again.
 function keepFocus() { focusOn = document.activeElement?.id; }
 async function show() {
-  const turn = ++drawn, { page, name, query } = place(), known = Object.hasOwn(PAGES, page) ? page : page === "compare" ? page : "";
+  const turn = ++drawn, { page, name, query } = place(), known = Object.hasOwn(PAGES, page) ? page : "";
   delete root.dataset.ready;
   let content;
   try {
-    content = await (page === "c" && name != null ? caseView(name, query) : known === "compare" ? comparison(query) : PAGES[known][1](name, query));
+    content = await (page === "c" && name != null ? caseView : PAGES[known][1])(name, query);
   } catch (error) {
     content = card("This page cannot be shown", el("p", `The data of the report are damaged: ${error.message}`));
   }
