@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use evaluator_host::report::{CaseChangeKind, Comparison, Verdict, run_file::Differences};
+use evaluator_host::report::{
+    CaseChangeKind, Comparison, EvaluatorComparison, Verdict, run_file::Differences,
+};
 
 use super::{
     changes::{NAMED, changes, difference, interval, mark, named, parts, scores},
@@ -47,26 +49,35 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
+/// Columns of the table of evaluators.
+pub(super) const COLUMNS: [&str; 7] =
+    ["Evaluator", "Cases", "Base", "New", "Difference", "p", "Claims"];
+
+/// Returns the row of an evaluator.
+pub(super) fn cells(evaluator: &EvaluatorComparison) -> [String; 7] {
+    let score = |score: Option<f64>| score.map_or_else(String::new, |it| format!("{it:.4}"));
+    [
+        evaluator.name.clone(),
+        evaluator.difference.map_or(0, |it| it.n).to_string(),
+        score(evaluator.base),
+        score(evaluator.new),
+        evaluator.difference.as_ref().map_or_else(String::new, interval),
+        evaluator.p.map_or_else(String::new, |p| format!("{p:.3}")),
+        evaluator.claims.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    ]
+}
+
 /// Returns a table of evaluators, then the cases that changed.
 pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = format!("### {}\n\n", escaped(&sentence(comparison)));
     for difference in &comparison.differences {
         let _ = writeln!(text, "- differs: {}", escaped(difference));
     }
-    text.push_str("\n| Evaluator | Cases | Base | New | Difference | p | Claims |\n");
+    let _ = writeln!(text, "\n| {} |", COLUMNS.join(" | "));
     text.push_str("|---|---:|---:|---:|---|---:|---|\n");
     for evaluator in &comparison.evaluators {
-        let score = |score: Option<f64>| score.map_or_else(String::new, |it| format!("{it:.4}"));
-        let cells = [
-            evaluator.name.clone(),
-            evaluator.difference.map_or(0, |it| it.n).to_string(),
-            score(evaluator.base),
-            score(evaluator.new),
-            evaluator.difference.as_ref().map_or_else(String::new, interval),
-            evaluator.p.map_or_else(String::new, |p| format!("{p:.3}")),
-            evaluator.claims.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
-        ];
-        let _ = writeln!(text, "| {} |", cells.map(|cell| escaped(&cell)).join(" | "));
+        let cells = cells(evaluator).map(|cell| escaped(&cell));
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     for evaluator in &comparison.evaluators {
         for (_, title, cases) in changes(evaluator) {
@@ -88,13 +99,20 @@ pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code:
         (change.as_str().to_owned(), all.filter(|it| it.change == *change).count().into())
     });
     let text = match code {
-        exit::ERRORED if is_broken => {
-            format!("ERROR: something broke in a run that is compared; {}", sentence(comparison))
-        }
-        exit::ERRORED => "ERROR: the comparison could not be written".to_owned(),
-        _ => sentence(comparison),
+        exit::ERRORED if !is_broken => "ERROR: the comparison could not be written".to_owned(),
+        _ => outcome(comparison, is_broken),
     };
     last_line(&text, code, serde_json::Value::Object(counts.collect()));
+}
+
+/// Returns the outcome in a word, and what it rests on. `is_broken` says that something broke in one of the runs.
+pub(super) fn outcome(comparison: &Comparison, is_broken: bool) -> String {
+    match is_broken {
+        true => {
+            format!("ERROR: something broke in a run that is compared; {}", sentence(comparison))
+        }
+        false => sentence(comparison),
+    }
 }
 
 /// Returns the outcome in a word, and what it rests on.
