@@ -1,17 +1,21 @@
 //! Two runs compared, as text and as Markdown.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 use evaluator_host::report::{
-    CaseChangeKind, Comparison, EvaluatorComparison, Verdict, run_file::Differences,
+    CaseChangeKind, Comparison, EvaluatorComparison, Report, Verdict, run_file::Differences,
 };
+use evaluator_html::Words;
 
 use super::{
     changes::{NAMED, changes, difference, interval, mark, named, parts, scores},
     markdown::escaped,
     plain::one_line,
     verdict::last_line,
-    words::counted,
+    words::{Names, counted},
 };
 use crate::exit;
 
@@ -50,11 +54,10 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
 }
 
 /// Columns of the table of evaluators.
-pub(super) const COLUMNS: [&str; 7] =
-    ["Evaluator", "Cases", "Base", "New", "Difference", "p", "Claims"];
+const COLUMNS: [&str; 7] = ["Evaluator", "Cases", "Base", "New", "Difference", "p", "Claims"];
 
 /// Returns the row of an evaluator.
-pub(super) fn cells(evaluator: &EvaluatorComparison) -> [String; 7] {
+fn cells(evaluator: &EvaluatorComparison) -> [String; 7] {
     let score = |score: Option<f64>| score.map_or_else(String::new, |it| format!("{it:.4}"));
     [
         evaluator.name.clone(),
@@ -92,6 +95,30 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     text
 }
 
+/// Writes two runs compared as an HTML file: the new one, next to the base.
+pub(crate) fn comparison_html(
+    (base, new): (&Report, &Report),
+    comparison: &Comparison,
+    said: Vec<String>,
+    is_broken: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let sentence = outcome(comparison, is_broken);
+    let (verdict, sentence) = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
+    let mut names = Names::new(new);
+    let words = Words {
+        verdict,
+        sentence,
+        columns: &COLUMNS,
+        rows: comparison.evaluators.iter().map(cells).map(Vec::from).collect(),
+        comparison: Some(comparison),
+        base: Some(base),
+        said,
+        name: Box::new(move |conversation| names.of(conversation)),
+    };
+    evaluator_html::write(new, words, out)
+}
+
 /// Writes the last line of a comparison to stderr. `is_broken` says that something broke in one of the runs.
 pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code: u8) {
     let counts = CaseChangeKind::ALL.iter().map(|change| {
@@ -106,7 +133,7 @@ pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code:
 }
 
 /// Returns the outcome in a word, and what it rests on. `is_broken` says that something broke in one of the runs.
-pub(super) fn outcome(comparison: &Comparison, is_broken: bool) -> String {
+fn outcome(comparison: &Comparison, is_broken: bool) -> String {
     match is_broken {
         true => {
             format!("ERROR: something broke in a run that is compared; {}", sentence(comparison))

@@ -25,9 +25,10 @@ mod words;
 pub(crate) use access::access;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
-pub(crate) use comparison::{comparison, comparison_markdown, comparison_verdict, differences};
+pub(crate) use comparison::{
+    comparison, comparison_html, comparison_markdown, comparison_verdict, differences,
+};
 pub(crate) use config_error::{config_error, config_remarks};
-pub(crate) use html::comparison_html;
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use markdown::markdown;
 pub(crate) use plain::{Painted, for_stdout as painted, one_line, printable};
