@@ -218,7 +218,8 @@ fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"count\":{},\n\"files\":{}", rows.count, text::json(&rows.files)?)?;
     let columns = KEYS.iter().zip(&rows.columns);
     // What no conversation has is not known.
-    for (key, column) in columns.filter(|(_, it)| it.is_empty() || it.trim_matches(is_null) != "") {
+    let is_known = |it: &str| it.is_empty() || !it.trim_matches(is_null).is_empty();
+    for (key, column) in columns.filter(|(_, column)| is_known(column)) {
         write!(out, ",\n\"{key}\":[{}]", text::in_script(column))?;
     }
     for (key, column) in MEASURED.iter().zip(&rows.measured) {
