@@ -32,7 +32,7 @@ use evaluator_host::{
 };
 use evaluator_serve::BasePath;
 
-pub(crate) use self::compare::{Allowed, CompareArgs, ComparisonForm, ComparisonOutput};
+pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, outputs};
@@ -518,6 +518,8 @@ pub(crate) struct ReportArgs {
     pub(crate) parts: bool,
     #[command(flatten)]
     pub(crate) gates: GateFlags,
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,

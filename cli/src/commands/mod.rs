@@ -2,6 +2,7 @@
 //!
 //! A command returns its exit code; as an error if it stopped early, after it wrote a message.
 
+mod baseline;
 mod check;
 mod compare;
 mod config;

@@ -491,7 +491,7 @@ impl Execution<'_, '_> {
         self.note_disagreements(&evaluations, &recording.conversation.trace_id);
         let mut report = self.report(&recording.conversation, evaluations);
         report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
-        let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
+        let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
         let graded = self.evaluators.first().and_then(|it| it.take_transcript(number));

@@ -244,7 +244,7 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &
     let grading: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
     let used = |case: usize| grading[case].iter().copied().chain(suite.tested(case));
     cases.clone().flat_map(used).for_each(|program| uses[program] += 1);
-    let identity = |case| runner.run_file.as_ref().and_then(|_| suite.identity(case));
+    let identity = |case| runner.identifies().then(|| suite.identity(case)).flatten();
     let identities: Vec<Option<CaseIdentity>> = cases.clone().map(identity).collect();
     let of_program =
         |program: usize| programs.evaluators[program].fingerprint.as_ref()?.key(&Digest::default());
