@@ -306,14 +306,14 @@ const standing = (it) => (it.failed ? "failed" : it.errors ? "error" : it.passed
 const results = (it) => (it.failed ? `${count(it.failed)} of ${count(it.passed + it.failed)} failed` : it.passed ? `${count(it.passed)} passed` : "nothing scored");
 const because = (gate) => gate.undecided ?? `the whole interval ${gate.verdict === "pass" ? "reaches" : "is below"} the limit`;
 
+const claims = (isShown) => (compared?.evaluators ?? []).flatMap((by) => by.claims.filter(isShown).map((it) =>
+  el("li", verdict(it.verdict), el("div", evaluatorLink(by.name), ` ${it.claim}: ${it.reason}`))));
 function attention() {
   const items = [], more = (mark, ...children) => items.push(el("li", mark, el("div", children)));
   const ofGates = (name) => D.gates.filter((it) => it.verdict === name).forEach((it) =>
     more(verdict(name), evaluatorLink(it.evaluator), ` ${measure(it)}: `, it.value != null && el("b", interval(it)), soft(because(it))));
   ofGates("fail");
-  for (const it of compared?.evaluators ?? []) {
-    for (const claim of it.claims) if (claim.verdict !== "pass") more(verdict(claim.verdict), evaluatorLink(it.name), ` ${claim.claim}: ${claim.reason}`);
-  }
+  items.push(...claims((it) => it.verdict !== "pass"));
   const regressed = [...changes.keys()].filter((at) => changes.get(at) === "regressed");
   if (regressed.length) more(badge("regressed"), `${many(regressed.length, "case")} against ${baseName}, first `, caseLink(regressed[0], beside));
   for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}, threshold ${it.threshold ?? "–"}`);
@@ -379,9 +379,9 @@ function comparison(_, query) {
   return [card(`${compared.new_label ?? "The new run"} against ${baseName}`,
     compared.allowed?.length > 0 && el("div.problem", el("h3", "Not the same was measured"), fact(compared.allowed)),
     compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same: what differs is the evaluator."),
-    table("Differences by evaluator", ["Evaluator", "Difference and interval", "Claims", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
-      it.claims.map((claim) => el("div", verdict(claim.verdict), ` ${claim.claim}`, soft(claim.reason))),
+    table("Differences by evaluator", ["Evaluator", "Difference and interval", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
       numeric(`${fixed(it.base)} → ${fixed(it.new)}`), numeric(fixed(it.p)), numeric(fixed(it.detectable)), numeric(count(it.unchanged)))), ".top"),
+    el("ul.items", claims(() => true)),
     facts([["only in the base", compared.only_in_base], ["only in the new run", compared.only_in_new]])),
     el("div.bar", "Of ", ["", ...compared.evaluators.map((it) => it.name)].map((name) => choice(name || "all evaluators", name === by, "compare", null, changed(query, { by: name })))),
     changeLists(Infinity, by)];
@@ -576,9 +576,9 @@ function evaluatorCard(it, isChosen) {
     number > 0 && listLink(`${count(number)} ${label}`, { only: key, by: it.name }))));
 }
 function run() {
-  const { errors, causes, warnings, unrecorded_cases: unrecorded, judges, suite, settings, policy, environment, base, trace_files: files = C.files, ...rest } = D.run;
+  const { errors, causes, warnings, unrecorded_cases: unrecorded, judges, suite, settings, policy, environment, trace_files: files = C.files, ...rest } = D.run;
   const parts = { "Errors outside of any conversation": errors?.map((text, at) => [text, causes?.[at]].filter(Boolean)), Warnings: warnings, "Golden cases without a recording": unrecorded,
-    Settings: settings, Policy: policy, "Models that were asked": judges, Tests: suite, Environment: environment, "Trace files": files, "The base": base };
+    Settings: settings, Policy: policy, "Models that were asked": judges, Tests: suite, Environment: environment, "Trace files": files, "The base": compared?.base_run };
   return [card("Run", facts(rest)), Object.entries(parts).map(([title, it]) => isObject(it) && Object.keys(it).length > 0 && card(title, fact(it)))];
 }
 

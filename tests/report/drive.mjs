@@ -111,6 +111,10 @@ async function read() {
   await page.goBack();
   await ready(page);
   check((await rows(page)) === 6, "going back leads to the list");
+  check(/Shares that passed by file/.test(await text(page)), "shares that passed are shown by file");
+  await page.select('[id="s.file"]', "b.jsonl");
+  await ready(page);
+  check((await rows(page)) === 3 && /s\.file=b\.jsonl/.test(page.url()), "a slice is chosen by its value, which is in the address");
   await page.close();
 }
 async function filter() {
@@ -299,7 +303,13 @@ async function accessible() {
       }
     }
   }
-  const page = await open("six");
+  const page = await open("six", { bypass: true });
+  await page.keyboard.press("?");
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }).then((it) => it.violations.map((one) => one.id)));
+  check(found.length === 0, `axe, list of keys: ${found}`);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector("dialog").open);
   const before = await page.$eval("main", (it) => getComputedStyle(it).color);
   await page.keyboard.press("t");
   check((await page.$eval("main", (it) => getComputedStyle(it).color)) !== before, "t changes light and dark");
