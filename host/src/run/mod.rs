@@ -8,6 +8,7 @@
 //! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
 //! | `program_file` | the file of a program, and errors about it |
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
+//! | `recordings` | recordings of golden cases, counted before a run |
 //! | `execute` | every evaluator on every conversation |
 //! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
 //! | `judging`, `grading`, `python_grader` | evaluators that ask models, and graders |
@@ -54,6 +55,7 @@ mod program;
 mod program_file;
 mod python_grader;
 mod recording;
+mod recordings;
 mod resident;
 mod retry;
 mod reuse;

@@ -7,7 +7,7 @@ use evaluator_statistics::{
 };
 
 use super::{
-    rule::{Gate, Measure, grouped},
+    rule::{Gate, Measure, grouped, needs_recordings},
     values::{CaseValues, EvaluatorValues, Sample},
 };
 
@@ -196,10 +196,7 @@ impl fmt::Display for Undecided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingScored => f.write_str("nothing was scored"),
-            Self::TooFewConversations(k) => write!(
-                f,
-                "pass^{k} needs {k} recordings of a case; repeating an evaluation repeats the evaluator, not the agent"
-            ),
+            Self::TooFewConversations(k) => f.write_str(&needs_recordings(*k)),
             Self::NoCluster => f.write_str("some cases have no cluster"),
             Self::TooFewCases(None) => f.write_str("the limit is within the interval"),
             Self::TooFewCases(Some(needed)) => {

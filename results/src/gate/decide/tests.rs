@@ -167,7 +167,7 @@ fn all_of_several_conversations_have_to_pass() {
     assert!(result.to_string().contains("1 case left out (short)"), "{result}");
     let short = decided("check: pass^3 >= 0.5", alone([scored(1.0)]));
     assert_eq!(short.undecided, Some(Undecided::TooFewConversations(3)));
-    assert!(short.to_string().contains("pass^3 needs 3 recordings of a case"), "{short}");
+    assert!(short.to_string().contains("pass^3 needs three recordings of a case"), "{short}");
 }
 
 #[test]
