@@ -67,7 +67,7 @@ impl Report {
                 not_run: counts.not_run,
                 mean: estimated(Measure::Mean),
                 pass_rate: estimated(Measure::PassRate),
-                gates: own.map(|gate| GateResult::new(gate, values)).collect(),
+                gates: own.map(|gate| GateResult::new(gate, values, self.until_decided)).collect(),
             }
         });
         Ok(sums.collect())
@@ -83,7 +83,8 @@ impl Report {
             return Ok(Vec::new());
         }
         let values = self.case_values()?;
-        Ok(self.gates.iter().map(|gate| GateResult::new(gate, values)).collect())
+        let decided = |gate| GateResult::new(gate, values, self.until_decided);
+        Ok(self.gates.iter().map(decided).collect())
     }
 
     /// Returns the values of all cases. The first call reads all conversations; the values are kept.

@@ -57,7 +57,9 @@ pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
 pub use evaluator_statistics::{Estimate, Interval, Verdict};
 pub use evaluators::EvaluatorSums;
-pub use gate::{CaseValue, CaseValues, Gate, GateError, GateResult, Measure, Undecided};
+pub use gate::{
+    CaseValue, CaseValues, Gate, GateError, GateResult, Measure, RunningGate, Undecided, case_order,
+};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,

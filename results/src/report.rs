@@ -62,6 +62,13 @@ pub struct Report {
     /// What undecided gates mean.
     #[serde(skip_serializing_if = "Inconclusive::is_default")]
     pub inconclusive: Inconclusive,
+    /// Reason why nothing was evaluated, e.g. that a gate has too few recordings. It is one of `errors`.
+    #[serde(skip)]
+    pub refusal: Option<String>,
+    /// Seed by which cases were shuffled, if the run ended as soon as all gates were decided.
+    /// A run file has it in its header.
+    #[serde(skip)]
+    pub until_decided: Option<u64>,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
     /// Id of the eval set that was compared with, if there was one.
@@ -133,7 +140,8 @@ impl Report {
             inconclusive: if is_hopeless { Inconclusive::Stays } else { self.inconclusive },
             never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
             allow_unevaluated: self.allow_unevaluated,
-            partial: self.partial.is_some(),
+            partial: self.partial.is_some_and(|it| it != Partial::Decided),
+            decided: self.partial == Some(Partial::Decided),
             unreadable: self.conversations.unreadable().is_some(),
             max_error_rate: self.max_error_rate,
         }

@@ -59,6 +59,8 @@ pub struct Balance {
     /// Whether the run ended before everything was evaluated. Such a run never passes and tolerates no errors: the share of
     /// errors in the whole is unknown.
     pub partial: bool,
+    /// Whether the run ended because all of its gates were decided. What was not run fails nothing then.
+    pub decided: bool,
     /// Whether results cannot be read back. That is never tolerated.
     pub unreadable: bool,
     /// Share of errors up to which they are tolerated, in 0..=1.
@@ -222,7 +224,8 @@ impl Balance {
     fn has_failures(&self) -> bool {
         let failures = self.tally.failed.saturating_sub(self.gated_failures) + self.failed_gates;
         let missing = self.missing_scores + self.missing_cases;
-        failures + missing + self.tally.not_run > 0 || self.partial
+        let not_run = if self.decided { 0 } else { self.tally.not_run };
+        failures + missing + not_run > 0 || self.partial
     }
 }
 
@@ -295,14 +298,15 @@ mod tests {
         let doubts = (rarely(), rarely(), rarely());
         let missing = (0..2u64, 0..2u64, 0..2u64, any::<bool>());
         let gates = (any::<bool>(), 0..2u64, 0..2u64, inconclusive());
-        (evaluations(), files, doubts, missing, gates, (rarely(), rarely()), rate).prop_map(
+        let ends = (rarely(), rarely(), rarely());
+        (evaluations(), files, doubts, missing, gates, ends, rate).prop_map(
             |(
                 evaluations,
                 unusable_files,
                 (unusable_eval_set, unsaved, unreliable),
                 (never_worked, missing_scores, missing_cases, allow_unevaluated),
                 (is_gated, failed_gates, undecided_gates, inconclusive),
-                (partial, unreadable),
+                (partial, decided, unreadable),
                 max_error_rate,
             )| {
                 let tally = tally(&evaluations);
@@ -321,6 +325,7 @@ mod tests {
                     inconclusive,
                     allow_unevaluated,
                     partial,
+                    decided,
                     unreadable,
                     max_error_rate,
                 }

@@ -66,6 +66,7 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (!args.gates.gates.is_empty(), "--gate"),
         (args.gates.confidence.is_some(), "--confidence"),
         (args.gates.inconclusive.is_some(), "--inconclusive"),
+        (args.until_decided, "--until-decided"),
         (args.locked, "--locked"),
     ];
     let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name);

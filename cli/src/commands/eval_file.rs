@@ -187,6 +187,9 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     request.events = events.is_some();
     signals::watch(runner.cancellation.clone());
     let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
+    if let Some(refusal) = &report.refusal {
+        return Err(unusable(refusal));
+    }
     // Events name the suite, which has no entry of its own.
     let mut config = Config::default();
     config.evaluators.push(EvaluatorConfig::linked(name));

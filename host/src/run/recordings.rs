@@ -6,11 +6,10 @@ use super::conversations::Conversations;
 use crate::{
     config::Config,
     eval_set::{CaseIndex, EvalSet},
-    report::Gate,
 };
 
 /// Returns the reason why a gate of the configuration is decided by no number of evaluations, because every case has too few
-/// recordings. Reads conversations until a case has enough; none if no gate needs several.
+/// recordings. Reads conversations until a case has enough. One of the gates needs several.
 pub(super) fn too_few(
     conversations: &Conversations,
     eval_set: Option<&EvalSet>,
@@ -20,9 +19,6 @@ pub(super) fn too_few(
     let gate = config.gates.iter().max_by_key(|gate| gate.recordings())?;
     let wanted = gate.recordings();
     let most = conversations.len();
-    if wanted < 2 {
-        return None;
-    }
     // Without golden cases, each conversation is a case.
     if eval_set.is_none() || most < wanted as usize {
         return Some(gate.needs_recordings());

@@ -10,11 +10,12 @@ use tokio::{sync::mpsc, task, time::sleep};
 use super::{
     Plan, RunEvent, Runner,
     conversations::Conversations,
+    decide::CaseOrder,
     diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
     fingerprint,
     permits::Permits,
-    session,
+    recordings, session,
     suite::{self, Suite},
     transcripts::TranscriptWriter,
 };
@@ -81,6 +82,10 @@ impl Runner {
             on_event(RunEvent::DamagedRunFile { file, damage });
         }
         let mut report = self.evaluate(request, &mut writer, on_event).await;
+        if report.refusal.is_some() {
+            // Nothing was evaluated, so the file keeps what it has.
+            return report;
+        }
         let (file, reused) = (writer.path().cloned(), writer.reused());
         writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
         if let Some(file) = file {
@@ -101,6 +106,11 @@ impl Runner {
         let mut report = with_policy(config);
         let opened = self.load_conversations(request, &mut report, on_event).await;
         let Some((conversations, eval_set)) = opened else { return report };
+        let surveyed = self.survey(conversations, eval_set, &report, config).await;
+        let Some((survey, conversations, eval_set)) = surveyed else { return report };
+        if let Some(refusal) = survey.refusal {
+            return refused(report, refusal);
+        }
         let most = conversations.len() as u64;
         for message in report.gates.iter().filter_map(|gate| gate.cannot_pass_with(most)) {
             on_event(RunEvent::HopelessGate { message });
@@ -133,7 +143,8 @@ impl Runner {
             ..fingerprint::header(config, evaluators, eval_set.as_ref(), report.grouping, is_saved)
         });
         let work = (Arc::new(conversations), &cases);
-        let kept = (request.events, TranscriptWriter::new(config, self));
+        let deciding = survey.order.map(|order| (order, &*config.gates));
+        let kept = (request.events, TranscriptWriter::new(config, self), deciding);
         let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
             executed = executing => executed,
@@ -145,11 +156,40 @@ impl Runner {
         }
         report.warnings.extend(warnings);
         note_unreliable(&mut report, unreliable, on_event);
-        report.partial = writer.partial();
+        report.partial = match writer.partial() {
+            Some(Partial::FailFast) if config.until_decided => Some(Partial::Decided),
+            partial => partial,
+        };
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
         report
+    }
+
+    /// Looks at the cases of a run as far as its settings need that, and returns the conversations and the eval set again. `None`
+    /// if the runtime shuts down.
+    async fn survey(
+        &self,
+        conversations: Conversations,
+        eval_set: Option<EvalSet>,
+        report: &Report,
+        config: &Config,
+    ) -> Option<(Survey, Conversations, Option<EvalSet>)> {
+        // Without the eval set, or with a part of the recordings, recordings are missing for another reason.
+        let counts = report.errors.is_empty() && config.gates.iter().any(|it| it.recordings() > 1);
+        if !counts && !config.until_decided {
+            return Some((Survey::default(), conversations, eval_set));
+        }
+        let (stop, config) = (self.cancellation.clone(), config.clone());
+        blocking(move || {
+            let is_stopped = || stop.is_cancelled();
+            let set = eval_set.as_ref();
+            let refusal =
+                counts.then(|| recordings::too_few(&conversations, set, &config, is_stopped));
+            let order = config.until_decided.then(|| CaseOrder::new(&conversations, set, &config));
+            (Survey { refusal: refusal.flatten(), order }, conversations, eval_set)
+        })
+        .await
     }
 
     /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
@@ -258,6 +298,22 @@ impl Runner {
     }
 }
 
+/// What is known of the cases of a run before anything is evaluated.
+#[derive(Debug, Default)]
+struct Survey {
+    /// Reason why nothing is evaluated.
+    refusal: Option<String>,
+    /// Order of the cases, in a run that ends as soon as its gates are decided.
+    order: Option<CaseOrder>,
+}
+
+/// Returns the report of a run that does not start.
+fn refused(mut report: Report, refusal: String) -> Report {
+    report.errors.push(refusal.clone());
+    report.refusal = Some(refusal);
+    report
+}
+
 /// Loads the eval set of a configuration, if it has one, and reports its error.
 fn load_eval_set(
     config: &Config,
@@ -288,6 +344,7 @@ fn with_policy(config: &Config) -> Report {
     report.max_error_rate = config.max_error_rate;
     report.gates.clone_from(&config.gates);
     report.inconclusive = config.inconclusive;
+    report.until_decided = config.until_decided.then_some(config.seed);
     report
 }
 

@@ -3,11 +3,13 @@
 mod decide;
 mod parse;
 mod rule;
+mod running;
 mod values;
 
 pub(crate) use decide::estimate;
 pub use decide::{GateResult, Undecided};
 pub use parse::GateError;
 pub use rule::{Gate, Measure};
+pub use running::{RunningGate, case_order};
 pub(crate) use values::score_of;
 pub use values::{CaseValue, CaseValues};

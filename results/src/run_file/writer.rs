@@ -121,7 +121,9 @@ impl RunWriter {
         let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
         let (encoding, gates) = (ENCODING, header.report.gates.clone());
         let started = Some(format!("{:.0}", Timestamp::now()));
-        let header = Header { format, version: VERSION, encoding, tool, started, gates, ..header };
+        let seed = header.report.until_decided;
+        let header =
+            Header { format, version: VERSION, encoding, tool, started, gates, seed, ..header };
         self.collector.expect(header.conversations);
         self.header = header.to_json();
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
