@@ -14,8 +14,6 @@ pub struct Words<'w> {
     pub columns: &'w [&'w str],
     /// Rows of that table.
     pub rows: Vec<Vec<String>>,
-    /// Labels of the run, each with its text, e.g. its file.
-    pub labels: Vec<(String, String)>,
     /// Returns the name of the next conversation of the report.
     pub name: Box<dyn FnMut(&ConversationReport) -> String + 'w>,
 }

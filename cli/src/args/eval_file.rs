@@ -63,9 +63,6 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.require_all_cases, "--require-all-cases"),
         (args.allow_unevaluated, "--allow-unevaluated"),
         (args.strict_matching, "--strict-matching"),
-        (!args.gates.gates.is_empty(), "--gate"),
-        (args.gates.confidence.is_some(), "--confidence"),
-        (args.gates.inconclusive.is_some(), "--inconclusive"),
         (args.until_decided, "--until-decided"),
         (args.locked, "--locked"),
     ];

@@ -139,6 +139,12 @@ fn what_cannot_be_decided_case_by_case_is_refused() {
         "`perfect: pass^2 >= 0.5` is another one",
     );
     refused(&["perfect"], &[&gate[..], &["--fail-fast"]].concat(), "cannot be used with");
+    directory.file("b.evalrun", "");
+    refused(
+        &["perfect"],
+        &[&gate[..], &["--baseline", "b.evalrun"]].concat(),
+        "and a baseline exclude each other",
+    );
     directory.run(&["t.json", "--evaluator", "perfect", "--seed", "1"]).exits(2);
     directory.file("s.eval.yaml", "tests:\n- {id: a, input: hello, criteria: polite}\n");
     directory

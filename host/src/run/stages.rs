@@ -24,7 +24,7 @@ use crate::{
     conversation::GROUPING,
     eval_set::{CaseIndex, EvalSet},
     report::{
-        Partial, Report, SuiteReport,
+        Baseline, Partial, Report, SuiteReport,
         run_file::{Header, RunWriter},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
@@ -44,6 +44,9 @@ pub struct Request {
     pub suite: Option<SuiteInput>,
     /// Evaluators and settings.
     pub config: Config,
+    /// Run that this one is compared with. Nothing is evaluated if they do not measure the same. Needs
+    /// [`Runner::identify`] or a run file. Default: none.
+    pub baseline: Option<Arc<Baseline>>,
     /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
     pub events: bool,
 }
@@ -92,6 +95,12 @@ impl Runner {
             let total = report.conversations.asked();
             on_event(RunEvent::Saved { file, reused, total });
         }
+        if let Some(baseline) =
+            request.baseline.as_ref().filter(|_| !report.conversations.is_empty())
+            && let Err(error) = baseline.compare(&mut report)
+        {
+            report.errors.push(format!("The run is not compared with its baseline: {error}"));
+        }
         report
     }
 
@@ -135,13 +144,11 @@ impl Runner {
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
         }
-        let (evaluators, is_saved) = (&plan.evaluators, writer.saves());
-        writer.start(Header {
-            conversations: conversations.len(),
-            inputs: is_saved.then(|| conversations.digest()),
-            report: report.clone(),
-            ..fingerprint::header(config, evaluators, eval_set.as_ref(), report.grouping, is_saved)
-        });
+        let header = self.header(config, &plan, &conversations, eval_set.as_ref(), &report);
+        if let Err(refusal) = admit(request, &header, &conversations, on_event) {
+            return refused(report, refusal);
+        }
+        writer.start(header);
         let work = (Arc::new(conversations), &cases);
         let deciding = survey.order.map(|order| (order, &*config.gates));
         let kept = (request.events, TranscriptWriter::new(config, self), deciding);
@@ -190,6 +197,25 @@ impl Runner {
             (Survey { refusal: refusal.flatten(), order }, conversations, eval_set)
         })
         .await
+    }
+
+    /// Returns the header of a run that begins with this report.
+    fn header(
+        &self,
+        config: &Config,
+        plan: &Plan,
+        conversations: &Conversations,
+        eval_set: Option<&EvalSet>,
+        report: &Report,
+    ) -> Header {
+        let (evaluators, grouping) = (&plan.evaluators, report.grouping);
+        let is_identified = self.identifies();
+        Header {
+            conversations: conversations.len(),
+            inputs: is_identified.then(|| conversations.digest()),
+            report: report.clone(),
+            ..fingerprint::header(config, evaluators, eval_set, grouping, is_identified)
+        }
     }
 
     /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
@@ -312,6 +338,33 @@ fn refused(mut report: Report, refusal: String) -> Report {
     report.errors.push(refusal.clone());
     report.refusal = Some(refusal);
     report
+}
+
+/// Checks that a run can be compared with its baseline, if it has one, and reports what differs.
+///
+/// # Errors
+///
+/// Returns a message if they do not measure the same, or have no case in common.
+fn admit(
+    request: &Request,
+    header: &Header,
+    conversations: &Conversations,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Result<(), String> {
+    let Some(baseline) = &request.baseline else { return Ok(()) };
+    let differences = baseline.differences(header);
+    for (changes, is_allowed) in [(&differences.said, false), (&differences.allowed, true)] {
+        for change in changes {
+            on_event(RunEvent::Difference { message: change.to_string(), is_allowed });
+        }
+    }
+    if let Some(refusal) = differences.refusal() {
+        return Err(refusal);
+    }
+    let golden =
+        header.golden.iter().flat_map(|golden| golden.cases.keys().map(|id| id.as_str().into()));
+    let ids = golden.chain((0..conversations.len()).map(|number| conversations.trace_id(number)));
+    baseline.check_cases::<Arc<str>>(ids).map_err(|error| error.to_string())
 }
 
 /// Loads the eval set of a configuration, if it has one, and reports its error.
