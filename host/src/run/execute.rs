@@ -130,18 +130,7 @@ pub(super) async fn all(
         session: session.as_ref(),
     };
     execution.run().await;
-    execution.loaders.end();
-    let Execution { recorded, doubts, copies: found, disagreements, decider, .. } = execution;
-    let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
-    let doubts = doubts.into_iter().filter(|(number, _)| counts(*number));
-    let mut warnings: Vec<String> = doubts.map(|(_, doubt)| doubt).collect();
-    let mut copies = Copies::default();
-    for (_, dropped, trace_id) in found.iter().filter(|(number, ..)| counts(*number)) {
-        copies.add(*dropped, trace_id);
-    }
-    warnings.extend(copies.warning());
-    let disagreements = disagreements.into_iter();
-    warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
+    let (recorded, warnings) = execution.finish_run();
     let unreliable = close(evaluators, writer).await;
     Executed { unreliable, recorded, warnings }
 }
@@ -290,6 +279,23 @@ impl Execution<'_, '_> {
         }
         self.release(true);
         self.publish();
+    }
+
+    /// Ends the threads, and returns the positions of the golden cases that were found, and warnings about the run as a whole.
+    fn finish_run(self) -> (HashSet<usize>, Vec<String>) {
+        let Self { evaluators, recorded, doubts, copies: found, disagreements, decider, .. } = self;
+        self.loaders.end();
+        let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
+        let doubts = doubts.into_iter().filter(|(number, _)| counts(*number));
+        let mut warnings: Vec<String> = doubts.map(|(_, doubt)| doubt).collect();
+        let mut copies = Copies::default();
+        for (_, dropped, trace_id) in found.iter().filter(|(number, ..)| counts(*number)) {
+            copies.add(*dropped, trace_id);
+        }
+        warnings.extend(copies.warning());
+        let disagreements = disagreements.into_iter();
+        warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
+        (recorded, warnings)
     }
 
     /// Starts to load conversations, unless enough loaded ones wait.

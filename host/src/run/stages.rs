@@ -120,26 +120,13 @@ impl Runner {
         if let Some(refusal) = survey.refusal {
             return refused(report, refusal);
         }
-        let most = conversations.len() as u64;
-        for message in report.gates.iter().filter_map(|gate| gate.cannot_pass_with(most)) {
-            on_event(RunEvent::HopelessGate { message });
-        }
+        warn_hopeless(&report, conversations.len(), on_event);
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
             permits.record_failure();
         }
-        let plan = match permits.is_closed() {
-            true => Plan::all(config, &Verdict::NotRun),
-            false => self.prepare(config, on_event).await,
-        };
-        let plan = match &request.suite {
-            Some(input) => {
-                let repeat = config.repeat.unwrap_or(1);
-                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
-            }
-            None => plan,
-        };
+        let plan = self.planned(request, permits.is_closed(), on_event).await;
         let session = plan.session.clone();
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
@@ -163,14 +150,32 @@ impl Runner {
         }
         report.warnings.extend(warnings);
         note_unreliable(&mut report, unreliable, on_event);
-        report.partial = match writer.partial() {
-            Some(Partial::FailFast) if config.until_decided => Some(Partial::Decided),
-            partial => partial,
-        };
+        report.partial = ended(writer, config);
         if let (Some(set), None) = (&eval_set, report.partial) {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
         report
+    }
+
+    /// Prepares the evaluators, unless the run has stopped already.
+    async fn planned(
+        &self,
+        request: &Request,
+        has_stopped: bool,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Plan {
+        let config = &request.config;
+        let plan = match has_stopped {
+            true => Plan::all(config, &Verdict::NotRun),
+            false => self.prepare(config, on_event).await,
+        };
+        match &request.suite {
+            Some(input) => {
+                let repeat = config.repeat.unwrap_or(1);
+                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
+            }
+            None => plan,
+        }
     }
 
     /// Looks at the cases of a run as far as its settings need that, and returns the conversations and the eval set again. `None`
@@ -331,6 +336,23 @@ struct Survey {
     refusal: Option<String>,
     /// Order of the cases, in a run that ends as soon as its gates are decided.
     order: Option<CaseOrder>,
+}
+
+/// Warns of gates that cannot pass with this number of conversations. How many a gate needs that is decided while they come is
+/// not known.
+fn warn_hopeless(report: &Report, conversations: usize, on_event: &mut dyn FnMut(RunEvent)) {
+    let gates = report.gates.iter().filter(|_| report.until_decided.is_none());
+    for message in gates.filter_map(|gate| gate.cannot_pass_with(conversations as u64)) {
+        on_event(RunEvent::HopelessGate { message });
+    }
+}
+
+/// Returns the reason why not everything was evaluated.
+fn ended(writer: &RunWriter, config: &Config) -> Option<Partial> {
+    match writer.partial() {
+        Some(Partial::FailFast) if config.until_decided => Some(Partial::Decided),
+        partial => partial,
+    }
 }
 
 /// Returns the report of a run that does not start.
