@@ -5,12 +5,12 @@ use std::{
     io::{self, Write},
 };
 
-use evaluator_results::{Gate, Partial, Report};
+use evaluator_results::{Gate, Partial, Report, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::{
     cases::Cases,
-    reason,
+    comparison, reason,
     rows::{KEYS, MEASURED, Rows, push, rounded},
     text,
     words::Words,
@@ -60,7 +60,8 @@ pub(crate) fn write(
         "gates": gates,
         "attention": attention(report, rows)?,
         "errors": rows.errors,
-        "run": run(report, rows),
+        "run": run(report, rows.count),
+        "comparison": compared(report, words, rows)?,
     });
     let head = text::json(&head)?;
     let head = head.strip_suffix('}').unwrap_or(&head);
@@ -69,6 +70,29 @@ pub(crate) fn write(
     out.write_all(b"],\n\"conversations\":")?;
     conversations(rows, out)?;
     out.write_all(b"}</script>\n")
+}
+
+/// Returns the comparison with an earlier run; null without one.
+fn compared(report: &Report, words: &Words<'_>, rows: &Rows) -> io::Result<Value> {
+    let Some(compared) = words.comparison.or(report.comparison.as_ref()) else {
+        return Ok(Value::Null);
+    };
+    let mut value = comparison::json(compared, &rows.cases)?;
+    let name = |report: &Report| labels(report).first().map(|[_, name]| name.to_string());
+    value["verdict"] = match compared.verdict() {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::Inconclusive => "inconclusive",
+    }
+    .into();
+    value["allowed"] = compared.differences.as_slice().into();
+    value["said"] = words.said.as_slice().into();
+    value["base_label"] = words.base.and_then(name).into();
+    value["new_label"] = name(report).into();
+    if let Some(base) = words.base {
+        value["base_run"] = run(base, base.conversations.len());
+    }
+    Ok(value)
 }
 
 /// Returns what identifies the run for people: the names of its files.
@@ -117,7 +141,7 @@ fn attention(report: &Report, rows: &Rows) -> io::Result<Vec<Value>> {
 }
 
 /// Returns everything about the run as a whole.
-fn run(report: &Report, rows: &Rows) -> Value {
+fn run(report: &Report, conversations: usize) -> Value {
     let mut run = Map::new();
     if let Some(Ok(Value::Object(header))) = report.header.as_deref().map(serde_json::to_value) {
         let is_shown = |key: &str| {
@@ -130,7 +154,7 @@ fn run(report: &Report, rows: &Rows) -> Value {
     {
         golden["cases"] = cases.into();
     }
-    run.insert("conversations".to_owned(), rows.count.into());
+    run.insert("conversations".to_owned(), conversations.into());
     run.insert("transcripts".to_owned(), report.conversations.transcripts().into());
     let mut policy = Map::new();
     if let Ok(Value::Object(members)) = serde_json::to_value(report) {

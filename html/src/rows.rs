@@ -26,6 +26,8 @@ pub(crate) struct Rows {
     pub(crate) files: Vec<Arc<str>>,
     /// Their places in that list.
     places: HashMap<Arc<str>, usize>,
+    /// Number of the first conversation of each case.
+    pub(crate) cases: HashMap<Arc<str>, usize>,
     /// How bad each conversation is: the sum of [`EvaluationReport::shortfall`].
     pub(crate) shortfalls: Vec<f64>,
     /// Columns of the evaluators, in the order of the report.
@@ -75,6 +77,11 @@ const WHY: usize = 200;
 const HEADLINE: usize = 500;
 
 impl Rows {
+    /// Returns true if the next conversation is the first of its case.
+    pub(crate) fn is_first(&mut self, conversation: &ConversationReport) -> bool {
+        *self.cases.entry(Arc::clone(conversation.case())).or_insert(self.count) == self.count
+    }
+
     /// Adds the next conversation.
     pub(crate) fn add(&mut self, conversation: &ConversationReport, name: &str) -> io::Result<()> {
         let file = conversation.trace_file.as_ref().map(|file| {

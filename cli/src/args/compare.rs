@@ -28,7 +28,7 @@ pub(crate) struct CompareArgs {
     /// Seed of random numbers (default: 0)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Form of the comparison (table, json, markdown), and with =FILE the file that it is written to instead of stdout;
+    /// Form of the comparison (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout;
     /// repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
     pub(crate) output: Vec<ComparisonOutput>,
@@ -160,6 +160,7 @@ pub(crate) enum ComparisonForm {
     Table,
     Json,
     Markdown,
+    Html,
 }
 
 fn difference(text: &str) -> Result<f64, String> {
@@ -169,8 +170,9 @@ fn difference(text: &str) -> Result<f64, String> {
 
 fn output(text: &str) -> Result<ComparisonOutput, String> {
     let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
-    let form = ComparisonForm::from_str(form, false)
-        .map_err(|_| format!("there is no form `{form}`; the forms are table, json, markdown"))?;
+    let form = ComparisonForm::from_str(form, false).map_err(|_| {
+        format!("there is no form `{form}`; the forms are table, json, markdown, html")
+    })?;
     let file = file.filter(|file| *file != "-").map(writable).transpose()?;
     Ok(ComparisonOutput { form, file })
 }

@@ -1,6 +1,6 @@
 //! `evaluator compare`: two saved runs, case by case.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use evaluator_host::{
     files::{WriteOptions, atomic_write, is_replaced},
@@ -50,7 +50,9 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
         }
     }
     let is_broken = codes.len() > 1;
-    codes.extend(outputs.iter().map(|output| write(&comparison, output)));
+    let said: Vec<String> = differences.said.iter().map(ToString::to_string).collect();
+    let compared = Compared { runs: (&base, &new), comparison: &comparison, said, is_broken };
+    codes.extend(outputs.iter().map(|output| write(&compared, output)));
     let code = exit::worst(codes);
     render::comparison_verdict(&comparison, is_broken, code);
     Ok(code)
@@ -92,8 +94,19 @@ fn whole(file: &Path) -> Result<Report, u8> {
     }
 }
 
+/// Two runs compared.
+struct Compared<'c> {
+    runs: (&'c Report, &'c Report),
+    comparison: &'c Comparison,
+    /// What differs and decides nothing.
+    said: Vec<String>,
+    /// Whether something broke in one of the runs.
+    is_broken: bool,
+}
+
 /// Writes a comparison in one form. Returns the exit code.
-fn write(comparison: &Comparison, output: &ComparisonOutput) -> u8 {
+fn write(compared: &Compared<'_>, output: &ComparisonOutput) -> u8 {
+    let Compared { runs, comparison, said, is_broken } = compared;
     let text = match output.form {
         ComparisonForm::Table => render::comparison(comparison),
         ComparisonForm::Markdown => render::comparison_markdown(comparison),
@@ -102,14 +115,23 @@ fn write(comparison: &Comparison, output: &ComparisonOutput) -> u8 {
             Ok(value) => json::to_pretty(&value) + "\n",
             Err(error) => return broken(format!("the comparison cannot be written: {error}")),
         },
+        ComparisonForm::Html => {
+            let mut html = Vec::new();
+            let written =
+                render::comparison_html(*runs, comparison, said.clone(), *is_broken, &mut html);
+            match written.and_then(|()| String::from_utf8(html).map_err(io::Error::other)) {
+                Ok(html) => html,
+                Err(error) => return broken(format!("the comparison cannot be written: {error}")),
+            }
+        }
     };
     let text = match output.form {
-        ComparisonForm::Json => text,
+        ComparisonForm::Json | ComparisonForm::Html => text,
         _ => render::printable(&text).into_owned(),
     };
     match (&output.file, output.form) {
         (Some(file), _) => write_file(file, &text).map_or_else(broken, |()| exit::OK),
-        (None, ComparisonForm::Json) => print(&text, exit::OK),
+        (None, ComparisonForm::Json | ComparisonForm::Html) => print(&text, exit::OK),
         (None, _) => print(&render::painted(&text), exit::OK),
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use evaluator_agentv::{
-    model::Suite,
+    model::EvalFile,
     output::Recordings,
     read::{self, ReadOptions},
     run::{Options, Plan, plan},
@@ -251,7 +251,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Reads an eval file, and shows its problems or its warnings.
-fn load(file: &Path, flags: &EvalFileFlags) -> Result<Suite, u8> {
+fn load(file: &Path, flags: &EvalFileFlags) -> Result<EvalFile, u8> {
     if let Some(reason) = not_read(file) {
         return Err(unusable(reason));
     }
@@ -270,7 +270,7 @@ fn problems(errors: Vec<ConfigError>) -> u8 {
 
 /// Finds the targets and recordings of a suite, and plans its run.
 fn prepare(
-    suite: Suite,
+    suite: EvalFile,
     targets: Option<&Path>,
     outputs: Option<&Path>,
     options: Options,

@@ -1,15 +1,21 @@
 //! Two runs compared, as text and as Markdown.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
-use evaluator_host::report::{CaseChangeKind, Comparison, Verdict, run_file::Differences};
+use evaluator_host::report::{
+    CaseChangeKind, Comparison, EvaluatorComparison, Report, Verdict, run_file::Differences,
+};
+use evaluator_html::Words;
 
 use super::{
     changes::{NAMED, changes, difference, interval, mark, named, parts, scores},
     markdown::escaped,
     plain::one_line,
     verdict::last_line,
-    words::counted,
+    words::{Names, counted},
 };
 use crate::exit;
 
@@ -47,26 +53,34 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
+/// Columns of the table of evaluators.
+const COLUMNS: [&str; 7] = ["Evaluator", "Cases", "Base", "New", "Difference", "p", "Claims"];
+
+/// Returns the row of an evaluator.
+fn cells(evaluator: &EvaluatorComparison) -> [String; 7] {
+    let score = |score: Option<f64>| score.map_or_else(String::new, |it| format!("{it:.4}"));
+    [
+        evaluator.name.clone(),
+        evaluator.difference.map_or(0, |it| it.n).to_string(),
+        score(evaluator.base),
+        score(evaluator.new),
+        evaluator.difference.as_ref().map_or_else(String::new, interval),
+        evaluator.p.map_or_else(String::new, |p| format!("{p:.3}")),
+        evaluator.claims.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    ]
+}
+
 /// Returns a table of evaluators, then the cases that changed.
 pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = format!("### {}\n\n", escaped(&sentence(comparison)));
     for difference in &comparison.differences {
         let _ = writeln!(text, "- differs: {}", escaped(difference));
     }
-    text.push_str("\n| Evaluator | Cases | Base | New | Difference | p | Claims |\n");
+    let _ = writeln!(text, "\n| {} |", COLUMNS.join(" | "));
     text.push_str("|---|---:|---:|---:|---|---:|---|\n");
     for evaluator in &comparison.evaluators {
-        let score = |score: Option<f64>| score.map_or_else(String::new, |it| format!("{it:.4}"));
-        let cells = [
-            evaluator.name.clone(),
-            evaluator.difference.map_or(0, |it| it.n).to_string(),
-            score(evaluator.base),
-            score(evaluator.new),
-            evaluator.difference.as_ref().map_or_else(String::new, interval),
-            evaluator.p.map_or_else(String::new, |p| format!("{p:.3}")),
-            evaluator.claims.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
-        ];
-        let _ = writeln!(text, "| {} |", cells.map(|cell| escaped(&cell)).join(" | "));
+        let cells = cells(evaluator).map(|cell| escaped(&cell));
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     for evaluator in &comparison.evaluators {
         for (_, title, cases) in changes(evaluator) {
@@ -81,6 +95,30 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     text
 }
 
+/// Writes two runs compared as an HTML file: the new one, next to the base.
+pub(crate) fn comparison_html(
+    (base, new): (&Report, &Report),
+    comparison: &Comparison,
+    said: Vec<String>,
+    is_broken: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let sentence = outcome(comparison, is_broken);
+    let (verdict, sentence) = sentence.split_once(": ").unwrap_or(("ERROR", &sentence));
+    let mut names = Names::new(new);
+    let words = Words {
+        verdict,
+        sentence,
+        columns: &COLUMNS,
+        rows: comparison.evaluators.iter().map(cells).map(Vec::from).collect(),
+        comparison: Some(comparison),
+        base: Some(base),
+        said,
+        name: Box::new(move |conversation| names.of(conversation)),
+    };
+    evaluator_html::write(new, words, out)
+}
+
 /// Writes the last line of a comparison to stderr. `is_broken` says that something broke in one of the runs.
 pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code: u8) {
     let counts = CaseChangeKind::ALL.iter().map(|change| {
@@ -88,13 +126,20 @@ pub(crate) fn comparison_verdict(comparison: &Comparison, is_broken: bool, code:
         (change.as_str().to_owned(), all.filter(|it| it.change == *change).count().into())
     });
     let text = match code {
-        exit::ERRORED if is_broken => {
-            format!("ERROR: something broke in a run that is compared; {}", sentence(comparison))
-        }
-        exit::ERRORED => "ERROR: the comparison could not be written".to_owned(),
-        _ => sentence(comparison),
+        exit::ERRORED if !is_broken => "ERROR: the comparison could not be written".to_owned(),
+        _ => outcome(comparison, is_broken),
     };
     last_line(&text, code, serde_json::Value::Object(counts.collect()));
+}
+
+/// Returns the outcome in a word, and what it rests on. `is_broken` says that something broke in one of the runs.
+fn outcome(comparison: &Comparison, is_broken: bool) -> String {
+    match is_broken {
+        true => {
+            format!("ERROR: something broke in a run that is compared; {}", sentence(comparison))
+        }
+        false => sentence(comparison),
+    }
 }
 
 /// Returns the outcome in a word, and what it rests on.

@@ -264,7 +264,8 @@ fn repeats_that_disagree_are_counted_on_the_page() {
         echo "{\"score\": $score}""#,
     );
     directory.file("f.yaml", "evaluators: [{name: flaky, type: code, path: flaky}]");
-    let run = ["run", "all.jsonl", "-c", "f.yaml", "--repeat", "3", "-o", "html=a.html"];
+    let run =
+        ["run", "all.jsonl", "-c", "f.yaml", "--repeat", "3", "--jobs", "1", "-o", "html=a.html"];
     evaluator(&directory, &run, 0);
     let page = page(&directory, "a.html");
     assert_eq!(page.data["evaluators"][0]["repeats"], json!({"5": [2, 3]}));
@@ -293,4 +294,55 @@ fn view_writes_a_private_page_and_opens_it_where_there_is_a_display() {
     wait_until("the browser is started", || directory.path().join("opened").exists());
     wait_until("its page is named", || directory.read("opened") == file);
     directory.evaluator(&["view", "c.yaml"]).exits(2);
+}
+
+#[test]
+fn a_comparison_has_both_runs_side_by_side() {
+    let directory = directory();
+    // It fails the 3rd in the base, and the 5th in the new run.
+    directory.script(
+        "turns",
+        r#"n=$(grep -o '<[0-9]*>' | head -1 | tr -d '<>'); score=1
+        [ "$n" = "$(cat bad)" ] && score=0.25
+        echo "{\"score\": $score, \"details\": {\"reason\": \"saw $n\"}}""#,
+    );
+    directory.file("t.yaml", "evaluators: [{name: turns, type: code, path: turns}]");
+    for (bad, file) in [("3", "base.evalrun"), ("5", "new.evalrun")] {
+        directory.file("bad", bad);
+        let run = ["run", "all.jsonl", "-c", "t.yaml", "--save-run", file, "--transcripts", "all"];
+        evaluator(&directory, &run, 1);
+    }
+    let compare = ["compare", "base.evalrun", "new.evalrun", "--no-regressions"];
+    evaluator(&directory, &[&compare[..], &["-o", "html=c.html"]].concat(), 1);
+    let html = directory.read("c.html");
+    let Page { data, cases } = Page::read(&html);
+    assert_eq!(data["verdict"], "FAILED");
+    let compared = &data["comparison"];
+    assert_eq!(
+        (&compared["base_label"], &compared["new_label"]),
+        (&json!("base.evalrun"), &json!("new.evalrun"))
+    );
+    assert_eq!(compared["verdict"], "fail");
+    let changes = compared["evaluators"][0]["changes"].as_array().unwrap();
+    let changes: Vec<_> =
+        changes.iter().map(|it| (&it["change"], &it["case"], &it["row"])).collect();
+    assert_eq!(
+        changes,
+        [
+            (&json!("fixed"), &json!("t3"), &json!(3)),
+            (&json!("regressed"), &json!("t5"), &json!(5)),
+        ]
+    );
+    let (new, base) = (&cases[&5]["evaluations"][0], &cases[&5]["base"]["evaluations"][0]);
+    assert_eq!((&new["outcome"], &base["outcome"]), (&json!("failed"), &json!("passed")));
+    assert!(!cases[&5]["base"]["transcript"].is_null());
+    assert!(
+        html.contains("<caption>Evaluators</caption>")
+            && html.contains("<th scope=\"col\">Difference")
+    );
+    // The comparison of a run with its baseline is on its page, too.
+    let report = ["report", "new.evalrun", "--baseline", "base.evalrun", "-o", "html=d.html"];
+    evaluator(&directory, &report, 1);
+    let page = page(&directory, "d.html");
+    assert_eq!(page.data["comparison"]["evaluators"][0]["changes"][1]["row"], 5);
 }
