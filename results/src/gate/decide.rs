@@ -68,7 +68,11 @@ impl GateResult {
         let evaluator = values.named(&gate.evaluator).unwrap_or(&none);
         let running = until_decided.and_then(|seed| Some((RunningGate::new(gate)?, seed)));
         if let Some((running, seed)) = running {
-            return Self::new(gate, values, None).as_cases_came(running, seed, (values, evaluator));
+            return Self::new(gate, values, None).decided_while_cases_came(
+                running,
+                seed,
+                (values, evaluator),
+            );
         }
         let sample = values.sample(evaluator, gate.measure, false);
         let counts = evaluator.counts;
@@ -114,7 +118,7 @@ impl GateResult {
     }
 
     /// Replaces the verdict by that of a gate that was decided while cases came.
-    fn as_cases_came(
+    fn decided_while_cases_came(
         self,
         running: RunningGate,
         seed: u64,
