@@ -97,6 +97,12 @@ fn decidable(config: &Config, baseline: Option<&Path>) -> Result<(), String> {
                 .to_owned(),
         );
     }
+    if config.cluster.is_some() {
+        return Err(
+            "`--until-decided` and `--cluster` exclude each other: cases of a cluster are not independent"
+                .to_owned(),
+        );
+    }
     if let Some(gate) = config.gates.iter().find(|it| RunningGate::new(it).is_none()) {
         return Err(format!(
             "`--until-decided` decides gates of `mean` and `pass_rate` case by case, and `{gate}` is another one"
@@ -241,6 +247,11 @@ fn configure(
     config.eval_set = args.eval_set.take().or(config.eval_set.take());
     config.trace_format = trace_format(args.format.take(), runner).or(config.trace_format.take());
     config.group_by = args.group_by.or(config.group_by);
+    config.case_key = args.case_key.take().or(config.case_key.take());
+    config.cluster = args.cluster.take().or(config.cluster.take());
+    if !args.by.is_empty() {
+        config.by = mem::take(&mut args.by);
+    }
     config.require_evaluated |= args.require_evaluated.is_some();
     config.required_share = args.require_evaluated.unwrap_or(config.required_share);
     config.require_all_cases |= args.require_all_cases;

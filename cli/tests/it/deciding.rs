@@ -126,6 +126,27 @@ fn recordings_of_a_case_are_taken_together() {
 }
 
 #[test]
+fn a_run_of_golden_cases_that_ends_early_is_reported_as_it_was() {
+    let directory = directory(20);
+    let case = |number: usize| {
+        let parts = json!({"parts": [{"text": format!("<{number}>")}]});
+        json!({"eval_id": number.to_string(), "conversation": [{"user_content": parts}]})
+    };
+    let cases: Vec<Value> = (0..20).map(case).collect();
+    directory.file("set.json", json!({"eval_set_id": "s", "eval_cases": cases}).to_string());
+    let again = recording(20).replace(r#""traceId":"t"#, r#""traceId":"u"#);
+    directory.file("t.json", recording(20) + &again);
+    let options = ["-e", "set.json", "--gate", "perfect: mean >= 0.5", "-o", "json"];
+    let saved = [&options[..], &["--jobs", "1", "--save-run", "r.evalrun"]].concat();
+    let one = run(&directory, &["perfect"], &saved).exits(0);
+    assert_eq!(one.json()["gates"][0]["cases"], 10);
+    let report = directory.evaluator(&["report", "r.evalrun", "-o", "json"]).exits(0);
+    assert!(comparable(&report) == comparable(&one));
+    let four = run(&directory, &["perfect"], &[&options[..], &["--jobs", "4"]].concat());
+    assert!(comparable(&four) == comparable(&one));
+}
+
+#[test]
 fn what_cannot_be_decided_case_by_case_is_refused() {
     let directory = directory(3);
     let gate = ["--gate", "perfect: mean >= 0.5"];

@@ -5,11 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{conversations::Conversations, prepared::PreparedEvaluator};
-use crate::{
-    config::Config,
-    eval_set::{CaseIndex, EvalSet},
-    report::{ConversationReport, EvaluationReport, Gate, NOT_RUN, RunningGate, case_order},
+use super::prepared::PreparedEvaluator;
+use crate::report::{
+    Cases, ConversationReport, EvaluationReport, Gate, NOT_RUN, RunningGate, case_order,
 };
 
 /// The cases of a run in the order of their evaluation.
@@ -19,37 +17,28 @@ pub(super) struct CaseOrder {
     cases: Vec<Vec<usize>>,
     /// The place of the case of each conversation.
     places: Vec<usize>,
+    /// The report of each conversation if it is not evaluated.
+    unread: Vec<ConversationReport>,
 }
 
 impl CaseOrder {
-    /// Finds the cases of all conversations, and shuffles them. Blocks.
-    pub(super) fn new(
-        conversations: &Conversations,
-        eval_set: Option<&EvalSet>,
-        config: &Config,
-    ) -> Self {
-        let index = CaseIndex::new(eval_set).strict(config.strict_matching);
-        let all = conversations.len();
+    /// Shuffles the cases of conversations, whose reports have no evaluations.
+    pub(super) fn new(unread: Vec<ConversationReport>, seed: u64) -> Self {
+        let mut known = Cases::default();
         let mut cases: Vec<Vec<usize>> = Vec::new();
-        let mut golden: HashMap<usize, usize> = HashMap::new();
-        for number in 0..all {
-            let loaded = eval_set.and_then(|_| conversations.load(number).ok());
-            let matched = loaded.and_then(|it| index.find(&it, all).ok());
-            let next = cases.len();
-            let case = matched.map_or(next, |it| *golden.entry(it.position).or_insert(next));
-            if case == next {
-                cases.push(Vec::new());
-            }
+        for (number, report) in unread.iter().enumerate() {
+            let case = known.add(report);
+            cases.resize(cases.len().max(case + 1), Vec::new());
             cases[case].push(number);
         }
-        let order = case_order(config.seed, cases.len());
+        let order = case_order(seed, cases.len());
         let cases: Vec<Vec<usize>> =
             order.into_iter().map(|case| std::mem::take(&mut cases[case])).collect();
-        let mut places = vec![0; all];
+        let mut places = vec![0; unread.len()];
         for (place, conversations) in cases.iter().enumerate() {
             conversations.iter().for_each(|number| places[*number] = place);
         }
-        Self { cases, places }
+        Self { cases, places, unread }
     }
 
     /// Returns the conversations in their order.
@@ -136,6 +125,11 @@ impl Decider {
         report
     }
 
+    /// Returns the report of a conversation that is not evaluated.
+    pub(super) fn unread(&self, number: usize) -> ConversationReport {
+        self.order.unread[number].clone()
+    }
+
     /// Returns the number of conversations that wait.
     pub(super) fn waiting(&self) -> usize {
         self.held.len()
@@ -185,9 +179,7 @@ impl Decider {
             let counts = |it: &Column| !it.is_decided() || place < it.next;
             if !evaluators.iter().any(counts) {
                 // As if it had not been loaded.
-                let trace_file = report.trace_file.take();
-                report = ConversationReport::new(report.trace_id);
-                report.trace_file = trace_file;
+                report = order.unread[number].clone();
                 report.evaluations = (0..evaluators.len()).map(&not_run).collect();
             } else if report.evaluations.len() == evaluators.len() {
                 for (column, evaluator) in evaluators.iter().enumerate() {

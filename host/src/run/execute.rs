@@ -13,6 +13,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::{
     Plan, RunEvent, Runner,
+    attributes::Doubts,
     conversations::{Conversations, shown},
     decide::{CaseOrder, Decider},
     loaders::{Loaded, Loaders},
@@ -116,12 +117,13 @@ pub(super) async fn all(
         writer,
         changed: HashSet::new(),
         recorded: HashSet::new(),
-        doubts: Vec::new(),
+        case_doubts: Vec::new(),
         copies: Vec::new(),
         order: deciding.as_ref().map(|(order, _)| order.conversations()),
         decider: deciding.map(|(order, gates)| {
             Decider::new(order, evaluators.iter().map(|it| it.name()), gates)
         }),
+        doubts: Doubts::default(),
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         slots: &slots,
@@ -229,13 +231,14 @@ struct Execution<'a, 's> {
     /// Positions of the golden cases that have been found so far.
     recorded: HashSet<usize>,
     /// Warnings about golden cases, each with its conversation.
-    doubts: Vec<(usize, String)>,
+    case_doubts: Vec<(usize, String)>,
     /// Conversations with copies of spans, and the number of these.
     copies: Vec<(usize, usize, Arc<str>)>,
     /// The order of the conversations; `None` for that of the input.
     order: Option<Vec<usize>>,
     /// In a run that ends as soon as its gates are decided.
     decider: Option<Decider>,
+    doubts: Doubts,
     progress: Progress<'a>,
 }
 
@@ -283,16 +286,20 @@ impl Execution<'_, '_> {
 
     /// Ends the threads, and returns the positions of the golden cases that were found, and warnings about the run as a whole.
     fn finish_run(self) -> (HashSet<usize>, Vec<String>) {
-        let Self { evaluators, recorded, doubts, copies: found, disagreements, decider, .. } = self;
+        let Self { evaluators, recorded, copies: found, disagreements, decider, .. } = self;
         self.loaders.end();
         let counts = |number| decider.as_ref().is_none_or(|decider| decider.counts(number));
-        let doubts = doubts.into_iter().filter(|(number, _)| counts(*number));
-        let mut warnings: Vec<String> = doubts.map(|(_, doubt)| doubt).collect();
+        let case_doubts = self.case_doubts.into_iter().filter(|(number, _)| counts(*number));
+        let mut warnings: Vec<String> = case_doubts.map(|(_, doubt)| doubt).collect();
         let mut copies = Copies::default();
         for (_, dropped, trace_id) in found.iter().filter(|(number, ..)| counts(*number)) {
             copies.add(*dropped, trace_id);
         }
         warnings.extend(copies.warning());
+        // How many conversations are read in vain is chance.
+        if decider.is_none() {
+            warnings.extend(self.doubts.warnings(self.conversations.attributes()));
+        }
         let disagreements = disagreements.into_iter();
         warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
         (recorded, warnings)
@@ -351,8 +358,14 @@ impl Execution<'_, '_> {
                 report
             });
             let evaluations = evaluations.collect();
-            let mut report = ConversationReport::new(Arc::clone(&trace_id));
-            report.trace_file = self.conversations.trace_file(number);
+            let mut report = match &self.decider {
+                Some(decider) => decider.unread(number),
+                None => {
+                    let mut report = ConversationReport::new(Arc::clone(&trace_id));
+                    report.trace_file = self.conversations.trace_file(number);
+                    report
+                }
+            };
             report.evaluations = self.combined(evaluations);
             self.writer.conversation(number, &report);
         }
@@ -372,13 +385,13 @@ impl Execution<'_, '_> {
                     let error =
                         format!("The recording is unusable: {}", conversation.errors.join("; "));
                     let evaluations = vec![unusable(&error, "unusable_recording")];
-                    let report = self.report(&conversation, evaluations);
+                    let report = self.report(&conversation, None, evaluations);
                     self.write_transcript(number, &report, &conversation, None);
                     report
                 }
                 Ok(conversation) if conversation.turns.is_empty() => {
                     let error = "No invocations extracted from trace.";
-                    self.report(&conversation, vec![unusable(error, "no_invocations")])
+                    self.report(&conversation, None, vec![unusable(error, "no_invocations")])
                 }
                 Ok(conversation) => {
                     self.evaluate(number, conversation);
@@ -459,7 +472,7 @@ impl Execution<'_, '_> {
             let doubt = format!(
                 "trace {trace_id} is compared with golden case {id} only because there is no other: {doubt} (`--strict-matching` does not compare them)"
             );
-            self.doubts.push((number, doubt));
+            self.case_doubts.push((number, doubt));
         }
         Ok(matched.case.clone())
     }
@@ -570,8 +583,8 @@ impl Execution<'_, '_> {
             let all = evaluations.iter().enumerate();
             all.for_each(|(column, it)| decider.take(number, column, Some(it.clone())));
         }
-        let mut report = self.report(&recording.conversation, evaluations);
-        report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
+        let golden = recording.case().map(|case| case.id.as_str().into());
+        let mut report = self.report(&recording.conversation, golden, evaluations);
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
@@ -658,14 +671,19 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Returns the report of a conversation.
+    /// Returns the report of a conversation that was compared with this golden case.
     fn report(
-        &self,
+        &mut self,
         conversation: &Conversation,
+        golden: Option<Arc<str>>,
         evaluations: Vec<EvaluationReport>,
     ) -> ConversationReport {
         let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
         report.trace_file = shown(&conversation.file);
+        report.eval_case_id = golden;
+        let attributes = self.conversations.attributes();
+        attributes.add_to(&mut report, conversation);
+        self.doubts.add(attributes, &report, conversation);
         let prompt = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
         // A part of a secret would not be found.
         report.prompt = prompt.map(|text| match self.session {

@@ -9,7 +9,7 @@
 //! | `program_file` | the file of a program, and errors about it |
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
 //! | `decide` | runs that end as soon as their gates are decided |
-//! | `recordings` | recordings of golden cases, counted before a run |
+//! | `attributes`, `cases` | attributes that decide cases, clusters and slices; the cases, counted before a run |
 //! | `execute` | every evaluator on every conversation |
 //! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
 //! | `judging`, `grading`, `python_grader` | evaluators that ask models, and graders |
@@ -28,6 +28,8 @@
 //! | `resident` | evaluators that stay prepared for documents from outside |
 //! | `event` | [`RunEvent`]: progress of a run |
 
+mod attributes;
+mod cases;
 mod check;
 mod containment;
 mod context;
@@ -57,7 +59,6 @@ mod program;
 mod program_file;
 mod python_grader;
 mod recording;
-mod recordings;
 mod resident;
 mod retry;
 mod reuse;

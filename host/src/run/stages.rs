@@ -9,13 +9,15 @@ use tokio::{sync::mpsc, task, time::sleep};
 
 use super::{
     Plan, RunEvent, Runner,
+    attributes::Attributes,
+    cases,
     conversations::Conversations,
     decide::CaseOrder,
     diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
     fingerprint,
     permits::Permits,
-    recordings, session,
+    session,
     suite::{self, Suite},
     transcripts::TranscriptWriter,
 };
@@ -87,6 +89,7 @@ impl Runner {
         let mut report = self.evaluate(request, &mut writer, on_event).await;
         if report.refusal.is_some() {
             // Nothing was evaluated, so the file keeps what it has.
+            writer.abandon();
             return report;
         }
         let (file, reused) = (writer.path().cloned(), writer.reused());
@@ -114,13 +117,9 @@ impl Runner {
         let config = &request.config;
         let mut report = with_policy(config);
         let opened = self.load_conversations(request, &mut report, on_event).await;
-        let Some((conversations, eval_set)) = opened else { return report };
-        let surveyed = self.survey(conversations, eval_set, &report, config).await;
-        let Some((survey, conversations, eval_set)) = surveyed else { return report };
-        if let Some(refusal) = survey.refusal {
-            return refused(report, refusal);
-        }
-        warn_hopeless(&report, conversations.len(), on_event);
+        let Some(opened) = opened else { return report };
+        let counted = self.count_cases(opened, config, &mut report, on_event).await;
+        let Some((order, conversations, eval_set)) = counted else { return report };
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
@@ -133,11 +132,12 @@ impl Runner {
         }
         let header = self.header(config, &plan, &conversations, eval_set.as_ref(), &report);
         if let Err(refusal) = admit(request, &header, &conversations, on_event) {
-            return refused(report, refusal);
+            refuse(&mut report, refusal);
+            return report;
         }
         writer.start(header);
         let work = (Arc::new(conversations), &cases);
-        let deciding = survey.order.map(|order| (order, &*config.gates));
+        let deciding = order.map(|order| (order, &*config.gates));
         let kept = (request.events, TranscriptWriter::new(config, self), deciding);
         let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
         let Executed { unreliable, recorded, warnings } = tokio::select! {
@@ -178,30 +178,39 @@ impl Runner {
         }
     }
 
-    /// Looks at the cases of a run as far as its settings need that, and returns the conversations and the eval set again. `None`
-    /// if the runtime shuts down.
-    async fn survey(
+    /// Counts the cases of the conversations on another thread, and reports gates that cannot pass with them. Returns the order of
+    /// the cases in a run that ends as soon as its gates are decided. Returns `None` if the run does not fit its conversations.
+    async fn count_cases(
         &self,
-        conversations: Conversations,
-        eval_set: Option<EvalSet>,
-        report: &Report,
+        (conversations, eval_set): (Conversations, Option<EvalSet>),
         config: &Config,
-    ) -> Option<(Survey, Conversations, Option<EvalSet>)> {
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Option<(Option<CaseOrder>, Conversations, Option<EvalSet>)> {
         // Without the eval set, or with a part of the recordings, recordings are missing for another reason.
-        let counts = report.errors.is_empty() && config.gates.iter().any(|it| it.recordings() > 1);
-        if !counts && !config.until_decided {
-            return Some((Survey::default(), conversations, eval_set));
-        }
+        let is_whole = report.errors.is_empty();
         let (stop, config) = (self.cancellation.clone(), config.clone());
-        blocking(move || {
+        let counting = blocking(move || {
             let is_stopped = || stop.is_cancelled();
-            let set = eval_set.as_ref();
-            let refusal =
-                counts.then(|| recordings::too_few(&conversations, set, &config, is_stopped));
-            let order = config.until_decided.then(|| CaseOrder::new(&conversations, set, &config));
-            (Survey { refusal: refusal.flatten(), order }, conversations, eval_set)
-        })
-        .await
+            let (all, set) = (&conversations, eval_set.as_ref());
+            let mut count = cases::count(all, set, &config, is_stopped);
+            if let (true, Some(refusal)) = (is_whole, cases::too_few(all, set, &config, is_stopped))
+            {
+                count = count.and(Err(refusal));
+            }
+            let order = config
+                .until_decided
+                .then(|| CaseOrder::new(cases::unread(all, set, &config), config.seed));
+            (count, (order, conversations, eval_set))
+        });
+        let (count, opened) = counting.await?;
+        let count = count.map_err(|refusal| refuse(report, refusal)).ok()?;
+        // How many cases a gate needs that is decided while they come is not known.
+        let gates = report.gates.iter().filter(|_| report.until_decided.is_none());
+        for message in gates.filter_map(|gate| gate.cannot_pass_with(count)) {
+            on_event(RunEvent::HopelessGate { message });
+        }
+        Some(opened)
     }
 
     /// Returns the header of a run that begins with this report.
@@ -233,7 +242,8 @@ impl Runner {
         if let Some(input) = &request.suite {
             report.suite = Some(input.about.clone());
             report.warnings.clone_from(&input.warnings);
-            return Some((Conversations::of_suite(Arc::clone(&input.suite)), None));
+            let attributes = Attributes::of(&request.config);
+            return Some((Conversations::of_suite(Arc::clone(&input.suite), attributes), None));
         }
         let config = &request.config;
         let index = self.load_traces(request, report, on_event).await?;
@@ -242,8 +252,11 @@ impl Runner {
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
         let conventions = self.registries.conventions.clone();
-        let grouping =
-            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
+        let attributes = Attributes::of(config);
+        let grouping = blocking(move || {
+            Conversations::new(index, conventions, group_by, multi_turn, attributes)
+        })
+        .await;
         let (conversations, grouped_by) = grouping?;
         report.grouping = Some(grouped_by);
         on_event(RunEvent::Loaded { conversations: conversations.len() });
@@ -329,37 +342,12 @@ impl Runner {
     }
 }
 
-/// What is known of the cases of a run before anything is evaluated.
-#[derive(Debug, Default)]
-struct Survey {
-    /// Reason why nothing is evaluated.
-    refusal: Option<String>,
-    /// Order of the cases, in a run that ends as soon as its gates are decided.
-    order: Option<CaseOrder>,
-}
-
-/// Warns of gates that cannot pass with this number of conversations. How many a gate needs that is decided while they come is
-/// not known.
-fn warn_hopeless(report: &Report, conversations: usize, on_event: &mut dyn FnMut(RunEvent)) {
-    let gates = report.gates.iter().filter(|_| report.until_decided.is_none());
-    for message in gates.filter_map(|gate| gate.cannot_pass_with(conversations as u64)) {
-        on_event(RunEvent::HopelessGate { message });
-    }
-}
-
 /// Returns the reason why not everything was evaluated.
 fn ended(writer: &RunWriter, config: &Config) -> Option<Partial> {
     match writer.partial() {
         Some(Partial::FailFast) if config.until_decided => Some(Partial::Decided),
         partial => partial,
     }
-}
-
-/// Returns the report of a run that does not start.
-fn refused(mut report: Report, refusal: String) -> Report {
-    report.errors.push(refusal.clone());
-    report.refusal = Some(refusal);
-    report
 }
 
 /// Checks that a run can be compared with its baseline, if it has one, and reports what differs.
@@ -386,6 +374,8 @@ fn admit(
     let golden =
         header.golden.iter().flat_map(|golden| golden.cases.keys().map(|id| id.as_str().into()));
     let ids = golden.chain((0..conversations.len()).map(|number| conversations.trace_id(number)));
+    // Only those are read that are needed.
+    let ids = ids.chain((0..conversations.len()).filter_map(|number| conversations.keyed(number)));
     baseline.check_cases::<Arc<str>>(ids).map_err(|error| error.to_string())
 }
 
@@ -420,7 +410,14 @@ fn with_policy(config: &Config) -> Report {
     report.gates.clone_from(&config.gates);
     report.inconclusive = config.inconclusive;
     report.until_decided = config.until_decided.then_some(config.seed);
+    report.by.clone_from(&config.by);
     report
+}
+
+/// Notes why nothing is evaluated.
+fn refuse(report: &mut Report, refusal: String) {
+    report.errors.push(refusal.clone());
+    report.refusal = Some(refusal);
 }
 
 /// Adds the evaluators whose results cannot be relied on.
