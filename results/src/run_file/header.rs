@@ -49,6 +49,9 @@ pub struct RunHeader<R> {
     /// Gates of evaluators. No digest contains them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
+    /// Seed by which cases were shuffled, if the run ended as soon as all gates were decided. No digest contains it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Conversations in the traces.
     pub conversations: usize,
     /// Digest of the trace ids of all conversations, in order. `None` in runs that are not saved.
