@@ -241,7 +241,7 @@ fn damaged_and_other_files_are_refused_with_what_was_expected() {
     edited("inspect-base", "its status is `cancelled`, so samples are missing", |it| {
         it["status"] = json!("cancelled");
     });
-    edited("inspect-base", "it has 5 samples of 6; write all of them with `--log-samples`", |it| {
+    edited("inspect-base", "it has 5 samples of 6; run it without `--no-log-samples`", |it| {
         it["samples"].as_array_mut().unwrap().pop();
     });
 }
