@@ -46,7 +46,7 @@ impl fmt::Display for Warning {
 /// An eval file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Suite {
+pub struct EvalFile {
     /// File.
     pub file: PathBuf,
     /// Directory of the file, in which programs run.
@@ -67,7 +67,7 @@ pub struct Suite {
     pub warnings: Vec<Warning>,
 }
 
-impl Suite {
+impl EvalFile {
     /// Returns true if the file is of AgentV 2.
     #[must_use]
     pub fn is_v2(&self) -> bool {

@@ -181,6 +181,9 @@ pub fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         separator = ",\n    ";
     }
     out.write_all(if report.conversations.is_empty() { b"]" } else { b"\n  ]" })?;
+    for (key, value) in report.decisions()? {
+        value.map_or(Ok(()), |value| member(out, ",\n", key, &value))?;
+    }
     let warnings = suite.warnings.iter().chain(&report.warnings);
     member(out, ",\n", "warnings", &list(warnings.map(|warning| text(warning))))?;
     member(out, ",\n", "errors", &list(report.errors.iter().map(|error| text(error))))?;

@@ -32,7 +32,7 @@ use evaluator_host::{
 };
 use evaluator_serve::BasePath;
 
-pub(crate) use self::compare::{Allowed, CompareArgs, ComparisonForm, ComparisonOutput};
+pub(crate) use self::compare::{BaselineArgs, CompareArgs, ComparisonForm, ComparisonOutput};
 pub(crate) use self::gates::GateFlags;
 pub(crate) use self::judge::{JudgeCommand, JudgeFlags};
 pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, outputs};
@@ -138,6 +138,11 @@ pub(crate) enum Command {
     /// Report a run that was saved with `run --save-run`
     #[command(after_help = REPORT_EXIT_CODES)]
     Report(ReportArgs),
+    /// Show a run that was saved with `run --save-run` in the browser
+    #[command(
+        after_help = "Exit codes: 0 the page was written, 2 a file is not a run file, or two are not parts of one run, 3 the page could not be written"
+    )]
+    View(ViewArgs),
     /// Compare two runs that were saved with `run --save-run`, case by case
     #[command(after_help = compare::EXIT_CODES)]
     Compare(CompareArgs),
@@ -490,6 +495,16 @@ pub(crate) struct InspectArgs {
     pub(crate) output: TextOrJson,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ViewArgs {
+    /// Run files (.evalrun). Several have to be parts of one run
+    #[arg(required = true, value_name = "RUN", value_parser = existing)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Show runs over different traces as one run, whose traces were divided between them
+    #[arg(long)]
+    pub(crate) parts: bool,
+}
+
 const REPORT_EXIT_CODES: &str = "Exit codes: those of the run; 2 a file is not a run file, or two are not parts of one run; 3 also for a partial run";
 
 #[derive(Debug, Args)]
@@ -503,6 +518,8 @@ pub(crate) struct ReportArgs {
     pub(crate) parts: bool,
     #[command(flatten)]
     pub(crate) gates: GateFlags,
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,

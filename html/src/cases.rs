@@ -34,15 +34,18 @@ pub(crate) struct Cases {
 }
 
 impl Cases {
-    /// Chooses the worst conversations, as many as the file may hold.
-    pub(crate) fn choose(report: &Report) -> io::Result<Self> {
+    /// Chooses the worst conversations, as many as the file may hold next to so many bytes of an earlier run.
+    pub(crate) fn choose(report: &Report, earlier: usize) -> io::Result<Self> {
         let none =
             Self { left_out: HashSet::new(), left_out_failed: 0, block: 0, text: String::new() };
         let size = |row: usize| report.conversations.size(row);
         let all = 0..report.conversations.len();
-        if all.clone().map(size).sum::<usize>() <= MOST {
+        let own: usize = all.clone().map(size).sum();
+        if own.saturating_add(earlier) <= MOST {
             return Ok(none);
         }
+        // The conversations of the earlier run are left out with those of this one.
+        let mut room = (MOST as f64 * own as f64 / own.saturating_add(earlier) as f64) as usize;
         let mut badness = Vec::new();
         for conversation in report.conversations.iter().outlines() {
             let conversation = conversation?;
@@ -52,7 +55,6 @@ impl Cases {
         }
         let mut worst: Vec<usize> = all.collect();
         worst.sort_by(|one, other| badness[*other].total_cmp(&badness[*one]));
-        let mut room = MOST;
         worst.retain(|row| match room.checked_sub(size(*row)) {
             Some(rest) => {
                 room = rest;
@@ -64,12 +66,13 @@ impl Cases {
         Ok(Self { left_out: worst.into_iter().collect(), left_out_failed, ..none })
     }
 
-    /// Adds the next conversation, unless it is left out.
+    /// Adds the next conversation with that of an earlier run, unless it is left out.
     pub(crate) fn add(
         &mut self,
         report: &Report,
         row: usize,
         conversation: &ConversationReport,
+        earlier: Option<&str>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         if row / BLOCK != self.block {
@@ -81,7 +84,7 @@ impl Cases {
         }
         let transcript = report.conversations.transcript(row).transpose()?;
         self.text.push(if self.text.is_empty() { '[' } else { ',' });
-        self.text.push_str(&case(row, conversation, transcript.as_deref())?);
+        self.text.push_str(&case(row, conversation, transcript.as_deref(), earlier)?);
         Ok(())
     }
 
@@ -125,11 +128,13 @@ impl Cases {
     }
 }
 
-/// Returns a conversation as JSON. Evaluations have the form of run files, which keeps all digits of their details.
-fn case(
+/// Returns a conversation as JSON, with the one of an earlier run. Evaluations have the form of run files, which keeps all digits
+/// of their details.
+pub(crate) fn case(
     row: usize,
     conversation: &ConversationReport,
     transcript: Option<&str>,
+    earlier: Option<&str>,
 ) -> io::Result<String> {
     let evaluations = conversation.evaluations.iter().map(evaluation);
     let evaluations = evaluations.collect::<io::Result<Vec<String>>>()?.join(",");
@@ -144,7 +149,8 @@ fn case(
     let own = serde_json::to_string(&own)?;
     let own = own.strip_suffix('}').unwrap_or(&own);
     let transcript = transcript.unwrap_or("null");
-    Ok(format!("{own},\"transcript\":{transcript},\"evaluations\":[{evaluations}]}}"))
+    let earlier = earlier.map_or_else(String::new, |it| format!(",\"base\":{it}"));
+    Ok(format!("{own},\"transcript\":{transcript},\"evaluations\":[{evaluations}]{earlier}}}"))
 }
 
 fn evaluation(evaluation: &EvaluationReport) -> io::Result<String> {

@@ -5,13 +5,13 @@ use std::{
     io::{self, Write},
 };
 
-use evaluator_results::{Gate, Partial, Report};
+use evaluator_results::{Gate, Partial, Report, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::{
     cases::Cases,
-    reason,
-    rows::{KEYS, Rows, push, rounded},
+    comparison, reason,
+    rows::{KEYS, MEASURED, Rows, push, rounded},
     text,
     words::Words,
 };
@@ -40,14 +40,9 @@ pub(crate) fn write(
     cases: &Cases,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let Words { verdict, sentence, labels, .. } = words;
+    let Words { verdict, sentence, .. } = words;
     let gates = report.decide_gates()?;
-    let gates = gates.iter().map(|gate| {
-        let mut members = Value::from(&gate.to_json());
-        members["text"] = gate.to_string().into();
-        members
-    });
-    let gates: Vec<Value> = gates.collect();
+    let gates: Vec<Value> = gates.iter().map(|gate| Value::from(&gate.to_json())).collect();
     let tally: Map<String, Value> = report
         .tally()
         .named()
@@ -60,12 +55,13 @@ pub(crate) fn write(
         "sentence": sentence,
         "problems": problems(report),
         "notes": cases.notes(report),
-        "labels": labels,
+        "labels": labels(report),
         "tally": tally,
         "gates": gates,
         "attention": attention(report, rows)?,
         "errors": rows.errors,
-        "run": run(report, rows),
+        "run": run(report, rows.count),
+        "comparison": compared(report, words, rows)?,
     });
     let head = text::json(&head)?;
     let head = head.strip_suffix('}').unwrap_or(&head);
@@ -74,6 +70,35 @@ pub(crate) fn write(
     out.write_all(b"],\n\"conversations\":")?;
     conversations(rows, out)?;
     out.write_all(b"}</script>\n")
+}
+
+/// Returns the comparison with an earlier run; null without one.
+fn compared(report: &Report, words: &Words<'_>, rows: &Rows) -> io::Result<Value> {
+    let Some(compared) = words.comparison.or(report.comparison.as_ref()) else {
+        return Ok(Value::Null);
+    };
+    let mut value = comparison::json(compared, &rows.cases)?;
+    let name = |report: &Report| labels(report).first().map(|[_, name]| name.to_string());
+    value["verdict"] = match compared.verdict() {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::Inconclusive => "inconclusive",
+    }
+    .into();
+    value["allowed"] = compared.differences.as_slice().into();
+    value["said"] = words.said.as_slice().into();
+    value["base_label"] = words.base.and_then(name).into();
+    value["new_label"] = name(report).into();
+    if let Some(base) = words.base {
+        value["base_run"] = run(base, base.conversations.len());
+    }
+    Ok(value)
+}
+
+/// Returns what identifies the run for people: the names of its files.
+fn labels(report: &Report) -> Vec<[Cow<'_, str>; 2]> {
+    let names = report.files.iter().filter_map(|file| file.file_name());
+    names.map(|name| ["run".into(), name.to_string_lossy()]).collect()
 }
 
 /// Returns what makes a report incomplete, in sentences.
@@ -116,20 +141,20 @@ fn attention(report: &Report, rows: &Rows) -> io::Result<Vec<Value>> {
 }
 
 /// Returns everything about the run as a whole.
-fn run(report: &Report, rows: &Rows) -> Value {
+fn run(report: &Report, conversations: usize) -> Value {
     let mut run = Map::new();
-    if let Some(Value::Object(header)) = report.header.as_deref() {
-        let is_shown =
-            |key: &str| !["format", "version", "evaluators", "gates", "earlier"].contains(&key);
-        let members = header.iter().filter(|(key, _)| is_shown(key));
-        run.extend(members.map(|(key, value)| (key.clone(), value.clone())));
+    if let Some(Ok(Value::Object(header))) = report.header.as_deref().map(serde_json::to_value) {
+        let is_shown = |key: &str| {
+            !["format", "version", "evaluators", "gates", "earlier", "report"].contains(&key)
+        };
+        run.extend(header.into_iter().filter(|(key, _)| is_shown(key)));
     }
     if let Some(golden) = run.get_mut("golden")
         && let Some(cases) = golden.get("cases").and_then(Value::as_object).map(Map::len)
     {
         golden["cases"] = cases.into();
     }
-    run.insert("conversations".to_owned(), rows.count.into());
+    run.insert("conversations".to_owned(), conversations.into());
     run.insert("transcripts".to_owned(), report.conversations.transcripts().into());
     let mut policy = Map::new();
     if let Ok(Value::Object(members)) = serde_json::to_value(report) {
@@ -151,8 +176,9 @@ fn run(report: &Report, rows: &Rows) -> Value {
 /// Writes the evaluators: sums, identity and columns of each.
 fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
     let sums = report.evaluators(Gate::CONFIDENCE)?;
-    let header = report.header.as_deref().and_then(|header| header.get("evaluators"));
-    let entries = header.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let header = report.header.as_deref().map(|header| serde_json::to_value(&header.evaluators));
+    let header = header.transpose()?;
+    let entries = header.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for (number, column) in rows.evaluators.iter().enumerate() {
         let mut members = json!({"name": column.name, "threshold": column.threshold});
         let entry = entries.iter().find(|entry| entry["name"] == *column.name);
@@ -166,6 +192,9 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
         if let Some(contained) = &column.containment {
             members["executor"] = contained.executor.as_str().into();
             members["containment"] = serde_json::to_value(contained)?;
+        }
+        if !column.repeats.is_empty() {
+            members["repeats"] = serde_json::to_value(&column.repeats)?;
         }
         let members = text::json(&members)?;
         let members = members.strip_suffix('}').unwrap_or(&members);
@@ -184,6 +213,9 @@ fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"count\":{},\n\"files\":{}", rows.count, text::json(&rows.files)?)?;
     for (key, column) in KEYS.iter().zip(&rows.columns) {
         write!(out, ",\n\"{key}\":[{}]", text::in_script(column))?;
+    }
+    for (key, column) in MEASURED.iter().zip(&rows.measured) {
+        write!(out, ",\n\"{key}\":[{column}]")?;
     }
     let mut shortfalls = String::new();
     rows.shortfalls.iter().for_each(|it| push(&mut shortfalls, &rounded(*it, 4)));

@@ -11,12 +11,14 @@
 //! | `data` | everything but rows and cases: sums, gates, the run |
 //! | `rows` | a row per conversation, as columns |
 //! | `cases` | everything about a conversation, in compressed blocks, as much as the file may hold |
+//! | `comparison` | the comparison with an earlier run |
 //! | `reason` | why an evaluation failed, in a sentence |
 //! | `words` | texts that the command has |
 //! | `text` | escaping of JSON and HTML |
 //! | `report.js`, `report.css` | the script and the style, as they are |
 
 mod cases;
+mod comparison;
 mod data;
 mod page;
 mod reason;
@@ -28,6 +30,7 @@ use std::io::{self, Write};
 
 use evaluator_results::Report;
 
+use comparison::Base;
 pub use words::Words;
 
 /// Writes a report as an HTML file. The same run file has the same bytes.
@@ -37,11 +40,14 @@ pub use words::Words;
 /// Writing fails, or a conversation cannot be read back.
 pub fn write(report: &Report, mut words: Words<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = rows::Rows::default();
-    let mut cases = cases::Cases::choose(report)?;
+    let mut base = words.base.map(Base::new).transpose()?;
+    let mut cases = cases::Cases::choose(report, base.as_ref().map_or(0, Base::size))?;
     page::begin(&words, out)?;
     let conversations = report.conversations.iter();
     conversations.try_for_each_ahead(|conversation| {
-        cases.add(report, rows.count, &conversation, out)?;
+        let is_first = rows.is_first(&conversation);
+        let other = base.as_mut().filter(|_| is_first).map(|it| it.case(conversation.case()));
+        cases.add(report, rows.count, &conversation, other.transpose()?.as_deref(), out)?;
         let name = (words.name)(&conversation);
         rows.add(&conversation, &name)
     })?;

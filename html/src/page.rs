@@ -58,3 +58,22 @@ fn without_script(words: &Words<'_>, title: &str, out: &mut dyn Write) -> io::Re
         "</tbody>\n</table>\n<p>The conversations, and everything else in this file, are shown with JavaScript only.</p>\n</noscript>"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn script_and_style_are_small_and_end_where_their_elements_end() {
+        assert!(SCRIPT.len() + STYLE.len() <= 60_000, "{} + {}", SCRIPT.len(), STYLE.len());
+        for end in ["</script", "</style", "<!--"] {
+            assert!(!SCRIPT.contains(end) && !STYLE.contains(end), "{end}");
+        }
+        // What makes text markup, and attributes that the security policy would refuse.
+        for name in
+            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style="]
+        {
+            assert!(!SCRIPT.contains(name), "{name}");
+        }
+    }
+}

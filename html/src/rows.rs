@@ -1,6 +1,11 @@
 //! A row per conversation, as columns of JSON: what tables, filters and charts need.
 
-use std::{collections::HashMap, fmt::Write as _, io, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+    io,
+    sync::Arc,
+};
 
 use evaluator_results::{Contained, ConversationReport, EvaluationOutcome, EvaluationReport};
 use serde::Serialize;
@@ -14,10 +19,15 @@ pub(crate) struct Rows {
     pub(crate) count: usize,
     /// Columns, see [`KEYS`], each as the elements of an array of JSON.
     pub(crate) columns: Vec<String>,
+    /// Columns of measurements, see [`MEASURED`]; empty without any.
+    pub(crate) measured: Vec<String>,
+    is_measured: bool,
     /// Trace files, in the order in which they occur.
     pub(crate) files: Vec<Arc<str>>,
     /// Their places in that list.
     places: HashMap<Arc<str>, usize>,
+    /// Number of the first conversation of each case.
+    pub(crate) cases: HashMap<Arc<str>, usize>,
     /// How bad each conversation is: the sum of [`EvaluationReport::shortfall`].
     pub(crate) shortfalls: Vec<f64>,
     /// Columns of the evaluators, in the order of the report.
@@ -35,6 +45,8 @@ pub(crate) struct Column {
     /// Elements of an array of JSON.
     pub(crate) scores: String,
     pub(crate) durations: String,
+    /// Number of repeats that passed, and of all, of the conversations in which they disagree.
+    pub(crate) repeats: BTreeMap<usize, (usize, usize)>,
     pub(crate) threshold: Option<f64>,
     pub(crate) containment: Option<Arc<Contained>>,
 }
@@ -55,6 +67,9 @@ pub(crate) struct ErrorKind {
 pub(crate) const KEYS: [&str; 7] =
     ["names", "trace_id", "eval_case_id", "prompt", "turns", "file", "why"];
 
+/// Keys of the columns of measurements.
+pub(crate) const MEASURED: [&str; 3] = ["latency_ms", "tokens", "tool_calls"];
+
 /// Maximum number of characters of the reason of a failure.
 const WHY: usize = 200;
 
@@ -62,6 +77,11 @@ const WHY: usize = 200;
 const HEADLINE: usize = 500;
 
 impl Rows {
+    /// Returns true if the next conversation is the first of its case.
+    pub(crate) fn is_first(&mut self, conversation: &ConversationReport) -> bool {
+        *self.cases.entry(Arc::clone(conversation.case())).or_insert(self.count) == self.count
+    }
+
     /// Adds the next conversation.
     pub(crate) fn add(&mut self, conversation: &ConversationReport, name: &str) -> io::Result<()> {
         let file = conversation.trace_file.as_ref().map(|file| {
@@ -83,6 +103,15 @@ impl Rows {
         ];
         self.columns.resize(values.len(), String::new());
         self.columns.iter_mut().zip(values).for_each(|(column, value)| push(column, &value));
+        let performance = conversation.performance.as_ref();
+        self.is_measured |= performance.is_some();
+        let measured = performance.map(|it| {
+            let latency = rounded(it.latency.overall.max, 1);
+            [latency, it.tokens.total.to_string(), it.counts.tool_calls.to_string()]
+        });
+        self.measured.resize(MEASURED.len(), String::new());
+        let measured = measured.unwrap_or_else(|| [(); 3].map(|()| null()));
+        self.measured.iter_mut().zip(measured).for_each(|(column, value)| push(column, &value));
         for (place, evaluation) in conversation.evaluations.iter().enumerate() {
             let evaluator = self.column(place, &evaluation.name);
             self.evaluators[evaluator].add(self.count, evaluation);
@@ -95,9 +124,12 @@ impl Rows {
         Ok(())
     }
 
-    /// Fills the columns of evaluators that were not called for the last conversations. To be called once, at the end.
+    /// Fills the columns of evaluators that were not called for the last conversations, and drops empty ones. To be called once, at the end.
     pub(crate) fn finish(&mut self) {
         self.evaluators.iter_mut().for_each(|column| column.fill(self.count));
+        if !self.is_measured {
+            self.measured.clear();
+        }
     }
 
     /// Returns the number of the column of an evaluator; it is most often the place of its evaluation.
@@ -139,6 +171,10 @@ impl Column {
         push(&mut self.scores, &evaluation.score.map_or_else(null, |it| rounded(it, 4)));
         let duration = evaluation.duration.map(|it| it.as_secs_f64() * 1000.0);
         push(&mut self.durations, &duration.map_or_else(null, |it| rounded(it, 2)));
+        let repeats = evaluation.passed_repeats();
+        self.repeats.extend(
+            repeats.filter(|(passed, all)| *passed > 0 && passed < all).map(|it| (row, it)),
+        );
         self.threshold = self.threshold.or(evaluation.threshold);
         if self.containment.is_none() {
             self.containment.clone_from(&evaluation.containment);

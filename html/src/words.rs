@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evaluator_results::ConversationReport;
+use evaluator_results::{Comparison, ConversationReport, Report};
 
 /// Texts of the report that the command has in other forms, too.
 pub struct Words<'w> {
@@ -14,8 +14,12 @@ pub struct Words<'w> {
     pub columns: &'w [&'w str],
     /// Rows of that table.
     pub rows: Vec<Vec<String>>,
-    /// Labels of the run, each with its text, e.g. its file.
-    pub labels: Vec<(String, String)>,
+    /// Comparison with an earlier run; `None` for that of the report, if it has one.
+    pub comparison: Option<&'w Comparison>,
+    /// The earlier run, if its conversations are known.
+    pub base: Option<&'w Report>,
+    /// What differs between the two runs and decides nothing, in sentences.
+    pub said: Vec<String>,
     /// Returns the name of the next conversation of the report.
     pub name: Box<dyn FnMut(&ConversationReport) -> String + 'w>,
 }

@@ -143,17 +143,13 @@ impl Connection {
             limits: Some(&self.limits),
             drop_params: self.settings.drop_params.unwrap_or_default(),
             cassette: self.cassette.as_deref(),
+            prices: Some(&self.prices),
             ..Call::new(&**endpoint, request)
         })?;
         match &mut result {
             // What is reported and what is recorded are the same.
             Ok(answer) => self.redact(&mut answer.reply),
             Err(error) => error.message = self.redactor.redact(&error.message),
-        }
-        if let Ok(answer) = &mut result {
-            let price = self.prices.get(endpoint.provider(), endpoint.model());
-            let usage = answer.reply.usage.as_ref();
-            answer.cost = price.zip(usage).and_then(|(price, usage)| price.cost(usage));
         }
         self.shared.count(&**endpoint, &result);
         Some(result)

@@ -9,7 +9,7 @@ use crate::{
     calls::Called,
     connection::Connection,
     judge::{Order, Reading},
-    usage::Usage,
+    usage::CallUsage,
 };
 
 /// Returns all calls, each with its question and the index of its model.
@@ -54,7 +54,7 @@ pub(crate) fn judge(
     connection: &Connection,
     judged: Option<&Value>,
     interviews: &[Interview],
-    (usage, readable): (&Usage, Option<usize>),
+    (usage, readable): (&CallUsage, Option<usize>),
 ) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
     let mut judge = members([("model", Some(names.join(", ").into()))]);
@@ -69,7 +69,7 @@ pub(crate) fn judge(
 }
 
 /// Returns what calls used.
-pub(crate) fn used(usage: &Usage) -> Object {
+pub(crate) fn used(usage: &CallUsage) -> Object {
     let millis = u64::try_from(usage.duration.as_millis()).unwrap_or(u64::MAX);
     members([
         ("calls", Some(number(usage.calls))),

@@ -16,7 +16,7 @@ use crate::{
     judge::{Answer, Asked, Case, Judge, Judgement, Member, OnFailure, Question, Refusal, Reply},
     settings::JudgeSettings,
     subject::Subject,
-    usage::Usage,
+    usage::CallUsage,
 };
 
 /// Outcome of a judged evaluation.
@@ -59,7 +59,7 @@ impl Connection {
             Ok(asked) => asked,
             Err(refusal) => return refused(refusal),
         };
-        let usage = Usage::of(details::results(&interviews));
+        let usage = CallUsage::of(details::results(&interviews));
         match self.aggregate(judge, case, &planned, &interviews) {
             Ok(judgement) => {
                 self.judged(&judgement, case, &interviews, (&usage, details::readable(&interviews)))
@@ -97,7 +97,7 @@ impl Connection {
         judgement: &Judgement,
         case: &Case<'_>,
         interviews: &[Interview],
-        (usage, readable): (&Usage, usize),
+        (usage, readable): (&CallUsage, usize),
     ) -> Judged {
         let mut details = judgement.details(case);
         let judge = details::judge(self, details.get("judge"), interviews, (usage, Some(readable)));

@@ -78,7 +78,7 @@ pub use read::{Paths, parse_budget, read, read_model_options, read_programs};
 pub use session::{Environment, Session, Summary};
 pub use settings::{DEFAULT_MODEL, JudgeSettings, PromptFile};
 pub use subject::Subject;
-pub use usage::Usage;
+pub use usage::CallUsage;
 
 /// Revision of the judges and graders of this crate.
 const REVISION: &str = env!("CARGO_PKG_VERSION");

@@ -17,7 +17,7 @@ use crate::{
     prices::PriceTable,
     settings::JudgeSettings,
     shared::{Counted, Shared, lock},
-    usage::Usage,
+    usage::CallUsage,
 };
 
 /// Environment of a session.
@@ -82,7 +82,7 @@ struct Inner {
 #[non_exhaustive]
 pub struct Summary {
     /// Sums over all calls.
-    pub usage: Usage,
+    pub usage: CallUsage,
     /// Spent part of the run's budget.
     pub spent: Spent,
     /// Currency of the costs, if the prices name one.

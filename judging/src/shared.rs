@@ -8,7 +8,7 @@ use std::{
 use evaluator_models::{Answer, Broker, Cancel, Concurrency, Endpoint, Limits, ModelError};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
-use crate::usage::Usage;
+use crate::usage::CallUsage;
 
 /// State that the connections of a session share.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Shared {
 /// Sums over calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
-    pub(crate) usage: Usage,
+    pub(crate) usage: CallUsage,
     /// Other models that servers say they used, by the name of the model that was asked.
     pub(crate) reported: BTreeMap<String, BTreeSet<String>>,
     /// Parameters that were dropped, by the name of the model.

@@ -1,4 +1,4 @@
-//! Usage of calls.
+//! Sums over calls.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use evaluator_models::{Answer, Decimal, ModelError};
 /// Sums over calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Usage {
+pub struct CallUsage {
     /// Calls, each answered by a server or by a cassette, or failed.
     pub calls: u64,
     /// Requests that were sent, repetitions included.
@@ -26,7 +26,7 @@ pub struct Usage {
     pub duration: Duration,
 }
 
-impl Usage {
+impl CallUsage {
     /// Returns the sums over calls with these results.
     pub fn of<'r>(results: impl Iterator<Item = &'r Result<Answer, ModelError>>) -> Self {
         let mut usage = Self::default();

@@ -75,6 +75,8 @@ pub struct Call<'a> {
     pub drop_params: bool,
     /// Cassette instead of that of the broker.
     pub cassette: Option<&'a Cassette>,
+    /// Prices for the cost of the answer.
+    pub prices: Option<&'a Prices>,
 }
 
 impl<'a> Call<'a> {
@@ -88,6 +90,7 @@ impl<'a> Call<'a> {
             limits: None,
             drop_params: false,
             cassette: None,
+            prices: None,
         }
     }
 }
@@ -124,7 +127,6 @@ pub struct Broker {
     clock: Arc<dyn Clock>,
     cancel: Cancel,
     cassette: Option<Cassette>,
-    prices: Prices,
     queues: Mutex<HashMap<String, Arc<Queue>>>,
     refusals: Refusals,
 }
@@ -149,7 +151,7 @@ impl From<Recorded> for Answer {
 }
 
 impl Broker {
-    /// Creates a broker without cassette and prices.
+    /// Creates a broker without a cassette.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -157,7 +159,6 @@ impl Broker {
             clock: Arc::new(SystemClock::default()),
             cancel: Cancel::default(),
             cassette: None,
-            prices: Prices::default(),
             queues: Mutex::default(),
             refusals: Refusals::default(),
         }
@@ -173,12 +174,6 @@ impl Broker {
     #[must_use]
     pub fn with_cassette(self, cassette: Cassette) -> Self {
         Self { cassette: Some(cassette), ..self }
-    }
-
-    /// Uses prices for the cost of answers.
-    #[must_use]
-    pub fn with_prices(self, prices: Prices) -> Self {
-        Self { prices, ..self }
     }
 
     /// Ends the calls of a run when it is cancelled.
@@ -310,7 +305,7 @@ impl Broker {
     ) -> Result<Answer, ModelError> {
         let (provider, model) = (call.endpoint.provider(), call.endpoint.model());
         let usage = answer.reply.usage.as_ref();
-        let price = self.prices.get(provider, model);
+        let price = call.prices.and_then(|prices| prices.get(provider, model));
         answer.cost = price.zip(usage).and_then(|(price, usage)| price.cost(usage));
         if let Some((kind, message)) = answer.reply.refused() {
             return Err(ModelError { attempts: answer.attempts, ..ModelError::new(kind, message) });

@@ -15,7 +15,8 @@ pub struct Attention {
 }
 
 impl Report {
-    /// Returns the worst conversations, at most `most`, by the evaluators whose names are counted. The worst is the one whose failed evaluations are furthest below their
+    /// Returns the worst conversations, at most `most`, by the
+    /// evaluations that are counted. The worst is the one whose failed evaluations are furthest below their
     /// thresholds in sum, see [`EvaluationReport::shortfall`]; of equal ones, the first.
     ///
     /// # Errors
@@ -24,13 +25,14 @@ impl Report {
     pub fn attention(
         &self,
         most: usize,
-        is_counted: impl Fn(&str) -> bool,
+        is_counted: impl Fn(&ConversationReport, &EvaluationReport) -> bool,
     ) -> io::Result<Attention> {
         let (mut worst, mut failed) = (Vec::<(f64, usize)>::new(), 0);
         if self.tally().failed > 0 {
             for (number, conversation) in self.conversations.iter().outlines().enumerate() {
-                let evaluations = conversation?.evaluations;
-                let counted = evaluations.iter().filter(|it| is_counted(&it.name));
+                let conversation = conversation?;
+                let evaluations = conversation.evaluations.iter();
+                let counted = evaluations.filter(|it| is_counted(&conversation, it));
                 let mut shortfalls = counted.filter_map(EvaluationReport::shortfall).peekable();
                 if shortfalls.peek().is_none() {
                     continue;
@@ -95,10 +97,10 @@ mod tests {
     #[test]
     fn what_is_furthest_below_its_thresholds_is_first() {
         let all = [vec![0.4, 1.0], vec![1.0, 1.0], vec![0.0, 0.4], vec![0.4, 0.4], vec![0.4, 0.9]];
-        let found = report(&all).attention(3, |_| true).unwrap();
+        let found = report(&all).attention(3, |_, _| true).unwrap();
         assert_eq!((ids(&found), found.failed), (vec!["2", "3", "0"], 4));
-        assert_eq!(report(&all).attention(3, |name| name == "other").unwrap().failed, 0);
-        assert_eq!(ids(&report(&all).attention(0, |_| true).unwrap()), Vec::<&str>::new());
+        assert_eq!(report(&all).attention(3, |_, it| it.name == "other").unwrap().failed, 0);
+        assert_eq!(ids(&report(&all).attention(0, |_, _| true).unwrap()), Vec::<&str>::new());
     }
 
     #[test]
@@ -122,7 +124,7 @@ mod tests {
             most in 0..8usize,
         ) {
             let report = report(&scores);
-            let (all, some) = (report.attention(20, |_| true).unwrap(), report.attention(most, |_| true).unwrap());
+            let (all, some) = (report.attention(20, |_, _| true).unwrap(), report.attention(most, |_, _| true).unwrap());
             prop_assert_eq!(all.failed, all.conversations.len());
             prop_assert_eq!(ids(&some), &ids(&all)[..most.min(all.failed)]);
         }

@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt, io,
+    sync::LazyLock,
 };
 
 use evaluator_statistics::{
@@ -11,10 +12,13 @@ use evaluator_statistics::{
 };
 use serde::Serialize;
 
-use super::{CaseValue, CaseValues, Report};
+use super::{CaseValue, CaseValues};
 
 /// Random sign flips where there are too many differences for all of them.
 const FLIPS: u64 = 9_999;
+
+/// Number of cases that a claim names.
+const NAMED: usize = 10;
 
 /// Chance with which a difference is said to be found.
 const POWER: f64 = 0.8;
@@ -49,10 +53,30 @@ impl Default for ComparisonSettings {
     }
 }
 
+impl ComparisonSettings {
+    /// Checks the values that an option may have.
+    ///
+    /// # Errors
+    ///
+    /// The margin is no share.
+    pub(crate) fn check(&self) -> Result<(), ComparisonError> {
+        match self.no_worse_than.filter(|it| !(0.0..1.0).contains(it)) {
+            Some(margin) => Err(ComparisonError::Margin(margin)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Two runs compared.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
+    /// File of the base, if it is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub base: String,
+    /// What the runs measured differently although they are compared, each as a line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
     /// The evaluators of both runs, in the order of the new one.
     pub evaluators: Vec<EvaluatorComparison>,
     /// Evaluators that only the base has.
@@ -88,6 +112,9 @@ pub struct EvaluatorComparison {
     pub unchanged: u64,
     /// What the new run has to show.
     pub claims: Vec<ClaimResult>,
+    /// Cases with a score in both runs that fail in the new one, if there are claims.
+    #[serde(skip)]
+    known_failures: HashSet<String>,
 }
 
 /// A case that changed.
@@ -203,23 +230,8 @@ pub enum ComparisonError {
 }
 
 impl Comparison {
-    /// Compares two runs.
-    ///
-    /// # Errors
-    ///
-    /// No case is in both runs, the margin is no share, or a conversation cannot be read back.
-    pub fn new(
-        base: &Report,
-        new: &Report,
-        settings: &ComparisonSettings,
-    ) -> Result<Self, ComparisonError> {
-        if let Some(margin) = settings.no_worse_than.filter(|it| !(0.0..1.0).contains(it)) {
-            return Err(ComparisonError::Margin(margin));
-        }
-        Self::of(base.case_values()?, new.case_values()?, settings)
-    }
-
-    fn of(
+    /// Compares the values of two runs, with settings that were checked.
+    pub(crate) fn of(
         base: &CaseValues,
         new: &CaseValues,
         settings: &ComparisonSettings,
@@ -246,6 +258,8 @@ impl Comparison {
         let tested = evaluators.iter_mut().filter(|it| it.p.is_some());
         tested.zip(adjusted).for_each(|(it, adjusted)| it.p = Some(adjusted));
         Ok(Self {
+            base: String::new(),
+            differences: Vec::new(),
             evaluators,
             only_in_base: only(base, &after),
             only_in_new: only(new, &before),
@@ -256,16 +270,44 @@ impl Comparison {
     /// Returns the verdict of all claims together: they pass only if each does, and if no evaluator of the base is missing.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let claims = || self.evaluators.iter().flat_map(|it| &it.claims);
-        if claims().any(|it| it.verdict == Verdict::Fail) {
-            Verdict::Fail
-        } else if claims().any(|it| it.verdict == Verdict::Inconclusive)
-            || claims().next().is_some() && !self.only_in_base.is_empty() && !self.allows_missing
-        {
-            Verdict::Inconclusive
-        } else {
-            Verdict::Pass
+        match (self.failed(), self.undecided()) {
+            (0, 0) => Verdict::Pass,
+            (0, _) => Verdict::Inconclusive,
+            _ => Verdict::Fail,
         }
+    }
+
+    /// The claims, each with the name of its evaluator.
+    pub fn claims(&self) -> impl Iterator<Item = (&str, &ClaimResult)> {
+        self.evaluators.iter().flat_map(|it| it.claims.iter().map(|claim| (&*it.name, claim)))
+    }
+
+    /// Returns the number of claims that fail.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.claims().filter(|(_, it)| it.verdict == Verdict::Fail).count() as u64
+    }
+
+    /// Returns the number of claims that are undecided, and of evaluators of the base that are missing.
+    #[must_use]
+    pub fn undecided(&self) -> u64 {
+        let undecided = self.claims().filter(|(_, it)| it.verdict == Verdict::Inconclusive);
+        (undecided.count() + self.missing_evaluators().len()) as u64
+    }
+
+    /// Returns the evaluators that only the base has, and that leave the claims undecided.
+    #[must_use]
+    pub fn missing_evaluators(&self) -> &[String] {
+        let decides = self.claims().next().is_some() && !self.allows_missing;
+        if decides { &self.only_in_base } else { &[] }
+    }
+
+    /// Ids of the cases of an evaluator that fail in the new run, and that its claims judge, since the base has a score for
+    /// them, too.
+    pub(crate) fn known_failures(&self, evaluator: &str) -> &HashSet<String> {
+        static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
+        let found = self.evaluators.iter().find(|it| it.name == evaluator);
+        found.map_or(&NONE, |it| &it.known_failures)
     }
 }
 
@@ -329,7 +371,15 @@ impl<'v> Cases<'v> {
             unchanged: (self.both.len() - changed_of_both) as u64,
             changes,
             claims: Vec::new(),
+            known_failures: HashSet::new(),
         };
+        if settings.no_regressions || settings.no_worse_than.is_some() {
+            let failed = self
+                .both
+                .iter()
+                .filter(|(was, now)| was.mean.is_some() && now.passed < now.conversations);
+            comparison.known_failures = failed.map(|(_, now)| now.case.to_owned()).collect();
+        }
         if let Some(margin) = settings.no_worse_than {
             let claim = no_worse(&scored, clusters.as_deref(), margin, settings);
             let claim = unless_broken(claim, &comparison.changes);
@@ -481,23 +531,29 @@ fn no_worse(
 
 /// Decides whether no case regressed.
 fn no_regressions(comparison: &EvaluatorComparison) -> ClaimResult {
-    let count = |change| comparison.changes.iter().filter(|it| it.change == change).count();
-    let (regressed, flaky, broke) = (
-        count(CaseChangeKind::Regressed),
-        count(CaseChangeKind::Flaky),
-        count(CaseChangeKind::Broke),
-    );
-    let verdict = match (regressed, flaky + broke) {
+    use CaseChangeKind::{Broke, Flaky, Regressed};
+    let cases = |change| -> Vec<&str> {
+        let changes = comparison.changes.iter().filter(|it| it.change == change);
+        changes.map(|it| &*it.case).collect()
+    };
+    let [regressed, flaky, broke] = [Regressed, Flaky, Broke].map(cases);
+    let verdict = match (regressed.len(), flaky.len() + broke.len()) {
         (0, 0) => Verdict::Pass,
         (0, _) => Verdict::Inconclusive,
         _ => Verdict::Fail,
     };
-    let mut reason = format!("{regressed} regressed");
-    for (count, word) in [(flaky, "flaky"), (broke, "broke")] {
-        if count > 0 {
-            reason.push_str(&format!(", {count} {word}"));
+    let counted = |(cases, change): (Vec<&str>, CaseChangeKind)| {
+        let count = format!("{} {}", cases.len(), change.as_str());
+        let named = cases.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        match cases.len() {
+            0 if change != Regressed => None,
+            0 => Some(count),
+            1..=NAMED => Some(format!("{count} ({named})")),
+            _ => Some(format!("{count} ({named}, ..)")),
         }
-    }
+    };
+    let all = [(regressed, Regressed), (flaky, Flaky), (broke, Broke)];
+    let reason = all.into_iter().filter_map(counted).collect::<Vec<_>>().join(", ");
     ClaimResult { claim: "no regressions".to_owned(), verdict, reason }
 }
 
@@ -530,7 +586,7 @@ fn verdict<S: serde::Serializer>(verdict: &Verdict, serializer: S) -> Result<S::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ConversationReport, EvaluationReport, Status};
+    use crate::{ConversationReport, EvaluationReport, Report, Status};
 
     /// A run of one evaluator: its cases with their scores; `None` is an error.
     fn run(cases: &[(&str, Option<f64>)]) -> Report {

@@ -457,6 +457,11 @@ impl<'c> ConversationReports<'c> {
         Self { parts: Parts::Outline, ..self }
     }
 
+    /// Continues with the report of this number.
+    pub fn seek(&mut self, number: usize) {
+        self.next = number;
+    }
+
     /// Passes each report to a function. Another thread reads ahead if there are many.
     ///
     /// # Errors

@@ -5,15 +5,15 @@ use std::io;
 use evaluator_statistics::Estimate;
 
 use super::{
-    Report,
+    ALL_EVALUATORS, Report,
     gate::{CaseValues, GateResult, Measure, estimate},
 };
 
 /// What an evaluator measured over all cases.
 ///
 /// A case is a golden case with all its conversations; a conversation without one is a case of its own. Conversations that
-/// could not be evaluated at all belong to no evaluator.
-#[derive(Clone, Debug)]
+/// could not be evaluated at all are errors of [`ALL_EVALUATORS`].
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EvaluatorSums {
     /// Name of the evaluator.
@@ -41,8 +41,8 @@ pub struct EvaluatorSums {
 }
 
 impl Report {
-    /// Returns the sums of all evaluators that evaluated something, in the order of the configuration, with intervals of this
-    /// confidence (see [`Gate::CONFIDENCE`](super::Gate::CONFIDENCE)).
+    /// Returns the sums of all evaluators that evaluated something, in the order of the configuration, then those of
+    /// conversations that could not be evaluated at all, if there are any. Intervals have this confidence (see [`Gate::CONFIDENCE`](super::Gate::CONFIDENCE)).
     ///
     /// # Errors
     ///
@@ -70,7 +70,13 @@ impl Report {
                 gates: own.map(|gate| GateResult::new(gate, values)).collect(),
             }
         });
-        Ok(sums.collect())
+        let errors = values.unevaluated();
+        let of_none = (errors > 0).then(|| EvaluatorSums {
+            name: ALL_EVALUATORS.to_owned(),
+            errors,
+            ..EvaluatorSums::default()
+        });
+        Ok(sums.chain(of_none).collect())
     }
 
     /// Decides all gates, in their order.
@@ -95,14 +101,37 @@ impl Report {
         self.conversations.case_values()
     }
 
-    /// Returns the number of failed evaluations of evaluators that have gates.
-    pub(crate) fn gated_failures(&self) -> u64 {
-        if self.gates.is_empty() {
+    /// Returns true if a failed evaluation of this case fails nothing by itself, because a gate or the comparison with a
+    /// baseline judges the evaluator.
+    #[must_use]
+    pub fn is_judged_as_a_whole(&self, evaluator: &str, case: &str) -> bool {
+        self.has_gate(evaluator)
+            || self
+                .comparison
+                .as_ref()
+                .is_some_and(|it| it.known_failures(evaluator).contains(case))
+    }
+
+    /// Returns the number of failed evaluations that fail nothing by themselves, see
+    /// [`is_judged_as_a_whole`](Self::is_judged_as_a_whole).
+    #[must_use]
+    pub fn gated_failures(&self) -> u64 {
+        if self.gates.is_empty() && self.comparison.is_none() {
             return 0;
         }
-        let evaluators = self.case_values().map(CaseValues::by_evaluator).unwrap_or_default();
-        let is_gated = |name: &str| self.gates.iter().any(|gate| gate.evaluator == name);
-        let gated = evaluators.iter().filter(|evaluator| is_gated(&evaluator.name));
-        gated.map(|evaluator| evaluator.counts.failed).sum()
+        let Ok(values) = self.case_values() else { return 0 };
+        let failures = values.by_evaluator().iter().map(|evaluator| {
+            let name = evaluator.name.as_str();
+            match &self.comparison {
+                _ if self.has_gate(name) => evaluator.counts.failed,
+                Some(comparison) => values.failed_of(name, comparison.known_failures(name)),
+                None => 0,
+            }
+        });
+        failures.sum()
+    }
+
+    fn has_gate(&self, evaluator: &str) -> bool {
+        self.gates.iter().any(|gate| gate.evaluator == evaluator)
     }
 }

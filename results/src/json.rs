@@ -2,7 +2,7 @@
 //!
 //! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id`, `prompt`
 //! and `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`,
-//! `containment` and `repeats`; of the run `summary`, `evaluators`, `gates`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
+//! `containment` and `repeats`; of the run `summary`, `evaluators`, `gates`, `comparison`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
 //! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except
 //! `outcome`, `error_type`, `summary` and `grouping`.
 //!
@@ -20,8 +20,8 @@ use evaluator_statistics::Estimate;
 use serde::Serialize;
 
 use super::{
-    Contained, ConversationReport, EvaluationReport, EvaluatorSums, Gate, GateResult, Report,
-    TargetProxyReport, TargetTokens,
+    Comparison, Contained, ConversationReport, EvaluationReport, EvaluatorSums, Gate, GateResult,
+    Report, TargetProxyReport, TargetTokens,
 };
 
 /// Number of conversations that a thread serializes together.
@@ -64,7 +64,7 @@ impl Report {
         let tolerance = Some(self.max_error_rate).filter(|rate| *rate > 0.0);
         let missing = self.missing_scores().iter().map(|it| it.scores.name.to_owned()).collect();
         let evaluators = list(self.evaluators(Gate::CONFIDENCE)?.iter().map(evaluator));
-        let gates = list(self.decide_gates()?.iter().map(gate));
+        let [gates, comparison] = self.decisions()?;
         Ok(object([
             ("errors", Some(texts(self.errors.clone()))),
             ("left_out", (!self.left_out.is_empty()).then(|| counts(self.left_out.counts()))),
@@ -83,7 +83,8 @@ impl Report {
             ("performance_metrics", performance(self.conversations.performance())?),
             ("summary", Some(counts(tally))),
             ("evaluators", evaluators),
-            ("gates", gates),
+            gates,
+            comparison,
             ("warnings", some(self.warnings.clone())),
             ("unrecorded_cases", some(self.unrecorded_cases.clone())),
             ("missing_scores", self.require_evaluated.then(|| texts(missing))),
@@ -92,6 +93,17 @@ impl Report {
             ("partial", self.partial.map(|_| Value::Bool(true))),
             ("partial_reason", self.partial.map(|partial| partial.to_string().into())),
         ]))
+    }
+
+    /// Returns what gates and the comparison with a baseline decide, as members of a report.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read back, or a number cannot be represented.
+    pub fn decisions(&self) -> io::Result<[(&'static str, Option<Value>); 2]> {
+        let gates = list(self.decide_gates()?.iter().map(gate));
+        let comparison = self.comparison.as_ref().map(Comparison::to_json).transpose()?;
+        Ok([("gates", gates), ("comparison", comparison)])
     }
 
     /// Writes the conversations. One thread per processor serializes batches, in turn.
@@ -140,6 +152,27 @@ impl Report {
             text.push_str(&to_pretty_inside(&conversation(report, performance), 2));
         }
         Ok(text)
+    }
+}
+
+impl Comparison {
+    /// Returns the JSON form, with six decimals: the digits behind them may differ between machines.
+    ///
+    /// # Errors
+    ///
+    /// A number cannot be represented.
+    pub fn to_json(&self) -> io::Result<Value> {
+        fn round(value: &mut Value) {
+            match value {
+                Value::Float(number) => *number = (*number * 1e6).round() / 1e6,
+                Value::Array(items) => items.iter_mut().for_each(round),
+                Value::Object(members) => members.values_mut().for_each(round),
+                _ => {}
+            }
+        }
+        let mut value = Value::from(serde_json::to_value(self)?);
+        round(&mut value);
+        Ok(value)
     }
 }
 

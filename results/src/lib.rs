@@ -15,6 +15,7 @@
 //! | `contradictions` | warnings about answers, by evaluator |
 //! | `tally` | counts of evaluations, and whether the run passes |
 //! | `comparison` | two runs compared, case by case |
+//! | `baseline` | a saved run that new ones are compared with |
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
 //! | `totals` | other sums over conversations |
@@ -23,6 +24,7 @@
 //! | [`run_file`] | everything that a run measured, on lines of JSON |
 
 mod attention;
+mod baseline;
 mod comparison;
 mod context;
 mod contradictions;
@@ -46,6 +48,7 @@ mod target_proxy;
 mod totals;
 
 pub use attention::Attention;
+pub use baseline::{Baseline, BaselineError};
 pub use comparison::{
     CaseChange, CaseChangeKind, ClaimResult, Comparison, ComparisonError, ComparisonSettings,
     EvaluatorComparison,

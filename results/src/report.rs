@@ -1,16 +1,19 @@
 //! The report of a run.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use evaluator_traces::{conversation::GroupedBy, trace::UnusableParts};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{
-    Balance, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally, Undecided,
-    Verdict,
+    Balance, Comparison, Conversations, EvaluatorScores, Gate, Inconclusive, Standing, Tally,
+    Undecided, Verdict,
     model::{JudgeUsage, Partial, SuiteReport},
+    run_file::RunHeader,
 };
+
+/// The first record of a run file.
+pub type Header = RunHeader<Report>;
 
 /// The report of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -20,9 +23,12 @@ pub struct Report {
     /// Conversations in the order of the traces.
     #[serde(skip)]
     pub conversations: Conversations,
-    /// First record of the run file as JSON, without its report. Of several files, that of the first.
+    /// Files that the run is saved in.
     #[serde(skip)]
-    pub header: Option<Arc<Value>>,
+    pub files: Vec<PathBuf>,
+    /// First record of the run file; of several files, that of the first. `None` if no run file was begun.
+    #[serde(skip)]
+    pub header: Option<Arc<Header>>,
     /// Errors outside of any conversation, e.g. files that could not be loaded.
     pub errors: Vec<String>,
     /// Causes of some of `errors`, by their index: the position, and the probable kind of the file.
@@ -73,6 +79,12 @@ pub struct Report {
     /// part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeUsage>,
+    /// Comparison with a baseline, which is part of the result of the run; `None` if there is none.
+    #[serde(skip)]
+    pub comparison: Option<Comparison>,
+    /// Reason why nothing was evaluated: the run cannot be compared with its baseline. It is one of `errors`.
+    #[serde(skip)]
+    pub refusal: Option<String>,
 }
 
 /// An evaluator that scored too few conversations.
@@ -130,6 +142,8 @@ impl Report {
             gated_failures: self.gated_failures(),
             failed_gates: decided(Verdict::Fail),
             undecided_gates: decided(Verdict::Inconclusive),
+            failed_claims: self.comparison.as_ref().map_or(0, Comparison::failed),
+            undecided_claims: self.comparison.as_ref().map_or(0, Comparison::undecided),
             inconclusive: if is_hopeless { Inconclusive::Stays } else { self.inconclusive },
             never_worked: self.conversations.evaluators_that_never_worked().count() as u64,
             allow_unevaluated: self.allow_unevaluated,

@@ -46,13 +46,17 @@ pub struct Balance {
     pub missing_scores: u64,
     /// Golden cases that have to be recorded and are not. Each counts as a failure.
     pub missing_cases: u64,
-    /// Those of the failed evaluations that fail nothing, because gates judge their evaluators.
+    /// Those of the failed evaluations that fail nothing, because gates or a comparison with a baseline judge them.
     pub gated_failures: u64,
     /// Gates that fail. Each counts as a failure.
     pub failed_gates: u64,
     /// Gates that are undecided.
     pub undecided_gates: u64,
-    /// What undecided gates mean.
+    /// Claims about the comparison with a baseline that fail. Each counts as a failure.
+    pub failed_claims: u64,
+    /// Claims about the comparison with a baseline that are undecided.
+    pub undecided_claims: u64,
+    /// What undecided gates and claims mean.
     pub inconclusive: Inconclusive,
     /// Whether a run in which nothing was scored may pass; it fails by default.
     pub allow_unevaluated: bool,
@@ -71,7 +75,7 @@ pub struct Balance {
 pub enum Standing {
     /// No failure and no error, and every gate passes.
     Passed,
-    /// No failure and no error, but a gate is undecided.
+    /// No failure and no error, but a gate or a claim about a baseline is undecided.
     Inconclusive,
     /// At least one failure.
     Failed,
@@ -203,7 +207,7 @@ impl Balance {
             Standing::Failed
         } else {
             match self.inconclusive {
-                _ if self.undecided_gates == 0 => Standing::Passed,
+                _ if self.undecided_gates + self.undecided_claims == 0 => Standing::Passed,
                 Inconclusive::Stays => Standing::Inconclusive,
                 Inconclusive::Pass => Standing::Passed,
                 Inconclusive::Fail => Standing::Failed,
@@ -220,7 +224,9 @@ impl Balance {
     }
 
     fn has_failures(&self) -> bool {
-        let failures = self.tally.failed.saturating_sub(self.gated_failures) + self.failed_gates;
+        let failures = self.tally.failed.saturating_sub(self.gated_failures)
+            + self.failed_gates
+            + self.failed_claims;
         let missing = self.missing_scores + self.missing_cases;
         failures + missing + self.tally.not_run > 0 || self.partial
     }
@@ -295,37 +301,44 @@ mod tests {
         let doubts = (rarely(), rarely(), rarely());
         let missing = (0..2u64, 0..2u64, 0..2u64, any::<bool>());
         let gates = (any::<bool>(), 0..2u64, 0..2u64, inconclusive());
-        (evaluations(), files, doubts, missing, gates, (rarely(), rarely()), rate).prop_map(
-            |(
-                evaluations,
-                unusable_files,
-                (unusable_eval_set, unsaved, unreliable),
-                (never_worked, missing_scores, missing_cases, allow_unevaluated),
-                (is_gated, failed_gates, undecided_gates, inconclusive),
-                (partial, unreadable),
-                max_error_rate,
-            )| {
-                let tally = tally(&evaluations);
-                Balance {
-                    tally,
+        let claims = (0..2u64, 0..2u64);
+        (evaluations(), files, doubts, missing, (gates, claims), (rarely(), rarely()), rate)
+            .prop_map(
+                |(
+                    evaluations,
                     unusable_files,
-                    unusable_eval_set,
-                    unsaved,
-                    unreliable,
-                    never_worked,
-                    missing_scores,
-                    missing_cases,
-                    gated_failures: if is_gated { tally.failed } else { 0 },
-                    failed_gates,
-                    undecided_gates,
-                    inconclusive,
-                    allow_unevaluated,
-                    partial,
-                    unreadable,
+                    (unusable_eval_set, unsaved, unreliable),
+                    (never_worked, missing_scores, missing_cases, allow_unevaluated),
+                    (
+                        (is_gated, failed_gates, undecided_gates, inconclusive),
+                        (failed_claims, undecided_claims),
+                    ),
+                    (partial, unreadable),
                     max_error_rate,
-                }
-            },
-        )
+                )| {
+                    let tally = tally(&evaluations);
+                    Balance {
+                        tally,
+                        unusable_files,
+                        unusable_eval_set,
+                        unsaved,
+                        unreliable,
+                        never_worked,
+                        missing_scores,
+                        missing_cases,
+                        gated_failures: if is_gated { tally.failed } else { 0 },
+                        failed_gates,
+                        undecided_gates,
+                        failed_claims,
+                        undecided_claims,
+                        inconclusive,
+                        allow_unevaluated,
+                        partial,
+                        unreadable,
+                        max_error_rate,
+                    }
+                },
+            )
     }
 
     fn inconclusive() -> impl Strategy<Value = Inconclusive> {

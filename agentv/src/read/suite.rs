@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     files::{Findings, Opened, Places, all, has_extension, regular, syntax_of},
-    model::{Generation, Suite, Test},
+    model::{EvalFile, Generation, Test},
 };
 
 /// Keys of the suite that describe it, without an effect.
@@ -50,7 +50,7 @@ const OLD_KEYS: [&str; 4] = ["input_messages", "expected_messages", "expected_ou
 /// # Errors
 ///
 /// Every problem of every file, one error per file.
-pub fn read(file: &Path, options: &ReadOptions) -> Result<Suite, Vec<ConfigError>> {
+pub fn read(file: &Path, options: &ReadOptions) -> Result<EvalFile, Vec<ConfigError>> {
     let text = load(file, "eval file").map_err(|error| vec![error])?;
     parse(file, &text, options)
 }
@@ -60,7 +60,7 @@ pub fn read(file: &Path, options: &ReadOptions) -> Result<Suite, Vec<ConfigError
 /// # Errors
 ///
 /// Every problem of every file, one error per file.
-pub fn parse(file: &Path, text: &str, options: &ReadOptions) -> Result<Suite, Vec<ConfigError>> {
+pub fn parse(file: &Path, text: &str, options: &ReadOptions) -> Result<EvalFile, Vec<ConfigError>> {
     let findings = Findings::default();
     let directory = options.directory.join(file);
     let directory = directory.parent().unwrap_or(&options.directory).to_owned();
@@ -76,7 +76,7 @@ pub fn parse(file: &Path, text: &str, options: &ReadOptions) -> Result<Suite, Ve
         })
     };
     let warnings = findings.finish()?;
-    suite.map(|suite| Suite { warnings, ..suite }).ok_or_else(|| {
+    suite.map(|suite| EvalFile { warnings, ..suite }).ok_or_else(|| {
         let message = "internal error: the eval file was rejected without a reason".to_owned();
         vec![ConfigError::new(file, message, None)]
     })
@@ -112,7 +112,7 @@ fn generation(root: &Node) -> Generation {
     }
 }
 
-fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option<Suite> {
+fn whole_file(reader: &Reader<'_>, mut root: Node, opened: Opened<'_>) -> Option<EvalFile> {
     without_extensions(&mut root);
     if let Some(found) = foreign::find(&root) {
         return opened.problems.add(found.span, found.message).hint(found.hint).none();
@@ -156,7 +156,7 @@ fn metadata(fields: &mut Fields<'_>) -> Option<Value> {
 }
 
 /// Reads all keys but the tests.
-fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Suite, Defaults) {
+fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (EvalFile, Defaults) {
     let message = "`evaluators` of a suite are not read by AgentV";
     fields.refuse("evaluators", message, "write `assertions`");
     for key in ["preprocessors", "experiment"] {
@@ -182,7 +182,7 @@ fn head(reader: &Reader<'_>, fields: &mut Fields<'_>, opened: Opened<'_>) -> (Su
     }
     let list = own.or(execution.list);
     let evaluators = list.map(|list| list::read(reader, &list, Place::new(opened)));
-    let suite = Suite {
+    let suite = EvalFile {
         file: opened.file.to_owned(),
         directory: reader.directory.to_owned(),
         name: name.unwrap_or_else(|| name_of(opened.file)),
@@ -377,7 +377,7 @@ fn lines(
     directory: &Path,
     options: &ReadOptions,
     findings: &Findings,
-) -> Option<Suite> {
+) -> Option<EvalFile> {
     findings.read_lines(file, text, |rows, opened| {
         let is_new = rows.iter().any(|row| has_any(row, &NEW_KEYS));
         let is_old = rows.iter().any(|row| has_any(row, &OLD_KEYS));
@@ -393,7 +393,7 @@ fn lines(
 }
 
 /// Reads the suite of a JSONL file.
-fn sidecar(reader: &Reader<'_>, file: &Path) -> Option<(Suite, Defaults)> {
+fn sidecar(reader: &Reader<'_>, file: &Path) -> Option<(EvalFile, Defaults)> {
     let candidates = ["yaml", "yml"].map(|extension| file.with_extension(extension));
     let text = "{}";
     let read = |root: Option<Node>, opened: Opened<'_>| {

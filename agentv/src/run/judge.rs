@@ -4,7 +4,7 @@ use std::{num::NonZeroU64, sync::Arc};
 
 use evaluator_json::Value;
 use evaluator_judging::{
-    Connection, Usage, ask_until,
+    CallUsage, Connection, ask_until,
     judge::{
         Code, Question, Wording,
         scheme::{self, Grade, Material, Scheme},
@@ -90,7 +90,7 @@ pub(super) async fn ask(
         (reading, again)
     });
     let called = called.await;
-    let usage = Usage::of(called.iter().map(|call| &call.result));
+    let usage = CallUsage::of(called.iter().map(|call| &call.result));
     let answers = || called.iter().filter_map(|it| Some((it.number, it.result.as_ref().ok()?)));
     let recordings =
         answers().filter_map(|(number, answer)| Some((answer.key.clone()?, number))).collect();

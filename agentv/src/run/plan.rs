@@ -18,9 +18,9 @@ use tokio::sync::Semaphore;
 use super::programs::ProgramTable;
 use crate::{
     files::has_extension,
-    model::{Aggregator, Check, Evaluator, Judge, Suite, Test},
+    model::{Aggregator, Check, EvalFile, Evaluator, Judge, Test},
     output::{Fixture, Output, Recordings, find, fixtures, joined},
-    targets::{CliTarget, Provider, ReplayTarget, Target, TargetSession},
+    targets::{CliTarget, ReplayTarget, Target, TargetKind, TargetSession},
 };
 
 /// Default of the score from which on a test passes.
@@ -59,7 +59,7 @@ pub struct PlanError(pub Vec<String>);
 #[non_exhaustive]
 pub struct Plan {
     /// Eval file.
-    pub(super) suite: Suite,
+    pub(super) suite: EvalFile,
     /// Tests to run.
     pub(super) tests: Vec<Planned>,
     /// Ids of the tests.
@@ -128,7 +128,7 @@ pub(super) struct TestedCommand {
 
 /// State of planning.
 struct Planner<'p> {
-    suite: &'p Suite,
+    suite: &'p EvalFile,
     targets: &'p TargetSession,
     options: &'p Options,
     recordings: Option<&'p Recordings>,
@@ -149,7 +149,7 @@ struct Planner<'p> {
 ///
 /// A target is missing or cannot be used, no model judges, or no test has such an id.
 pub fn plan(
-    mut suite: Suite,
+    mut suite: EvalFile,
     mut targets: TargetSession,
     options: Options,
     recordings: Option<&Recordings>,
@@ -185,7 +185,7 @@ pub fn plan(
 }
 
 /// Takes the tests whose ids match one of the patterns.
-fn chosen(suite: &mut Suite, patterns: &[String]) -> Result<Vec<Test>, PlanError> {
+fn chosen(suite: &mut EvalFile, patterns: &[String]) -> Result<Vec<Test>, PlanError> {
     let tests = std::mem::take(&mut suite.tests);
     if patterns.is_empty() {
         return Ok(tests);
@@ -277,7 +277,7 @@ impl Plan {
 }
 
 /// Returns how programs are contained; `None` if they are not. They may read the directory of the eval file.
-fn containment(suite: &Suite, options: &Options) -> Option<ContainmentConfig> {
+fn containment(suite: &EvalFile, options: &Options) -> Option<ContainmentConfig> {
     let mut config = suite.containment.clone();
     if config == ContainmentConfig::default() {
         "sandbox".clone_into(options.contained.then_some(&mut config.executor)?);
@@ -314,7 +314,7 @@ impl Planner<'_> {
         let tested = target.map(|target| Tested {
             name: target.name.clone(),
             provider: target.provider.name().to_owned(),
-            reads_files: matches!(target.provider, Provider::Cli(_)),
+            reads_files: matches!(target.provider, TargetKind::Cli(_)),
         });
         Some(Planned { test, threshold, source: source?, judge, tested, programs })
     }
@@ -368,22 +368,22 @@ impl Planner<'_> {
         let targets = self.targets;
         let target = targets.get(tested)?;
         match &target.provider {
-            Provider::Mock(response) => {
+            TargetKind::Mock(response) => {
                 Ok(Source::Recorded(Ok(Box::new(Output::of_text(response)))))
             }
-            Provider::Cli(cli) => {
+            TargetKind::Cli(cli) => {
                 let (command, program) = self.command(target, cli)?;
                 let places = self.workers(target);
                 let command = TestedCommand { target: cli.clone(), command, program, places };
                 Ok(Source::Command(Box::new(command)))
             }
-            Provider::Replay(replay) => self.replay(test, replay),
-            Provider::Model(_) => targets.connect(tested, None).map(Source::Model),
-            Provider::Unsupported(provider) => Err(format!(
+            TargetKind::Replay(replay) => self.replay(test, replay),
+            TargetKind::Model(_) => targets.connect(tested, None).map(Source::Model),
+            TargetKind::Unsupported(provider) => Err(format!(
                 "{}: the provider `{provider}` of the target `{}` is not supported: run the tests with AgentV, and grade their outputs with --outputs",
                 target.position, target.name
             )),
-            Provider::Alias(_) => {
+            TargetKind::Alias(_) => {
                 Err(format!("{}: the target `{}` is an alias", target.position, target.name))
             }
         }
@@ -437,7 +437,7 @@ impl Planner<'_> {
     fn commands(&mut self) {
         let targets = self.targets;
         for target in targets.targets.targets.iter().filter(|_| !targets.is_offline()) {
-            if let Provider::Cli(cli) = &target.provider {
+            if let TargetKind::Cli(cli) = &target.provider {
                 // One whose variable is not set is not offered.
                 let _ = self.command(target, cli);
             }
@@ -453,7 +453,7 @@ impl Planner<'_> {
             return;
         };
         let (targets, mut reason) = (self.targets, None);
-        if let Ok(target @ Target { provider: Provider::Cli(judge), .. }) = targets.get(name)
+        if let Ok(target @ Target { provider: TargetKind::Cli(judge), .. }) = targets.get(name)
             && !targets.is_offline()
         {
             reason = self.command(target, judge).err();

@@ -1,13 +1,16 @@
 //! A test: its output, its evaluators, its score.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
 
 use evaluator_host::{
+    conversation::{ToolCall, Turn},
+    eval_set::ExpectedTurn,
     report::{EVALUATORS, run_file::Digester},
-    run::{CaseIdentity, CaseResult, Grading, Programs, Suite, SuiteProgram},
+    run::{CaseIdentity, CaseResult, CaseTranscript, Grading, Programs, Suite, SuiteProgram},
 };
 use evaluator_json::{Object, Value, parse_python};
 use evaluator_judging::call;
@@ -25,7 +28,7 @@ use super::{
 use crate::{
     json_text::{compact, count, list, object, text},
     model::Test,
-    output::Output,
+    output::{Output, calls},
     report::{EvaluatorResult, Status, reason_of},
     targets::command::{self, Commands, Invocation},
 };
@@ -119,13 +122,41 @@ async fn run(context: Context<'_>, planned: &Planned) -> CaseResult {
     let redact = |text: &str| context.plan.targets.session.redact(text);
     evaluators.iter_mut().for_each(|evaluator| evaluator.redact(&redact));
     recordings.extend(evaluators.iter().flat_map(EvaluatorResult::recordings));
+    let transcript = output.as_ref().ok().map(|output| transcript(test, output));
     let mut result = finished(*threshold, &evaluators, output.err().map(|error| redact(&error)));
     let recordings = recordings.into_iter().map(|(key, sample)| {
         let sample = count(usize::try_from(sample).unwrap_or(usize::MAX));
         object([("key", Value::String(key)), ("recorded_sample", sample)])
     });
     result.details.insert("recordings".to_owned(), list(recordings));
+    result.transcript = transcript;
     result
+}
+
+/// Returns what was said and done in a test, as a turn.
+fn transcript(test: &Test, output: &Output) -> CaseTranscript {
+    let question = wording::question(test);
+    let call = |call: &Value, name: &str| ToolCall {
+        name: name.to_owned(),
+        arguments: call.get("input").cloned().unwrap_or_default(),
+        result: call.get("output").cloned().unwrap_or_default().into(),
+        call_id: call.get("id").and_then(Value::as_str).map(str::to_owned),
+        ..ToolCall::default()
+    };
+    let calls = output.messages.iter().flat_map(calls);
+    let calls = calls.filter_map(|it| Some(call(it, it.get("tool")?.as_str()?)));
+    let turn = Turn {
+        user_text: Some(question.clone()),
+        final_text: output.answer().map(Cow::into_owned),
+        tool_calls: calls.collect(),
+        ..Turn::default()
+    };
+    let expected = (!test.expected.is_empty()).then(|| ExpectedTurn {
+        user_parts: vec![question],
+        final_parts: Some(vec![wording::reference(test)]),
+        ..ExpectedTurn::default()
+    });
+    CaseTranscript { turns: vec![turn], expected: expected.into_iter().collect() }
 }
 
 /// Scores a test. An error of an evaluator is an error of the test. `error`: there is no output.
@@ -166,7 +197,7 @@ fn finished(threshold: f64, evaluators: &[EvaluatorResult], error: Option<String
         details.insert("reason".to_owned(), text(&missed.join("; ")));
     }
     details.insert(EVALUATORS.to_owned(), results.unwrap_or_default());
-    CaseResult { score, details, warnings }
+    CaseResult { score, details, warnings, transcript: None }
 }
 
 /// Returns the weighted mean, or 0 if a required evaluator scores too little.

@@ -9,7 +9,7 @@ use evaluator_document::{ConfigError, Field};
 use evaluator_models::Providers;
 
 use super::{
-    model::{Provider, Setting, Target, Targets, of_file},
+    model::{Setting, Target, TargetKind, Targets, of_file},
     providers,
 };
 use crate::files::{Findings, Opened, Places, all};
@@ -68,7 +68,7 @@ fn target(item: &Field<'_>, opened: Opened<'_>, known: &Providers) -> Option<Tar
         Some(alias) => {
             fields.take("provider");
             fields.finish();
-            Provider::Alias(alias)
+            TargetKind::Alias(alias)
         }
         None => {
             let provider = fields.require("provider").and_then(|field| field.sentence());

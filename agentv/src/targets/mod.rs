@@ -17,5 +17,5 @@ mod providers;
 mod session;
 
 pub use file::{find, read};
-pub use model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting, Target, Targets};
+pub use model::{CliTarget, ModelTarget, ReplayTarget, Setting, Target, TargetKind, Targets};
 pub use session::TargetSession;

@@ -77,17 +77,17 @@ pub struct Target {
     /// Position.
     pub position: String,
     /// Provider with its settings.
-    pub provider: Provider,
+    pub provider: TargetKind,
     /// Target that judges its answers.
     pub judge: Option<Setting>,
     /// Maximum number of runs at the same time.
     pub workers: Option<u32>,
 }
 
-/// A provider with its settings.
+/// Kind of a target: its provider with the settings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Provider {
+pub enum TargetKind {
     /// A model.
     Model(Box<ModelTarget>),
     /// A command.
@@ -102,7 +102,7 @@ pub enum Provider {
     Unsupported(String),
 }
 
-impl Provider {
+impl TargetKind {
     /// Returns the name of the provider in documents.
     pub(crate) fn name(&self) -> &str {
         match self {
@@ -214,7 +214,7 @@ impl Targets {
             let found = self.targets.iter().find(|target| target.name == name);
             let target = found.ok_or_else(|| self.unknown(&name))?;
             match &target.provider {
-                Provider::Alias(other) => name = other.resolve(variables)?,
+                TargetKind::Alias(other) => name = other.resolve(variables)?,
                 _ => return Ok(target),
             }
         }

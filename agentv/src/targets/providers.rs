@@ -6,7 +6,7 @@ use evaluator_document::{Field, Fields};
 use evaluator_models::{Providers, Retries};
 
 use super::{
-    model::{CliTarget, ModelTarget, Provider, ReplayTarget, Setting},
+    model::{CliTarget, ModelTarget, ReplayTarget, Setting, TargetKind},
     placeholders::{Misplaced, OF_COMMANDS, OF_FILES, misplaced},
 };
 use crate::files::Opened;
@@ -20,15 +20,15 @@ pub(super) fn read(
     provider: &str,
     opened: Opened<'_>,
     providers: &Providers,
-) -> Option<Provider> {
+) -> Option<TargetKind> {
     let name = provider.trim().to_ascii_lowercase();
     let read = match &*name {
         "mock" => {
             let response = fields.require("response").and_then(|field| any_text(&field));
-            response.map(Provider::Mock)
+            response.map(TargetKind::Mock)
         }
-        "cli" => cli(&mut fields, opened).map(Provider::Cli),
-        "replay" => replay(&mut fields, opened).map(Provider::Replay),
+        "cli" => cli(&mut fields, opened).map(TargetKind::Cli),
+        "replay" => replay(&mut fields, opened).map(TargetKind::Replay),
         _ => {
             let prefix = match &*name {
                 "openai" => "openai",
@@ -38,10 +38,10 @@ pub(super) fn read(
                 "openrouter" => "openrouter",
                 // Any other name of a provider of models, also of one that was registered.
                 other if providers.accept(&format!("{other}/model")) => other,
-                _ => return Some(Provider::Unsupported(provider.to_owned())),
+                _ => return Some(TargetKind::Unsupported(provider.to_owned())),
             };
             let model = model(&mut fields, prefix, opened);
-            model.map(|model| Provider::Model(Box::new(model)))
+            model.map(|model| TargetKind::Model(Box::new(model)))
         }
     };
     fields.finish();

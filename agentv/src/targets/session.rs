@@ -7,14 +7,14 @@ use std::{
 
 use evaluator_judging::{Connection, Environment, JudgeSettings, Session};
 use evaluator_models::{
-    Endpoint, ErrorKind, Mode, ModelError, Params, Provider as ModelProvider, Providers, Reply,
-    Request, Role, Secret, Settings, Variables,
+    Endpoint, ErrorKind, Mode, ModelError, Params, Provider, Providers, Reply, Request, Role,
+    Secret, Settings, Variables,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use super::{
-    ModelTarget, Provider, Setting, Target, Targets,
+    ModelTarget, Setting, Target, TargetKind, Targets,
     command::{Invocation, PreparedCommands, TIMEOUT, output},
     providers::GEMINI_MODEL,
 };
@@ -103,10 +103,10 @@ impl TargetSession {
         };
         let mut settings = JudgeSettings::default();
         let named = match &target.provider {
-            Provider::Model(given) => self.of_model(given, model, &mut settings)?,
+            TargetKind::Model(given) => self.of_model(given, model, &mut settings)?,
             _ if model.is_some() => return refuse("`model` needs a target that is a model"),
-            Provider::Mock(_) => target.name.clone(),
-            Provider::Cli(command) => {
+            TargetKind::Mock(_) => target.name.clone(),
+            TargetKind::Cli(command) => {
                 // The command is checked before anything runs. A replay runs none.
                 if !self.is_offline {
                     command.command_line(self.variables())?;
@@ -116,13 +116,13 @@ impl TargetSession {
                 settings.attempts = self.command_attempts;
                 target.name.clone()
             }
-            Provider::Replay(_) => return refuse("it replays the answers of an agent"),
-            Provider::Unsupported(provider) => {
+            TargetKind::Replay(_) => return refuse("it replays the answers of an agent"),
+            TargetKind::Unsupported(provider) => {
                 return refuse(&format!(
                     "the provider `{provider}` is not supported; name another with `grader_target`"
                 ));
             }
-            Provider::Alias(_) => return refuse("it is an alias"),
+            TargetKind::Alias(_) => return refuse("it is an alias"),
         };
         let index = self.targets.targets.iter().position(|known| known.name == target.name);
         settings.models = vec![format!("{PREFIX}{}:{named}", index.unwrap_or_default())];
@@ -166,7 +166,7 @@ impl Targets {
     fn name_secrets(&self, environment: &mut Environment) {
         let models = || {
             self.targets.iter().filter_map(|target| match &target.provider {
-                Provider::Model(model) => Some(model),
+                TargetKind::Model(model) => Some(model),
                 _ => None,
             })
         };
@@ -189,7 +189,7 @@ struct TargetProvider {
     others: Providers,
 }
 
-impl ModelProvider for TargetProvider {
+impl Provider for TargetProvider {
     fn forms(&self) -> Vec<String> {
         Vec::new()
     }
@@ -207,7 +207,7 @@ impl ModelProvider for TargetProvider {
             return Err(ModelError::new(ErrorKind::Config, format!("`{model}` is not a target")));
         };
         let inner = match &target.provider {
-            Provider::Model(given) => Some(self.server(given, named, settings)?),
+            TargetKind::Model(given) => Some(self.server(given, named, settings)?),
             _ => None,
         };
         Ok(Arc::new(TargetEndpoint {
@@ -261,7 +261,7 @@ impl Endpoint for TargetEndpoint {
     fn provider(&self) -> &str {
         match (&self.inner, &self.target.provider) {
             (Some(inner), _) => inner.provider(),
-            (None, Provider::Cli(_)) => "cli",
+            (None, TargetKind::Cli(_)) => "cli",
             (None, _) => "mock",
         }
     }
@@ -277,7 +277,7 @@ impl Endpoint for TargetEndpoint {
 
     fn first_wait(&self) -> Duration {
         match &self.target.provider {
-            Provider::Model(model) => model.first_wait,
+            TargetKind::Model(model) => model.first_wait,
             _ => Duration::from_secs(1),
         }
     }
@@ -285,7 +285,7 @@ impl Endpoint for TargetEndpoint {
     fn identity(&self) -> Result<String, String> {
         match (&self.inner, &self.target.provider) {
             (Some(inner), _) => inner.identity(),
-            (None, Provider::Mock(response)) => Ok(response.clone()),
+            (None, TargetKind::Mock(response)) => Ok(response.clone()),
             // The files behind the words of a command are not known.
             (None, _) => {
                 Err(format!("changes of the command of the target `{}`", self.target.name))
@@ -305,7 +305,7 @@ impl Endpoint for TargetEndpoint {
     ) -> Result<Reply, ModelError> {
         let text = match (&self.inner, &self.target.provider) {
             (Some(inner), _) => return inner.send(request, parameters, limit),
-            (None, Provider::Mock(response)) => response.clone(),
+            (None, TargetKind::Mock(response)) => response.clone(),
             (None, _) => self.run(request)?,
         };
         Ok(Reply { text, ..Reply::default() })
@@ -319,7 +319,7 @@ impl TargetEndpoint {
         let users = request.messages.iter().filter(|message| message.role == Role::User);
         let prompt = users.map(|message| &*message.content).collect::<Vec<_>>().join("\n\n");
         let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (Provider::Cli(target), Ok(handle), Some(commands)) =
+        let (TargetKind::Cli(target), Ok(handle), Some(commands)) =
             (&self.target.provider, Handle::try_current(), commands)
         else {
             return Err(failed(ErrorKind::Config)("programs cannot be started here".to_owned()));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use evaluator_host::report::ComparisonSettings;
+use evaluator_host::report::{ComparisonSettings, run_file::ChangeKind};
 
 use super::{
     gates::confidence,
@@ -22,57 +22,105 @@ pub(crate) struct CompareArgs {
     pub(crate) new: PathBuf,
     #[command(flatten)]
     pub(crate) claims: ClaimArgs,
-    /// Compare although this was changed between the runs: an evaluator, settings of the run, golden cases, a judge, or all of
-    /// them; repeatable. The differences are printed
-    #[arg(long, value_name = "WHAT", value_enum)]
-    pub(crate) allow_changed: Vec<Allowed>,
-    /// Form of the comparison (table, json, markdown), and with =FILE the file that it is written to instead of stdout;
-    /// repeatable (default: table)
-    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
-    pub(crate) output: Vec<ComparisonOutput>,
-}
-
-/// What a new run has to show, compared with an earlier one.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct ClaimArgs {
-    /// The mean score of each evaluator may be lower by at most this much, from 0 to 1, with 95 % confidence
-    #[arg(long, value_name = "D")]
-    pub(crate) no_worse_than: Option<f64>,
-    /// No case that passed may fail
-    #[arg(long)]
-    pub(crate) no_regressions: bool,
-    /// Cases that the new run does not have decide nothing
-    #[arg(long)]
-    pub(crate) allow_missing: bool,
-    /// Difference of scores up to which a case with the same status is unchanged (default: 0.01)
-    #[arg(long, value_name = "X", value_parser = difference)]
-    pub(crate) min_change: Option<f64>,
     /// Confidence of intervals, between 0 and 1 (default: 0.95)
     #[arg(long, value_name = "C", value_parser = confidence)]
     pub(crate) confidence: Option<f64>,
     /// Seed of random numbers (default: 0)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Form of the comparison (table, json, markdown, html), and with =FILE the file that it is written to instead of stdout;
+    /// repeatable (default: table)
+    #[arg(short, long, value_name = "FORM[=FILE]", value_parser = output)]
+    pub(crate) output: Vec<ComparisonOutput>,
 }
+
+impl CompareArgs {
+    /// Returns the settings of the comparison.
+    pub(crate) fn settings(&self) -> ComparisonSettings {
+        let settings = self.claims.settings(self.confidence);
+        ComparisonSettings { seed: self.seed.unwrap_or(settings.seed), ..settings }
+    }
+}
+
+/// What a new run has to show, compared with an earlier one.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ClaimArgs {
+    /// The mean score of each evaluator may be lower by at most this much, from 0 to 1, with 95 % confidence
+    #[arg(help_heading = HEADING, long, value_name = "D")]
+    pub(crate) no_worse_than: Option<f64>,
+    /// No case that passed may fail
+    #[arg(help_heading = HEADING, long)]
+    pub(crate) no_regressions: bool,
+    /// Cases that the new run does not have decide nothing
+    #[arg(help_heading = HEADING, long)]
+    pub(crate) allow_missing: bool,
+    /// Compare although this was changed between the runs: an evaluator, settings of the run, golden cases, a judge, or all of
+    /// them; repeatable. The differences are printed
+    #[arg(help_heading = HEADING, long, value_name = "WHAT", value_enum)]
+    allow_changed: Vec<Allowed>,
+    /// Difference of scores up to which a case with the same status is unchanged (default: 0.01)
+    #[arg(help_heading = HEADING, long, value_name = "X", value_parser = difference)]
+    pub(crate) min_change: Option<f64>,
+}
+
+/// Heading of these options in the help.
+const HEADING: &str = "Comparison with an earlier run";
 
 impl ClaimArgs {
     /// Returns the settings of the comparison.
-    pub(crate) fn settings(&self) -> ComparisonSettings {
+    pub(crate) fn settings(&self, confidence: Option<f64>) -> ComparisonSettings {
         let default = ComparisonSettings::default();
         ComparisonSettings {
-            confidence: self.confidence.unwrap_or(default.confidence),
+            confidence: confidence.unwrap_or(default.confidence),
             min_change: self.min_change.unwrap_or(default.min_change),
-            seed: self.seed.unwrap_or(default.seed),
             no_worse_than: self.no_worse_than,
             no_regressions: self.no_regressions,
             allow_missing: self.allow_missing,
+            ..default
         }
+    }
+
+    /// Returns the kinds of changes that are allowed.
+    pub(crate) fn allowed(&self) -> Vec<ChangeKind> {
+        self.allow_changed.iter().flat_map(|it| it.kinds()).copied().collect()
+    }
+
+    /// Returns the name of the first option that is given.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.no_worse_than.is_some(), "--no-worse-than"),
+            (self.no_regressions, "--no-regressions"),
+            (self.allow_missing, "--allow-missing"),
+            (!self.allow_changed.is_empty(), "--allow-changed"),
+            (self.min_change.is_some(), "--min-change"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+}
+
+/// Options of `run` and `report` about a run that the new one is compared with.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct BaselineArgs {
+    /// Compare with this run file (.evalrun), case by case; the comparison is part of the report and of the exit code
+    #[arg(help_heading = HEADING, long, value_name = "FILE", value_parser = writable)]
+    pub(crate) baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) claims: ClaimArgs,
+    /// Write the run to the file of the baseline if it ends with exit code 0; the file may be missing then
+    #[arg(help_heading = HEADING, long)]
+    pub(crate) update_baseline: bool,
+}
+
+impl BaselineArgs {
+    /// Returns the name of the first option that needs a baseline.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        self.claims.given().or_else(|| self.update_baseline.then_some("--update-baseline"))
     }
 }
 
 /// What may differ between two runs that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Allowed {
+enum Allowed {
     /// Files, settings and thresholds of evaluators
     Evaluator,
     /// Settings of the run, such as the grouping
@@ -83,6 +131,19 @@ pub(crate) enum Allowed {
     Judge,
     /// All of these
     All,
+}
+
+impl Allowed {
+    /// Returns the kinds of changes that this allows.
+    fn kinds(self) -> &'static [ChangeKind] {
+        match self {
+            Self::Evaluator => &[ChangeKind::Evaluator],
+            Self::Config => &[ChangeKind::Config],
+            Self::Golden => &[ChangeKind::Golden],
+            Self::Judge => &[ChangeKind::Judge],
+            Self::All => &ChangeKind::REFUSED,
+        }
+    }
 }
 
 /// Form and destination of a comparison.
@@ -99,6 +160,7 @@ pub(crate) enum ComparisonForm {
     Table,
     Json,
     Markdown,
+    Html,
 }
 
 fn difference(text: &str) -> Result<f64, String> {
@@ -108,8 +170,9 @@ fn difference(text: &str) -> Result<f64, String> {
 
 fn output(text: &str) -> Result<ComparisonOutput, String> {
     let (form, file) = text.split_once('=').map_or((text, None), |(form, file)| (form, Some(file)));
-    let form = ComparisonForm::from_str(form, false)
-        .map_err(|_| format!("there is no form `{form}`; the forms are table, json, markdown"))?;
+    let form = ComparisonForm::from_str(form, false).map_err(|_| {
+        format!("there is no form `{form}`; the forms are table, json, markdown, html")
+    })?;
     let file = file.filter(|file| *file != "-").map(writable).transpose()?;
     Ok(ComparisonOutput { form, file })
 }

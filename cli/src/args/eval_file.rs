@@ -63,9 +63,6 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.require_all_cases, "--require-all-cases"),
         (args.allow_unevaluated, "--allow-unevaluated"),
         (args.strict_matching, "--strict-matching"),
-        (!args.gates.gates.is_empty(), "--gate"),
-        (args.gates.confidence.is_some(), "--confidence"),
-        (args.gates.inconclusive.is_some(), "--inconclusive"),
         (args.locked, "--locked"),
     ];
     let given = given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name);

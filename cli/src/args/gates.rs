@@ -13,10 +13,11 @@ pub(crate) struct GateFlags {
     /// repeatable. Thresholds of an evaluator with a gate fail nothing. Replaces a gate of the same measure
     #[arg(long = "gate", value_name = "NAME: MEASURE >= LIMIT", value_parser = gate)]
     pub(crate) gates: Vec<Gate>,
-    /// Confidence of all gates, two-sided, between 0 and 1 (default: that of each gate, else 0.95)
+    /// Confidence of all gates and of the comparison with a baseline, two-sided, between 0 and 1 (default: that of each gate, else
+    /// 0.95)
     #[arg(long, value_name = "C", value_parser = confidence)]
     pub(crate) confidence: Option<f64>,
-    /// Pass (exit code 0) or fail (exit code 1) if gates are undecided (default: exit code 4)
+    /// Pass (exit code 0) or fail (exit code 1) if gates or claims about a baseline are undecided (default: exit code 4)
     #[arg(long, value_name = "OUTCOME", value_enum)]
     pub(crate) inconclusive: Option<InconclusiveAs>,
 }

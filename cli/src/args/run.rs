@@ -19,8 +19,8 @@ use evaluator_host::{
 };
 
 use super::{
-    GateFlags, eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags, one_of,
-    trace_input, whole, writable,
+    BaselineArgs, GateFlags, eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags,
+    one_of, trace_input, whole, writable,
 };
 
 #[derive(Debug, Args)]
@@ -94,6 +94,8 @@ pub(crate) struct RunArgs {
     pub(crate) max_error_rate: Option<f64>,
     #[command(flatten)]
     pub(crate) gates: GateFlags,
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
     /// Start no more evaluations after the first failure or error
     #[arg(long)]
     pub(crate) fail_fast: bool,

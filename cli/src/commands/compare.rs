@@ -1,21 +1,20 @@
 //! `evaluator compare`: two saved runs, case by case.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{fs, io, path::Path};
 
-use clap::ValueEnum as _;
 use evaluator_host::{
     files::{WriteOptions, atomic_write, is_replaced},
     json,
     report::{
         Comparison, Report, Verdict,
-        run_file::{self, ChangeKind, Header, changes},
+        run_file::{self, Differences},
     },
     verdict::Standing,
 };
 
 use super::{broken, print, unusable};
 use crate::{
-    args::{Allowed, CompareArgs, ComparisonForm, ComparisonOutput},
+    args::{CompareArgs, ComparisonForm, ComparisonOutput},
     exit, render,
 };
 
@@ -27,8 +26,14 @@ const NO_COMPARISON: &str =
 pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
     begin(args)?;
     let (base, new) = (whole(&args.base)?, whole(&args.new)?);
-    refuse_changes(args)?;
-    let comparison = Comparison::new(&base, &new, &args.claims.settings()).map_err(unusable)?;
+    let mut differences = Differences::default();
+    if let (Some(base), Some(new)) = (&base.header, &new.header) {
+        differences = Differences::new(base, new, &args.claims.allowed());
+        render::differences(&differences);
+        differences.refusal().map_or(Ok(()), |refusal| Err(unusable(refusal)))?;
+    }
+    let mut comparison = Comparison::new(&base, &new, &args.settings()).map_err(unusable)?;
+    comparison.differences = differences.allowed.iter().map(ToString::to_string).collect();
     let code = match comparison.verdict() {
         Verdict::Pass => exit::OK,
         Verdict::Fail => exit::FAILED,
@@ -45,7 +50,9 @@ pub(super) fn compare(args: &CompareArgs) -> Result<u8, u8> {
         }
     }
     let is_broken = codes.len() > 1;
-    codes.extend(outputs.iter().map(|output| write(&comparison, output)));
+    let said: Vec<String> = differences.said.iter().map(ToString::to_string).collect();
+    let compared = Compared { runs: (&base, &new), comparison: &comparison, said, is_broken };
+    codes.extend(outputs.iter().map(|output| write(&compared, output)));
     let code = exit::worst(codes);
     render::comparison_verdict(&comparison, is_broken, code);
     Ok(code)
@@ -87,63 +94,44 @@ fn whole(file: &Path) -> Result<Report, u8> {
     }
 }
 
-/// Refuses runs that did not measure the same, unless that is allowed. What is allowed, and what may differ between machines, is
-/// printed.
-fn refuse_changes(args: &CompareArgs) -> Result<(), u8> {
-    let header = |file| run_file::read_header(file).map_err(unusable);
-    let (Some(base), Some(new)) = (header(&args.base)?, header(&args.new)?) else { return Ok(()) };
-    let has = |header: &Header, case: &str| {
-        header.golden.as_ref().is_some_and(|golden| golden.cases.contains_key(case))
-    };
-    let is_compared = |case: &str| has(&base, case) && has(&new, case);
-    let (mut refused, mut hints) = (Vec::new(), BTreeSet::new());
-    for change in changes(&base, &new, is_compared) {
-        let word = match change.kind {
-            ChangeKind::Environment => {
-                render::note(&change.to_string());
-                continue;
-            }
-            ChangeKind::Config => Allowed::Config,
-            ChangeKind::Golden => Allowed::Golden,
-            ChangeKind::Judge => Allowed::Judge,
-            _ => Allowed::Evaluator,
-        };
-        if args.allow_changed.iter().any(|it| [word, Allowed::All].contains(it)) {
-            render::warning(&change.to_string());
-        } else {
-            refused.push(change.to_string());
-            hints.extend(word.to_possible_value().map(|value| value.get_name().to_owned()));
-        }
-    }
-    if refused.is_empty() {
-        return Ok(());
-    }
-    let hints = hints.into_iter().map(|word| format!("--allow-changed {word}"));
-    let hints = hints.collect::<Vec<_>>().join(" ");
-    let refused = refused.join("\n");
-    Err(unusable(format!(
-        "the runs did not measure the same:\n{refused}\n{hints} compares them all the same"
-    )))
+/// Two runs compared.
+struct Compared<'c> {
+    runs: (&'c Report, &'c Report),
+    comparison: &'c Comparison,
+    /// What differs and decides nothing.
+    said: Vec<String>,
+    /// Whether something broke in one of the runs.
+    is_broken: bool,
 }
 
 /// Writes a comparison in one form. Returns the exit code.
-fn write(comparison: &Comparison, output: &ComparisonOutput) -> u8 {
+fn write(compared: &Compared<'_>, output: &ComparisonOutput) -> u8 {
+    let Compared { runs, comparison, said, is_broken } = compared;
     let text = match output.form {
         ComparisonForm::Table => render::comparison(comparison),
         ComparisonForm::Markdown => render::comparison_markdown(comparison),
-        ComparisonForm::Json => match serde_json::to_value(comparison) {
+        ComparisonForm::Json => match comparison.to_json() {
             // ASCII, as the report.
-            Ok(value) => json::to_pretty(&value.into()) + "\n",
+            Ok(value) => json::to_pretty(&value) + "\n",
             Err(error) => return broken(format!("the comparison cannot be written: {error}")),
         },
+        ComparisonForm::Html => {
+            let mut html = Vec::new();
+            let written =
+                render::comparison_html(*runs, comparison, said.clone(), *is_broken, &mut html);
+            match written.and_then(|()| String::from_utf8(html).map_err(io::Error::other)) {
+                Ok(html) => html,
+                Err(error) => return broken(format!("the comparison cannot be written: {error}")),
+            }
+        }
     };
     let text = match output.form {
-        ComparisonForm::Json => text,
+        ComparisonForm::Json | ComparisonForm::Html => text,
         _ => render::printable(&text).into_owned(),
     };
     match (&output.file, output.form) {
         (Some(file), _) => write_file(file, &text).map_or_else(broken, |()| exit::OK),
-        (None, ComparisonForm::Json) => print(&text, exit::OK),
+        (None, ComparisonForm::Json | ComparisonForm::Html) => print(&text, exit::OK),
         (None, _) => print(&render::painted(&text), exit::OK),
     }
 }

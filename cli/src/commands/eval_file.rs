@@ -4,10 +4,11 @@ use std::{
     env, fs,
     io::Read as _,
     path::{Path, PathBuf},
+    slice,
 };
 
 use evaluator_agentv::{
-    model::Suite,
+    model::EvalFile,
     output::Recordings,
     read::{self, ReadOptions},
     run::{Options, Plan, plan},
@@ -23,9 +24,10 @@ use evaluator_host::{
 };
 
 use super::{
+    baseline::BaselineFile,
     broken,
-    outcome::{event_exporter, finish, run_file},
-    print, unusable, watched,
+    outcome::{evaluate, event_exporter, finish, gated, refuse_stopping, run_file},
+    print, unusable,
 };
 use crate::{
     args::{
@@ -173,6 +175,9 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     let (targets, recorded) = (flags.targets.as_deref(), flags.outputs.as_deref());
     let plan = prepare(suite, targets, recorded, options, judge, &runner)?;
     let (name, mut runner) = (plan.name().to_owned(), runner);
+    let written = (args.save_run.as_deref(), &*outputs);
+    let baseline = BaselineFile::open(&args.baseline, None, args.gates.confidence, written)?;
+    runner.identify = baseline.needs_identities() || events.is_some();
     runner.session = Some(plan.session());
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
     let default = || default_file(Some(file), []);
@@ -182,15 +187,18 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     config.retries = args.retries.unwrap_or_default();
     config.repeat = args.repeat;
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
+    gated(&mut config, args.gates, slice::from_ref(&name)).map_err(unusable)?;
+    refuse_stopping(&config, &baseline).map_err(unusable)?;
     config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));
     let mut request = plan.request(config);
     request.events = events.is_some();
+    request.baseline.clone_from(&baseline.baseline);
     signals::watch(runner.cancellation.clone());
-    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
+    let report = evaluate(&request, &runner, &baseline, verbose)?;
     // Events name the suite, which has no entry of its own.
     let mut config = Config::default();
     config.evaluators.push(EvaluatorConfig::linked(name));
-    Ok(finish(&report, &outputs, events, (&config, &runner), verbose))
+    Ok(finish(&report, &outputs, events, (&config, &runner), &baseline, verbose))
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.
@@ -243,7 +251,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Reads an eval file, and shows its problems or its warnings.
-fn load(file: &Path, flags: &EvalFileFlags) -> Result<Suite, u8> {
+fn load(file: &Path, flags: &EvalFileFlags) -> Result<EvalFile, u8> {
     if let Some(reason) = not_read(file) {
         return Err(unusable(reason));
     }
@@ -262,7 +270,7 @@ fn problems(errors: Vec<ConfigError>) -> u8 {
 
 /// Finds the targets and recordings of a suite, and plans its run.
 fn prepare(
-    suite: Suite,
+    suite: EvalFile,
     targets: Option<&Path>,
     outputs: Option<&Path>,
     options: Options,

@@ -2,6 +2,7 @@
 //!
 //! A command returns its exit code; as an error if it stopped early, after it wrote a message.
 
+mod baseline;
 mod check;
 mod compare;
 mod config;
@@ -25,6 +26,7 @@ mod test;
 mod types;
 mod update;
 mod validate;
+mod view;
 mod watched;
 
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ pub(crate) fn dispatch(cli: Cli, mut runner: Runner) -> ExitCode {
         Command::Report(args) => {
             report::report(args, verbose).inspect_err(|code| render::no_verdict(*code))
         }
+        Command::View(args) => view::view(&args),
         Command::Compare(args) => {
             compare::compare(&args).inspect_err(|code| render::no_verdict(*code))
         }

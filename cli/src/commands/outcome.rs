@@ -9,11 +9,14 @@ use evaluator_host::{
         Report,
         run_file::{RunFile, RunFileError},
     },
-    run::Runner,
+    run::{Request, RunEvent, Runner},
 };
 
-use super::{report::show, unusable};
-use crate::{args::ReportOutput, exit, render};
+use super::{baseline::BaselineFile, report::show, unusable, watched};
+use crate::{
+    args::{GateFlags, ReportOutput},
+    exit, render,
+};
 
 /// Returns the switches of evaluation events and their destination, if they are to be sent. An invalid destination is reported
 /// before the run, which may take long.
@@ -27,12 +30,67 @@ pub(super) fn event_exporter(is_wanted: bool) -> Result<Option<(EventSwitches, E
     }))
 }
 
+/// Refuses claims about a baseline in a run that may stop early.
+pub(super) fn refuse_stopping(config: &Config, baseline: &BaselineFile) -> Result<(), String> {
+    match baseline.has_claims && config.fail_fast {
+        true => Err(
+            "claims about a baseline and `--fail-fast` (key `fail_fast`) exclude each other: a claim is decided by all cases"
+                .to_owned(),
+        ),
+        false => Ok(()),
+    }
+}
+
+/// Applies gates of the command line, and checks that all gates can be decided.
+pub(super) fn gated(
+    config: &mut Config,
+    flags: GateFlags,
+    evaluators: &[String],
+) -> Result<(), String> {
+    let Config { gates, inconclusive, .. } = config;
+    let names: Vec<&str> = evaluators.iter().map(String::as_str).collect();
+    flags.overrides().apply(gates, inconclusive, &names)?;
+    match config.gates.first() {
+        Some(gate) if config.fail_fast => Err(format!(
+            "the gate `{gate}` and `--fail-fast` (key `fail_fast`) exclude each other: a gate is decided by all cases"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Runs a request, and shows its events.
+///
+/// # Errors
+///
+/// Returns the exit code, after a message, if the run cannot start, or cannot be compared with its baseline.
+pub(super) fn evaluate(
+    request: &Request,
+    runner: &Runner,
+    baseline: &BaselineFile,
+    verbose: u8,
+) -> Result<Report, u8> {
+    let is_kept = runner.run_file.is_some() || baseline.needs_identities();
+    let report = watched(verbose, async |on_event| {
+        // What is not kept is not reused.
+        let mut on_event = |event: RunEvent| match event {
+            RunEvent::NotResumable { .. } if !is_kept => {}
+            event => on_event(event),
+        };
+        runner.run(request, &mut on_event).await
+    })?;
+    match &report.refusal {
+        Some(refusal) => Err(unusable(refusal)),
+        None => Ok(report),
+    }
+}
+
 /// Writes the report of a run and sends its events. Returns the exit code.
 pub(super) fn finish(
     report: &Report,
     outputs: &[ReportOutput],
     events: Option<(EventSwitches, Exporter)>,
     (config, runner): (&Config, &Runner),
+    baseline: &BaselineFile,
     verbose: u8,
 ) -> u8 {
     let code = show(report, outputs);
@@ -45,6 +103,7 @@ pub(super) fn finish(
     }
     // Writing the report may have found results that cannot be read back.
     let code = exit::worst([code, report.standing().exit_code()]);
+    let code = baseline.update(report, code);
     render::verdict(report, code, verbose > 0);
     code
 }

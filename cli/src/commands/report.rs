@@ -12,7 +12,7 @@ use evaluator_host::{
     report::{Report, run_file},
 };
 
-use super::{broken, print_document, print_with, unusable};
+use super::{baseline::BaselineFile, broken, print_document, print_with, unusable};
 use crate::{
     args::{GateFlags, ReportArgs, ReportOutput, outputs},
     exit,
@@ -33,18 +33,28 @@ const NO_REPORT: &str =
 /// Reports saved runs.
 pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let outputs = outputs(args.output, args.output_file, None).map_err(unusable)?;
-    begin(&outputs, &args.runs)?;
+    begin(&outputs, args.runs.iter().chain(&args.baseline.baseline))?;
+    let confidence = args.gates.confidence;
+    let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
     let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
     gated(&mut report, args.gates).map_err(unusable)?;
+    baseline.compare(&mut report)?;
     let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
+    let code = baseline.update(&report, code);
     render::verdict(&report, code, verbose > 0);
     Ok(code)
 }
 
 /// Applies gates of the command line to a saved run.
 fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
-    let Report { gates, inconclusive, conversations, .. } = report;
-    let evaluators: Vec<&str> = conversations.evaluator_scores().map(|it| it.name).collect();
+    let Report { gates, inconclusive, conversations, header, .. } = report;
+    // The header also has those that were asked for no conversation.
+    let mut evaluators: Vec<&str> = conversations.evaluator_scores().map(|it| it.name).collect();
+    for entry in header.iter().flat_map(|header| &header.evaluators) {
+        if !evaluators.contains(&&*entry.name) {
+            evaluators.push(&entry.name);
+        }
+    }
     flags.overrides().apply(gates, inconclusive, &evaluators)
 }
 

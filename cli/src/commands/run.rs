@@ -15,15 +15,16 @@ use evaluator_host::{
 use evaluator_publish::{manifest, program_at};
 
 use super::{
+    baseline::BaselineFile,
     discovery, ensure_contained, eval_file, has_extension_of, load_config, open_session,
-    outcome::{event_exporter, finish, run_file},
+    outcome::{evaluate, event_exporter, finish, gated, refuse_stopping, run_file},
     report::begin,
     settings_of_paths, trace_format,
     types::is_type,
-    unusable, watched,
+    unusable,
 };
 use crate::{
-    args::{GateFlags, RunArgs, default_transcripts, outputs},
+    args::{RunArgs, default_transcripts, outputs},
     render, signals,
 };
 
@@ -31,7 +32,7 @@ use crate::{
 pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, u8> {
     let reports = outputs(args.output.clone(), args.output_file.clone(), None).map_err(unusable)?;
     let named = [&args.config, &args.eval_set, &args.eval_file.outputs, &args.eval_file.targets];
-    let inputs = args.traces.iter().chain(&args.evaluators);
+    let inputs = args.traces.iter().chain(&args.evaluators).chain(&args.baseline.baseline);
     begin(&reports, inputs.chain(named.into_iter().flatten()))?;
     if let Some(file) = eval_file::given(&args, &runner).map_err(unusable)? {
         return eval_file::run(&file, args, verbose, runner);
@@ -43,7 +44,9 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     let mut config = load_config(config_file.as_deref(), &runner)?;
     let programs = programs(&args, &config, &runner).map_err(unusable)?;
     configure(&mut config, programs, &mut args, &runner);
-    gated(&mut config, mem::take(&mut args.gates)).map_err(unusable)?;
+    let confidence = args.gates.confidence;
+    let names: Vec<String> = config.evaluators.iter().map(|it| it.name.clone()).collect();
+    gated(&mut config, mem::take(&mut args.gates), &names).map_err(unusable)?;
     ensure_contained(args.contain, &config, &runner)?;
     let outputs = outputs(args.output, args.output_file, config.output).map_err(unusable)?;
     let transcripts = args.transcripts.or(config.transcripts);
@@ -54,7 +57,12 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
              `eval_set` or --eval-set",
         ));
     }
+    let written = (args.save_run.as_deref(), &*outputs);
+    let baseline =
+        BaselineFile::open(&args.baseline, config.baseline.as_deref(), confidence, written)?;
+    refuse_stopping(&config, &baseline).map_err(unusable)?;
     let mut runner = runner;
+    runner.identify = baseline.needs_identities() || events.is_some();
     runner.session = Some(open_session(&config, verbose, &runner)?);
     runner.locked = args.locked;
     runner.jobs = args.jobs.unwrap_or(runner.jobs);
@@ -65,22 +73,10 @@ pub(super) fn run(mut args: RunArgs, verbose: u8, runner: Runner) -> Result<u8, 
     runner.run_file = run_file(args.save_run, args.resume, default).map_err(unusable)?;
     let mut request = Request::new(args.traces, config);
     request.events = events.is_some();
+    request.baseline.clone_from(&baseline.baseline);
     signals::watch(runner.cancellation.clone());
-    let report = watched(verbose, async |on_event| runner.run(&request, on_event).await)?;
-    Ok(finish(&report, &outputs, events, (&request.config, &runner), verbose))
-}
-
-/// Applies gates of the command line, and checks that all gates can be decided.
-fn gated(config: &mut Config, flags: GateFlags) -> Result<(), String> {
-    let Config { gates, inconclusive, evaluators, .. } = config;
-    let names: Vec<&str> = evaluators.iter().map(|evaluator| evaluator.name.as_str()).collect();
-    flags.overrides().apply(gates, inconclusive, &names)?;
-    match config.gates.first() {
-        Some(gate) if config.fail_fast => Err(format!(
-            "the gate `{gate}` and `--fail-fast` (key `fail_fast`) exclude each other: a gate is decided by all cases"
-        )),
-        _ => Ok(()),
-    }
+    let report = evaluate(&request, &runner, &baseline, verbose)?;
+    Ok(finish(&report, &outputs, events, (&request.config, &runner), &baseline, verbose))
 }
 
 /// Refuses a program in the place of a trace file.

@@ -4,13 +4,14 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     report::{
-        ConversationReport, EvaluationOutcome, EvaluationReport, Gate, Inconclusive, NotEvaluated,
-        Report, Verdict as GateVerdict,
+        CaseChangeKind, ConversationReport, EvaluationOutcome, EvaluationReport, Inconclusive,
+        NotEvaluated, Report, Verdict as GateVerdict,
     },
     verdict::Verdict,
 };
 
 use super::{
+    changes::scores,
     errors::{Errors, Showing, below, headline},
     plain::{line_of, one_line},
     words::{NO_RECORDING, counted, failure, golden_case, kind, unrecorded, with_cause},
@@ -85,6 +86,7 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         };
         found.add(kind, ("gate", None), &result.to_string());
     }
+    regressed(report, &mut found);
     for missing in report.missing_scores() {
         found.add(Kind::Error, (missing.scores.name, None), &missing.to_string());
     }
@@ -92,6 +94,32 @@ pub(crate) fn github(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     failed(report, &mut found)?;
     remarks(report, &mut found)?;
     out.write_all(found.finish().as_bytes())
+}
+
+/// Adds the claims about the baseline that do not pass, and the cases that regressed. These fail nothing by themselves.
+fn regressed(report: &Report, found: &mut Annotations) {
+    let Some(comparison) = &report.comparison else { return };
+    let undecided = match report.inconclusive {
+        Inconclusive::Pass => Kind::Warning,
+        _ => Kind::Error,
+    };
+    for (evaluator, claim) in comparison.claims() {
+        let kind = match claim.verdict {
+            GateVerdict::Pass => continue,
+            GateVerdict::Inconclusive => undecided,
+            _ => Kind::Error,
+        };
+        found.add(kind, ("baseline", None), &format!("{evaluator}: {claim}"));
+    }
+    for evaluator in comparison.missing_evaluators() {
+        found.add(undecided, ("baseline", None), &format!("{evaluator} is only in the baseline"));
+    }
+    for evaluator in &comparison.evaluators {
+        for case in evaluator.changes.iter().filter(|it| it.change == CaseChangeKind::Regressed) {
+            let title = format!("{} regressed", evaluator.name);
+            found.add(Kind::Warning, (&title, None), &scores(case));
+        }
+    }
 }
 
 /// Adds the errors of evaluators.
@@ -121,19 +149,20 @@ fn broken(report: &Report, found: &mut Annotations) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the failures of the worst conversations, and counts the others. Those that a gate judges fail nothing by themselves.
+/// Adds the failures of the worst conversations, and counts the others. Those that a gate or a claim judges fail nothing by
+/// themselves.
 fn failed(report: &Report, found: &mut Annotations) -> io::Result<()> {
-    let is_gated = |name: &str| report.gates.iter().any(|gate| gate.evaluator == name);
-    let mut gated = 0;
-    if !report.gates.is_empty() {
-        let evaluators = report.evaluators(Gate::CONFIDENCE)?;
-        gated = evaluators.iter().filter(|it| is_gated(&it.name)).map(|it| it.failed).sum();
-    }
+    let is_gated = |conversation: &ConversationReport, evaluation: &EvaluationReport| {
+        report.is_judged_as_a_whole(&evaluation.name, conversation.case())
+    };
+    let gated = report.gated_failures();
     let all = [(Kind::Error, false, report.tally().failed - gated), (Kind::Notice, true, gated)];
     for (kind, of_gates, mut left) in all.into_iter().filter(|(.., count)| *count > 0) {
-        let is_of = |name: &str| is_gated(name) == of_gates;
+        let is_of =
+            |conversation: &_, evaluation: &_| is_gated(conversation, evaluation) == of_gates;
         for conversation in report.attention(SHOWN, is_of)?.conversations {
-            for evaluation in conversation.evaluations.iter().filter(|it| is_of(&it.name)) {
+            for evaluation in conversation.evaluations.iter().filter(|it| is_of(&conversation, it))
+            {
                 if evaluation.outcome() == EvaluationOutcome::Failed {
                     let title = title(&conversation, evaluation);
                     let place = (&*title, conversation.trace_file.as_deref());

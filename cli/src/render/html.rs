@@ -22,7 +22,9 @@ pub(super) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         sentence,
         columns: &COLUMNS,
         rows: rows(&sums).map(Vec::from).collect(),
-        labels: Vec::new(),
+        comparison: None,
+        base: None,
+        said: Vec::new(),
         name: Box::new(move |conversation| names.of(conversation)),
     };
     evaluator_html::write(report, words, out)

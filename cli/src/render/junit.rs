@@ -42,14 +42,13 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         (report.unrecorded_cases.len() as u64, report.missing_cases().len() as u64);
     let gates: Vec<(String, Option<Outcome>)> =
         report.decide_gates()?.iter().map(|gate| decided(gate, report.inconclusive)).collect();
-    let of_gates = |is: fn(&Outcome) -> bool| {
-        gates.iter().filter(|(_, outcome)| outcome.as_ref().is_some_and(is)).count() as u64
-    };
-    let failed_gates = of_gates(|it| !matches!(it, Outcome::Skipped(_)));
-    let skipped_gates = of_gates(|it| matches!(it, Outcome::Skipped(_)));
     let evaluators = evaluators(report)?;
-    let below_gates: u64 =
-        evaluators.iter().filter(|(name, _)| is_gated(report, name)).map(|(_, it)| it.failed).sum();
+    let below_gates: u64 = evaluators.values().map(|sums| sums.below_threshold).sum();
+    let claims = claims(report);
+    let decided = || gates.iter().chain(&claims).filter_map(|(_, outcome)| outcome.as_ref());
+    let skipped_gates = decided().filter(|it| matches!(it, Outcome::Skipped(_))).count() as u64;
+    let failed_gates = decided().count() as u64 - skipped_gates;
+    let all_gates = (gates.len() + claims.len()) as u64;
     let mut unscored: Vec<(String, Option<Outcome>)> = missing
         .iter()
         .map(|it| (it.scores.name.to_owned(), Some(Outcome::Failure(None, it.to_string()))))
@@ -60,7 +59,7 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     let missing_scores = unscored.len() as u64;
     let counts = [
-        ("tests", tally.total() + inputs + missing_scores + cases + gates.len() as u64),
+        ("tests", tally.total() + inputs + missing_scores + cases + all_gates),
         ("failures", tally.failed - below_gates + failed_gates + missing_scores + missing_cases),
         ("errors", tally.errored + inputs),
         ("skipped", tally.not_evaluated + tally.not_run + cases - missing_cases + skipped_gates),
@@ -73,6 +72,7 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         });
         suite(writer, "inputs", errors.collect())?;
         suite(writer, "gates", gates)?;
+        suite(writer, "regressions", claims)?;
         suite(writer, "require_evaluated", unscored)?;
         // Golden cases without a recording.
         let outcome = || match missing_cases {
@@ -82,7 +82,7 @@ pub(crate) fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let unrecorded = report.unrecorded_cases.iter();
         let unrecorded = unrecorded.map(|name| (name.clone(), Some(outcome())));
         suite(writer, "golden_cases", unrecorded.collect())?;
-        evaluators.iter().try_for_each(|(name, tally)| evaluator(writer, report, name, *tally))
+        evaluators.iter().try_for_each(|(name, sums)| evaluator(writer, report, name, sums))
     })?;
     writer.into_inner().write_all(b"\n")
 }
@@ -103,22 +103,42 @@ fn element(
     Ok(())
 }
 
-/// Returns a gate as a test: its name and outcome. CI systems count an undecided one as what the exit code makes of it.
+/// Returns a gate as a test: its name and outcome.
 fn decided(result: &GateResult, inconclusive: Inconclusive) -> (String, Option<Outcome>) {
-    let outcome = match (result.verdict, inconclusive) {
-        (Verdict::Pass, _) => None,
-        (Verdict::Inconclusive, Inconclusive::Pass) => Some(Outcome::Skipped(result.to_string())),
-        (Verdict::Inconclusive, _) => {
-            Some(Outcome::Failure(Some("inconclusive"), result.to_string()))
-        }
-        _ => Some(Outcome::Failure(None, result.to_string())),
-    };
-    (result.gate.to_string(), outcome)
+    (result.gate.to_string(), outcome(result.verdict, inconclusive, result.to_string()))
 }
 
-/// Returns true if an evaluator is judged by gates alone.
-fn is_gated(report: &Report, evaluator: &str) -> bool {
-    report.gates.iter().any(|gate| gate.evaluator == evaluator)
+/// Returns the outcome of a decision. CI systems count an undecided one as what the exit code makes of it.
+fn outcome(verdict: Verdict, inconclusive: Inconclusive, text: String) -> Option<Outcome> {
+    match (verdict, inconclusive) {
+        (Verdict::Pass, _) => None,
+        (Verdict::Inconclusive, Inconclusive::Pass) => Some(Outcome::Skipped(text)),
+        (Verdict::Inconclusive, _) => Some(Outcome::Failure(Some("inconclusive"), text)),
+        _ => Some(Outcome::Failure(None, text)),
+    }
+}
+
+/// Returns the claims about the comparison with a baseline as tests.
+fn claims(report: &Report) -> Vec<(String, Option<Outcome>)> {
+    let Some(comparison) = &report.comparison else { return Vec::new() };
+    let policy = report.inconclusive;
+    let claims = comparison.claims().map(|(evaluator, claim)| {
+        let text = format!("{evaluator}: {claim}");
+        (format!("{evaluator}: {}", claim.claim), outcome(claim.verdict, policy, text))
+    });
+    let missing = comparison.missing_evaluators().iter().map(|evaluator| {
+        let text = format!("{evaluator} is only in the baseline");
+        (evaluator.clone(), outcome(Verdict::Inconclusive, policy, text))
+    });
+    claims.chain(missing).collect()
+}
+
+/// What the suite of an evaluator counts.
+#[derive(Default)]
+struct Sums {
+    tally: Tally,
+    /// Failed evaluations that fail nothing by themselves, because a gate or a claim judges them.
+    below_threshold: u64,
 }
 
 /// Writes a suite of tests; nothing without tests.
@@ -186,17 +206,31 @@ fn properties(writer: &mut Xml<'_>, properties: &[(&str, String)]) -> io::Result
 }
 
 /// Returns the evaluators in the order in which they appear, each with the counts of its evaluations.
-fn evaluators(report: &Report) -> io::Result<IndexMap<String, Tally>> {
-    let mut found: IndexMap<String, Tally> = IndexMap::new();
+fn evaluators(report: &Report) -> io::Result<IndexMap<String, Sums>> {
+    let mut found: IndexMap<String, Sums> = IndexMap::new();
     for conversation in report.conversations.iter().outlines() {
-        for evaluation in conversation?.evaluations {
-            match found.get_mut(&evaluation.name) {
-                Some(tally) => evaluation.count_in(tally),
-                None => evaluation.count_in(found.entry(evaluation.name.clone()).or_default()),
+        let conversation = conversation?;
+        for evaluation in &conversation.evaluations {
+            if !found.contains_key(&evaluation.name) {
+                found.insert(evaluation.name.clone(), Sums::default());
             }
+            let sums = &mut found[&evaluation.name];
+            evaluation.count_in(&mut sums.tally);
+            let is_below = fails_nothing(report, &conversation, evaluation);
+            sums.below_threshold += u64::from(is_below);
         }
     }
     Ok(found)
+}
+
+/// Returns true for a failed evaluation that fails nothing by itself.
+fn fails_nothing(
+    report: &Report,
+    conversation: &ConversationReport,
+    evaluation: &EvaluationReport,
+) -> bool {
+    evaluation.outcome() == EvaluationOutcome::Failed
+        && report.is_judged_as_a_whole(&evaluation.name, conversation.case())
 }
 
 /// Writes the suite of an evaluator.
@@ -204,12 +238,11 @@ fn evaluator(
     writer: &mut Xml<'_>,
     report: &Report,
     evaluator: &str,
-    tally: Tally,
+    Sums { tally, below_threshold }: &Sums,
 ) -> io::Result<()> {
-    let is_gated = is_gated(report, evaluator);
     let counts = [
         ("tests", tally.total()),
-        ("failures", if is_gated { 0 } else { tally.failed }),
+        ("failures", tally.failed - below_threshold),
         ("errors", tally.errored),
         ("skipped", tally.not_evaluated + tally.not_run),
     ];
@@ -223,26 +256,28 @@ fn evaluator(
             let name = names.of(&conversation);
             let of_this = conversation.evaluations.iter().filter(|it| it.name == evaluator);
             for one in of_this {
-                evaluation(writer, &name, &conversation, one, is_gated)?;
+                let is_below = fails_nothing(report, &conversation, one);
+                evaluation(writer, &name, &conversation, one, is_below)?;
             }
         }
         Ok(())
     })
 }
 
-/// Writes an evaluation of the conversation with this name as a test case. One that a gate judges does not fail by itself.
+/// Writes an evaluation of the conversation with this name as a test case. One that is only below a
+/// threshold does not fail.
 fn evaluation(
     writer: &mut Xml<'_>,
     name: &str,
     conversation: &ConversationReport,
     evaluation: &EvaluationReport,
-    is_gated: bool,
+    is_below: bool,
 ) -> io::Result<()> {
     let mut facts = Vec::new();
     let outcome = match evaluation.outcome() {
         EvaluationOutcome::NotRun => Some(Outcome::Skipped(error_text(evaluation))),
         EvaluationOutcome::Error => Some(Outcome::Error(kind(evaluation), error_text(evaluation))),
-        EvaluationOutcome::Failed if is_gated => {
+        EvaluationOutcome::Failed if is_below => {
             facts.push(("below_threshold", failure(evaluation)));
             None
         }

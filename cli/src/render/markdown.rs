@@ -2,9 +2,12 @@
 
 use std::{fmt::Write as _, io, sync::Arc};
 
-use evaluator_host::report::{EvaluationOutcome, EvaluationReport, Gate, Report};
+use evaluator_host::report::{
+    CaseChange, Comparison, EvaluationOutcome, EvaluationReport, Gate, Report,
+};
 
 use super::{
+    changes::{NAMED, changes, difference, is_shown, scores},
     errors::{Errors, Extent, Showing, below, headline},
     overview,
     plain::{one_line, printable},
@@ -18,6 +21,9 @@ use super::{
 /// Maximum number of rows, and of bytes: GitHub and GitLab refuse comments of more than 65,536 characters.
 const ROWS: usize = 500;
 const ALL_BYTES: usize = 64_000;
+
+/// Number of further cases of each change in Markdown, which has a limited length.
+const FOLDED: usize = 100;
 
 /// Number of conversations above which those that passed are counted and have no rows.
 const FEW: usize = 20;
@@ -51,6 +57,13 @@ fn text(report: &Report) -> io::Result<String> {
         return Ok(text);
     }
     evaluators(&mut text, report)?;
+    if let Some(comparison) = &report.comparison {
+        let section = section_markdown(comparison);
+        match text.len() + section.len() <= ALL_BYTES / 2 {
+            true => text.push_str(&section),
+            false => text.push_str("\nThe comparison is too long for this form of the report.\n"),
+        }
+    }
     let (rows, mut more) = rows(report)?;
     if rows.is_empty() {
         return Ok(text);
@@ -70,6 +83,42 @@ fn text(report: &Report) -> io::Result<String> {
         let _ = writeln!(text, "\n... and {more} more.");
     }
     Ok(text)
+}
+
+/// Returns what a report says about its comparison with a baseline. Cases beyond the first ones of each change are folded.
+fn section_markdown(comparison: &Comparison) -> String {
+    let mut text = format!("\n#### Compared with {}\n\n", escaped(&one_line(&comparison.base)));
+    for difference in &comparison.differences {
+        let _ = writeln!(text, "- differs: {}", escaped(difference));
+    }
+    for evaluator in &comparison.evaluators {
+        let name = &evaluator.name;
+        let _ = writeln!(text, "- {}", escaped(&format!("{name}: {}", difference(evaluator))));
+        for claim in &evaluator.claims {
+            let _ = writeln!(text, "  - {}", escaped(&claim.to_string()));
+        }
+    }
+    for evaluator in &comparison.evaluators {
+        for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {
+            let _ = writeln!(text, "\n{}:\n", escaped(&format!("{}: {title}", evaluator.name)));
+            let list = |text: &mut String, cases: &[&CaseChange]| {
+                for case in cases {
+                    let _ = writeln!(text, "- {}", escaped(&scores(case)));
+                }
+            };
+            let (first, rest) = cases.split_at(cases.len().min(NAMED));
+            list(&mut text, first);
+            if !rest.is_empty() {
+                let _ = writeln!(text, "\n<details><summary>{} more</summary>\n", rest.len());
+                list(&mut text, &rest[..rest.len().min(FOLDED)]);
+                if rest.len() > FOLDED {
+                    let _ = writeln!(text, "\n... and {} more.", rest.len() - FOLDED);
+                }
+                text.push_str("\n</details>\n");
+            }
+        }
+    }
+    text
 }
 
 /// Appends a row per evaluator, if there are several conversations.

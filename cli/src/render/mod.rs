@@ -1,6 +1,7 @@
 //! Output for people: reports, tables and messages. Only this module writes to stderr.
 
 mod access;
+mod changes;
 mod checks;
 mod columns;
 mod comparison;
@@ -24,7 +25,9 @@ mod words;
 pub(crate) use access::access;
 pub(crate) use checks::{conformance_json, conformance_text, validation_json, validation_text};
 pub(crate) use columns::Columns;
-pub(crate) use comparison::{comparison, comparison_markdown, comparison_verdict};
+pub(crate) use comparison::{
+    comparison, comparison_html, comparison_markdown, comparison_verdict, differences,
+};
 pub(crate) use config_error::{config_error, config_remarks};
 pub(crate) use inspection::{inspection_json, inspection_text};
 pub(crate) use markdown::markdown;

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, io};
 
-use evaluator_host::report::{Gate, GateResult, Report, Verdict};
+use evaluator_host::report::{CaseChangeKind, Gate, GateResult, Report, Verdict};
 
 use super::plain::{one_line, printable};
 
@@ -43,15 +43,50 @@ pub(crate) fn openmetrics(report: &Report, out: &mut dyn io::Write) -> io::Resul
     for GateResult { gate, verdict, .. } in report.decide_gates()? {
         let (measure, limit) = (gate.measure.to_string(), gate.limit.to_string());
         let labels = [("evaluator", &*gate.evaluator), ("measure", &*measure), ("limit", &*limit)];
-        let value = match verdict {
-            Verdict::Pass => 1.0,
-            Verdict::Fail => 0.0,
-            Verdict::Inconclusive => 0.5,
-        };
-        sample(&mut text, "evaluator_gate", &labels, value);
+        sample(&mut text, "evaluator_gate", &labels, number(verdict));
     }
+    compared(&mut text, report);
     text.push_str("# EOF\n");
     out.write_all(text.as_bytes())
+}
+
+/// Adds the comparison with a baseline.
+fn compared(text: &mut String, report: &Report) {
+    let Some(comparison) = &report.comparison else { return };
+    let name = "evaluator_mean_difference";
+    family(text, name, "Mean difference to the baseline of the cases of both runs.");
+    for evaluator in &comparison.evaluators {
+        if let Some(difference) = &evaluator.difference {
+            sample(text, name, &[("evaluator", &evaluator.name)], difference.mean);
+        }
+    }
+    let name = "evaluator_changed_cases";
+    family(text, name, "Cases that changed since the baseline, by change.");
+    for evaluator in &comparison.evaluators {
+        for change in CaseChangeKind::ALL {
+            let count = evaluator.changes.iter().filter(|it| it.change == *change).count();
+            let labels = [("evaluator", &*evaluator.name), ("change", change.as_str())];
+            sample(text, name, &labels, count as f64);
+        }
+    }
+    let name = "evaluator_claim";
+    family(
+        text,
+        name,
+        "Verdict of a claim about the baseline: 1 passes, 0 fails, 0.5 is undecided.",
+    );
+    for (evaluator, claim) in comparison.claims() {
+        let labels = [("evaluator", evaluator), ("claim", &*claim.claim)];
+        sample(text, name, &labels, number(claim.verdict));
+    }
+}
+
+fn number(verdict: Verdict) -> f64 {
+    match verdict {
+        Verdict::Pass => 1.0,
+        Verdict::Fail => 0.0,
+        Verdict::Inconclusive => 0.5,
+    }
 }
 
 fn family(text: &mut String, name: &str, help: &str) {

@@ -112,7 +112,7 @@ fn percentage(share: f64) -> String {
 
 /// Appends the worst conversations: who, which evaluator, why.
 fn attention(report: &Report, text: &mut String) -> io::Result<()> {
-    let attention = report.attention(NAMED, |_| true)?;
+    let attention = report.attention(NAMED, |_, _| true)?;
     if attention.failed == 0 {
         return Ok(());
     }

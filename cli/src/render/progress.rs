@@ -264,6 +264,8 @@ fn problem(event: &RunEvent) {
              `env: [{variable}]`"
         )),
         RunEvent::JudgeWarning { message } | RunEvent::HopelessGate { message } => warning(message),
+        RunEvent::Difference { message, is_allowed: true } => warning(message),
+        RunEvent::Difference { message, .. } => note(message),
         RunEvent::DamagedRunFile { file, damage } => warning(&damaged(file, damage)),
         RunEvent::NotResumable { evaluator, reason } => {
             warning(&format!("results of {evaluator} cannot be reused: {reason}"));

@@ -12,6 +12,7 @@ use indexmap::IndexMap;
 
 use super::{
     Columns,
+    changes::section,
     errors::{self, AS_ABOVE, Errors, Showing, below, headline},
     plain::{line_of, one_line},
     words::{detail, kind, milliseconds, repeats, score_text, time, unrecorded},
@@ -41,7 +42,8 @@ pub(crate) fn table(
 
 /// Returns the blocks about the whole run, which come last.
 pub(super) fn notes(report: &Report) -> String {
-    block("Warnings", &report.warnings)
+    section(report)
+        + &block("Warnings", &report.warnings)
         + &block("Golden cases without a recording", &unrecorded(report))
 }
 

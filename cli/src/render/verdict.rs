@@ -4,12 +4,13 @@ use std::{fmt::Write as _, io};
 
 use evaluator_host::{
     conversation::GroupedBy,
-    report::{GateResult, Inconclusive, JudgeUsage, NotEvaluated, Report, Verdict},
+    report::{Comparison, GateResult, Inconclusive, JudgeUsage, NotEvaluated, Report, Verdict},
     verdict::{Balance, Standing, Tally},
 };
 use serde_json::{Map, Value, json};
 
 use super::{
+    changes::compared,
     plain::one_line,
     stderr::{Level, line, line_with},
     words::{self, counted, unrecorded},
@@ -28,9 +29,13 @@ pub(crate) fn verdict(report: &Report, code: u8, verbose: bool) {
         let level = if gate.verdict == Verdict::Pass { Level::Info } else { Level::Warning };
         line(level, &format!("gate {}", one_line(&gate.to_string())));
     }
+    for (evaluator, claim) in report.comparison.iter().flat_map(Comparison::claims) {
+        let level = if claim.verdict == Verdict::Pass { Level::Info } else { Level::Warning };
+        line(level, &format!("claim {}", one_line(&format!("{evaluator}: {claim}"))));
+    }
     let text = match report.standing().exit_code() == code {
         true => sentence(report),
-        false => format!("ERROR: {}; the report could not be written", counts(report)),
+        false => format!("ERROR: {}; not everything could be written", counts(report)),
     };
     last_line(&text, code, run(report));
 }
@@ -149,11 +154,27 @@ pub(crate) fn sentence(report: &Report) -> String {
         Standing::Passed => "PASSED",
         _ => "ERROR",
     };
-    format!("{word}: {}{}", gates(report, &balance), counts(report))
+    format!("{word}: {}{}", decisions(report, &balance), counts(report))
+}
+
+/// Returns what gates and the comparison with a baseline decide, and what undecided ones mean.
+fn decisions(report: &Report, balance: &Balance) -> String {
+    let compared = report.comparison.as_ref().map(compared);
+    let gates = Some(gates(report)).filter(|gates| !gates.is_empty());
+    let parts: Vec<String> = gates.into_iter().chain(compared).collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let policy = match (balance.undecided_gates + balance.undecided_claims, balance.inconclusive) {
+        (0, _) | (_, Inconclusive::Stays) => "",
+        (_, Inconclusive::Pass) => ", which passes (--inconclusive pass)",
+        (_, Inconclusive::Fail) => ", which fails (--inconclusive fail)",
+    };
+    format!("{}{policy}; ", parts.join("; "))
 }
 
 /// Returns how many gates pass, fail and are undecided, with the names of the latter.
-fn gates(report: &Report, balance: &Balance) -> String {
+fn gates(report: &Report) -> String {
     let results = report.decide_gates().unwrap_or_default();
     let mut parts = Vec::new();
     for (verdict, singular, plural) in [
@@ -178,15 +199,7 @@ fn gates(report: &Report, balance: &Balance) -> String {
         };
         parts.push(format!("{}{noun} {word}{names_of}", names.len()));
     }
-    if parts.is_empty() {
-        return String::new();
-    }
-    let policy = match (balance.undecided_gates, balance.inconclusive) {
-        (0, _) | (_, Inconclusive::Stays) => "",
-        (_, Inconclusive::Pass) => ", which passes (--inconclusive pass)",
-        (_, Inconclusive::Fail) => ", which fails (--inconclusive fail)",
-    };
-    format!("{}{policy}; ", parts.join(", "))
+    parts.join(", ")
 }
 
 /// Returns the evaluator of a gate, and why it is undecided.

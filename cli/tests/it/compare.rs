@@ -4,8 +4,15 @@ use std::fs;
 
 use crate::support::{Directory, Ran};
 
-/// Recordings of three conversations, which are compared with golden cases, and an evaluator that scores their answers.
+/// Runs over recordings of three conversations, which are compared with golden cases, by a metric of their answers.
 fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
+    recorded(directory, file, &answers);
+    directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", file])
+}
+
+/// Writes recordings of conversations with these answers, a golden case for each, whose answer is `yes`, and a configuration
+/// with a metric of answers. Trace ids begin with `name`.
+pub(crate) fn recorded(directory: &Directory, name: &str, answers: &[&str]) {
     let mut lines = String::new();
     for (number, answer) in answers.iter().enumerate() {
         let text = |role: &str, text: &str| {
@@ -24,7 +31,7 @@ fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
             attribute("gen_ai.output.messages", &said),
         ];
         lines += &format!(
-            r#"{{"traceId": "{file}{number}", "spanId": "s", "startTimeUnixNano": "1", "endTimeUnixNano": "3000001", "attributes": [{}]}}"#,
+            r#"{{"traceId": "{name}{number}", "spanId": "s", "startTimeUnixNano": "1", "endTimeUnixNano": "3000001", "attributes": [{}]}}"#,
             attributes.join(", ")
         );
         lines.push('\n');
@@ -35,7 +42,7 @@ fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
             r#"{{"eval_id": "case-{number}", "conversation": [{{"user_content": {{"parts": [{{"text": "question {number}"}}]}}, "final_response": {{"parts": [{{"text": "yes"}}]}}}}]}}"#
         )
     };
-    let cases: Vec<String> = (0..3).map(case).collect();
+    let cases: Vec<String> = (0..answers.len()).map(case).collect();
     directory.file(
         "set.json",
         format!(r#"{{"eval_set_id": "set", "eval_cases": [{}]}}"#, cases.join(", ")),
@@ -44,7 +51,6 @@ fn saved(directory: &Directory, file: &str, answers: [&str; 3]) -> Ran {
         "c.yaml",
         "eval_set: set.json\nevaluators: [{name: response_match_score, type: builtin, threshold: 0.5}]",
     );
-    directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", file])
 }
 
 fn two_runs(base: [&str; 3], new: [&str; 3]) -> Directory {

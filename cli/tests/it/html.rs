@@ -2,11 +2,11 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic, too")]
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::{Value, json};
 
-use crate::support::{Directory, finish, page::Page};
+use crate::support::{Directory, finish, page::Page, processes::wait_until};
 
 const SECRET: &str = "sk-decoy-0123456789";
 
@@ -65,6 +65,7 @@ fn a_page_has_everything_about_the_run() {
     evaluator(&directory, &run, 3);
     let Page { data, cases } = page(&directory, "a.html");
     assert_eq!(data["verdict"], "ERROR");
+    assert_eq!(data["labels"], json!([["run", "a.evalrun"]]));
     let sentence = data["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("18 passed, 1 failed, 1 errored"), "{sentence}");
     let evaluator = &data["evaluators"][0];
@@ -78,6 +79,10 @@ fn a_page_has_everything_about_the_run() {
     assert_eq!(conversations["prompt"][7], "<7> </script><img src=x>");
     assert_eq!(conversations["why"][3], "</script> in 3");
     assert_eq!(conversations["shortfall"][3], 0.5);
+    assert_eq!(
+        (&conversations["latency_ms"][3], &conversations["tool_calls"][3]),
+        (&json!(3), &json!(0))
+    );
     assert_eq!(data["attention"], json!([{"row": 3, "evaluator": 0, "reason": "</script> in 3"}]));
     assert_eq!(data["errors"][0]["row"], 18);
     assert_eq!(data["run"]["policy"]["max_error_rate"], 0.0);
@@ -212,4 +217,132 @@ fn runs_without_conversations_and_with_errors_only_have_pages() {
     assert_eq!(broken.data["evaluators"][0]["outcomes"], "2".repeat(20));
     assert_eq!(broken.data["errors"][0]["count"], 20);
     assert_eq!(broken.transcripts().len(), 20);
+}
+
+#[test]
+fn a_page_of_an_eval_file_has_what_was_asked_and_answered() {
+    let directory = Directory::new();
+    directory.file(
+        "suite.yaml",
+        "tests:\n\
+         - {id: one, criteria: x, input: Where?, expected_output: Paris, assertions: [{type: contains, value: Paris}]}\n\
+         - {id: two, criteria: x, input: When?, assertions: [{type: contains, value: Now}]}\n",
+    );
+    let call = json!({"tool": "look", "input": {"at": 1}, "output": "nothing"});
+    let rome =
+        json!([{"role": "assistant", "content": format!("Rome {SECRET}"), "tool_calls": [call]}]);
+    let rows =
+        [json!({"test_id": "one", "output": rome}), json!({"test_id": "two", "output": "Now"})];
+    directory.file("outputs.jsonl", rows.map(|row| row.to_string() + "\n").concat());
+    let run = ["run", "suite.yaml", "--outputs", "outputs.jsonl", "-o", "html=a.html"];
+    evaluator(&directory, &run, 1);
+    let page = page(&directory, "a.html");
+    assert_eq!(page.data["conversations"]["names"], json!(["one", "two"]));
+    assert_eq!(page.data["run"]["suite"]["file"], "suite.yaml");
+    assert_eq!(page.transcripts(), [0]);
+    let transcript = &page.cases[&0]["transcript"];
+    let turn = &transcript["invocations"][0];
+    assert_eq!(turn["user_content"], "Where?");
+    assert_eq!(turn["final_response"], "Rome <redacted:MY_API_KEY>");
+    let steps = &turn["intermediate_steps"];
+    assert_eq!(
+        (&steps["tool_calls"][0]["name"], &steps["tool_calls"][0]["args"]),
+        (&json!("look"), &json!({"at": 1}))
+    );
+    assert_eq!(steps["tool_responses"][0]["output"], "nothing");
+    assert_eq!(transcript["expected_invocations"][0]["final_response"], "Paris");
+}
+
+#[test]
+fn repeats_that_disagree_are_counted_on_the_page() {
+    let directory = directory();
+    // The second of three evaluations of a conversation fails.
+    directory.script(
+        "flaky",
+        r#"n=$(grep -o '<[0-9]*>' | head -1 | tr -d '<>'); echo >>"count.$n"; score=1
+        [ "$n" = 5 ] && [ "$(wc -l <"count.$n")" = 2 ] && score=0
+        echo "{\"score\": $score}""#,
+    );
+    directory.file("f.yaml", "evaluators: [{name: flaky, type: code, path: flaky}]");
+    let run =
+        ["run", "all.jsonl", "-c", "f.yaml", "--repeat", "3", "--jobs", "1", "-o", "html=a.html"];
+    evaluator(&directory, &run, 0);
+    let page = page(&directory, "a.html");
+    assert_eq!(page.data["evaluators"][0]["repeats"], json!({"5": [2, 3]}));
+    assert_eq!(page.cases[&5]["evaluations"][0]["repeats"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn view_writes_a_private_page_and_opens_it_where_there_is_a_display() {
+    let directory = directory();
+    evaluator(&directory, &["run", "all.jsonl", "-c", "c.yaml", "--save-run", "a.evalrun"], 3);
+    directory.file("bin/ignored", "");
+    directory.script("bin/xdg-open", "echo \"$1\" >opened");
+    let path = format!("{}:/usr/bin:/bin", directory.path().join("bin").display());
+    let view = |display: &str| {
+        let mut command = directory.command(&["view", "a.evalrun"]);
+        command.env("EVALUATOR_CACHE_DIR", directory.path().join("cache")).env("PATH", &path);
+        command.env("DISPLAY", display).env_remove("WAYLAND_DISPLAY").env_remove("WSL_DISTRO_NAME");
+        finish(command.spawn().unwrap()).exits(0).stdout
+    };
+    let file = view("");
+    let mode = fs::metadata(file.trim()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0);
+    assert_eq!(Page::read(&fs::read_to_string(file.trim()).unwrap()).cases.len(), 20);
+    assert!(!directory.path().join("opened").exists());
+    assert_eq!(view(":0"), file);
+    wait_until("the browser is started", || directory.path().join("opened").exists());
+    wait_until("its page is named", || directory.read("opened") == file);
+    directory.evaluator(&["view", "c.yaml"]).exits(2);
+}
+
+#[test]
+fn a_comparison_has_both_runs_side_by_side() {
+    let directory = directory();
+    // It fails the 3rd in the base, and the 5th in the new run.
+    directory.script(
+        "turns",
+        r#"n=$(grep -o '<[0-9]*>' | head -1 | tr -d '<>'); score=1
+        [ "$n" = "$(cat bad)" ] && score=0.25
+        echo "{\"score\": $score, \"details\": {\"reason\": \"saw $n\"}}""#,
+    );
+    directory.file("t.yaml", "evaluators: [{name: turns, type: code, path: turns}]");
+    for (bad, file) in [("3", "base.evalrun"), ("5", "new.evalrun")] {
+        directory.file("bad", bad);
+        let run = ["run", "all.jsonl", "-c", "t.yaml", "--save-run", file, "--transcripts", "all"];
+        evaluator(&directory, &run, 1);
+    }
+    let compare = ["compare", "base.evalrun", "new.evalrun", "--no-regressions"];
+    evaluator(&directory, &[&compare[..], &["-o", "html=c.html"]].concat(), 1);
+    let html = directory.read("c.html");
+    let Page { data, cases } = Page::read(&html);
+    assert_eq!(data["verdict"], "FAILED");
+    let compared = &data["comparison"];
+    assert_eq!(
+        (&compared["base_label"], &compared["new_label"]),
+        (&json!("base.evalrun"), &json!("new.evalrun"))
+    );
+    assert_eq!(compared["verdict"], "fail");
+    let changes = compared["evaluators"][0]["changes"].as_array().unwrap();
+    let changes: Vec<_> =
+        changes.iter().map(|it| (&it["change"], &it["case"], &it["row"])).collect();
+    assert_eq!(
+        changes,
+        [
+            (&json!("fixed"), &json!("t3"), &json!(3)),
+            (&json!("regressed"), &json!("t5"), &json!(5)),
+        ]
+    );
+    let (new, base) = (&cases[&5]["evaluations"][0], &cases[&5]["base"]["evaluations"][0]);
+    assert_eq!((&new["outcome"], &base["outcome"]), (&json!("failed"), &json!("passed")));
+    assert!(!cases[&5]["base"]["transcript"].is_null());
+    assert!(
+        html.contains("<caption>Evaluators</caption>")
+            && html.contains("<th scope=\"col\">Difference")
+    );
+    // The comparison of a run with its baseline is on its page, too.
+    let report = ["report", "new.evalrun", "--baseline", "base.evalrun", "-o", "html=d.html"];
+    evaluator(&directory, &report, 1);
+    let page = page(&directory, "d.html");
+    assert_eq!(page.data["comparison"]["evaluators"][0]["changes"][1]["row"], 5);
 }

@@ -3,6 +3,8 @@
 mod adk_config;
 mod answers;
 mod bad_input;
+#[cfg(unix)]
+mod baseline;
 mod check;
 #[cfg(unix)]
 mod check_programs;

@@ -114,6 +114,8 @@ pub(super) fn schema() -> Value {
             r"^pass\^[1-9][0-9]{0,2}$": number("Least chance that so many conversations of a case all pass."),
         },
         "additionalProperties": false,
+        // There is a measure.
+        "not": {"propertyNames": {"const": "confidence"}},
     })
 }
 

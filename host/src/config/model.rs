@@ -56,6 +56,8 @@ pub struct Config {
     pub gates: Vec<Gate>,
     /// What undecided gates mean.
     pub inconclusive: Inconclusive,
+    /// Run file that runs are compared with; default: none.
+    pub baseline: Option<PathBuf>,
     /// Whether the run stops after the first failure or error; default: `false`.
     pub fail_fast: bool,
     /// Whether evaluators that run code and are not [contained](crate::run::Runner::uncontained) are errors instead of being

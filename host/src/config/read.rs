@@ -7,6 +7,7 @@ use evaluator_document::{
     read_yaml,
     schema::{one_of, text},
 };
+use evaluator_judging::Paths as _;
 use serde_json::{Value, json};
 
 use super::{
@@ -277,6 +278,8 @@ fn read_input(config: &mut Config, fields: &mut Fields<'_>, reader: &Reader<'_>)
     keys! { fields;
         /// File with golden conversations.
         config.eval_set ?= read(text(), |field| reader.paths.read(field, PathKind::File));
+        /// Run file that every run is compared with. `run --update-baseline` writes it.
+        config.baseline ?= read(text(), |field| reader.paths.written(field));
         /// Format of all trace files; detected if absent.
         let trace_format = choice(&named);
         /// Grouping of traces into conversations.

@@ -1,4 +1,4 @@
-//! Results as OpenTelemetry log records, one `gen_ai.evaluation.result` per judged span.
+//! Results as OpenTelemetry log records: a `gen_ai.evaluation.result` per judged span, an `evaluator.gate.result` per gate.
 //!
 //! | file | contents |
 //! |---|---|

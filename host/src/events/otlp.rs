@@ -10,8 +10,6 @@ use serde_json::{Map, Value};
 
 use super::{AttributeValue, EventRecord};
 
-/// The name of an event.
-const EVENT_NAME: &str = "gen_ai.evaluation.result";
 /// The instrumentation scope, by which agentevals recognizes results.
 const SCOPE: &str = "agentevals";
 /// `SEVERITY_NUMBER_INFO`.
@@ -200,7 +198,7 @@ impl LogRecord {
             trace_id,
             span_id,
             observed_time_unix_nano: time_unix_nano,
-            event_name: EVENT_NAME.to_owned(),
+            event_name: record.name.to_owned(),
         }
     }
 }
@@ -225,6 +223,7 @@ mod tests {
 
     fn record(trace_id: &str, span_id: &str) -> EventRecord {
         EventRecord {
+            name: "gen_ai.evaluation.result",
             trace_id: trace_id.to_owned(),
             span_id: span_id.to_owned(),
             attributes: vec![

@@ -1,22 +1,31 @@
 //! The records of a report.
 
-use std::{borrow::Cow, collections::HashMap, io};
+use std::{borrow::Cow, collections::HashMap, io, iter};
 
 use super::{EventSwitches, EventTurn};
 use crate::{
     config::{Config, EvaluatorConfig, EvaluatorKind},
     json::Value,
     metric::Metrics,
-    report::{ConversationReport, EvaluationReport, Report},
+    report::{ConversationReport, Estimate, EvaluationReport, GateResult, Report},
     verdict::Status,
 };
 
 /// Characters of an explanation; the rest is cut off.
 const MAX_EXPLANATION_CHARS: usize = 2048;
 
-/// One `gen_ai.evaluation.result`. If an id is not hexadecimal or too long, the record belongs to no span.
+/// Name of the result of an evaluation.
+const EVALUATION: &str = "gen_ai.evaluation.result";
+/// Name of the result of a gate.
+const GATE: &str = "evaluator.gate.result";
+/// Digits of fingerprints.
+const FINGERPRINT: usize = 12;
+
+/// A result of an evaluation or of a gate. If an id is not hexadecimal or too long, the record belongs to no span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRecord {
+    /// Name of the event.
+    pub name: &'static str,
     /// Trace of the judged span, in hexadecimal digits.
     pub trace_id: String,
     /// Id of the judged span, in hexadecimal digits.
@@ -39,7 +48,8 @@ pub enum AttributeValue {
     Number(f64),
 }
 
-/// Returns the records of a report, in its order. Conversations without turns have none.
+/// Returns the records of a report, in its order: those of evaluations, then one for each gate. Conversations without turns have
+/// none.
 ///
 /// An evaluation that scored turns has a record for each turn, any other has one for the last turn. The record of an error
 /// has `error.type` and neither score nor label. A test of an eval file has a record, and one for each of its evaluators. For a conversation that cannot be read back there is an error instead.
@@ -62,8 +72,9 @@ pub fn records<'r>(
         .iter()
         .map(|evaluator| (evaluator.name.as_str(), evaluator_type(evaluator)))
         .collect();
-    let set_id = report.eval_set_id.as_deref();
-    report.conversations.iter().flat_map(move |conversation| {
+    let run = OfRun::new(report);
+    let gates = iter::once_with(|| gates(report)).flatten();
+    let evaluations = report.conversations.iter().flat_map(move |conversation| {
         let conversation = match conversation {
             Ok(conversation) => conversation,
             Err(error) => return vec![Err(error)],
@@ -71,7 +82,7 @@ pub fn records<'r>(
         let mut records = Vec::new();
         for evaluation in &conversation.evaluations {
             if let Some(kind) = types.get(evaluation.name.as_str()) {
-                add(&mut records, &conversation, evaluation, *kind, set_id, switches);
+                add(&mut records, &conversation, evaluation, *kind, &run, switches);
                 for member in evaluation.members().filter(|_| report.suite.is_some()) {
                     let kind = member.details.as_ref().and_then(|it| it.get("type")?.as_str());
                     let kind = match kind.unwrap_or_default() {
@@ -79,12 +90,70 @@ pub fn records<'r>(
                         "code-grader" | "composite" => None,
                         _ => Some("deterministic"),
                     };
-                    add(&mut records, &conversation, &member, kind, set_id, switches);
+                    add(&mut records, &conversation, &member, kind, &run, switches);
                 }
             }
         }
         records.into_iter().map(Ok).collect()
-    })
+    });
+    evaluations.chain(gates)
+}
+
+/// What all records of a run have.
+struct OfRun<'r> {
+    id: Option<&'r str>,
+    set_id: Option<&'r str>,
+    /// Beginnings of the fingerprints of evaluators.
+    fingerprints: HashMap<&'r str, String>,
+}
+
+impl<'r> OfRun<'r> {
+    fn new(report: &'r Report) -> Self {
+        let header = report.header.as_deref();
+        let fingerprints =
+            header.iter().flat_map(|header| &header.evaluators).filter_map(|entry| {
+                let digits = entry.fingerprint?.to_string();
+                Some((entry.name.as_str(), digits.chars().take(FINGERPRINT).collect()))
+            });
+        Self {
+            id: header.and_then(|header| header.id.as_deref()),
+            set_id: report.eval_set_id.as_deref(),
+            fingerprints: fingerprints.collect(),
+        }
+    }
+}
+
+/// Returns a record for each gate.
+fn gates(report: &Report) -> Vec<io::Result<EventRecord>> {
+    let results = match report.decide_gates() {
+        Ok(results) => results,
+        Err(error) => return vec![Err(error)],
+    };
+    let id = OfRun::new(report).id;
+    let record = |result: GateResult| {
+        let gate = &result.gate;
+        let text = |name, value: String| (name, AttributeValue::Text(value));
+        let number = |name, value| (name, AttributeValue::Number(value));
+        let mut attributes = vec![
+            text("evaluator.gate.name", gate.evaluator.clone()),
+            text("evaluator.gate.measure", gate.measure.to_string()),
+            number("evaluator.gate.limit", gate.limit),
+            number("evaluator.gate.confidence", gate.confidence),
+            text("evaluator.gate.verdict", result.label().to_lowercase()),
+        ];
+        if let Some(Estimate { n, mean, interval, .. }) = result.estimate {
+            attributes.extend([
+                number("evaluator.gate.mean", mean),
+                number("evaluator.gate.lower", interval.lower),
+                number("evaluator.gate.upper", interval.upper),
+                number("evaluator.gate.n", n as f64),
+            ]);
+        }
+        attributes.extend(id.map(|id| text("evaluator.run.id", id.to_owned())));
+        let (trace_id, span_id) = Default::default();
+        Ok(EventRecord { name: GATE, trace_id, span_id, attributes })
+    };
+    results.into_iter().map(record).collect()
 }
 
 /// Adds the records of one evaluation.
@@ -93,7 +162,7 @@ fn add(
     conversation: &ConversationReport,
     evaluation: &EvaluationReport,
     kind: Option<&str>,
-    set_id: Option<&str>,
+    run: &OfRun<'_>,
     switches: EventSwitches,
 ) {
     let Some(context) = &conversation.events else { return };
@@ -110,21 +179,14 @@ fn add(
     } else {
         vec![(last, evaluation.score, evaluation.status)]
     };
-    let judge = evaluation.details.as_ref().and_then(|details| details.get("judge"));
-    let model = judge.and_then(|judge| judge.get("model")?.as_str());
-    let of_judge =
-        [("evaluator.judge.samples", "samples"), ("evaluator.judge.agreement", "agreement")];
-    let of_judge = of_judge.map(|(name, key)| {
-        let number = judge.and_then(|judge| judge.get(key)).and_then(number);
-        number.map(|number| (name, AttributeValue::Number(number)))
-    });
+    let own: Vec<_> = own_attributes(evaluation, run);
     let explanation = switches.explanation.then(|| explanation(evaluation)).flatten();
     for (turn, score, status) in results {
         let label = if error.is_none() { Some(label(score, status)) } else { None };
         let texts = [
             ("gen_ai.evaluation.name", Some(evaluation.name.as_str())),
             ("agentevals.eval.case.id", context.case_id.as_deref()),
-            ("agentevals.eval_set.id", set_id),
+            ("agentevals.eval_set.id", run.set_id),
             ("agentevals.evaluator.type", kind),
             ("gen_ai.evaluation.explanation", explanation.as_deref()),
             ("gen_ai.agent.name", turn.span.agent_name.as_deref()),
@@ -132,7 +194,6 @@ fn add(
             ("gen_ai.response.id", turn.response_id.as_deref()),
             ("error.type", error),
             ("gen_ai.evaluation.score.label", label),
-            ("evaluator.judge.model", model),
         ];
         let present = |(name, value): (&'static str, Option<&str>)| {
             let value = value.filter(|value| !value.is_empty())?;
@@ -140,13 +201,42 @@ fn add(
         };
         let score = score.filter(|_| error.is_none()).map(AttributeValue::Number);
         let number = score.map(|score| ("gen_ai.evaluation.score.value", score));
-        let numbers = number.into_iter().chain(of_judge.iter().flatten().cloned());
+        let texts = texts.into_iter().filter_map(present);
         records.push(EventRecord {
+            name: EVALUATION,
             trace_id: turn.span.trace_id.to_string(),
             span_id: turn.span.span_id.clone(),
-            attributes: texts.into_iter().filter_map(present).chain(numbers).collect(),
+            attributes: texts.chain(number).chain(own.iter().cloned()).collect(),
         });
     }
+}
+
+/// Returns the attributes outside of the conventions of OpenTelemetry and of agentevals.
+fn own_attributes(
+    evaluation: &EvaluationReport,
+    run: &OfRun<'_>,
+) -> Vec<(&'static str, AttributeValue)> {
+    let judge = evaluation.details.as_ref().and_then(|details| details.get("judge"));
+    let model = judge.and_then(|judge| judge.get("model")?.as_str());
+    let fingerprint = run.fingerprints.get(&*evaluation.name).map(String::as_str);
+    let texts = [
+        ("evaluator.judge.model", model),
+        ("evaluator.fingerprint", fingerprint),
+        ("evaluator.run.id", run.id),
+    ];
+    let of_judge = |key| judge.and_then(|judge| judge.get(key)).and_then(number);
+    let numbers = [
+        ("evaluator.threshold", evaluation.threshold),
+        ("evaluator.judge.samples", of_judge("samples")),
+        ("evaluator.judge.agreement", of_judge("agreement")),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, value)| {
+        let text = value.filter(|value| !value.is_empty())?.to_owned();
+        Some((name, AttributeValue::Text(text)))
+    });
+    let numbers =
+        numbers.into_iter().filter_map(|(name, it)| Some((name, AttributeValue::Number(it?))));
+    texts.chain(numbers).collect()
 }
 
 /// Returns a number of details.
@@ -229,7 +319,9 @@ mod tests {
                     };
                     ((*name).to_owned(), value)
                 });
-                let attributes = serde_json::Value::Object(attributes.collect());
+                let mut attributes: serde_json::Map<_, _> = attributes.collect();
+                assert_eq!(attributes.remove("evaluator.threshold"), Some(json!(0.5)));
+                let attributes = serde_json::Value::Object(attributes);
                 (record.span_id, attributes)
             })
             .collect()

@@ -1,13 +1,6 @@
 //! The environment variables that decide whether evaluation events are exported, to which collector, and by whom.
 
-use std::{
-    fs,
-    hash::{BuildHasher, RandomState},
-    num::NonZeroUsize,
-    process,
-    str::FromStr,
-    time::{Duration, SystemTime},
-};
+use std::{fs, num::NonZeroUsize, str::FromStr, time::Duration};
 
 use evaluator_models::{Redactor, Secret, parse_certificates};
 use indexmap::IndexMap;
@@ -19,6 +12,7 @@ use ureq::{
 };
 
 use super::Variables;
+use crate::report::run_file::random_id;
 
 const ENABLE: &str = "AGENTEVALS_EVALUATION_EVENTS";
 const EXPLANATION: &str = "AGENTEVALS_EVALUATION_EVENTS_EXPLANATION";
@@ -306,7 +300,7 @@ impl Env<'_> {
             ("telemetry.sdk.version", version.to_owned()),
             ("service.name", SERVICE.to_owned()),
             ("service.version", version.to_owned()),
-            ("service.instance.id", random_uuid()),
+            ("service.instance.id", random_id()),
         ];
         let mut attributes: IndexMap<String, String> =
             own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -318,21 +312,6 @@ impl Env<'_> {
         attributes.extend(self.get("OTEL_SERVICE_NAME").map(|it| ("service.name".to_owned(), it)));
         Ok(attributes.into_iter().collect())
     }
-}
-
-/// Returns a random UUID (version 4). The hashers of the standard library have random seeds, which is random enough to
-/// distinguish processes.
-fn random_uuid() -> String {
-    let random = |salt: u8| RandomState::new().hash_one((salt, SystemTime::now(), process::id()));
-    let (high, low) = (random(0), random(1));
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xfff,
-        low >> 48 & 0x3fff | 0x8000,
-        low & 0xffff_ffff_ffff
-    )
 }
 
 fn without_userinfo(url: &str) -> String {
@@ -561,9 +540,9 @@ mod tests {
     }
 
     #[test]
-    fn every_process_has_its_own_random_uuid() {
-        let id = random_uuid();
-        assert_ne!(id, random_uuid());
+    fn every_process_has_its_own_random_id() {
+        let id = random_id();
+        assert_ne!(id, random_id());
         assert_eq!(id.len(), 36);
         assert_eq!(&id[14..15], "4");
         assert!(matches!(&id[19..20], "8" | "9" | "a" | "b"), "{id}");

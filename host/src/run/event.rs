@@ -41,6 +41,13 @@ pub enum RunEvent {
         /// The gate, and how many cases it needs.
         message: String,
     },
+    /// The run measures something else than its baseline, and is compared with it all the same.
+    Difference {
+        /// What differs, with both values.
+        message: String,
+        /// Whether it would prevent the comparison if it was not allowed.
+        is_allowed: bool,
+    },
     /// A metric without a judge has settings for one, which are ignored.
     UnusedJudge {
         /// Name of the metric.

@@ -491,10 +491,19 @@ impl Execution<'_, '_> {
         self.note_disagreements(&evaluations, &recording.conversation.trace_id);
         let mut report = self.report(&recording.conversation, evaluations);
         report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
-        let evaluator = self.evaluators.first().filter(|_| self.writer.saves());
+        let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
-        self.write_transcript(number, &report, &recording.conversation, recording.case());
+        let graded = self.evaluators.first().and_then(|it| it.take_transcript(number));
+        match graded.map(|it| it.of_case(&recording.conversation)) {
+            Some((conversation, case)) => {
+                self.write_transcript(number, &report, &conversation, case.as_ref());
+            }
+            None => {
+                let (conversation, case) = (&recording.conversation, recording.case());
+                self.write_transcript(number, &report, conversation, case);
+            }
+        }
         self.writer.conversation(number, &report);
     }
 

@@ -27,13 +27,13 @@ use crate::{
     runtime::{Inputs, Launch, imported_from, paths, secrets::is_secret_name},
 };
 
-/// The header of a run, with digests if it is saved.
+/// The header of a run, with digests if its evaluators are identified.
 pub(super) fn header(
     config: &Config,
     planned: &[PlannedEvaluator],
     eval_set: Option<&EvalSet>,
     grouping: Option<GroupedBy>,
-    is_saved: bool,
+    is_identified: bool,
 ) -> Header {
     let settings: BTreeMap<String, Value> = [
         ("trace_format", json!(config.trace_format.as_ref().map(|format| format.name()))),
@@ -51,8 +51,8 @@ pub(super) fn header(
     .map(|(key, value)| (key.to_owned(), value))
     .into();
     let evaluators: Vec<_> = planned.iter().map(entry).collect();
-    let header = Header { settings, evaluators, ..Header::default() };
-    if !is_saved {
+    let header = Header { settings, evaluators, ..Header::new() };
+    if !is_identified {
         return header;
     }
     let golden = eval_set.map(|set| {
@@ -131,7 +131,9 @@ pub(super) fn of_internal(
     config: &Config,
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
-    runner.run_file.as_ref()?;
+    if !runner.identifies() {
+        return None;
+    }
     let name = &evaluator.name;
     match &evaluator.work {
         Work::Metric { metric, settings } => {
@@ -221,7 +223,9 @@ pub(super) fn of_launch(
     (session, runner, project): (&Result<Session, String>, &Runner, &Project),
     on_event: &mut dyn FnMut(RunEvent),
 ) -> Option<Fingerprint> {
-    runner.run_file.as_ref()?;
+    if !runner.identifies() {
+        return None;
+    }
     let variables = &candidate.code.process.env.variables;
     let own = variables.iter().find(|(name, _)| *name == "PYTHONPATH");
     if let Some(what) = dynamic_code(own.and_then(|(_, value)| value.as_deref()), inputs, launch) {

@@ -79,4 +79,5 @@ pub use resident::{Resident, Residents};
 pub use runner::Runner;
 pub use stages::{Request, SuiteInput};
 pub use suite::{CaseIdentity, CaseResult, Grading, ProgramOutput, Programs, Suite, SuiteProgram};
+pub use transcripts::CaseTranscript;
 pub use work::PlannedEvaluator;

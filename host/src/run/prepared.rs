@@ -21,6 +21,7 @@ use super::{
     recording::Recording,
     reuse::{Shared, with_variables},
     target::{Access, not_opened},
+    transcripts::CaseTranscript,
     work::{Closing, Program, Work},
 };
 use crate::{
@@ -215,6 +216,14 @@ impl PreparedEvaluator {
         match &self.evaluator.work {
             Work::Suite(suite) => suite.take_unshared(),
             _ => self.shared.as_ref()?.take_reason(),
+        }
+    }
+
+    /// Returns what was said and done in a case that it graded; `None` if it grades none.
+    pub(super) fn take_transcript(&self, case: usize) -> Option<CaseTranscript> {
+        match &self.evaluator.work {
+            Work::Suite(suite) => suite.take_transcript(case),
+            _ => None,
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Runner {
     pub report_memory: usize,
     /// File in which the run is saved. Default: none.
     pub run_file: Option<Arc<RunFile>>,
+    /// Whether evaluators get fingerprints although the run is not saved, e.g. because it becomes a baseline. Default: `false`.
+    pub identify: bool,
     /// Cancels the run: running evaluations are killed and no others start.
     pub cancellation: Cancellation,
     /// Receives messages about waits for other processes that write the same cassettes.
@@ -47,6 +49,7 @@ impl Default for Runner {
             jobs: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             report_memory: REPORT_MEMORY,
             run_file: None,
+            identify: false,
             cancellation: Cancellation::new(),
             waits: Waits::default(),
         }
@@ -61,6 +64,11 @@ impl Runner {
     /// [`ConfigError`] with all problems and their positions.
     pub fn load_config(&self, file: &Path) -> Result<Config, ConfigError> {
         Config::load_for(file, &self.registries)
+    }
+
+    /// Returns true if evaluators get fingerprints.
+    pub(super) fn identifies(&self) -> bool {
+        self.identify || self.run_file.is_some()
     }
 
     /// Reads the text of a configuration; `file` is its name in messages. Does not resolve paths.

@@ -23,7 +23,7 @@ use crate::{
     conversation::GROUPING,
     eval_set::{CaseIndex, EvalSet},
     report::{
-        Partial, Report, SuiteReport,
+        Baseline, Partial, Report, SuiteReport,
         run_file::{Header, RunWriter},
     },
     trace::{LoadErrorKind, TraceIndex, trace_files},
@@ -43,6 +43,9 @@ pub struct Request {
     pub suite: Option<SuiteInput>,
     /// Evaluators and settings.
     pub config: Config,
+    /// Run that this one is compared with. Nothing is evaluated if they do not measure the same. Needs
+    /// [`Runner::identify`] or a run file. Default: none.
+    pub baseline: Option<Arc<Baseline>>,
     /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
     pub events: bool,
 }
@@ -81,11 +84,21 @@ impl Runner {
             on_event(RunEvent::DamagedRunFile { file, damage });
         }
         let mut report = self.evaluate(request, &mut writer, on_event).await;
+        if report.refusal.is_some() {
+            // Nothing was evaluated, so the file keeps what it has.
+            return report;
+        }
         let (file, reused) = (writer.path().cloned(), writer.reused());
         writer.finish(&mut report).map(execute::event).into_iter().for_each(&mut *on_event);
         if let Some(file) = file {
             let total = report.conversations.asked();
             on_event(RunEvent::Saved { file, reused, total });
+        }
+        if let Some(baseline) =
+            request.baseline.as_ref().filter(|_| !report.conversations.is_empty())
+            && let Err(error) = baseline.compare(&mut report)
+        {
+            report.errors.push(format!("The run is not compared with its baseline: {error}"));
         }
         report
     }
@@ -125,13 +138,13 @@ impl Runner {
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
         }
-        let (evaluators, is_saved) = (&plan.evaluators, writer.saves());
-        writer.start(Header {
-            conversations: conversations.len(),
-            inputs: is_saved.then(|| conversations.digest()),
-            report: report.clone(),
-            ..fingerprint::header(config, evaluators, eval_set.as_ref(), report.grouping, is_saved)
-        });
+        let header = self.header(config, &plan, &conversations, eval_set.as_ref(), &report);
+        if let Err(refusal) = admit(request, &header, &conversations, on_event) {
+            report.errors.push(refusal.clone());
+            report.refusal = Some(refusal);
+            return report;
+        }
+        writer.start(header);
         let work = (Arc::new(conversations), &cases);
         let kept = (request.events, TranscriptWriter::new(config, self));
         let executing = execute::all(self, plan, work, permits, kept, writer, on_event);
@@ -150,6 +163,25 @@ impl Runner {
             report.unrecorded_cases = unrecorded(set, &recorded);
         }
         report
+    }
+
+    /// Returns the header of a run that begins with this report.
+    fn header(
+        &self,
+        config: &Config,
+        plan: &Plan,
+        conversations: &Conversations,
+        eval_set: Option<&EvalSet>,
+        report: &Report,
+    ) -> Header {
+        let (evaluators, grouping) = (&plan.evaluators, report.grouping);
+        let is_identified = self.identifies();
+        Header {
+            conversations: conversations.len(),
+            inputs: is_identified.then(|| conversations.digest()),
+            report: report.clone(),
+            ..fingerprint::header(config, evaluators, eval_set, grouping, is_identified)
+        }
     }
 
     /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
@@ -256,6 +288,33 @@ impl Runner {
         std::iter::from_fn(|| events.try_recv().ok()).for_each(on_event);
         plan.unwrap_or_else(|| Plan::all(config, &Verdict::Cancelled))
     }
+}
+
+/// Checks that a run can be compared with its baseline, if it has one, and reports what differs.
+///
+/// # Errors
+///
+/// Returns a message if they do not measure the same, or have no case in common.
+fn admit(
+    request: &Request,
+    header: &Header,
+    conversations: &Conversations,
+    on_event: &mut dyn FnMut(RunEvent),
+) -> Result<(), String> {
+    let Some(baseline) = &request.baseline else { return Ok(()) };
+    let differences = baseline.differences(header);
+    for (changes, is_allowed) in [(&differences.said, false), (&differences.allowed, true)] {
+        for change in changes {
+            on_event(RunEvent::Difference { message: change.to_string(), is_allowed });
+        }
+    }
+    if let Some(refusal) = differences.refusal() {
+        return Err(refusal);
+    }
+    let golden =
+        header.golden.iter().flat_map(|golden| golden.cases.keys().map(|id| id.as_str().into()));
+    let ids = golden.chain((0..conversations.len()).map(|number| conversations.trace_id(number)));
+    baseline.check_cases::<Arc<str>>(ids).map_err(|error| error.to_string())
 }
 
 /// Loads the eval set of a configuration, if it has one, and reports its error.

@@ -1,14 +1,14 @@
 //! Suites: cases that are graded as wholes, such as the tests of an eval file. They run on the engine of all runs.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     future::Future,
     num::NonZeroUsize,
     path::Path,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -21,6 +21,7 @@ use super::{
     permits::Permits,
     prepared::{Input, PreparedEvaluator},
     retry,
+    transcripts::CaseTranscript,
     work::{Closing, SuiteWork, Work},
 };
 use crate::{
@@ -98,6 +99,8 @@ pub struct CaseResult {
     pub details: Object,
     /// Warnings, each a sentence about the case.
     pub warnings: Vec<String>,
+    /// What was said and done, for a run that keeps it; `None` if that is not known.
+    pub transcript: Option<CaseTranscript>,
 }
 
 /// The programs of a suite during the grading of a case.
@@ -224,6 +227,8 @@ struct PreparedSuite {
     /// Keys of the cases for saved results.
     keys: Vec<Option<Digest>>,
     identities: Vec<Option<CaseIdentity>>,
+    /// Transcripts of cases that were graded, until their conversations are finished.
+    transcripts: Mutex<HashMap<usize, CaseTranscript>>,
 }
 
 impl fmt::Debug for PreparedSuite {
@@ -239,7 +244,7 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &
     let grading: Vec<Vec<usize>> = cases.clone().map(|case| suite.programs(case)).collect();
     let used = |case: usize| grading[case].iter().copied().chain(suite.tested(case));
     cases.clone().flat_map(used).for_each(|program| uses[program] += 1);
-    let identity = |case| runner.run_file.as_ref().and_then(|_| suite.identity(case));
+    let identity = |case| runner.identifies().then(|| suite.identity(case)).flatten();
     let identities: Vec<Option<CaseIdentity>> = cases.clone().map(identity).collect();
     let of_program =
         |program: usize| programs.evaluators[program].fingerprint.as_ref()?.key(&Digest::default());
@@ -262,7 +267,8 @@ pub(super) fn plan(suite: Arc<dyn Suite>, programs: Plan, repeat: u32, runner: &
         PreparedEvaluator::new(program, runner, uses).expecting_any_output()
     });
     let programs = prepared.collect();
-    let work = PreparedSuite { programs, keys, identities, suite: Arc::clone(&suite) };
+    let (transcripts, graded) = (Mutex::default(), Arc::clone(&suite));
+    let work = PreparedSuite { programs, keys, identities, transcripts, suite: graded };
     let (name, missing_turns) = (suite.name().to_owned(), MissingTurns::Ignore);
     let work = Work::Suite(Box::new(work));
     let threshold = 1.0;
@@ -328,7 +334,11 @@ impl SuiteWork for PreparedSuite {
             }
             let state = State::default();
             let programs = Programs { prepared: &self.programs, repeat, permits, state: &state };
-            let CaseResult { score, details, warnings } = self.suite.grade(case, programs).await;
+            let graded = self.suite.grade(case, programs).await;
+            let CaseResult { score, details, warnings, transcript } = graded;
+            let mut transcripts = self.transcripts.lock().unwrap_or_else(PoisonError::into_inner);
+            transcripts.extend(transcript.map(|transcript| (case, transcript)));
+            drop(transcripts);
             let mut lost = Some(details);
             let verdict = match score {
                 Ok(score) => {
@@ -352,6 +362,10 @@ impl SuiteWork for PreparedSuite {
                 ..Evaluation::without_process(verdict, started.elapsed())
             }
         })
+    }
+
+    fn take_transcript(&self, case: usize) -> Option<CaseTranscript> {
+        self.transcripts.lock().unwrap_or_else(PoisonError::into_inner).remove(&case)
     }
 
     fn take_unshared(&self) -> Option<String> {

@@ -3,11 +3,30 @@
 use super::{Runner, document::Turns};
 use crate::{
     config::{Config, Transcripts},
-    conversation::Conversation,
-    eval_set::EvalCase,
+    conversation::{Conversation, Turn},
+    eval_set::{EvalCase, ExpectedTurn},
     models::Redactor,
     report::{ConversationReport, EvaluationOutcome},
 };
+
+/// What was said and done in a case of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct CaseTranscript {
+    /// What the agent got, did and answered.
+    pub turns: Vec<Turn>,
+    /// What was expected; nothing if empty.
+    pub expected: Vec<ExpectedTurn>,
+}
+
+impl CaseTranscript {
+    /// Returns the conversation that stands for a case with these turns, and the golden case if something was expected.
+    pub(super) fn of_case(self, conversation: &Conversation) -> (Conversation, Option<EvalCase>) {
+        let Self { turns, expected } = self;
+        let case =
+            (!expected.is_empty()).then(|| EvalCase { turns: expected, ..EvalCase::default() });
+        (Conversation { turns, ..conversation.clone() }, case)
+    }
+}
 
 /// Decides which transcripts the run file keeps, and writes them.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use super::{
     permits::Permits,
     snapshot::ProgramSnapshot,
     target::{Access, Target},
+    transcripts::CaseTranscript,
 };
 use crate::{
     config::{BuiltinConfig, CodeConfig, MissingTurns},
@@ -147,6 +148,9 @@ pub(super) trait SuiteWork: fmt::Debug + Send + Sync {
         permits: &'s Permits,
         cancellation: &'s Cancellation,
     ) -> Pin<Box<dyn Future<Output = Evaluation> + Send + 's>>;
+
+    /// Returns what was said and done in a case that was graded.
+    fn take_transcript(&self, case: usize) -> Option<CaseTranscript>;
 
     /// Returns the reason why evaluations of a program do not share work, if that was decided since the last call.
     fn take_unshared(&self) -> Option<String>;

@@ -24,6 +24,7 @@ use tokio_rustls::{
 
 fn export(count: usize, variables: &[(&str, &str)]) -> Result<(), ExportError> {
     let record = EventRecord {
+        name: "gen_ai.evaluation.result",
         trace_id: "ab".repeat(16),
         span_id: "cd".repeat(8),
         attributes: vec![("gen_ai.evaluation.name", AttributeValue::Text("polite".to_owned()))],

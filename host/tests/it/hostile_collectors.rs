@@ -54,6 +54,7 @@ impl Server {
 
     fn export(&self, variables: &[(&str, &str)]) -> Result<(), ExportError> {
         let record = EventRecord {
+            name: "gen_ai.evaluation.result",
             trace_id: "ab".repeat(16),
             span_id: "cd".repeat(8),
             attributes: vec![("gen_ai.evaluation.name", AttributeValue::Text("a".to_owned()))],

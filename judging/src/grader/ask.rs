@@ -12,7 +12,7 @@ use crate::{
     details::{self, members, name, result, used},
     settings::JudgeSettings,
     subject::Subject,
-    usage::Usage,
+    usage::CallUsage,
 };
 
 /// Requests of one call.
@@ -232,7 +232,7 @@ fn results(needs: &Needs, called: &[Called<()>], questions: usize, samples: u32)
 fn judge(connection: &Connection, called: &[Called<()>], asked: &[(usize, &Question)]) -> Object {
     let names: Vec<String> = connection.models().map(name).collect();
     let mut details = members([("model", Some(names.join(", ").into()))]);
-    details.extend(used(&Usage::of(called.iter().map(|call| &call.result))));
+    details.extend(used(&CallUsage::of(called.iter().map(|call| &call.result))));
     let replies = asked.iter().zip(called).map(|((model, question), call)| {
         let model = names.get(*model).filter(|_| names.len() > 1);
         let mut reply = members([

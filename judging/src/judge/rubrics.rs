@@ -241,6 +241,7 @@ fn untyped(case: &Case<'_>, kind: &str) -> Vec<String> {
 }
 
 /// A metric that checks each turn against rubrics.
+#[derive(Debug)]
 pub(super) struct PerTurn {
     /// Name of the metric and of its prompt.
     pub(super) name: &'static str,
@@ -250,12 +251,6 @@ pub(super) struct PerTurn {
     pub(super) parts: &'static [TurnPart],
     /// Variables of the prompt about a turn, apart from the rubrics.
     pub(super) variables: fn(&Case<'_>, &JudgedTurn) -> Result<Variables, Refusal>,
-}
-
-impl std::fmt::Debug for PerTurn {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PerTurn").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 impl super::Judge for PerTurn {

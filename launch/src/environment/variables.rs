@@ -72,7 +72,8 @@ impl Environment {
 
     /// `$EVALUATOR_CACHE_DIR`, or the directory `name` in the cache directory of the user, by default `~/.cache`; `None`
     /// without a home directory.
-    pub(crate) fn cache_directory(&self, name: &str) -> Option<PathBuf> {
+    #[must_use]
+    pub fn cache_directory(&self, name: &str) -> Option<PathBuf> {
         if let Some(directory) = self.get("EVALUATOR_CACHE_DIR") {
             return std::path::absolute(directory).ok();
         }

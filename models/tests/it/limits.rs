@@ -66,8 +66,9 @@ fn answers_have_their_cost() {
     )]);
     let usage = Some(Usage { input: 1000, output: 10, ..Usage::default() });
     let model = Fake::replies([Ok(Reply { text: "valid".to_owned(), usage, ..Reply::default() })]);
-    let broker = Broker::new(Limits::default()).with_prices(prices);
-    let answer = broker.ask(&Call::new(&model, &request())).unwrap();
+    let (broker, request) = (Broker::new(Limits::default()), request());
+    let call = Call { prices: Some(&prices), ..Call::new(&model, &request) };
+    let answer = broker.ask(&call).unwrap();
     assert_eq!(answer.cost.unwrap().to_string(), "0.000156");
 }
 

@@ -1,7 +1,7 @@
 //! Values of cases: what gates decide, and comparisons compare.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -122,10 +122,24 @@ impl CaseValues {
         self.evaluators.iter().map(|evaluator| &*evaluator.name)
     }
 
+    /// Ids of all cases, in the order of the input.
+    pub(crate) fn cases(&self) -> impl Iterator<Item = &str> {
+        self.ids.iter().map(|id| &**id)
+    }
+
     /// What this evaluator measured in each case, in the order of the input; nothing if it is unknown.
     pub fn of<'v>(&'v self, evaluator: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
         let cases = self.named(evaluator).into_iter();
         cases.flat_map(|evaluator| (0..self.ids.len()).map(|case| self.value(evaluator, case)))
+    }
+
+    /// Returns the number of failed evaluations of an evaluator in these cases.
+    pub(crate) fn failed_of(&self, evaluator: &str, cases: &HashSet<String>) -> u64 {
+        if cases.is_empty() {
+            return 0;
+        }
+        let wanted = self.of(evaluator).filter(|it| cases.contains(it.case));
+        wanted.map(|it| u64::from(it.conversations - it.passed)).sum()
     }
 
     /// The values of all evaluators.

@@ -44,6 +44,23 @@ pub enum ChangeKind {
     Environment,
 }
 
+impl ChangeKind {
+    /// Kinds of changes that prevent a comparison unless they are allowed.
+    pub const REFUSED: [Self; 4] = [Self::Evaluator, Self::Config, Self::Golden, Self::Judge];
+
+    /// Returns the word that allows changes of this kind, e.g. `evaluator`; `None` if they prevent nothing.
+    #[must_use]
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Evaluator => Some("evaluator"),
+            Self::Config => Some("config"),
+            Self::Golden => Some("golden"),
+            Self::Judge => Some("judge"),
+            Self::Environment => None,
+        }
+    }
+}
+
 /// A difference between what two runs measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -71,6 +88,56 @@ impl fmt::Display for Change {
         }
         let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "missing".to_owned());
         write!(f, "{}: {} -> {}", self.what, shown(&self.base), shown(&self.new))
+    }
+}
+
+/// What two runs measured differently, by what follows from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Differences {
+    /// Changes that prevent a comparison.
+    pub refused: Vec<Change>,
+    /// Changes that would prevent it, and are allowed.
+    pub allowed: Vec<Change>,
+    /// Changes that prevent nothing.
+    pub said: Vec<Change>,
+}
+
+impl Differences {
+    /// Compares what two runs measured. Changes of the `allowed` kinds do not prevent a comparison. Of the golden cases, those of
+    /// both runs count.
+    #[must_use]
+    pub fn new(base: &Header, new: &Header, allowed: &[ChangeKind]) -> Self {
+        let has = |header: &Header, case: &str| {
+            header.golden.as_ref().is_some_and(|golden| golden.cases.contains_key(case))
+        };
+        let mut differences = Self::default();
+        for change in changes(base, new, |case| has(base, case) && has(new, case)) {
+            let list = match change.kind {
+                ChangeKind::Environment => &mut differences.said,
+                kind if allowed.contains(&kind) => &mut differences.allowed,
+                _ => &mut differences.refused,
+            };
+            list.push(change);
+        }
+        differences
+    }
+
+    /// Returns the message about the changes that prevent the comparison, with what allows them; `None` if there are none.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        if self.refused.is_empty() {
+            return None;
+        }
+        let refused: Vec<String> = self.refused.iter().map(ToString::to_string).collect();
+        let kinds: BTreeSet<_> = self.refused.iter().map(|change| change.kind).collect();
+        let words = kinds.into_iter().filter_map(ChangeKind::word);
+        let options: Vec<String> = words.map(|word| format!("--allow-changed {word}")).collect();
+        Some(format!(
+            "the runs did not measure the same:\n{}\n{} compares them all the same",
+            refused.join("\n"),
+            options.join(" ")
+        ))
     }
 }
 
@@ -183,10 +250,15 @@ impl Changes {
             ("setting", &old.parts.settings, &new.parts.settings),
             ("environment", &old.parts.environment, &new.parts.environment),
         ] {
-            // The threshold is shown with its values. Settings of a suite are its cases, by their ids.
-            let is_shown =
-                |key: &&String| part == "setting" && old.kind != "suite" && *key == "threshold";
-            for key in keys(one, two).into_iter().filter(|key| !is_shown(key)) {
+            let is_of_suite = part == "setting" && old.kind == "suite";
+            let is_compared = |key: &&String| match part {
+                // They are cases, by their ids: one that only one run has is not compared.
+                "setting" if is_of_suite => one.contains_key(*key) && two.contains_key(*key),
+                // It is shown with its values.
+                "setting" => *key != "threshold",
+                _ => true,
+            };
+            for key in keys(one, two).into_iter().filter(is_compared) {
                 let kind = kind_of(&old.kind, part, key);
                 let what = format!("{part} `{key}`");
                 self.add(kind, name, what, short(one.get(key)), short(two.get(key)));
@@ -406,6 +478,43 @@ mod tests {
         };
         let code = Some(ChangeKind::Evaluator);
         assert_eq!(names.map(kinds), [code, code, code, code, Some(ChangeKind::Judge)]);
+    }
+
+    #[test]
+    fn a_case_of_a_suite_that_one_run_has_is_not_compared() {
+        let suite = |cases: &[(&str, &str)]| {
+            let settings = cases.iter().map(|(id, text)| ((*id).to_owned(), digest(text)));
+            let parts =
+                FingerprintParts { settings: settings.collect(), ..FingerprintParts::default() };
+            let entry = EvaluatorEntry { parts, ..entry("cases", "suite") };
+            Header { evaluators: vec![entry], ..Header::default() }
+        };
+        let (base, new) =
+            (suite(&[("a", "1"), ("b", "1")]), suite(&[("a", "1"), ("b", "2"), ("c", "1")]));
+        let found = changes(&base, &new, |_| true);
+        let found: Vec<&str> = found.iter().map(|it| &*it.what).collect();
+        assert_eq!(found, ["setting `b`"]);
+    }
+
+    #[test]
+    fn a_change_prevents_a_comparison_unless_its_kind_is_allowed() {
+        let (base, mut new) = (header(), header());
+        new.evaluators[0].threshold = 0.75;
+        new.settings.insert("group_by".to_owned(), json!("session"));
+        new.tool = "evaluator 1.1.0".to_owned();
+        let counts = |allowed: &[ChangeKind]| {
+            let found = Differences::new(&base, &new, allowed);
+            let lists = [&found.refused, &found.allowed, &found.said];
+            (lists.map(Vec::len), found.refusal())
+        };
+        let (lists, refusal) = counts(&[]);
+        assert_eq!(lists, [2, 0, 1]);
+        let refusal = refusal.unwrap();
+        assert!(refusal.contains("\ncheck: threshold: 0.5 -> 0.75\n"), "{refusal}");
+        let hint = "\n--allow-changed evaluator --allow-changed config compares them all the same";
+        assert!(refusal.ends_with(hint), "{refusal}");
+        assert_eq!(counts(&[ChangeKind::Golden, ChangeKind::Config]).0, [1, 1, 1]);
+        assert_eq!(counts(&ChangeKind::REFUSED), ([0, 2, 1], None));
     }
 
     #[test]

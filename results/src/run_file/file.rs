@@ -14,11 +14,10 @@ use evaluator_traces::trace::FileStamp;
 use serde::Deserialize;
 
 use super::{
-    RunFileError, Unusable,
+    Header, RunFileError, Unusable,
     format::{
         self, EndRecord, EvaluationRecord, FOREIGN, FORMAT, START, VERSION, WithdrawnRecord, kind,
     },
-    header::Header,
     store::{Lines, Span, Store},
 };
 use crate::{

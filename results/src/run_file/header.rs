@@ -1,25 +1,37 @@
 //! The first record of a run file.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher as _, RandomState},
+    process,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::format::{FORMAT, VERSION};
 use crate::{
-    Gate, Report,
-    digest::{Digest, Digester},
+    Gate,
+    digest::{Digest, Digester, ENCODING},
 };
 
-/// The first record: the evaluators, settings and conversations of the run.
+/// Program that writes run files.
+pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
+
+/// The first record: the evaluators, settings and conversations of the run. `R` is a [`Report`](crate::Report), see
+/// [`Header`](super::Header).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Header {
+pub struct RunHeader<R> {
     /// Name of the format.
     pub format: String,
     /// Version of the format.
     pub version: u64,
     /// Version of the encoding of digests; 0 in files that were written before it was recorded.
     pub encoding: u64,
+    /// Id of the run, a random UUID; `None` in files that were written before there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Program that wrote the file, e.g. `evaluator 0.1.0`.
     pub tool: String,
     /// Time at which the first evaluation could start: RFC 3339, UTC.
@@ -44,15 +56,15 @@ pub struct Header {
     /// Number of lines after this one with evaluations of earlier runs.
     pub earlier: usize,
     /// The report at the start of the first evaluation.
-    pub report: Report,
+    pub report: R,
 }
 
-impl Header {
-    /// Returns the record as JSON, without its report.
-    pub(in crate::run_file) fn to_json(&self) -> Option<Arc<Value>> {
-        let mut value = serde_json::to_value(self).ok()?;
-        value.as_object_mut()?.remove("report");
-        Some(Arc::new(value))
+impl<R: Default> RunHeader<R> {
+    /// Creates the header of a run of this program.
+    #[must_use]
+    pub fn new() -> Self {
+        let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
+        Self { format, version: VERSION, encoding: ENCODING, tool, ..Self::default() }
     }
 }
 
@@ -116,4 +128,20 @@ impl FingerprintParts {
             .json("environment", environment)
             .finish()
     }
+}
+
+/// Returns a random UUID (version 4). The hashers of the standard library have random seeds, which is random enough to
+/// tell runs and processes apart.
+#[must_use]
+pub fn random_id() -> String {
+    let random = |salt: u8| RandomState::new().hash_one((salt, process::id()));
+    let (high, low) = (random(0), random(1));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0x3fff | 0x8000,
+        low & 0xffff_ffff_ffff
+    )
 }

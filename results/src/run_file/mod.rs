@@ -13,12 +13,14 @@
 //! | `saved` | the report of saved runs |
 //! | `foreign` | results of other tools, read as saved runs |
 //! | `contradiction` | records that no run writes |
+//! | `baseline` | a run as later ones are compared with it |
 //! | `changes` | what two runs measured differently |
 //!
 //! An evaluation of an earlier run is used if everything that it depends on is the same: the content of the evaluator's
 //! files, the interpreter, the settings, the document that the evaluator is given and the numbers of turns. What the
 //! evaluator reads elsewhere (the network, the environment, other files) does not count.
 
+mod baseline;
 mod changes;
 mod contradiction;
 mod file;
@@ -35,14 +37,16 @@ mod tests;
 use std::{io, path::PathBuf};
 
 pub use crate::digest::{Digest, Digester};
-pub use changes::{Change, ChangeKind, changes};
+pub use crate::report::Header;
+pub use baseline::write_baseline;
+pub use changes::{Change, ChangeKind, Differences, changes};
 pub use file::{Damage, RunFile, default_file};
 pub use format::EvaluationRecord;
 pub(crate) use format::{ConversationRecord, TranscriptRecord, kind};
-pub use header::{EvaluatorEntry, FingerprintParts, Golden, Header};
-pub use saved::{read, read_header};
+pub use header::{EvaluatorEntry, FingerprintParts, Golden, RunHeader, TOOL, random_id};
+pub use saved::read;
 pub(crate) use store::{Reader, Span, Store};
-pub use writer::{Event, RunWriter, TOOL};
+pub use writer::{Event, RunWriter};
 
 /// Reason why a file is not used.
 #[derive(Debug, thiserror::Error)]

@@ -12,9 +12,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{
-    Damage, RunFileError, Unusable, contradiction, file, foreign,
+    Damage, Header, RunFileError, Unusable, contradiction, file, foreign,
     format::{self, ConversationRecord, EndRecord, EvaluationRecord, TranscriptRecord, kind},
-    header::Header,
     store::{Lines, Span, Store},
 };
 use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, Report, Tally};
@@ -31,10 +30,16 @@ use crate::{Collector, ConversationReport, EvaluationReport, NOT_RUN, Partial, R
 ///
 /// A file cannot be read, or two files are not parts of one run.
 pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
+    let mut report = read_parts(files, are_parts)?;
+    report.files = files.to_vec();
+    Ok(report)
+}
+
+fn read_parts(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> {
     if let [file] = files
         && is_foreign(file)
     {
-        return foreign::read(file).map(|it| it.1).map_err(|error| unreadable(file, error));
+        return foreign::read(file).map_err(|error| unreadable(file, error));
     }
     let (mut collector, mut whole) = (Collector::new(0, 0), None::<(&PathBuf, Header, Report)>);
     let (mut trace_ids, mut empty) = (HashSet::<Arc<str>>::new(), Vec::new());
@@ -80,20 +85,6 @@ pub fn read(files: &[PathBuf], are_parts: bool) -> Result<Report, RunFileError> 
     }
     report.conversations = collector.finish();
     Ok(report)
-}
-
-/// Reads the header of a saved run, or what a result of another tool says in its place; `None` if the run was killed before it had
-/// written the header.
-///
-/// # Errors
-///
-/// The file cannot be read, or is neither a run file nor a result of another tool.
-pub fn read_header(file: &Path) -> Result<Option<Header>, RunFileError> {
-    if is_foreign(file) {
-        return foreign::read(file).map(|it| Some(it.0)).map_err(|error| unreadable(file, error));
-    }
-    let opened = open(file).map_err(|error| unreadable(file, error))?;
-    Ok(opened.map(|(.., header)| header))
 }
 
 /// Returns true for a file that no version of this program writes as a run file.
@@ -182,7 +173,7 @@ fn part(
     }
     let mut report = without_conversations(path, &header, end, damage, is_missing);
     report.gates.clone_from(&header.gates);
-    report.header = header.to_json();
+    report.header = Some(Arc::new(header.clone()));
     Ok(Some((header, report)))
 }
 

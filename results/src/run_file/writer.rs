@@ -16,33 +16,24 @@ use std::{
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{
-    Damage, EvaluatorEntry, RunFile, contradiction,
+    Damage, EvaluatorEntry, Header, RunFile, contradiction,
     file::Opened,
-    format::{EndRecord, EvaluationRecord, FORMAT, VERSION, WithdrawnRecord, kind},
-    header::Header,
+    format::{EndRecord, EvaluationRecord, WithdrawnRecord, kind},
+    header::random_id,
     store::Span,
 };
-use crate::{
-    Collector, ConversationReport, EvaluationReport, Partial, Report,
-    digest::{Digest, ENCODING},
-};
+use crate::{Collector, ConversationReport, EvaluationReport, Partial, Report, digest::Digest};
 
 /// Interval in which written records are forced to the disk: a power failure loses those of one interval.
 const SYNC_INTERVAL: Duration = Duration::from_millis(500);
-
-/// Program that writes the file.
-pub const TOOL: &str = concat!("evaluator ", env!("CARGO_PKG_VERSION"));
 
 /// The file of a run that is going on.
 #[derive(Debug)]
 pub struct RunWriter {
     collector: Collector,
-    is_started: bool,
-    /// For the report.
-    header: Option<Arc<Value>>,
+    header: Option<Arc<Header>>,
     named: Option<Named>,
 }
 
@@ -95,7 +86,7 @@ impl RunWriter {
                 is_reported: false,
             }
         });
-        Self { collector: Collector::new(memory, 0), is_started: false, header: None, named }
+        Self { collector: Collector::new(memory, 0), header: None, named }
     }
 
     /// Damaged lines of the file that is resumed.
@@ -118,12 +109,12 @@ impl RunWriter {
 
     /// Writes the header. To be called once, before anything else is added.
     pub fn start(&mut self, header: Header) {
-        let (format, tool) = (FORMAT.to_owned(), TOOL.to_owned());
-        let (encoding, gates) = (ENCODING, header.report.gates.clone());
+        let Header { format, version, encoding, tool, .. } = Header::new();
+        let (id, gates) = (Some(random_id()), header.report.gates.clone());
         let started = Some(format!("{:.0}", Timestamp::now()));
-        let header = Header { format, version: VERSION, encoding, tool, started, gates, ..header };
+        let header = Header { format, version, encoding, id, tool, started, gates, ..header };
         self.collector.expect(header.conversations);
-        self.header = header.to_json();
+        self.header = Some(Arc::new(header.clone()));
         let opened = self.named.as_mut().and_then(|named| Some((named.opened.take()?, named)));
         if let Some((opened, named)) = opened {
             named.evaluators.clone_from(&header.evaluators);
@@ -139,7 +130,6 @@ impl RunWriter {
                 Err(error) => named.failure = Some(error.to_string()),
             }
         }
-        self.is_started = true;
     }
 
     /// Returns an evaluation of an earlier run.
@@ -206,7 +196,7 @@ impl RunWriter {
 
     /// Ends the file of a run, and adds its results to the report.
     pub fn finish(mut self, report: &mut Report) -> Option<Event> {
-        if !self.is_started {
+        if self.header.is_none() {
             self.start(Header { report: report.clone(), ..Header::default() });
         }
         let named = self.named.as_ref();
@@ -230,6 +220,7 @@ impl RunWriter {
         report.unsaved = failure.is_some();
         report.errors.extend(failure);
         report.header = self.header;
+        report.files = self.named.map(|named| named.path).into_iter().collect();
         report.conversations = self.collector.finish();
         event
     }

@@ -12,6 +12,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Mutex,
 };
 
 use serde_json::{Map, Value, json};
@@ -141,10 +142,6 @@ impl World {
         directory.file("forked.py", FORKED);
         write_traces(&directory);
         open_to(directory.path(), user);
-        if user == User::Unprivileged {
-            // Not before: the links are to files of the toolchain itself.
-            link_all(&toolchain(), &directory.join("rust"));
-        }
         let mut command = user.command(&python);
         command.arg(directory.join("probes/world.py")).arg("--print-config").current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -192,6 +189,11 @@ impl World {
 
     /// Returns true if the user can start cargo.
     pub(super) fn has_cargo(&self) -> bool {
+        let own = self.directory.join("rust");
+        // Not when the world starts: the links are to files of the toolchain itself, which keep their owner.
+        if self.user == User::Unprivileged && !own.exists() {
+            link_all(&toolchain(), &own);
+        }
         let mut cargo = self.user.command("cargo");
         cargo.arg("--version").current_dir("/").envs(self.rust_variables());
         cargo.output().is_ok_and(|output| output.status.success())
@@ -361,10 +363,21 @@ fn link_all(from: &Path, to: &Path) {
     }
 }
 
+/// Compiles a program with its module `start`, once for all worlds that have the same one.
 fn compile(source: &Path, program: &Path) {
+    static BUILT: Mutex<BTreeMap<[String; 2], Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let text = |file: &Path| fs::read_to_string(file).unwrap_or_default();
+    let texts = [text(source), text(&source.with_file_name("start.rs"))];
+    let mut built = BUILT.lock().unwrap();
+    if let Some(known) = built.get(&texts) {
+        fs::write(program, known).unwrap();
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+        return;
+    }
     let mut rustc = User::Own.command("rustc");
-    let built = rustc.args(["--edition", "2024", "-o"]).arg(program).arg(source).output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let ran = rustc.args(["--edition", "2024", "-o"]).arg(program).arg(source).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    built.insert(texts, fs::read(program).unwrap());
 }
 
 /// Writes the directories with one, three and four conversations.

@@ -13,11 +13,11 @@ mod inspect;
 mod parts;
 mod promptfoo;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use evaluator_json::{self as json, ParseOptions};
 
-use super::{Header, RunFileError, Unusable};
+use super::{RunFileError, Unusable};
 use crate::{Collector, REPORT_MEMORY, Report, digest::ENCODING};
 
 /// Maximum size of a file, which is read into memory.
@@ -31,12 +31,12 @@ const BULKY: json::Paths = &[
     &[json::Step::Member("samples"), json::Step::Items, json::Step::Member("store")],
 ];
 
-/// Reads a file of another tool: what it says about the run, and the report.
+/// Reads the report of a file of another tool. Its header is what the file says about the run.
 ///
 /// # Errors
 ///
 /// The file cannot be read, is of no known tool, or has results that cannot be used.
-pub(super) fn read(path: &Path) -> Result<(Header, Report), Unusable> {
+pub(super) fn read(path: &Path) -> Result<Report, Unusable> {
     let file = || path.to_owned();
     let bytes = json::read_file(path, LIMIT)?;
     let other = |reason: String| RunFileError::OtherContent { file: file(), reason };
@@ -68,8 +68,8 @@ pub(super) fn read(path: &Path) -> Result<(Header, Report), Unusable> {
     run.header.encoding = ENCODING;
     run.header.conversations = run.conversations.len();
     run.report.conversations = collector.finish();
-    run.report.header = run.header.to_json();
-    Ok((run.header, run.report))
+    run.report.header = Some(Arc::new(run.header));
+    Ok(run.report)
 }
 
 /// Returns what no file of this format says about its evaluators; `None` for run files.

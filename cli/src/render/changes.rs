@@ -1,0 +1,142 @@
+//! What changed between two runs, as text for several forms of reports and comparisons.
+
+use std::fmt::Write as _;
+
+use evaluator_host::report::{
+    CaseChange, CaseChangeKind, Comparison, Estimate, EvaluatorComparison, Report, Verdict,
+};
+
+use super::{plain::one_line, words::counted};
+
+/// Number of cases of each change that are named.
+pub(super) const NAMED: usize = 10;
+
+/// Returns what a report says about its comparison with a baseline: what differs, and per evaluator the means, the claims, and
+/// the cases that changed for worse, or from failed to passed. Empty without a comparison.
+pub(super) fn section(report: &Report) -> String {
+    let Some(comparison) = &report.comparison else { return String::new() };
+    let mut text = format!("Compared with {}:\n", one_line(&comparison.base));
+    for difference in &comparison.differences {
+        let _ = writeln!(text, "  differs: {}", one_line(difference));
+    }
+    for evaluator in &comparison.evaluators {
+        let _ = writeln!(text, "  {}: {}", one_line(&evaluator.name), difference(evaluator));
+        for claim in &evaluator.claims {
+            let _ = writeln!(text, "    {} {}", mark(claim.verdict), one_line(&claim.to_string()));
+        }
+        for (_, title, cases) in changes(evaluator).filter(|(change, ..)| is_shown(*change)) {
+            let _ = writeln!(text, "    {title}: {}", named(&cases));
+        }
+    }
+    text + "\n"
+}
+
+/// Returns true for changes whose cases a report names: the others are counted in its last line.
+pub(super) fn is_shown(change: CaseChangeKind) -> bool {
+    use CaseChangeKind::{Broke, Fixed, Flaky, Missing, Regressed};
+    matches!(change, Regressed | Broke | Flaky | Missing | Fixed)
+}
+
+pub(super) fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "[PASS]",
+        Verdict::Fail => "[FAIL]",
+        Verdict::Inconclusive => "[----]",
+    }
+}
+
+pub(super) fn named(cases: &[&CaseChange]) -> String {
+    let cases = cases.iter().take(NAMED).map(|case| one_line(&scores(case)).into_owned());
+    cases.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns what the comparison of a run with its baseline shows, for the last line of the run.
+pub(super) fn compared(comparison: &Comparison) -> String {
+    format!("against {}: {}", one_line(&comparison.base), parts(comparison))
+}
+
+/// Returns which claims do not pass, and how many cases changed.
+pub(super) fn parts(comparison: &Comparison) -> String {
+    let named = |verdict| -> Vec<String> {
+        let of_it = comparison.claims().filter(|(_, claim)| claim.verdict == verdict);
+        of_it.map(|(evaluator, claim)| format!("{evaluator}: {}", claim.claim)).collect()
+    };
+    let (failed, open) = (named(Verdict::Fail), named(Verdict::Inconclusive));
+    let mut parts = Vec::new();
+    for (names, what) in [(failed, "fails"), (open, "undecided")] {
+        if !names.is_empty() {
+            let count = counted(names.len() as u64, "claim");
+            parts.push(format!("{count} {what} ({})", names.join(", ")));
+        }
+    }
+    let total: Vec<String> = CaseChangeKind::ALL
+        .iter()
+        .filter_map(|change| {
+            let all = comparison.evaluators.iter().flat_map(|it| &it.changes);
+            let count = all.filter(|it| it.change == *change).count();
+            (count > 0).then(|| format!("{count} {}", change.as_str()))
+        })
+        .collect();
+    let missing = comparison.missing_evaluators();
+    if !missing.is_empty() {
+        parts.push(format!("only in the base: {} (--allow-missing)", missing.join(", ")));
+    }
+    parts.push(if total.is_empty() { "no case changed".to_owned() } else { total.join(", ") });
+    one_line(&parts.join("; ")).into_owned()
+}
+
+/// Returns the means, their difference, and what it shows.
+pub(super) fn difference(evaluator: &EvaluatorComparison) -> String {
+    let (Some(base), Some(new), Some(estimate)) =
+        (evaluator.base, evaluator.new, &evaluator.difference)
+    else {
+        return "no case has a score in both runs".to_owned();
+    };
+    let cases = counted(estimate.n as u64, "case");
+    let mut text = format!("{base:.4} -> {new:.4}, {} over {cases}", interval(estimate));
+    if let Some(p) = evaluator.p {
+        let _ = write!(text, ", p = {p:.3}");
+    }
+    if let Some(detectable) = evaluator.detectable {
+        let _ = write!(
+            text,
+            "; a difference of {detectable:.3} would have been found with a chance of 80 %"
+        );
+    }
+    text
+}
+
+pub(super) fn interval(Estimate { mean, interval, .. }: &Estimate) -> String {
+    format!("{mean:+.4} ({:+.4} to {:+.4})", interval.lower, interval.upper)
+}
+
+/// Returns the cases by change, the worst change first, each with its title.
+pub(super) fn changes(
+    evaluator: &EvaluatorComparison,
+) -> impl Iterator<Item = (CaseChangeKind, String, Vec<&CaseChange>)> {
+    CaseChangeKind::ALL.iter().filter_map(|change| {
+        let mut cases: Vec<&CaseChange> =
+            evaluator.changes.iter().filter(|it| it.change == *change).collect();
+        let moved = |it: &CaseChange| match (it.base, it.new) {
+            (Some(base), Some(new)) => (new - base).abs(),
+            _ => 1.0,
+        };
+        cases.sort_by(|one, other| moved(other).total_cmp(&moved(one)));
+        let more = match cases.len() {
+            0 => return None,
+            count if count > NAMED => format!(", {NAMED} of them"),
+            _ => String::new(),
+        };
+        Some((*change, format!("{} {}{more}", cases.len(), change.as_str()), cases))
+    })
+}
+
+pub(super) fn scores(change: &CaseChange) -> String {
+    let score =
+        |score: Option<f64>| score.map_or_else(|| "none".to_owned(), |it| format!("{it:.4}"));
+    match change.change {
+        CaseChangeKind::New => format!("{} ({})", change.case, score(change.new)),
+        CaseChangeKind::Missing => format!("{} ({})", change.case, score(change.base)),
+        _ => format!("{} ({} -> {})", change.case, score(change.base), score(change.new)),
+    }
+}

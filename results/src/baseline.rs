@@ -1,0 +1,148 @@
+//! A saved run that new ones are compared with.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+
+use super::{
+    Comparison, ComparisonError, ComparisonSettings, Report, Standing,
+    run_file::{self, Change, ChangeKind, Differences, Header, RunFileError},
+};
+
+/// A saved run that new ones are compared with, and how.
+#[derive(Debug)]
+pub struct Baseline {
+    file: PathBuf,
+    report: Report,
+    settings: ComparisonSettings,
+    /// Kinds of changes that do not prevent a comparison.
+    allowed: Vec<ChangeKind>,
+}
+
+/// Reason why a file is not a baseline.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BaselineError {
+    /// It is not a run file that can be read.
+    #[error(transparent)]
+    File(#[from] RunFileError),
+    /// It is a run that is not whole, or in which something broke.
+    #[error("{} is no baseline: {reason}", .file.display())]
+    NotWhole {
+        /// The file.
+        file: PathBuf,
+        /// The reason, and what to do.
+        reason: String,
+    },
+    /// The settings of the comparison are wrong, or the file cannot be read back.
+    #[error(transparent)]
+    Comparison(#[from] ComparisonError),
+}
+
+impl Baseline {
+    /// Reads a run that is whole. Changes of the `allowed` kinds do not prevent a comparison.
+    ///
+    /// # Errors
+    ///
+    /// The file is not a run file, its run is not whole, something broke in it, or the settings are wrong.
+    pub fn read(
+        file: &Path,
+        settings: ComparisonSettings,
+        allowed: Vec<ChangeKind>,
+    ) -> Result<Self, BaselineError> {
+        settings.check()?;
+        let report = run_file::read(&[file.to_owned()], false)?;
+        if let Some(reason) = problem(&report) {
+            let reason = format!("{reason}; write it again from a run that passed");
+            return Err(BaselineError::NotWhole { file: file.to_owned(), reason });
+        }
+        // What cannot be read back is found now.
+        report.case_values().map_err(ComparisonError::from)?;
+        Ok(Self { file: file.to_owned(), report, settings, allowed })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Returns what a run with this header measures differently.
+    #[must_use]
+    pub fn differences(&self, new: &Header) -> Differences {
+        match self.report.header.as_deref() {
+            Some(base) => Differences::new(base, new, &self.allowed),
+            None => Differences::default(),
+        }
+    }
+
+    /// Returns an error if none of these ids is that of a case of the baseline.
+    ///
+    /// # Errors
+    ///
+    /// No case is in both.
+    pub fn check_cases<I: AsRef<str>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+    ) -> Result<(), ComparisonError> {
+        let values = self.report.case_values()?;
+        let known: HashSet<&str> = values.cases().collect();
+        match ids.into_iter().any(|id| known.contains(id.as_ref())) {
+            true => Ok(()),
+            false => Err(ComparisonError::NoCommonCase),
+        }
+    }
+
+    /// Compares a run with the baseline; the comparison becomes part of its report.
+    ///
+    /// # Errors
+    ///
+    /// No case is in both runs, or a conversation cannot be read back. The report stays as it is.
+    pub fn compare(&self, report: &mut Report) -> Result<(), ComparisonError> {
+        let mut comparison = Comparison::new(&self.report, report, &self.settings)?;
+        comparison.base = self.file.display().to_string();
+        if let Some(header) = &report.header {
+            let differences = self.differences(header);
+            comparison.differences = texts(differences.refused.iter().chain(&differences.allowed));
+        }
+        report.comparison = Some(comparison);
+        Ok(())
+    }
+}
+
+impl Comparison {
+    /// Compares two runs.
+    ///
+    /// # Errors
+    ///
+    /// No case is in both runs, the margin is no share, or a conversation cannot be read back.
+    pub fn new(
+        base: &Report,
+        new: &Report,
+        settings: &ComparisonSettings,
+    ) -> Result<Self, ComparisonError> {
+        settings.check()?;
+        Self::of(base.case_values()?, new.case_values()?, settings)
+    }
+}
+
+fn texts<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<String> {
+    changes.map(ToString::to_string).collect()
+}
+
+/// Returns the reason why nothing may be compared with a run; `None` if it is whole.
+fn problem(report: &Report) -> Option<String> {
+    if let Some(error) = report.errors.first() {
+        return Some(error.clone());
+    }
+    if let Some(partial) = report.partial {
+        return Some(partial.to_string());
+    }
+    if report.standing() == Standing::Errored {
+        return Some(format!("{} evaluations broke in it", report.tally().errored));
+    }
+    report.conversations.is_empty().then(|| "it has no conversations".to_owned())
+}
