@@ -2,7 +2,9 @@
 
 use std::{
     collections::HashSet,
+    panic,
     path::{Path, PathBuf},
+    thread,
 };
 
 use thiserror::Error;
@@ -125,7 +127,13 @@ impl Comparison {
         settings: &ComparisonSettings,
     ) -> Result<Self, ComparisonError> {
         settings.check()?;
-        Self::of(base.case_values()?, new.case_values()?, settings)
+        // Each reads a file.
+        let (base, new) = thread::scope(|scope| {
+            let base = scope.spawn(|| base.case_values());
+            let new = new.case_values();
+            (base.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), new)
+        });
+        Self::of(base?, new?, settings)
     }
 }
 
