@@ -77,6 +77,9 @@ pub struct Comparison {
     /// What the runs measured differently although they are compared, each as a line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
+    /// Whether all conversations of the cases of both runs have the same content, so that what differs is the evaluator.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub same_recordings: bool,
     /// The evaluators of both runs, in the order of the new one.
     pub evaluators: Vec<EvaluatorComparison>,
     /// Evaluators that only the base has.
@@ -217,8 +220,8 @@ impl fmt::Display for ClaimResult {
 pub enum ComparisonError {
     /// No case of one is in the other.
     #[error(
-        "no evaluator has a result for a case that is in both runs: without golden cases, a case is known by its trace id, which differs \
-         between recordings"
+        "no evaluator has a result for a case that is in both runs; name the attribute that identifies a case with --case-key when you run (without it and without a \
+         golden case, a case is known by its trace id, which differs between recordings)"
     )]
     NoCommonCase,
     /// The margin is not from 0 to 1.
@@ -260,6 +263,7 @@ impl Comparison {
         Ok(Self {
             base: String::new(),
             differences: Vec::new(),
+            same_recordings: false,
             evaluators,
             only_in_base: only(base, &after),
             only_in_new: only(new, &before),

@@ -187,6 +187,7 @@ pub(super) fn run(file: &Path, args: RunArgs, verbose: u8, runner: Runner) -> Re
     config.retries = args.retries.unwrap_or_default();
     config.repeat = args.repeat;
     config.max_error_rate = args.max_error_rate.unwrap_or_default();
+    (config.cluster, config.by) = (args.cluster, args.by);
     gated(&mut config, args.gates, slice::from_ref(&name)).map_err(unusable)?;
     refuse_stopping(&config, &baseline).map_err(unusable)?;
     config.transcripts = args.transcripts.or_else(|| Some(default_transcripts(&outputs)));

@@ -2,10 +2,14 @@
 
 use std::{ops::Range, path::Path, sync::Arc};
 
-use super::suite::{Suite, conversation};
+use super::{
+    attributes::Attributes,
+    suite::{Suite, conversation},
+};
 use crate::{
     conversation::{
-        Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed,
+        Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, attribute_names,
+        extract_group, group_indexed,
     },
     report::run_file::{Digest, Digester},
     trace::{ReadError, TraceIndex},
@@ -18,7 +22,11 @@ const BATCH_BYTES: usize = 256 << 10;
 
 /// The conversations of a run in order: an index into trace files, or the cases of a suite.
 #[derive(Debug)]
-pub(super) struct Conversations(Origin);
+pub(super) struct Conversations {
+    origin: Origin,
+    /// Attributes whose values are read.
+    attributes: Attributes,
+}
 
 #[derive(Debug)]
 enum Origin {
@@ -42,19 +50,26 @@ impl Conversations {
         conventions: Conventions,
         group_by: GroupBy,
         eval_set_has_multi_turn: bool,
+        attributes: Attributes,
     ) -> (Self, GroupedBy) {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
-        (Self(Origin::Traces(Box::new(Traces { index, groups, conventions }))), grouped_by)
+        let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
+        (Self { origin, attributes }, grouped_by)
     }
 
     /// Returns the conversations that stand for the cases of a suite.
-    pub(super) fn of_suite(suite: Arc<dyn Suite>) -> Self {
-        Self(Origin::Suite(suite))
+    pub(super) fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
+        Self { origin: Origin::Suite(suite), attributes }
+    }
+
+    /// Returns the attributes whose values are read.
+    pub(super) fn attributes(&self) -> &Attributes {
+        &self.attributes
     }
 
     pub(super) fn len(&self) -> usize {
-        match &self.0 {
+        match &self.origin {
             Origin::Traces(traces) => traces.groups.len(),
             Origin::Suite(suite) => suite.ids().len(),
         }
@@ -62,7 +77,7 @@ impl Conversations {
 
     /// Returns the trace id of a conversation without loading it.
     pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
-        let id = match &self.0 {
+        let id = match &self.origin {
             Origin::Traces(traces) => {
                 let first = traces.groups.get(number).next();
                 first.map(|trace| traces.index.trace_id(trace))
@@ -81,7 +96,7 @@ impl Conversations {
 
     /// Returns the file of a conversation without loading it; `None` for the standard input.
     pub(super) fn trace_file(&self, number: usize) -> Option<Arc<str>> {
-        match &self.0 {
+        match &self.origin {
             Origin::Traces(traces) => {
                 let first = traces.groups.get(number).next();
                 first.and_then(|trace| shown(traces.index.file(trace)))
@@ -92,7 +107,7 @@ impl Conversations {
 
     /// Returns the length of the text of a conversation in bytes.
     pub(super) fn size(&self, number: usize) -> usize {
-        match &self.0 {
+        match &self.origin {
             Origin::Traces(traces) => {
                 traces.groups.get(number).map(|trace| traces.index.size(trace)).sum()
             }
@@ -116,14 +131,37 @@ impl Conversations {
     ///
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        let Traces { index, groups, conventions, .. } = match &self.0 {
+        let attributes = self.attributes.all();
+        let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
-            Origin::Suite(suite) => return Ok(conversation(&**suite, number)),
+            Origin::Suite(suite) => return Ok(conversation(&**suite, number, &attributes)),
         };
         let traces: Vec<_> =
             groups.get(number).map(|trace| index.read(trace)).collect::<Result<_, _>>()?;
         let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
-        Ok(extract_group(&group, conventions))
+        let mut conversation = extract_group(&group, conventions);
+        conversation.labels = conversation.find_labels(&group, attributes);
+        Ok(conversation)
+    }
+
+    /// Returns the case of a conversation by the attribute that identifies cases; `None` without it. Blocks.
+    pub(super) fn keyed(&self, number: usize) -> Option<Arc<str>> {
+        let key = self.attributes.case_key()?;
+        let conversation = self.load(number).ok()?;
+        conversation.labels.get(key)?.first().map(|value| value.as_str().into())
+    }
+
+    /// Returns the names of the attributes of a conversation, with repetitions; none if it cannot be read. Blocks.
+    pub(super) fn attribute_names(&self, number: usize) -> Vec<String> {
+        match &self.origin {
+            Origin::Traces(traces) => {
+                let Traces { index, groups, .. } = &**traces;
+                let read = groups.get(number).filter_map(|trace| index.read(trace).ok());
+                let traces: Vec<_> = read.collect();
+                attribute_names(traces.iter().map(AsRef::as_ref)).map(str::to_owned).collect()
+            }
+            Origin::Suite(suite) => suite.label_names(number),
+        }
     }
 }
 
