@@ -71,6 +71,14 @@ impl<R: Default> RunHeader<R> {
     }
 }
 
+impl<R> RunHeader<R> {
+    /// Returns false for what a result of another tool says in place of a header.
+    #[must_use]
+    pub fn is_of_run_file(&self) -> bool {
+        self.format == FORMAT
+    }
+}
+
 /// Golden cases that conversations are compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Golden {
