@@ -267,7 +267,7 @@ fn a_gate_that_is_decided_while_cases_come_takes_no_more_than_it_needs() {
     let gate = Gate::parse("check: mean >= 0.5", Gate::CONFIDENCE).unwrap();
     let decided = |conversations: Vec<ConversationReport>, seed| {
         let mut values = CaseValues::default();
-        conversations.iter().for_each(|it| values.add(it, None));
+        conversations.iter().for_each(|it| values.add(it));
         GateResult::new(&gate, &values, Some(seed))
     };
     let perfect = decided(alone(vec![scored(1.0); 60]), 0);
