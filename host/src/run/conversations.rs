@@ -18,7 +18,19 @@ const BATCH_BYTES: usize = 256 << 10;
 
 /// The conversations of a run in order: an index into trace files, or the cases of a suite.
 #[derive(Debug)]
-pub(super) struct Conversations(Origin);
+pub(super) struct Conversations {
+    origin: Origin,
+    only: Option<Only>,
+}
+
+/// The only conversation of a run that is evaluated.
+#[derive(Clone, Copy, Debug)]
+struct Only {
+    /// Its position among those of the origin.
+    position: usize,
+    /// Number of conversations of the run that it is of.
+    of: usize,
+}
 
 #[derive(Debug)]
 enum Origin {
@@ -45,16 +57,39 @@ impl Conversations {
     ) -> (Self, GroupedBy) {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
-        (Self(Origin::Traces(Box::new(Traces { index, groups, conventions }))), grouped_by)
+        let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
+        (Self { origin, only: None }, grouped_by)
     }
 
     /// Returns the conversations that stand for the cases of a suite.
     pub(super) fn of_suite(suite: Arc<dyn Suite>) -> Self {
-        Self(Origin::Suite(suite))
+        Self { origin: Origin::Suite(suite), only: None }
+    }
+
+    /// Keeps only the conversation with this trace id, of a run with `of` conversations; `None` if there is none.
+    pub(super) fn only(self, trace_id: &str, of: usize) -> Option<Self> {
+        let position = (0..self.len()).find(|number| *self.trace_id(*number) == *trace_id)?;
+        Some(Self { only: Some(Only { position, of }), ..self })
+    }
+
+    /// Returns true if only one of the conversations is evaluated.
+    pub(super) fn is_one_of_a_run(&self) -> bool {
+        self.only.is_some()
+    }
+
+    /// Returns the number of conversations of the run, with those that are left out.
+    pub(super) fn of_run(&self) -> usize {
+        self.only.map_or_else(|| self.len(), |only| only.of)
+    }
+
+    /// Returns the position of a conversation in its origin.
+    pub(super) fn position(&self, number: usize) -> usize {
+        self.only.map_or(number, |only| only.position)
     }
 
     pub(super) fn len(&self) -> usize {
-        match &self.0 {
+        match &self.origin {
+            _ if self.only.is_some() => 1,
             Origin::Traces(traces) => traces.groups.len(),
             Origin::Suite(suite) => suite.ids().len(),
         }
@@ -62,7 +97,8 @@ impl Conversations {
 
     /// Returns the trace id of a conversation without loading it.
     pub(super) fn trace_id(&self, number: usize) -> Arc<str> {
-        let id = match &self.0 {
+        let number = self.position(number);
+        let id = match &self.origin {
             Origin::Traces(traces) => {
                 let first = traces.groups.get(number).next();
                 first.map(|trace| traces.index.trace_id(trace))
@@ -81,7 +117,8 @@ impl Conversations {
 
     /// Returns the file of a conversation without loading it; `None` for the standard input.
     pub(super) fn trace_file(&self, number: usize) -> Option<Arc<str>> {
-        match &self.0 {
+        let number = self.position(number);
+        match &self.origin {
             Origin::Traces(traces) => {
                 let first = traces.groups.get(number).next();
                 first.and_then(|trace| shown(traces.index.file(trace)))
@@ -92,7 +129,8 @@ impl Conversations {
 
     /// Returns the length of the text of a conversation in bytes.
     pub(super) fn size(&self, number: usize) -> usize {
-        match &self.0 {
+        let number = self.position(number);
+        match &self.origin {
             Origin::Traces(traces) => {
                 traces.groups.get(number).map(|trace| traces.index.size(trace)).sum()
             }
@@ -116,7 +154,8 @@ impl Conversations {
     ///
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
-        let Traces { index, groups, conventions, .. } = match &self.0 {
+        let number = self.position(number);
+        let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
             Origin::Suite(suite) => return Ok(conversation(&**suite, number)),
         };

@@ -48,6 +48,21 @@ pub struct Request {
     pub baseline: Option<Arc<Baseline>>,
     /// Whether the report contains the data of [`events`](crate::events). Default: `false`.
     pub events: bool,
+    /// Options of the command that led to the configuration, which the run file keeps. They contain no secrets. Default: not
+    /// known.
+    pub options: Option<Vec<String>>,
+    /// One conversation that is evaluated without the others. Default: all are evaluated.
+    pub only: Option<OneConversation>,
+}
+
+/// A conversation that is evaluated without the others of its run. The event about its evaluation has all that the program
+/// wrote to stderr.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneConversation {
+    /// Trace id of its first trace.
+    pub trace_id: Arc<str>,
+    /// Number of conversations of the run, which decides how golden cases are found.
+    pub of: usize,
 }
 
 impl Request {
@@ -127,18 +142,12 @@ impl Runner {
             true => Plan::all(config, &Verdict::NotRun),
             false => self.prepare(config, on_event).await,
         };
-        let plan = match &request.suite {
-            Some(input) => {
-                let repeat = config.repeat.unwrap_or(1);
-                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
-            }
-            None => plan,
-        };
+        let plan = self.with_suite(request, plan);
         let session = plan.session.clone();
         if let Some(session) = &session {
             permits.permit_judged(session.evaluations());
         }
-        let header = self.header(config, &plan, &conversations, eval_set.as_ref(), &report);
+        let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         if let Err(refusal) = admit(request, &header, &conversations, on_event) {
             report.errors.push(refusal.clone());
             report.refusal = Some(refusal);
@@ -165,10 +174,21 @@ impl Runner {
         report
     }
 
+    /// Returns the plan of a request, whose suite has the programs of a plan.
+    pub(super) fn with_suite(&self, request: &Request, plan: Plan) -> Plan {
+        match &request.suite {
+            Some(input) => {
+                let repeat = request.config.repeat.unwrap_or(1);
+                suite::plan(Arc::clone(&input.suite), plan, repeat, self)
+            }
+            None => plan,
+        }
+    }
+
     /// Returns the header of a run that begins with this report.
-    fn header(
+    pub(super) fn header(
         &self,
-        config: &Config,
+        request: &Request,
         plan: &Plan,
         conversations: &Conversations,
         eval_set: Option<&EvalSet>,
@@ -179,13 +199,35 @@ impl Runner {
         Header {
             conversations: conversations.len(),
             inputs: is_identified.then(|| conversations.digest()),
+            options: request.options.clone(),
             report: report.clone(),
-            ..fingerprint::header(config, evaluators, eval_set, grouping, is_identified)
+            ..fingerprint::header(&request.config, evaluators, eval_set, grouping, is_identified)
+        }
+    }
+
+    /// Loads what a request evaluates, and its eval set. Returns `None` if there is nothing to evaluate.
+    pub(super) async fn load_conversations(
+        &self,
+        request: &Request,
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Option<(Conversations, Option<EvalSet>)> {
+        let (conversations, eval_set) =
+            self.load_all_conversations(request, report, on_event).await?;
+        let Some(OneConversation { trace_id, of }) = &request.only else {
+            return Some((conversations, eval_set));
+        };
+        match conversations.only(trace_id, *of) {
+            Some(only) => Some((only, eval_set)),
+            None => {
+                report.errors.push(format!("There is no conversation {trace_id} in the traces."));
+                None
+            }
         }
     }
 
     /// Takes the cases of the suite, or loads the traces and the eval set. Returns `None` if there is nothing to evaluate.
-    async fn load_conversations(
+    async fn load_all_conversations(
         &self,
         request: &Request,
         report: &mut Report,
@@ -338,7 +380,7 @@ fn load_eval_set(
 }
 
 /// Returns an empty report with what a configuration requires.
-fn with_policy(config: &Config) -> Report {
+pub(super) fn with_policy(config: &Config) -> Report {
     let mut report = Report::default();
     report.require_evaluated = config.require_evaluated;
     report.required_share = config.required_share;
