@@ -184,6 +184,9 @@ pub fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for (key, value) in report.decisions()? {
         value.map_or(Ok(()), |value| member(out, ",\n", key, &value))?;
     }
+    if let Some(slices) = report.slices_json()? {
+        member(out, ",\n", "slices", &slices)?;
+    }
     let warnings = suite.warnings.iter().chain(&report.warnings);
     member(out, ",\n", "warnings", &list(warnings.map(|warning| text(warning))))?;
     member(out, ",\n", "errors", &list(report.errors.iter().map(|error| text(error))))?;

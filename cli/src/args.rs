@@ -41,7 +41,7 @@ pub(crate) use self::run::{ReportOutput, RunArgs, default_transcripts, outputs};
 use self::{
     eval_file::EvalFileFlags,
     run::{GROUPINGS, ReportOutputParser},
-    values::{directory, existing, file, jobs, one_of, trace_input, whole, writable},
+    values::{directory, existing, file, jobs, name, one_of, trace_input, whole, writable},
 };
 use crate::{
     render::LogFormat,
@@ -528,6 +528,10 @@ pub(crate) struct ReportArgs {
     pub(crate) gates: GateFlags,
     #[command(flatten)]
     pub(crate) baseline: BaselineArgs,
+    /// Report the sums for each value of this attribute; repeatable. Values of those that the run named with --by are in its file,
+    /// and always those of service.name, gen_ai.request.model and gen_ai.agent.name
+    #[arg(long, value_name = "ATTRIBUTE", value_parser = name)]
+    pub(crate) by: Vec<String>,
     /// Form of the report, and with =FILE the file that it is written to instead of stdout; repeatable (default: table)
     #[arg(short, long, value_name = "FORM[=FILE]", value_parser = ReportOutputParser)]
     pub(crate) output: Vec<ReportOutput>,

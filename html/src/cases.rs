@@ -18,11 +18,14 @@ use super::rows::shortfall;
 /// Conversations in a block.
 const BLOCK: usize = 16;
 
-/// Maximum number of bytes of conversations before they are compressed. A browser opens a file of 100 MB within seconds.
+/// Maximum number of bytes of conversations before they are compressed, if there are few; a browser opens such a file within
+/// seconds. A row of the tables takes the room of so many bytes of them, but some room is left for the worst ones.
 const MOST: usize = 100_000_000;
+const ROW: usize = 600;
+const LEAST: usize = 10_000_000;
 
 /// The conversations that are in the file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Cases {
     /// Numbers of the conversations that are left out.
     left_out: HashSet<usize>,
@@ -36,16 +39,19 @@ pub(crate) struct Cases {
 impl Cases {
     /// Chooses the worst conversations, as many as the file may hold next to so many bytes of an earlier run.
     pub(crate) fn choose(report: &Report, earlier: usize) -> io::Result<Self> {
-        let none =
-            Self { left_out: HashSet::new(), left_out_failed: 0, block: 0, text: String::new() };
-        let size = |row: usize| report.conversations.size(row);
-        let all = 0..report.conversations.len();
-        let own: usize = all.clone().map(size).sum();
-        if own.saturating_add(earlier) <= MOST {
-            return Ok(none);
+        let rows = report.conversations.len();
+        let most = MOST.saturating_sub(rows.saturating_mul(ROW)).max(LEAST);
+        let own: usize = (0..rows).map(|row| report.conversations.size(row)).sum();
+        if own.saturating_add(earlier) <= most {
+            return Ok(Self::default());
         }
         // The conversations of the earlier run are left out with those of this one.
-        let mut room = (MOST as f64 * own as f64 / own.saturating_add(earlier) as f64) as usize;
+        let share = own as f64 / own.saturating_add(earlier) as f64;
+        Self::within(report, (most as f64 * share) as usize)
+    }
+
+    /// Chooses the worst conversations, as many as fit into this number of bytes.
+    fn within(report: &Report, mut room: usize) -> io::Result<Self> {
         let mut badness = Vec::new();
         for conversation in report.conversations.iter().outlines() {
             let conversation = conversation?;
@@ -53,9 +59,9 @@ impl Cases {
             let errors = conversation.evaluations.iter().filter(is_error).count();
             badness.push(shortfall(&conversation) + errors as f64);
         }
-        let mut worst: Vec<usize> = all.collect();
+        let mut worst: Vec<usize> = (0..badness.len()).collect();
         worst.sort_by(|one, other| badness[*other].total_cmp(&badness[*one]));
-        worst.retain(|row| match room.checked_sub(size(*row)) {
+        worst.retain(|row| match room.checked_sub(report.conversations.size(*row)) {
             Some(rest) => {
                 room = rest;
                 false
@@ -63,7 +69,7 @@ impl Cases {
             None => true,
         });
         let left_out_failed = worst.iter().filter(|row| badness[**row] > 0.0).count();
-        Ok(Self { left_out: worst.into_iter().collect(), left_out_failed, ..none })
+        Ok(Self { left_out: worst.into_iter().collect(), left_out_failed, ..Self::default() })
     }
 
     /// Adds the next conversation with that of an earlier run, unless it is left out.
@@ -94,7 +100,7 @@ impl Cases {
             return Ok(());
         }
         self.text.push(']');
-        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
         packed.write_all(self.text.as_bytes())?;
         self.text.clear();
         let (block, packed) = (self.block, BASE64_STANDARD.encode(packed.finish()?));
@@ -159,15 +165,55 @@ pub(crate) fn case(
 fn evaluation(evaluation: &EvaluationReport, repro: Option<String>) -> io::Result<String> {
     let own = serde_json::to_string(evaluation)?;
     let own = own.strip_suffix('}').unwrap_or(&own);
-    let mut more = json!({
-        "outcome": evaluation.outcome().as_str(),
-        "reason": evaluation.reason(),
-        "difference": evaluation.difference(),
-    });
+    let mut more = json!({"outcome": evaluation.outcome().as_str()});
+    let reason = evaluation.reason().map(|it| ("reason", it));
+    let difference = evaluation.difference().map(|it| ("difference", it.into()));
+    for (key, text) in reason.into_iter().chain(difference) {
+        more[key] = text.into();
+    }
     if let Some(repro) = repro {
         more["repro"] = json!([repro]);
     }
     let more = serde_json::to_string(&more)?;
     let more = more.strip_prefix('{').unwrap_or(&more);
     Ok(format!("{own},{more}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use evaluator_results::Status;
+
+    use super::*;
+
+    fn conversation(id: &str, score: f64, error: Option<&str>) -> ConversationReport {
+        let mut evaluation = EvaluationReport::new("check");
+        (evaluation.score, evaluation.threshold) = (Some(score), Some(0.5));
+        evaluation.status = if score < 0.5 { Status::Failed } else { Status::Passed };
+        evaluation.error = error.map(str::to_owned);
+        let mut conversation = ConversationReport::new(id.into());
+        conversation.evaluations = vec![evaluation];
+        conversation
+    }
+
+    #[test]
+    fn what_does_not_fit_is_the_least_bad_and_is_counted() {
+        let all = [("a", 0.9, None), ("b", 0.4, None), ("c", 0.9, Some("x")), ("d", 0.1, None)];
+        let all = all.map(|(id, score, error)| conversation(id, score, error)).to_vec();
+        let mut report = Report::default();
+        report.conversations = all.into();
+        let size = |rows: &[usize]| rows.iter().map(|row| report.conversations.size(*row)).sum();
+        let left_out = |room| {
+            let cases = Cases::within(&report, room).unwrap();
+            let mut rows: Vec<usize> = cases.left_out.iter().copied().collect();
+            rows.sort_unstable();
+            (rows, cases.left_out_failed, cases.notes(&report))
+        };
+        let (rows, failed, notes) = left_out(size(&[1, 2, 3]));
+        assert_eq!((rows, failed), (vec![0], 0));
+        assert!(notes[0].contains("about 1 of 4 conversations"), "{notes:?}");
+        assert!(notes[0].contains("all of which passed or were not evaluated"), "{notes:?}");
+        let (rows, failed, notes) = left_out(size(&[2]));
+        assert_eq!((rows, failed), (vec![0, 1, 3], 2));
+        assert!(notes[0].contains("2 of which did not pass"), "{notes:?}");
+    }
 }

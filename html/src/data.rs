@@ -208,10 +208,17 @@ fn evaluators(report: &Report, rows: &Rows, out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
+/// Returns true for the characters of elements without a value.
+fn is_null(character: char) -> bool {
+    "null,".contains(character)
+}
+
 /// Writes the columns of conversations.
 fn conversations(rows: &Rows, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"count\":{},\n\"files\":{}", rows.count, text::json(&rows.files)?)?;
-    for (key, column) in KEYS.iter().zip(&rows.columns) {
+    let columns = KEYS.iter().zip(&rows.columns);
+    // What no conversation has is not known.
+    for (key, column) in columns.filter(|(_, it)| it.is_empty() || it.trim_matches(is_null) != "") {
         write!(out, ",\n\"{key}\":[{}]", text::in_script(column))?;
     }
     for (key, column) in MEASURED.iter().zip(&rows.measured) {

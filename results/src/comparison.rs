@@ -217,8 +217,8 @@ impl fmt::Display for ClaimResult {
 pub enum ComparisonError {
     /// No case of one is in the other.
     #[error(
-        "no evaluator has a result for a case that is in both runs: without golden cases, a case is known by its trace id, which differs \
-         between recordings"
+        "no evaluator has a result for a case that is in both runs; name the attribute that identifies a case with --case-key when you run (without it and without a \
+         golden case, a case is known by its trace id, which differs between recordings)"
     )]
     NoCommonCase,
     /// The margin is not from 0 to 1.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use evaluator_json::{self as json, ParseOptions, Value};
-use evaluator_traces::conversation::RunPerformance;
+use evaluator_traces::conversation::{Labels, RunPerformance};
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -324,7 +324,7 @@ impl Conversations {
         }
         let mut values = CaseValues::default();
         for conversation in self.iter().outlines() {
-            values.add(&conversation?, None);
+            values.add(&conversation?);
         }
         Ok(self.0.values.get_or_init(|| values))
     }
@@ -362,6 +362,10 @@ struct Line<E, P> {
     trace_id: Arc<str>,
     trace_file: Option<Arc<str>>,
     eval_case_id: Option<Arc<str>>,
+    case: Option<Arc<str>>,
+    cluster: Option<Arc<str>>,
+    #[serde(default)]
+    labels: Labels,
     content: Option<Digest>,
     prompt: Option<Arc<str>>,
     turns: usize,
@@ -381,6 +385,9 @@ impl<E: Into<EvaluationReport>, P> Line<E, P> {
             trace_id: self.trace_id,
             trace_file: self.trace_file,
             eval_case_id: self.eval_case_id,
+            case: self.case,
+            cluster: self.cluster,
+            labels: self.labels,
             content: self.content,
             prompt: self.prompt,
             turns: self.turns,

@@ -1,18 +1,18 @@
 //! Sums by evaluator, and the gates that are decided by them.
 
-use std::io;
+use std::{fmt, io};
 
-use evaluator_statistics::Estimate;
+use evaluator_statistics::{Estimate, mean_clustered};
 
 use super::{
-    ALL_EVALUATORS, Report,
-    gate::{CaseValues, GateResult, Measure, estimate},
+    ALL_EVALUATORS, Gate, Report,
+    gate::{CaseValues, GateResult, Measure, counted, estimate},
 };
 
 /// What an evaluator measured over all cases.
 ///
-/// A case is a golden case with all its conversations; a conversation without one is a case of its own. Conversations that
-/// could not be evaluated at all are errors of [`ALL_EVALUATORS`].
+/// Cases are those of [`Cases`](super::Cases). Conversations that could not be evaluated at all are errors of
+/// [`ALL_EVALUATORS`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EvaluatorSums {
@@ -36,27 +36,54 @@ pub struct EvaluatorSums {
     pub mean: Option<Estimate>,
     /// Share that passed, with its interval; `None` if no case has a value.
     pub pass_rate: Option<Estimate>,
+    /// What clusters leave of the number of cases; `None` without clusters, or if no case has a value.
+    pub clustering: Option<ClusterEffect>,
     /// Gates of the evaluator.
     pub gates: Vec<GateResult>,
 }
 
-impl Report {
-    /// Returns the sums of all evaluators that evaluated something, in the order of the configuration, then those of
-    /// conversations that could not be evaluated at all, if there are any. Intervals have this confidence (see [`Gate::CONFIDENCE`](super::Gate::CONFIDENCE)).
-    ///
-    /// # Errors
-    ///
-    /// A conversation cannot be read back.
-    pub fn evaluators(&self, confidence: f64) -> io::Result<Vec<EvaluatorSums>> {
-        let values = self.case_values()?;
+/// What clusters leave of a number of cases. As text, a clause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ClusterEffect {
+    /// Number of cases with a value.
+    pub cases: u64,
+    /// Number of clusters that they are in.
+    pub clusters: u64,
+    /// Number of independent cases that would tell as much about the mean, at most `cases`; `None` if that cannot be
+    /// estimated, because there is one cluster or all scores are equal.
+    pub worth: Option<f64>,
+}
+
+impl fmt::Display for ClusterEffect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cases, clusters, worth } = *self;
+        write!(f, "{} in {}", counted(cases, "case"), counted(clusters, "cluster"))?;
+        match worth {
+            Some(worth) => write!(f, " are worth about {:.0}", worth.max(1.0)),
+            None if clusters == 1 && cases > 1 => {
+                f.write_str(", which tells nothing about other clusters")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl EvaluatorSums {
+    /// Sums up the values of each evaluator.
+    pub(crate) fn of(values: &CaseValues, gates: &[Gate], confidence: f64) -> Vec<Self> {
         let sums = values.by_evaluator().iter().map(|evaluator| {
             let counts = evaluator.counts;
             // The only input without a result is an empty one.
             let estimated = |measure| {
                 estimate(measure, &values.sample(evaluator, measure, false), confidence).ok()
             };
-            let own = self.gates.iter().filter(|gate| gate.evaluator == evaluator.name);
-            EvaluatorSums {
+            let own = gates.iter().filter(|gate| gate.evaluator == evaluator.name);
+            let sample = values.sample(evaluator, Measure::Mean, false);
+            let clustered = sample
+                .clusters
+                .and_then(|clusters| mean_clustered(&sample.values, &clusters, confidence).ok());
+            Self {
                 name: evaluator.name.clone(),
                 cases: evaluator.cases(),
                 passed: counts.passed,
@@ -67,16 +94,34 @@ impl Report {
                 not_run: counts.not_run,
                 mean: estimated(Measure::Mean),
                 pass_rate: estimated(Measure::PassRate),
+                clustering: clustered.map(|it| ClusterEffect {
+                    cases: it.n as u64,
+                    clusters: it.clusters as u64,
+                    worth: it.effective_n.map(|worth| worth.min(it.n as f64)),
+                }),
                 gates: own.map(|gate| GateResult::new(gate, values)).collect(),
             }
         });
         let errors = values.unevaluated();
-        let of_none = (errors > 0).then(|| EvaluatorSums {
+        let of_none = (errors > 0).then(|| Self {
             name: ALL_EVALUATORS.to_owned(),
             errors,
-            ..EvaluatorSums::default()
+            ..Self::default()
         });
-        Ok(sums.chain(of_none).collect())
+        sums.chain(of_none).collect()
+    }
+}
+
+impl Report {
+    /// Returns the sums of all evaluators that evaluated something, in the order of the configuration, then those of
+    /// conversations that could not be evaluated at all, if there are any. Intervals have this confidence (see
+    /// [`Gate::CONFIDENCE`](super::Gate::CONFIDENCE)).
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read back.
+    pub fn evaluators(&self, confidence: f64) -> io::Result<Vec<EvaluatorSums>> {
+        Ok(EvaluatorSums::of(self.case_values()?, &self.gates, confidence))
     }
 
     /// Decides all gates, in their order.

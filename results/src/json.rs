@@ -1,8 +1,8 @@
 //! The JSON form of a report.
 //!
-//! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id`, `prompt`
-//! and `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`,
-//! `containment` and `repeats`; of the run `summary`, `evaluators`, `gates`, `comparison`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
+//! Keys are those of agentevals' `-o json`, in its order. These are additions: of a conversation `trace_file`, `eval_case_id`, `case`,
+//! `cluster`, `prompt` and `failed_turns`; of an evaluation `outcome`, `failure_reason`, `error_type`, `stderr`, `attempts`, `warnings`, `target_proxy`,
+//! `containment` and `repeats`; of the run `summary`, `evaluators`, `gates`, `comparison`, `slices`, `left_out`, `grouping`, `warnings`, `unrecorded_cases`, `missing_scores`,
 //! `max_error_rate` with `errors_tolerated`, and `partial` with `partial_reason`. Additions without content are left out, except
 //! `outcome`, `error_type`, `summary` and `grouping`.
 //!
@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::{
     Comparison, Contained, ConversationReport, EvaluationReport, EvaluatorSums, Gate, GateResult,
-    Report, TargetProxyReport, TargetTokens,
+    Report, Slice, Slices, TargetProxyReport, TargetTokens,
 };
 
 /// Number of conversations that a thread serializes together.
@@ -85,6 +85,7 @@ impl Report {
             ("evaluators", evaluators),
             gates,
             comparison,
+            ("slices", self.slices_json()?),
             ("warnings", some(self.warnings.clone())),
             ("unrecorded_cases", some(self.unrecorded_cases.clone())),
             ("missing_scores", self.require_evaluated.then(|| texts(missing))),
@@ -93,6 +94,15 @@ impl Report {
             ("partial", self.partial.map(|_| Value::Bool(true))),
             ("partial_reason", self.partial.map(|partial| partial.to_string().into())),
         ]))
+    }
+
+    /// Returns the slices of the report in their JSON form; `None` if it is not sliced.
+    ///
+    /// # Errors
+    ///
+    /// A conversation cannot be read back.
+    pub fn slices_json(&self) -> io::Result<Option<Value>> {
+        Ok(list(self.slices(Gate::CONFIDENCE)?.iter().map(sliced)))
     }
 
     /// Returns what gates and the comparison with a baseline decide, as members of a report.
@@ -183,6 +193,8 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
         ("num_invocations", Some(Value::Int(conversation.turns as i64))),
         ("trace_file", conversation.trace_file.map(|file| file.to_string().into())),
         ("eval_case_id", conversation.eval_case_id.map(|case| case.to_string().into())),
+        ("case", conversation.case.map(|case| case.to_string().into())),
+        ("cluster", conversation.cluster.map(|cluster| cluster.to_string().into())),
         ("prompt", conversation.prompt.map(|prompt| prompt.to_string().into())),
         ("conversion_warnings", Some(texts(conversation.warnings))),
         ("failed_turns", some(conversation.failed_turns)),
@@ -191,12 +203,37 @@ fn conversation(conversation: ConversationReport, performance: Option<Value>) ->
     ])
 }
 
+fn sliced(slices: &Slices) -> Value {
+    let slice = |slice: &Slice| {
+        let evaluators = slice.evaluators.iter().map(|sums| {
+            let Value::Object(mut members) = evaluator(sums) else { return Value::Null };
+            let is_small = Value::Bool(sums.has_too_few_cases());
+            members.insert("too_few_cases".to_owned(), is_small);
+            Value::Object(members)
+        });
+        object([
+            ("value", Some(slice.value.as_deref().map_or(Value::Null, Value::from))),
+            ("conversations", Some(count(slice.conversations))),
+            ("evaluators", Some(Value::Array(evaluators.collect()))),
+        ])
+    };
+    object([
+        ("by", Some(slices.by.as_str().into())),
+        ("values", Some(Value::Array(slices.slices.iter().map(slice).collect()))),
+        ("overlapping", some_count(slices.overlapping)),
+        ("left_out", some_count(slices.left_out)),
+    ])
+}
+
 fn evaluator(sums: &EvaluatorSums) -> Value {
+    let clusters = sums.clustering;
     let estimate =
         |it: Option<Estimate>| it.map_or(Value::Null, |it| object(estimate(it, Gate::CONFIDENCE)));
     object([
         ("name", Some(sums.name.as_str().into())),
         ("cases", Some(count(sums.cases))),
+        ("clusters", clusters.map(|it| count(it.clusters))),
+        ("worth_cases", clusters.and_then(|it| it.worth).map(|it| Value::Float(it.round()))),
         ("passed", Some(count(sums.passed))),
         ("failed", Some(count(sums.failed))),
         ("counted_as_zero", some_count(sums.counted_as_zero)),

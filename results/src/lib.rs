@@ -18,6 +18,7 @@
 //! | `baseline` | a saved run that new ones are compared with |
 //! | `evaluators` | sums by evaluator |
 //! | `gate` | gates, and the values of cases that decide them |
+//! | `slices` | sums by the values of an attribute |
 //! | `totals` | other sums over conversations |
 //! | `digest` | digests of several values, such as the keys of evaluations |
 //! | `conversations` | conversations that are read from a run file one by one |
@@ -43,6 +44,7 @@ mod recordings;
 mod repeats;
 mod report;
 pub mod run_file;
+mod slices;
 mod tally;
 mod target_proxy;
 mod totals;
@@ -59,8 +61,10 @@ pub use conversations::{Collector, ConversationReports, Conversations, REPORT_ME
 pub use error_type::{CANCELLED, ERROR_TYPES, ErrorType, NOT_RUN};
 pub use evaluator_protocol::EvalStatus as Status;
 pub use evaluator_statistics::{Estimate, Interval, Verdict};
-pub use evaluators::EvaluatorSums;
-pub use gate::{CaseValue, CaseValues, Gate, GateError, GateResult, Measure, Undecided};
+pub use evaluators::{ClusterEffect, EvaluatorSums};
+pub use gate::{
+    CaseCount, CaseValue, CaseValues, Cases, Gate, GateError, GateResult, Measure, Undecided,
+};
 pub use model::{
     ALL_EVALUATORS, Contained, ConversationReport, EvaluationReport, JudgeUsage, Partial,
     SuiteReport,
@@ -68,6 +72,7 @@ pub use model::{
 pub use noise::{Disagreeing, EvaluatorNoise, VarianceShares};
 pub use outcome::{EVALUATORS, EvaluationOutcome};
 pub use report::{MissingScores, Report};
+pub use slices::{Slice, Slices};
 pub use tally::{Balance, Inconclusive, Standing, Tally};
 pub use target_proxy::{RecordId, TargetProxyReport, TargetTokens};
 pub use totals::{EvaluatorScores, NotEvaluated};

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use evaluator_json::Object;
-use evaluator_traces::conversation::PerformanceMetrics;
+use evaluator_traces::conversation::{Labels, PerformanceMetrics};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -89,6 +89,15 @@ pub struct ConversationReport {
     /// Id of the golden case that the conversation was compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eval_case_id: Option<Arc<str>>,
+    /// Value of the attribute that identifies cases, if the conversation was not compared with a golden case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<Arc<str>>,
+    /// Value of the attribute for clusters. Cases with the same one are not independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Arc<str>>,
+    /// Values of attributes by which the report can be sliced, see [`Report::slices`](super::Report::slices).
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// Digest of what evaluators see of the recording; `None` in runs that are not saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Digest>,
@@ -207,10 +216,16 @@ impl ConversationReport {
         Self { trace_id, ..Self::default() }
     }
 
-    /// Returns the id of the case: the golden case, or the trace id if the conversation was not compared with one.
+    /// Returns the id of the case: the golden case, else the value of the attribute that identifies cases, else the trace id.
     #[must_use]
     pub fn case(&self) -> &Arc<str> {
-        self.eval_case_id.as_ref().unwrap_or(&self.trace_id)
+        self.named_case().unwrap_or(&self.trace_id)
+    }
+
+    /// Returns the id of the case, of which there may be other conversations; `None` if the conversation is a case of its own.
+    #[must_use]
+    pub fn named_case(&self) -> Option<&Arc<str>> {
+        self.eval_case_id.as_ref().or(self.case.as_ref())
     }
 
     /// Returns what a report shows of the first prompt of a conversation: 100 characters.

@@ -71,6 +71,9 @@ pub struct Report {
     /// What undecided gates mean.
     #[serde(skip_serializing_if = "Inconclusive::is_default")]
     pub inconclusive: Inconclusive,
+    /// Attributes by whose values the report is [sliced](Self::slices).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
     /// Reason why not everything was evaluated; `None` if everything was.
     pub partial: Option<Partial>,
     /// Id of the eval set that was compared with, if there was one.
@@ -85,7 +88,8 @@ pub struct Report {
     /// Comparison with a baseline, which is part of the result of the run; `None` if there is none.
     #[serde(skip)]
     pub comparison: Option<Comparison>,
-    /// Reason why nothing was evaluated: the run cannot be compared with its baseline. It is one of `errors`.
+    /// Reason why nothing was evaluated: the run cannot be compared with its baseline, or no conversation has an attribute that it
+    /// was asked for. It is one of `errors`.
     #[serde(skip)]
     pub refusal: Option<String>,
 }
@@ -151,9 +155,9 @@ impl Report {
         let gates = self.decide_gates().unwrap_or_default();
         let decided = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count() as u64;
         // No number of evaluations decides these.
-        let is_hopeless = gates.iter().any(|gate| {
-            matches!(gate.undecided, Some(Undecided::TooFewConversations(_) | Undecided::NoCluster))
-        });
+        let is_hopeless = gates
+            .iter()
+            .any(|gate| matches!(gate.undecided, Some(Undecided::TooFewConversations(_))));
         Balance {
             tally: self.tally(),
             unusable_files: unusable as u64,

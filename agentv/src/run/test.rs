@@ -7,7 +7,7 @@ use std::{
 };
 
 use evaluator_host::{
-    conversation::{ToolCall, Turn},
+    conversation::{Labels, ToolCall, Turn, label_values},
     eval_set::ExpectedTurn,
     report::{EVALUATORS, run_file::Digester},
     run::{CaseIdentity, CaseResult, CaseTranscript, Grading, Programs, Suite, SuiteProgram},
@@ -63,6 +63,24 @@ impl Suite for Plan {
 
     fn prompt(&self, case: usize) -> String {
         self.targets.session.redact(&wording::question(&self.tests[case].test))
+    }
+
+    fn labels(&self, case: usize, attributes: &[&str]) -> Labels {
+        let Some(Value::Object(metadata)) = &self.tests[case].test.metadata else {
+            return Labels::new();
+        };
+        let labels = attributes.iter().filter_map(|name| {
+            let values = label_values(metadata.get(*name)?);
+            (!values.is_empty()).then(|| ((*name).to_owned(), values))
+        });
+        labels.collect()
+    }
+
+    fn label_names(&self, case: usize) -> Vec<String> {
+        match &self.tests[case].test.metadata {
+            Some(Value::Object(metadata)) => metadata.keys().cloned().collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn identity(&self, case: usize) -> Option<CaseIdentity> {

@@ -59,6 +59,7 @@ pub(crate) fn of_traces(args: &RunArgs) -> Option<&'static str> {
         (args.format.is_some(), "--format"),
         (args.trajectory_match_type.is_some(), "--trajectory-match-type"),
         (args.group_by.is_some(), "--group-by"),
+        (args.case_key.is_some(), "--case-key"),
         (args.require_evaluated.is_some(), "--require-evaluated"),
         (args.require_all_cases, "--require-all-cases"),
         (args.allow_unevaluated, "--allow-unevaluated"),

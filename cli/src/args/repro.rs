@@ -13,7 +13,7 @@ pub(crate) struct ReproArgs {
     /// The saved run
     #[arg(value_name = "RUN", value_parser = file)]
     pub(crate) run: PathBuf,
-    /// Conversation: id of its golden case or of its test, or its trace id or the beginning of it
+    /// Conversation: id of its golden case or of its test, its value of --case-key, or its trace id or the beginning of it
     pub(crate) case: String,
     /// Name of the evaluator
     pub(crate) evaluator: String,

@@ -21,7 +21,7 @@ use evaluator_host::{
 
 use super::{
     BaselineArgs, GateFlags, eval_file::EvalFileFlags, existing, file, jobs, judge::JudgeFlags,
-    one_of, trace_input, whole, writable,
+    name, one_of, trace_input, whole, writable,
 };
 
 #[derive(Debug, Args)]
@@ -71,6 +71,18 @@ pub(crate) struct RunArgs {
     /// How traces are grouped into conversations (default: auto)
     #[arg(long, value_parser = one_of(GROUPINGS))]
     pub(crate) group_by: Option<GroupBy>,
+    /// Attribute of spans or resources that identifies a case, where a conversation has no golden case, e.g. the id of a dataset's
+    /// item. Recordings with the same value are of one case
+    #[arg(long, value_name = "ATTRIBUTE", value_parser = name)]
+    pub(crate) case_key: Option<String>,
+    /// Attribute of spans or resources, e.g. a customer; of an eval file, a key of `metadata`. Cases with the same value are not
+    /// independent, and count as one unit in intervals
+    #[arg(long, value_name = "ATTRIBUTE", value_parser = name)]
+    pub(crate) cluster: Option<String>,
+    /// Report the sums for each value of this attribute of spans or resources, e.g. gen_ai.request.model; of an eval file, a key of
+    /// `metadata`; repeatable
+    #[arg(long, value_name = "ATTRIBUTE", value_parser = name)]
+    pub(crate) by: Vec<String>,
     /// Send the results as OpenTelemetry log records to $OTEL_EXPORTER_OTLP_ENDPOINT (default: http://localhost:4318); also
     /// AGENTEVALS_EVALUATION_EVENTS=true
     #[arg(long)]
@@ -135,7 +147,7 @@ pub(crate) struct RunArgs {
 }
 
 /// Options that decide which evaluators run and how, by their ids and names. None of them contains a secret.
-const DECIDING: [(&str, &str); 24] = [
+const DECIDING: [(&str, &str); 26] = [
     ("config", "config"),
     ("no_config", "no-config"),
     ("eval_set", "eval-set"),
@@ -155,6 +167,8 @@ const DECIDING: [(&str, &str); 24] = [
     ("threshold", "threshold"),
     ("trajectory_match_type", "trajectory-match-type"),
     ("group_by", "group-by"),
+    ("case_key", "case-key"),
+    ("cluster", "cluster"),
     ("strict_matching", "strict-matching"),
     ("retries", "retries"),
     ("repeat", "repeat"),

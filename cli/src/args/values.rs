@@ -41,6 +41,12 @@ pub(super) fn whole<N: TryFrom<u64>>(
     }
 }
 
+/// Parses the name of an attribute.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    if name.is_empty() { Err("must not be empty".to_owned()) } else { Ok(name.to_owned()) }
+}
+
 /// Parses a number of parallel evaluations.
 pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "must be a whole number above 0".to_owned())

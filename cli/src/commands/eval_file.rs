@@ -213,10 +213,12 @@ pub(super) fn planned(
     prepare(suite, targets, recorded, options, judge, runner)
 }
 
-/// Applies the options of the command line that decide how tests are repeated.
+/// Applies the options of the command line that decide how tests are repeated and which belong together.
 pub(super) fn configure(config: &mut Config, args: &RunArgs) {
     config.retries = args.retries.unwrap_or_default();
     config.repeat = args.repeat;
+    config.cluster.clone_from(&args.cluster);
+    config.by.clone_from(&args.by);
 }
 
 /// Checks an eval file, its targets, and everything that they name. Runs nothing.

@@ -8,6 +8,7 @@ use std::{
 
 use evaluator_host::{
     config::OutputFormat,
+    document::did_you_mean,
     files::{WriteOptions, atomic_write, is_replaced},
     report::{Report, run_file},
 };
@@ -38,6 +39,7 @@ pub(super) fn report(args: ReportArgs, verbose: u8) -> Result<u8, u8> {
     let baseline = BaselineFile::open(&args.baseline, None, confidence, (None, &outputs))?;
     let mut report = run_file::read(&args.runs, args.parts).map_err(unusable)?;
     gated(&mut report, args.gates).map_err(unusable)?;
+    sliced(&mut report, args.by)?;
     baseline.compare(&mut report)?;
     let code = exit::worst([show(&report, &outputs), report.standing().exit_code()]);
     let code = baseline.update(&report, code);
@@ -56,6 +58,29 @@ fn gated(report: &mut Report, flags: GateFlags) -> Result<(), String> {
         }
     }
     flags.overrides().apply(gates, inconclusive, &evaluators)
+}
+
+/// Slices a saved run by attributes of the command line instead of those of the run.
+fn sliced(report: &mut Report, by: Vec<String>) -> Result<(), u8> {
+    if by.is_empty() {
+        return Ok(());
+    }
+    let recorded = report.labels().map_err(broken)?;
+    let recorded: Vec<&str> = recorded.iter().map(String::as_str).collect();
+    if let Some(missing) = by.iter().find(|it| !recorded.contains(&it.as_str())) {
+        let hint = did_you_mean(missing, recorded.iter().copied()).unwrap_or_else(
+            || match &recorded[..] {
+                [] => "name it when you run: --by, or the key `by`".to_owned(),
+                _ => format!(
+                    "it has those of {}; name others when you run: --by, or the key `by`",
+                    recorded.join(", ")
+                ),
+            },
+        );
+        return Err(unusable(format!("the saved run has no values of `{missing}`; {hint}")));
+    }
+    report.by = by;
+    Ok(())
 }
 
 /// Writes a report that consists of an error to every file, so that no report of an earlier command is taken for that of

@@ -162,7 +162,14 @@ impl Recorded {
             (None, _) => refused.push(
                 "content: the run did not keep what was evaluated, which is produced again each time".to_owned(),
             ),
-            _ => refused.push(format!("content: the recording is not the one that was read from {file}")),
+            _ => refused.push(format!(
+                "content: the recording is not the one that was read from {file}{}",
+                match self.grouping() {
+                    Some(GroupBy::Conversation) =>
+                        " (if it has traces in several files, --traces names all of them)",
+                    _ => "",
+                }
+            )),
         }
         let (old, new) =
             (self.conversation.eval_case_id.as_deref(), preview.eval_case_id.as_deref());
@@ -188,6 +195,15 @@ impl Recorded {
         }
     }
 
+    /// Returns how the run grouped traces into conversations.
+    fn grouping(&self) -> Option<GroupBy> {
+        match self.header.settings.get("group_by")?.as_str()? {
+            "conversation" => Some(GroupBy::Conversation),
+            "trace" => Some(GroupBy::Trace),
+            _ => None,
+        }
+    }
+
     /// Returns what differs in the evaluator, the settings and the golden case.
     fn changes(&self, preview: &Preview) -> Vec<Change> {
         let case = self.conversation.eval_case_id.as_deref();
@@ -210,8 +226,10 @@ impl Recorded {
 ///
 /// There is none, or several: a message.
 fn conversation(report: &Report, case: &str, file: &Path) -> Result<ConversationReport, String> {
-    let is_named =
-        |it: &ConversationReport| it.eval_case_id.as_deref() == Some(case) || *it.trace_id == *case;
+    let is_named = |it: &ConversationReport| {
+        let names = [it.eval_case_id.as_ref(), it.case.as_ref(), Some(&it.trace_id)];
+        names.into_iter().flatten().any(|name| **name == *case)
+    };
     let (mut named, mut similar) = (Vec::new(), Vec::new());
     for conversation in report.conversations.iter() {
         let conversation = conversation.map_err(|error| error.to_string())?;
@@ -225,7 +243,7 @@ fn conversation(report: &Report, case: &str, file: &Path) -> Result<Conversation
     let file = file.display();
     match found.len() {
         0 => Err(format!(
-            "{file} has no conversation `{case}`; name its golden case or its trace id, as reports show them"
+            "{file} has no conversation `{case}`; name its golden case, its value of --case-key, or its trace id"
         )),
         1 => Ok(found.remove(0)),
         all => {
@@ -246,6 +264,10 @@ fn request(
     runner: &mut Runner,
     verbose: u8,
 ) -> Result<Request, u8> {
+    if args.judge.judge_mode == Some(Mode::Record) {
+        // What is recorded answers.
+        args.judge.judge_mode = Some(Mode::Auto);
+    }
     let mut request = match eval_file::given(&args, runner).map_err(unusable)? {
         Some(file) => {
             let plan = eval_file::planned(&file, &mut args, verbose > 0, runner)?;
@@ -264,15 +286,9 @@ fn request(
                 )));
             }
             if config.judge.mode == Some(Mode::Record) {
-                // What is recorded answers.
                 config.judge.mode = Some(Mode::Auto);
             }
-            config.group_by =
-                match recorded.header.settings.get("group_by").and_then(|it| it.as_str()) {
-                    Some("conversation") => Some(GroupBy::Conversation),
-                    Some("trace") => Some(GroupBy::Trace),
-                    _ => config.group_by,
-                };
+            config.group_by = recorded.grouping().or(config.group_by);
             config.gates.clear();
             config.fail_fast = false;
             runner.session = Some(open_session(&config, verbose, runner)?);

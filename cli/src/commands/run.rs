@@ -220,6 +220,11 @@ fn configure(
     config.eval_set = args.eval_set.take().or(config.eval_set.take());
     config.trace_format = trace_format(args.format.take(), runner).or(config.trace_format.take());
     config.group_by = args.group_by.or(config.group_by);
+    config.case_key = args.case_key.take().or(config.case_key.take());
+    config.cluster = args.cluster.take().or(config.cluster.take());
+    if !args.by.is_empty() {
+        config.by = mem::take(&mut args.by);
+    }
     config.require_evaluated |= args.require_evaluated.is_some();
     config.required_share = args.require_evaluated.unwrap_or(config.required_share);
     config.require_all_cases |= args.require_all_cases;

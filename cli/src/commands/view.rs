@@ -1,7 +1,9 @@
 //! `evaluator view`: saved runs in the browser.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -18,9 +20,6 @@ use crate::{args::ViewArgs, exit, render};
 
 /// Directory of the pages, in the cache.
 const DIRECTORY: &str = "reports";
-
-/// Variables that name a display of Linux and other systems with X11 or Wayland, or are set in WSL.
-const DISPLAYS: [&str; 3] = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
 
 /// Writes the page of a run, prints its path, and opens it where there is a display.
 pub(super) fn view(args: &ViewArgs) -> Result<u8, u8> {
@@ -59,8 +58,11 @@ fn page(runs: &[PathBuf]) -> io::Result<PathBuf> {
     Ok(directory.join(format!("{}-{hash}.html", stem.to_string_lossy())))
 }
 
-/// Returns true if a browser can be seen.
+/// Returns true if a browser can be seen: there is a display of X11 or Wayland, or this is WSL.
 fn has_display() -> bool {
-    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    cfg!(any(windows, target_os = "macos")) || DISPLAYS.iter().any(is_set)
+    let is_set = |value: Option<OsString>| value.is_some_and(|value| !value.is_empty());
+    cfg!(any(windows, target_os = "macos"))
+        || is_set(env::var_os("DISPLAY"))
+        || is_set(env::var_os("WAYLAND_DISPLAY"))
+        || is_set(env::var_os("WSL_DISTRO_NAME"))
 }

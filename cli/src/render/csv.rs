@@ -31,7 +31,8 @@ const HEADER: [&str; 11] = [
 /// A conversation cannot be read back, or writing fails.
 pub(crate) fn csv(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(HEADER)?;
+    let by = report.by.iter().map(|attribute| cell(attribute));
+    writer.write_record(HEADER.into_iter().map(str::to_owned).chain(by))?;
     let mut names = Names::new(report);
     for conversation in report.conversations.iter().without_performance() {
         let conversation = conversation?;
@@ -46,19 +47,24 @@ pub(crate) fn csv(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
             let number = |number: Option<f64>| number.map_or_else(String::new, |it| it.to_string());
             let milliseconds = evaluation.duration.map(|time| time.as_secs_f64() * 1000.0);
             let text = |text: Option<&str>| cell(text.unwrap_or_default());
-            writer.write_record([
-                cell(&name).as_str(),
-                &text(Some(&conversation.trace_id)),
-                &text(conversation.trace_file.as_deref()),
-                &text(conversation.eval_case_id.as_deref()),
-                &cell(&evaluation.name),
-                evaluation.outcome().as_str(),
-                &number(evaluation.shown_score()),
-                &number(evaluation.threshold),
-                &cell(&why),
-                evaluation.error_type.unwrap_or_default(),
-                &number(milliseconds),
-            ])?;
+            let row = [
+                cell(&name),
+                text(Some(&conversation.trace_id)),
+                text(conversation.trace_file.as_deref()),
+                text(conversation.eval_case_id.as_deref()),
+                cell(&evaluation.name),
+                evaluation.outcome().as_str().to_owned(),
+                number(evaluation.shown_score()),
+                number(evaluation.threshold),
+                cell(&why),
+                evaluation.error_type.unwrap_or_default().to_owned(),
+                number(milliseconds),
+            ];
+            let values = report.by.iter().map(|attribute| {
+                let values = conversation.labels.get(attribute).map(|values| values.join("; "));
+                cell(&values.unwrap_or_default())
+            });
+            writer.write_record(row.into_iter().chain(values))?;
         }
     }
     writer.flush()

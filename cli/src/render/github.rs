@@ -14,7 +14,7 @@ use super::{
     changes::scores,
     errors::{Errors, Showing, below, headline},
     plain::{line_of, one_line},
-    words::{NO_RECORDING, counted, failure, golden_case, kind, unrecorded, with_cause},
+    words::{NO_RECORDING, case, counted, failure, golden_case, kind, unrecorded, with_cause},
 };
 
 /// Number of annotations of a kind that GitHub shows for a step (documented with its workflow commands).
@@ -177,7 +177,8 @@ fn failed(report: &Report, found: &mut Annotations) -> io::Result<()> {
 }
 
 fn title(conversation: &ConversationReport, evaluation: &EvaluationReport) -> String {
-    let case = golden_case(conversation.eval_case_id.as_deref());
+    let case = case(conversation).map(|(noun, id)| format!(" ({noun} {id:?})"));
+    let case = case.unwrap_or_default();
     format!("{} on {}{case}", evaluation.name, conversation.trace_id)
 }
 

@@ -6,7 +6,7 @@ use evaluator_host::report::{Gate, Report};
 use evaluator_html::Words;
 
 use super::{
-    overview::{COLUMNS, rows},
+    sums::{COLUMNS, row},
     verdict::sentence,
     words::Names,
 };
@@ -21,7 +21,7 @@ pub(super) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         verdict,
         sentence,
         columns: &COLUMNS,
-        rows: rows(&sums).map(Vec::from).collect(),
+        rows: sums.iter().map(row).map(Vec::from).collect(),
         comparison: None,
         base: None,
         said: Vec::new(),

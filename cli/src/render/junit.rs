@@ -289,6 +289,7 @@ fn evaluation(
         facts.push(("trace_id", conversation.trace_id.to_string()));
         let golden = conversation.eval_case_id.as_deref();
         facts.extend(golden.map(|case| ("eval_case_id", case.to_owned())));
+        facts.extend(conversation.case.as_deref().map(|case| ("case", case.to_owned())));
     }
     if evaluation.attempts > 1 {
         facts.push(("attempts", evaluation.attempts.to_string()));

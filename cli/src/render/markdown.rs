@@ -9,11 +9,10 @@ use evaluator_host::report::{
 use super::{
     changes::{NAMED, changes, difference, is_shown, scores},
     errors::{Errors, Extent, Showing, below, headline},
-    overview,
     plain::{one_line, printable},
-    verdict,
+    slices, sums, verdict,
     words::{
-        NO_RECORDING, contradiction, cut, failure, kind, reason, repeats, score_text, time,
+        self, NO_RECORDING, contradiction, cut, failure, kind, reason, repeats, score_text, time,
         unrecorded, with_cause,
     },
 };
@@ -126,10 +125,10 @@ fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
     if report.conversations.len() < 2 {
         return Ok(());
     }
-    let _ = writeln!(text, "\n| {} |", overview::COLUMNS.join(" | "));
+    let _ = writeln!(text, "\n| {} |", sums::COLUMNS.join(" | "));
     text.push_str("|---|---:|---:|---:|---|---|---:|---:|\n");
     let evaluators = report.evaluators(Gate::CONFIDENCE)?;
-    for (shown, row) in overview::rows(&evaluators).enumerate() {
+    for (shown, row) in evaluators.iter().map(sums::row).enumerate() {
         if text.len() > ALL_BYTES / 2 {
             let _ = writeln!(text, "\n... and {} more evaluators.", evaluators.len() - shown);
             break;
@@ -137,12 +136,33 @@ fn evaluators(text: &mut String, report: &Report) -> io::Result<()> {
         let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
+    for line in sums::clusters(report, &evaluators)? {
+        let _ = writeln!(text, "\n{}", escaped(&line));
+    }
     let noise = report.noise()?;
     if !noise.is_empty() {
         text.push('\n');
     }
     for noise in noise.iter().take(NOISE) {
         let _ = writeln!(text, "- {}", escaped(&noise.to_string()));
+    }
+    if text.len() < ALL_BYTES / 2 {
+        sliced(text, report)?;
+    }
+    Ok(())
+}
+
+/// Appends a table for each attribute by which the report is sliced.
+fn sliced(text: &mut String, report: &Report) -> io::Result<()> {
+    for slices in report.slices(Gate::CONFIDENCE)? {
+        let _ = writeln!(text, "\n| {} |", slices::header(&slices.by).map(escaped).join(" | "));
+        text.push_str("|---|---|---:|---:|---:|---|---:|---:|---|\n");
+        for row in slices::rows(&slices) {
+            let _ = writeln!(text, "| {} |", row.map(|cell| escaped(&cell)).join(" | "));
+        }
+        for remark in slices::remarks(&slices) {
+            let _ = writeln!(text, "\n{}", escaped(&remark));
+        }
     }
     Ok(())
 }
@@ -163,7 +183,7 @@ fn remarks(report: &Report) -> io::Result<Vec<String>> {
 }
 
 fn write_row(text: &mut String, row: &Row, room: &mut usize) {
-    let Row { trace_id, trace_file, eval_case_id, evaluation, extent } = row;
+    let Row { trace_id, trace_file, case, evaluation, extent } = row;
     let score = evaluation
         .shown_score()
         .map_or_else(String::new, |score| score_text(score, evaluation.threshold));
@@ -189,8 +209,8 @@ fn write_row(text: &mut String, row: &Row, room: &mut usize) {
     if let Some(file) = trace_file.as_deref().filter(|_| !remark.is_empty()) {
         let _ = write!(conversation, " in {}", code(file));
     }
-    if let Some(case) = eval_case_id.as_deref().filter(|_| !remark.is_empty()) {
-        let _ = write!(conversation, " (golden case {})", code(case));
+    if let Some((noun, case)) = case.as_ref().filter(|_| !remark.is_empty()) {
+        let _ = write!(conversation, " ({noun} {})", code(case));
     }
     if let Some(extent) = extent.filter(|extent| extent.count > 1) {
         conversation = format!("{extent}, first {conversation}");
@@ -214,7 +234,8 @@ struct Row {
     /// The conversation, or the first of several.
     trace_id: Arc<str>,
     trace_file: Option<Arc<str>>,
-    eval_case_id: Option<Arc<str>>,
+    /// Kind and id of its case, if it is not a case of its own.
+    case: Option<(&'static str, Arc<str>)>,
     evaluation: EvaluationReport,
     /// Conversations that have this error.
     extent: Option<Extent>,
@@ -229,6 +250,7 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
     let mut more = 0;
     for conversation in report.conversations.iter().without_performance() {
         let conversation = conversation?;
+        let case = words::case(&conversation).map(|(noun, id)| (noun, Arc::clone(id)));
         for evaluation in conversation.evaluations {
             let extent = match broken.showing(&evaluation) {
                 Some(Showing::Again) => continue,
@@ -240,8 +262,8 @@ fn rows(report: &Report) -> io::Result<(Vec<Row>, usize)> {
             }
             let trace_id = Arc::clone(&conversation.trace_id);
             let trace_file = conversation.trace_file.clone();
-            let eval_case_id = conversation.eval_case_id.clone();
-            let row = Row { trace_id, trace_file, eval_case_id, evaluation, extent };
+            let case = case.clone();
+            let row = Row { trace_id, trace_file, case, evaluation, extent };
             rows[rank(&row.evaluation)].push(row);
             if rows.iter().map(Vec::len).sum::<usize>() > ROWS {
                 rows.iter_mut().rev().find_map(Vec::pop);

@@ -2,14 +2,12 @@
 
 use std::{fmt::Write as _, io};
 
-use evaluator_host::report::{
-    ConversationReport, Estimate, EvaluationOutcome, EvaluatorSums, Gate, GateResult, Interval,
-    Report,
-};
+use evaluator_host::report::{ConversationReport, EvaluationOutcome, Gate, Report};
 
 use super::{
     Columns,
     plain::one_line,
+    slices, sums,
     tables::{errors_of_summary, notes},
     words::{Names, counted, cut, failure, score_text},
 };
@@ -40,9 +38,9 @@ pub(crate) fn overview(
     if !report.errors.is_empty() {
         text.push('\n');
     }
-    let mut table = Columns::new(COLUMNS);
+    let mut table = Columns::new(sums::COLUMNS);
     let evaluators = report.evaluators(Gate::CONFIDENCE)?;
-    rows(&evaluators).for_each(|row| table.row(row));
+    evaluators.iter().map(sums::row).for_each(|row| table.row(row));
     let names: Vec<&String> = evaluators.iter().map(|it| &it.name).collect();
     table.fit(width);
     text.push_str(&table.to_text());
@@ -52,6 +50,11 @@ pub(crate) fn overview(
     for noise in report.noise()? {
         let _ = writeln!(text, "{}", one_line(&noise.to_string()));
     }
+    let clusters = sums::clusters(report, &evaluators)?;
+    if !clusters.is_empty() {
+        let _ = writeln!(text, "\n{}", clusters.join("\n"));
+    }
+    slices::text(report, width, &mut text)?;
     attention(report, &mut text)?;
     errors(report, &mut text)?;
     let notes = notes(report);
@@ -61,53 +64,6 @@ pub(crate) fn overview(
         text.push('\n');
     }
     out.write_all(text.as_bytes())
-}
-
-/// Columns of the table of evaluators.
-pub(super) const COLUMNS: [&str; 8] =
-    ["Evaluator", "Cases", "Passed", "Mean", "95 % interval", "Gate", "Not evaluated", "Errors"];
-
-/// Returns the rows of the table of evaluators.
-pub(super) fn rows(evaluators: &[EvaluatorSums]) -> impl Iterator<Item = [String; 8]> {
-    evaluators.iter().map(|sums| {
-        let count = |count: u64| if count == 0 { String::new() } else { count.to_string() };
-        let (rate, mean) = (&sums.pass_rate, &sums.mean);
-        [
-            one_line(&sums.name).into_owned(),
-            sums.cases.to_string(),
-            rate.as_ref().map_or_else(String::new, |rate| percentage(rate.mean)),
-            mean.as_ref().map_or_else(String::new, |mean| format!("{:.4}", mean.mean)),
-            mean.as_ref().map_or_else(String::new, interval),
-            sums.gates.iter().map(gate).collect::<Vec<_>>().join(", "),
-            count(sums.not_evaluated),
-            count(sums.errors),
-        ]
-    })
-}
-
-fn interval(estimate: &Estimate) -> String {
-    // Cut off, so that no end seems to reach a limit that it does not reach.
-    let cut = |number: f64| (number * 1000.0 + 1e-6).floor() / 1000.0;
-    let Interval { lower, upper } = estimate.interval;
-    format!("{:.3} to {:.3}", cut(lower), cut(upper))
-}
-
-/// Returns the gate with the interval that decides it, which may be of another measure or confidence than that of the row.
-fn gate(result: &GateResult) -> String {
-    let interval = result.estimate.as_ref().map(|it| format!(" ({})", interval(it)));
-    let Gate { measure, limit, .. } = &result.gate;
-    format!("{measure} >= {limit} {}{}", result.label(), interval.unwrap_or_default())
-}
-
-/// Formats a share as a percentage that is 0 % and 100 % only for none and all.
-fn percentage(share: f64) -> String {
-    let percent = 100.0 * share;
-    let rounded = format!("{percent:.1} %");
-    match rounded.as_str() {
-        "100.0 %" if share < 1.0 => "99.9 %".to_owned(),
-        "0.0 %" if share > 0.0 => "0.1 %".to_owned(),
-        _ => rounded,
-    }
 }
 
 /// Appends the worst conversations: who, which evaluator, why.

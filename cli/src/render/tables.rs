@@ -15,6 +15,7 @@ use super::{
     changes::section,
     errors::{self, AS_ABOVE, Errors, Showing, below, headline},
     plain::{line_of, one_line},
+    slices,
     words::{detail, kind, milliseconds, repeats, score_text, time, unrecorded},
 };
 
@@ -35,6 +36,11 @@ pub(crate) fn table(
     })?;
     if let Some(performance) = report.conversations.performance() {
         run_performance(&mut text, performance);
+    }
+    if !report.by.is_empty() {
+        let mut sliced = String::new();
+        slices::text(report, width, &mut sliced)?;
+        let _ = writeln!(text, "{}", sliced.trim_start());
     }
     text += &notes(report);
     out.write_all(text.as_bytes())

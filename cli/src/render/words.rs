@@ -1,6 +1,6 @@
 //! Texts about an evaluation that several forms of the report contain.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use evaluator_host::report::{Contradictions, ConversationReport, EvaluationReport, Report};
 
@@ -18,11 +18,11 @@ impl<'r> Names<'r> {
         Self { report, seen: HashMap::new() }
     }
 
-    /// Returns the name of the next conversation of the report: the id of its golden case or test, or else its file. Those that
+    /// Returns the name of the next conversation of the report: the id of its case or test, or else its file. Those that
     /// have the same one are numbered from the second on.
     pub(super) fn of(&mut self, conversation: &ConversationReport) -> String {
         let test = self.report.suite.as_ref().map(|_| &conversation.trace_id);
-        let name = test.or(conversation.eval_case_id.as_ref()).or(conversation.trace_file.as_ref());
+        let name = test.or(conversation.named_case()).or(conversation.trace_file.as_ref());
         let name = name.map_or("conversation", |name| &**name);
         match self.seen.get_mut(name) {
             Some(seen) => {
@@ -47,6 +47,12 @@ pub(super) fn contradiction(report: &Report, found: &Contradictions) -> String {
 /// Returns the name of a golden case in parentheses, with a separator before it; empty without one.
 pub(super) fn golden_case(id: Option<&str>) -> String {
     id.map(|id| format!(" (golden case {id:?})")).unwrap_or_default()
+}
+
+/// Returns the noun and the id of the case of a conversation; `None` if the conversation is a case of its own.
+pub(super) fn case(conversation: &ConversationReport) -> Option<(&'static str, &Arc<str>)> {
+    let noun = if conversation.eval_case_id.is_some() { "golden case" } else { "case" };
+    conversation.named_case().map(|id| (noun, id))
 }
 
 /// Message about a golden case that no conversation was compared with.

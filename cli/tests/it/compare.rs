@@ -118,9 +118,10 @@ fn runs_that_cannot_be_compared_are_refused() {
         directory.script("one", r#"cat >/dev/null; echo '{"score": 1}'"#);
         directory.run(&["other.jsonl", "--evaluator", "one", "--save-run", file]).exits(0);
     }
-    directory.evaluator(&["compare", "a.evalrun", "b.evalrun"]).exits(2).says(
-        "without golden cases, a case is known by its trace id, which differs between recordings",
-    );
+    directory
+        .evaluator(&["compare", "a.evalrun", "b.evalrun"])
+        .exits(2)
+        .says("in both runs; name the attribute that identifies a case with --case-key");
     let whole = fs::read_to_string(directory.join("base.evalrun")).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
     directory.file("cut.evalrun", format!("{}\n", lines[..lines.len() - 1].join("\n")));

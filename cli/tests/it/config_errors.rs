@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use crate::support::{Directory, Ran, finish, trace};
+use crate::support::{Directory, Ran, finish, kept_source, trace};
 
 const CONVERSATIONS: usize = 15;
 
@@ -65,8 +65,8 @@ fn all_have_the_same(ran: Ran, kind: &str) {
 fn a_wrong_setting_costs_one_start() {
     for entry in ["isolation: process, ", ""] {
         let directory = Directory::new();
-        directory.file("check.rs", RUST);
-        let wrong = format!("path: check.rs, {entry}config: {{max_calls: many}}");
+        let source = kept_source("check", RUST);
+        let wrong = format!("path: {source:?}, {entry}config: {{max_calls: many}}");
         all_have_the_same(run(&directory, &wrong), "exited");
         assert_eq!(starts(&directory), 1, "{entry}");
     }

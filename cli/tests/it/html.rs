@@ -346,3 +346,24 @@ fn a_comparison_has_both_runs_side_by_side() {
     let page = page(&directory, "d.html");
     assert_eq!(page.data["comparison"]["evaluators"][0]["changes"][1]["row"], 5);
 }
+
+#[test]
+fn runs_of_other_tools_have_pages_and_comparisons() {
+    let runs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/producers/runs");
+    let recorded = |name: &str| runs.join(name).display().to_string();
+    let directory = Directory::new();
+    for (base, new) in
+        [("promptfoo-base.json", "promptfoo-new.json"), ("inspect-base.json", "inspect-new.json")]
+    {
+        let (base, new) = (recorded(base), recorded(new));
+        let ran = directory.evaluator(&["report", &new, "-o", "html=new.html"]);
+        assert!(matches!(ran.code, Some(0 | 1 | 3)), "{}", ran.stderr);
+        let whole = page(&directory, "new.html");
+        assert!(whole.data["run"]["tool"].is_string() && !whole.cases.is_empty());
+        let args = ["compare", &base, &new, "--allow-changed", "all", "-o", "html=both.html"];
+        directory.evaluator(&args);
+        let both = page(&directory, "both.html");
+        assert_eq!(both.cases.len(), whole.cases.len());
+        assert!(both.cases.values().any(|case| case["base"]["evaluations"].is_array()));
+    }
+}

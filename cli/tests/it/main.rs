@@ -5,6 +5,7 @@ mod answers;
 mod bad_input;
 #[cfg(unix)]
 mod baseline;
+mod cases;
 mod check;
 #[cfg(unix)]
 mod check_programs;

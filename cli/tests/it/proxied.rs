@@ -10,7 +10,7 @@ use crate::{
     proxy::{FLOOD, MANY, ONE, PYTHON, WITH_CLIENT, good, metric, run},
     sandboxed::running,
     support::{
-        Directory, has,
+        Directory, has, kept_source,
         processes::{assert_gone, wait_until},
         trace,
     },
@@ -44,12 +44,12 @@ fn programs_score_as_without_a_sandbox() {
     let directory = Directory::new();
     directory.file("src/asks.py", PYTHON);
     directory.file("src/asks.js", JAVASCRIPT);
-    directory.file("src/with.rs", WITH_CLIENT);
-    let mut entries = "\
-        - {name: fork, type: code, path: src/asks.py, target: {max_calls: 2}}\n\
-        - {name: process, type: code, path: src/asks.py, target: {}, isolation: process}\n\
-        - {name: worker, type: code, path: src/with.rs, models: {judge: openai/judge, max_calls: 2}}\n"
-        .to_owned();
+    let with = kept_source("with", WITH_CLIENT);
+    let mut entries = format!(
+        "- {{name: fork, type: code, path: src/asks.py, target: {{max_calls: 2}}}}\n\
+         - {{name: process, type: code, path: src/asks.py, target: {{}}, isolation: process}}\n\
+         - {{name: worker, type: code, path: {with:?}, models: {{judge: openai/judge, max_calls: 2}}}}\n"
+    );
     if has("node") {
         entries += "- {name: node, type: code, path: src/asks.js, target: {}, timeout: 120}\n";
     }

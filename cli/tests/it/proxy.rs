@@ -8,7 +8,7 @@ use evaluator_test_support::server::{Server, response};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Directory, Ran, finish, has, has_typescript,
+    Directory, Ran, finish, has, has_typescript, kept_source,
     processes::{signal, wait_until},
     serving::Serving,
     trace,
@@ -569,14 +569,16 @@ fn main() -> std::process::ExitCode {
 #[test]
 fn warm_rust_programs_have_a_proxy_for_each_document() {
     let directory = Directory::new();
-    directory.file("with.rs", WITH_CLIENT);
-    directory.file("without.rs", WITHOUT_CLIENT);
+    let with = kept_source("with", WITH_CLIENT);
+    let without = kept_source("without", WITHOUT_CLIENT);
     directory.file(
         "c.yaml",
-        "judge: {model: openai/judge}\nevaluators:\n\
-         - {name: with, type: code, path: with.rs, models: {judge: openai/judge, max_calls: 2}, threshold: 1}\n\
-         - {name: without, type: code, path: without.rs, target: {}, threshold: 1}\n\
-         - {name: none, type: code, path: with.rs}\n",
+        format!(
+            "judge: {{model: openai/judge}}\nevaluators:\n\
+             - {{name: with, type: code, path: {with:?}, models: {{judge: openai/judge, max_calls: 2}}, threshold: 1}}\n\
+             - {{name: without, type: code, path: {without:?}, target: {{}}, threshold: 1}}\n\
+             - {{name: none, type: code, path: {with:?}}}\n"
+        ),
     );
     let server = good();
     let ran = run(&directory, &server, &[MANY], &["--jobs", "2"]).exits(0);
@@ -611,12 +613,14 @@ fn served_and_fetched_programs_ask_too() {
     let (directory, server) = (Directory::new(), good());
     let source = PYTHON.replace("document[\"invocations\"][0][\"invocation_id\"]", "len(document)");
     directory.file("there/asks/asks.py", source);
-    directory.file("with.rs", WITH_CLIENT);
+    let with = kept_source("with", WITH_CLIENT);
     directory.file(
         "c.yaml",
-        "judge: {model: openai/judge, cassette: judge.cassette.jsonl}\nsources: {local: there}\nevaluators:\n\
-         - {name: asks, type: remote, source: local, ref: asks/asks.py, target: {}}\n\
-         - {name: with, type: code, path: with.rs, models: {judge: openai/judge}}\n",
+        format!(
+            "judge: {{model: openai/judge, cassette: judge.cassette.jsonl}}\nsources: {{local: there}}\nevaluators:\n\
+             - {{name: asks, type: remote, source: local, ref: asks/asks.py, target: {{}}}}\n\
+             - {{name: with, type: code, path: {with:?}, models: {{judge: openai/judge}}}}\n"
+        ),
     );
     let run = run(&directory, &server, &[ONE], &[]).exits(0);
     assert_eq!(run.evaluations(0), ["asks PASSED", "with PASSED"]);

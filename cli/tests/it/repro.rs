@@ -321,3 +321,35 @@ fn pages_have_the_command() {
     let evaluation = &page.cases[&0]["evaluations"][0];
     assert_eq!(evaluation["repro"], json!(["evaluator repro r.evalrun trace-0 check"]));
 }
+
+#[test]
+fn cases_are_named_by_their_attribute_and_conversations_may_be_in_several_files() {
+    let directory = Directory::new();
+    let span = |trace: &str, said: &str, start: u32| {
+        let attribute =
+            |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        let said = json!([{"role": "user", "parts": [{"type": "text", "content": said}]}]);
+        let span = json!({
+            "traceId": trace, "spanId": "s",
+            "startTimeUnixNano": start.to_string(), "endTimeUnixNano": "3000001",
+            "attributes": [
+                attribute("gen_ai.operation.name", "chat"),
+                attribute("gen_ai.conversation.id", "talk"),
+                attribute("ticket", "T-1"),
+                attribute("gen_ai.input.messages", &said.to_string()),
+            ],
+        });
+        format!("{span}\n")
+    };
+    directory.file("one.jsonl", span("a1", "first", 1));
+    directory.file("two.jsonl", span("b2", "second", 2));
+    directory.file("check.py", "print('{\"score\": 0.0}')");
+    directory.file("c.yaml", "evaluators:\n- {name: check, type: code, path: check.py}\n");
+    let options = ["--group-by", "conversation", "--case-key", "ticket", "--save-run", RUN];
+    directory.run(&[&["one.jsonl", "two.jsonl", "-c", "c.yaml"], &options[..]].concat()).exits(1);
+    let repro =
+        |more: &[&str]| directory.evaluator(&[&["repro", RUN, "T-1", "check"], more].concat());
+    repro(&[]).exits(2).says("--traces names all of them");
+    let both = repro(&["--traces", "one.jsonl", "--traces", "two.jsonl"]).exits(0);
+    assert_eq!(both.stdout, "reproduced: 0.000, FAILED, as recorded\n");
+}

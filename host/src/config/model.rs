@@ -38,6 +38,12 @@ pub struct Config {
     pub transcripts: Option<Transcripts>,
     /// Grouping of traces into conversations.
     pub group_by: Option<GroupBy>,
+    /// Attribute of spans or resources that identifies a case where a conversation has no golden case.
+    pub case_key: Option<String>,
+    /// Attribute of spans or resources with the same value in cases that are not independent.
+    pub cluster: Option<String>,
+    /// Attributes of spans or resources by whose values the report is sliced.
+    pub by: Vec<String>,
     /// Whether the run fails if an evaluator has scored nothing, or a golden case has no recording; default: `false`.
     pub require_evaluated: bool,
     /// Share of its conversations that every evaluator has to score if `require_evaluated` is set, in 0..=1; 0, the default,

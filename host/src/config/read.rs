@@ -284,11 +284,35 @@ fn read_input(config: &mut Config, fields: &mut Fields<'_>, reader: &Reader<'_>)
         let trace_format = choice(&named);
         /// Grouping of traces into conversations.
         config.group_by ?= choice(&GROUPINGS);
+        /// Attribute of spans or resources that identifies a case, e.g. the id of a dataset's item, where a conversation has no
+        /// golden case.
+        config.case_key ?= read(text(), read_name);
+        /// Attribute of spans or resources, e.g. a customer: cases with the same value are not independent, and count as one unit
+        /// in intervals.
+        config.cluster ?= read(text(), read_name);
+        /// Attributes of spans or resources, e.g. `gen_ai.request.model`: the report has the sums for each of their values.
+        config.by ?= read(one_or_more(), read_names);
         /// Conversations whose transcripts the run file keeps; `failed` are those with an evaluation that failed or broke.
         config.transcripts ?= choice(Transcripts::ALL) or "none";
     }
     if let Some(name) = trace_format {
         config.trace_format = formats.find(name).ok();
+    }
+}
+
+/// Returns the schema of a text, or a list of texts.
+fn one_or_more() -> Value {
+    json!({"oneOf": [text(), {"type": "array", "items": text()}]})
+}
+
+fn read_name(field: Field<'_>) -> Option<String> {
+    field.text().map(str::to_owned)
+}
+
+fn read_names(field: Field<'_>) -> Option<Vec<String>> {
+    match field.node.kind {
+        NodeKind::Sequence(_) => field.items()?.into_iter().map(read_name).collect(),
+        _ => read_name(field).map(|name| vec![name]),
     }
 }
 

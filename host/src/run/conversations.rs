@@ -2,10 +2,14 @@
 
 use std::{ops::Range, path::Path, sync::Arc};
 
-use super::suite::{Suite, conversation};
+use super::{
+    attributes::Attributes,
+    suite::{Suite, conversation},
+};
 use crate::{
     conversation::{
-        Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, extract_group, group_indexed,
+        Conventions, Conversation, Group, GroupBy, GroupedBy, Groups, attribute_names,
+        extract_group, group_indexed,
     },
     report::run_file::{Digest, Digester},
     trace::{ReadError, TraceIndex},
@@ -21,6 +25,8 @@ const BATCH_BYTES: usize = 256 << 10;
 pub(super) struct Conversations {
     origin: Origin,
     only: Option<Only>,
+    /// Attributes whose values are read.
+    attributes: Attributes,
 }
 
 /// The only conversation of a run that is evaluated.
@@ -54,16 +60,22 @@ impl Conversations {
         conventions: Conventions,
         group_by: GroupBy,
         eval_set_has_multi_turn: bool,
+        attributes: Attributes,
     ) -> (Self, GroupedBy) {
         let (groups, grouped_by) =
             group_indexed(&index, &conventions, group_by, eval_set_has_multi_turn);
         let origin = Origin::Traces(Box::new(Traces { index, groups, conventions }));
-        (Self { origin, only: None }, grouped_by)
+        (Self { origin, only: None, attributes }, grouped_by)
     }
 
     /// Returns the conversations that stand for the cases of a suite.
-    pub(super) fn of_suite(suite: Arc<dyn Suite>) -> Self {
-        Self { origin: Origin::Suite(suite), only: None }
+    pub(super) fn of_suite(suite: Arc<dyn Suite>, attributes: Attributes) -> Self {
+        Self { origin: Origin::Suite(suite), only: None, attributes }
+    }
+
+    /// Returns the attributes whose values are read.
+    pub(super) fn attributes(&self) -> &Attributes {
+        &self.attributes
     }
 
     /// Keeps only the conversation with this trace id, of a run with `of` conversations; `None` if there is none.
@@ -155,14 +167,38 @@ impl Conversations {
     /// A file cannot be read any more, or has changed.
     pub(super) fn load(&self, number: usize) -> Result<Conversation, ReadError> {
         let number = self.position(number);
+        let attributes = self.attributes.all();
         let Traces { index, groups, conventions, .. } = match &self.origin {
             Origin::Traces(traces) => &**traces,
-            Origin::Suite(suite) => return Ok(conversation(&**suite, number)),
+            Origin::Suite(suite) => return Ok(conversation(&**suite, number, &attributes)),
         };
         let traces: Vec<_> =
             groups.get(number).map(|trace| index.read(trace)).collect::<Result<_, _>>()?;
         let group = Group::new(traces.iter().map(AsRef::as_ref).collect());
-        Ok(extract_group(&group, conventions))
+        let mut conversation = extract_group(&group, conventions);
+        conversation.labels = conversation.find_labels(&group, attributes);
+        Ok(conversation)
+    }
+
+    /// Returns the case of a conversation by the attribute that identifies cases; `None` without it. Blocks.
+    pub(super) fn keyed(&self, number: usize) -> Option<Arc<str>> {
+        let key = self.attributes.case_key()?;
+        let conversation = self.load(number).ok()?;
+        conversation.labels.get(key)?.first().map(|value| value.as_str().into())
+    }
+
+    /// Returns the names of the attributes of a conversation, with repetitions; none if it cannot be read. Blocks.
+    pub(super) fn attribute_names(&self, number: usize) -> Vec<String> {
+        let number = self.position(number);
+        match &self.origin {
+            Origin::Traces(traces) => {
+                let Traces { index, groups, .. } = &**traces;
+                let read = groups.get(number).filter_map(|trace| index.read(trace).ok());
+                let traces: Vec<_> = read.collect();
+                attribute_names(traces.iter().map(AsRef::as_ref)).map(str::to_owned).collect()
+            }
+            Origin::Suite(suite) => suite.label_names(number),
+        }
     }
 }
 

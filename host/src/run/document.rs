@@ -325,6 +325,7 @@ mod tests {
             errors: Vec::new(),
             operations: Vec::new(),
             dropped_copies: 0,
+            labels: Default::default(),
             performance: Some(PerformanceMetrics::default()),
         }
     }

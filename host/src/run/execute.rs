@@ -14,6 +14,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::{
     Plan, RunEvent, Runner,
+    attributes::Doubts,
     conversations::{Conversations, shown},
     loaders::{Loaded, Loaders},
     permits::Permits,
@@ -120,6 +121,7 @@ pub(super) async fn all(
         recorded: HashSet::new(),
         warnings: Vec::new(),
         copies: Copies::default(),
+        doubts: Doubts::default(),
         progress: Progress { done: 0, total, errored: 0, waiting: Vec::new(), on_event },
         evaluators: &evaluators,
         slots: &slots,
@@ -129,8 +131,9 @@ pub(super) async fn all(
     };
     execution.run().await;
     execution.loaders.end();
-    let Execution { recorded, mut warnings, copies, disagreements, .. } = execution;
+    let Execution { recorded, mut warnings, copies, doubts, disagreements, .. } = execution;
     warnings.extend(copies.warning());
+    warnings.extend(doubts.warnings(conversations.attributes()));
     let disagreements = disagreements.into_iter();
     warnings.extend(disagreements.map(|(column, it)| it.warning(evaluators[column].name())));
     let unreliable = close(evaluators, writer).await;
@@ -232,6 +235,7 @@ struct Execution<'a, 's> {
     recorded: HashSet<usize>,
     warnings: Vec<String>,
     copies: Copies,
+    doubts: Doubts,
     progress: Progress<'a>,
 }
 
@@ -324,13 +328,13 @@ impl Execution<'_, '_> {
                     let error =
                         format!("The recording is unusable: {}", conversation.errors.join("; "));
                     let evaluations = vec![unusable(&error, "unusable_recording")];
-                    let report = self.report(&conversation, evaluations);
+                    let report = self.report(&conversation, None, evaluations);
                     self.write_transcript(number, &report, &conversation, None);
                     report
                 }
                 Ok(conversation) if conversation.turns.is_empty() => {
                     let error = "No invocations extracted from trace.";
-                    self.report(&conversation, vec![unusable(error, "no_invocations")])
+                    self.report(&conversation, None, vec![unusable(error, "no_invocations")])
                 }
                 Ok(conversation) => {
                     self.evaluate(number, conversation);
@@ -493,8 +497,8 @@ impl Execution<'_, '_> {
         });
         let evaluations = self.combined(evaluations.collect());
         self.note_disagreements(&evaluations, &recording.conversation.trace_id);
-        let mut report = self.report(&recording.conversation, evaluations);
-        report.eval_case_id = recording.case().map(|case| case.id.as_str().into());
+        let golden = recording.case().map(|case| case.id.as_str().into());
+        let mut report = self.report(&recording.conversation, golden, evaluations);
         let evaluator = self.evaluators.first().filter(|_| self.runner.identifies());
         report.content = evaluator.and_then(|it| it.content(&recording));
         report.events = self.events.then(|| recording.event_context());
@@ -555,14 +559,19 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Returns the report of a conversation.
+    /// Returns the report of a conversation that was compared with this golden case.
     fn report(
-        &self,
+        &mut self,
         conversation: &Conversation,
+        golden: Option<Arc<str>>,
         evaluations: Vec<EvaluationReport>,
     ) -> ConversationReport {
         let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
         report.trace_file = shown(&conversation.file);
+        report.eval_case_id = golden;
+        let attributes = self.conversations.attributes();
+        attributes.add_to(&mut report, conversation);
+        self.doubts.add(attributes, &report, conversation);
         let prompt = conversation.turns.first().and_then(|turn| turn.user_text.as_deref());
         // A part of a secret would not be found.
         report.prompt = prompt.map(|text| match self.session {

@@ -35,7 +35,7 @@ pub(super) fn header(
     grouping: Option<GroupedBy>,
     is_identified: bool,
 ) -> Header {
-    let settings: BTreeMap<String, Value> = [
+    let mut settings: BTreeMap<String, Value> = [
         ("trace_format", json!(config.trace_format.as_ref().map(|format| format.name()))),
         ("group_by", json!(grouping.map(GroupedBy::name))),
         ("strict_matching", json!(config.strict_matching)),
@@ -50,6 +50,10 @@ pub(super) fn header(
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into();
+    // Only if they are given: settings that a run does not have are no change to one of an earlier version.
+    for (key, attribute) in [("case_key", &config.case_key), ("cluster", &config.cluster)] {
+        settings.extend(attribute.as_ref().map(|it| (key.to_owned(), json!(it))));
+    }
     let evaluators: Vec<_> = planned.iter().map(entry).collect();
     let header = Header { settings, evaluators, ..Header::new() };
     if !is_identified {

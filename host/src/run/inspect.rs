@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{conversations::Conversations, diagnosis, document::Turns};
+use super::{attributes::Attributes, conversations::Conversations, diagnosis, document::Turns};
 use crate::{
     conversation::{Conventions, Conversation, GROUPING, GroupBy, GroupedBy},
     json::{Value, parse_python},
@@ -39,7 +39,7 @@ impl Inspection {
         let mut index = TraceIndex::new(found.files, formats, GROUPING, &|| false);
         errors.append(&mut index.errors);
         let (conversations, grouped_by) =
-            Conversations::new(index, conventions.clone(), group_by, false);
+            Conversations::new(index, conventions.clone(), group_by, false, Attributes::default());
         Self { conversations, grouped_by, errors, warning }
     }
 

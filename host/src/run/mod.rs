@@ -8,6 +8,7 @@
 //! | `plan`, `program`, `fetch` | [`Plan`]: metrics looked up, programs fetched, built and configured |
 //! | `program_file` | the file of a program, and errors about it |
 //! | `conversations`, `loaders` | the conversations of a run, loaded on other threads |
+//! | `attributes`, `cases` | attributes that decide cases, clusters and slices; the cases, counted before a run |
 //! | `execute` | every evaluator on every conversation |
 //! | `prepared`, `retry`, `reuse` | one evaluator: its workers, its evaluations, retries and shared work |
 //! | `judging`, `grading`, `python_grader` | evaluators that ask models, and graders |
@@ -27,6 +28,8 @@
 //! | `resident` | evaluators that stay prepared for documents from outside |
 //! | `event` | [`RunEvent`]: progress of a run |
 
+mod attributes;
+mod cases;
 mod check;
 mod containment;
 mod context;

@@ -9,6 +9,8 @@ use tokio::{sync::mpsc, task, time::sleep};
 
 use super::{
     Plan, RunEvent, Runner,
+    attributes::Attributes,
+    cases,
     conversations::Conversations,
     diagnosis::{self, ExpectedContent},
     execute::{self, Executed},
@@ -101,6 +103,7 @@ impl Runner {
         let mut report = self.evaluate(request, &mut writer, on_event).await;
         if report.refusal.is_some() {
             // Nothing was evaluated, so the file keeps what it has.
+            writer.abandon();
             return report;
         }
         let (file, reused) = (writer.path().cloned(), writer.reused());
@@ -128,11 +131,9 @@ impl Runner {
         let config = &request.config;
         let mut report = with_policy(config);
         let opened = self.load_conversations(request, &mut report, on_event).await;
-        let Some((conversations, eval_set)) = opened else { return report };
-        let most = conversations.len() as u64;
-        for message in report.gates.iter().filter_map(|gate| gate.cannot_pass_with(most)) {
-            on_event(RunEvent::HopelessGate { message });
-        }
+        let Some(opened) = opened else { return report };
+        let counted = self.count_cases(opened, config, &mut report, on_event).await;
+        let Some((conversations, eval_set)) = counted else { return report };
         let cases = CaseIndex::new(eval_set.as_ref()).strict(config.strict_matching);
         let permits = Permits::new(self.jobs, config.fail_fast);
         if !report.errors.is_empty() {
@@ -149,8 +150,7 @@ impl Runner {
         }
         let header = self.header(request, &plan, &conversations, eval_set.as_ref(), &report);
         if let Err(refusal) = admit(request, &header, &conversations, on_event) {
-            report.errors.push(refusal.clone());
-            report.refusal = Some(refusal);
+            refuse(&mut report, refusal);
             return report;
         }
         writer.start(header);
@@ -183,6 +183,34 @@ impl Runner {
             }
             None => plan,
         }
+    }
+
+    /// Counts the cases of the conversations on another thread, and reports gates that cannot pass with them. Returns `None` if
+    /// the run does not fit its conversations.
+    async fn count_cases(
+        &self,
+        (conversations, eval_set): (Conversations, Option<EvalSet>),
+        config: &Config,
+        report: &mut Report,
+        on_event: &mut dyn FnMut(RunEvent),
+    ) -> Option<(Conversations, Option<EvalSet>)> {
+        if conversations.is_one_of_a_run() {
+            // It need not have the attributes that others of the run have.
+            return Some((conversations, eval_set));
+        }
+        let (stop, config) = (self.cancellation.clone(), config.clone());
+        let counting = blocking(move || {
+            let is_stopped = || stop.is_cancelled();
+            let count = cases::count(&conversations, eval_set.as_ref(), &config, is_stopped);
+            (count, (conversations, eval_set))
+        });
+        let (count, opened) = counting.await?;
+        let count = count.map_err(|refusal| refuse(report, refusal)).ok()?;
+        let gates = report.gates.iter();
+        for message in gates.filter_map(|gate| gate.cannot_pass_with(count)) {
+            on_event(RunEvent::HopelessGate { message });
+        }
+        Some(opened)
     }
 
     /// Returns the header of a run that begins with this report.
@@ -236,7 +264,8 @@ impl Runner {
         if let Some(input) = &request.suite {
             report.suite = Some(input.about.clone());
             report.warnings.clone_from(&input.warnings);
-            return Some((Conversations::of_suite(Arc::clone(&input.suite)), None));
+            let attributes = Attributes::of(&request.config);
+            return Some((Conversations::of_suite(Arc::clone(&input.suite), attributes), None));
         }
         let config = &request.config;
         let index = self.load_traces(request, report, on_event).await?;
@@ -245,8 +274,11 @@ impl Runner {
             eval_set.as_ref().is_some_and(|set| set.cases.iter().any(|case| case.turns.len() > 1));
         let group_by = config.group_by.unwrap_or_default();
         let conventions = self.registries.conventions.clone();
-        let grouping =
-            blocking(move || Conversations::new(index, conventions, group_by, multi_turn)).await;
+        let attributes = Attributes::of(config);
+        let grouping = blocking(move || {
+            Conversations::new(index, conventions, group_by, multi_turn, attributes)
+        })
+        .await;
         let (conversations, grouped_by) = grouping?;
         report.grouping = Some(grouped_by);
         on_event(RunEvent::Loaded { conversations: conversations.len() });
@@ -356,6 +388,8 @@ fn admit(
     let golden =
         header.golden.iter().flat_map(|golden| golden.cases.keys().map(|id| id.as_str().into()));
     let ids = golden.chain((0..conversations.len()).map(|number| conversations.trace_id(number)));
+    // Only those are read that are needed.
+    let ids = ids.chain((0..conversations.len()).filter_map(|number| conversations.keyed(number)));
     baseline.check_cases::<Arc<str>>(ids).map_err(|error| error.to_string())
 }
 
@@ -389,7 +423,14 @@ pub(super) fn with_policy(config: &Config) -> Report {
     report.max_error_rate = config.max_error_rate;
     report.gates.clone_from(&config.gates);
     report.inconclusive = config.inconclusive;
+    report.by.clone_from(&config.by);
     report
+}
+
+/// Notes why nothing is evaluated.
+fn refuse(report: &mut Report, refusal: String) {
+    report.errors.push(refusal.clone());
+    report.refusal = Some(refusal);
 }
 
 /// Adds the evaluators whose results cannot be relied on.

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     config::MissingTurns,
-    conversation::{Conversation, Turn},
+    conversation::{Conversation, Labels, Turn},
     json::Object,
     models::ProxyUsage,
     pool::Document,
@@ -63,6 +63,16 @@ pub trait Suite: fmt::Debug + Send + Sync {
 
     /// Text that the agent gets first.
     fn prompt(&self, case: usize) -> String;
+
+    /// Returns the values of attributes of a case, by their names, for clusters and slices. Default: none.
+    fn labels(&self, _case: usize, _attributes: &[&str]) -> Labels {
+        Labels::default()
+    }
+
+    /// Returns the names of the attributes of a case. Default: none.
+    fn label_names(&self, _case: usize) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Returns what decides about the result of a case, apart from its programs. `None` if changes would not be noticed, so that
     /// the case is graded again in every run.
@@ -377,13 +387,14 @@ impl SuiteWork for PreparedSuite {
     }
 }
 
-/// Returns the conversation that stands for a case.
-pub(super) fn conversation(suite: &dyn Suite, case: usize) -> Conversation {
+/// Returns the conversation that stands for a case, with the values of these attributes.
+pub(super) fn conversation(suite: &dyn Suite, case: usize, attributes: &[&str]) -> Conversation {
     Conversation {
         trace_id: suite.ids().get(case).cloned().unwrap_or_else(|| Arc::from("")),
         file: suite.file().to_owned(),
         turns: vec![Turn { user_text: Some(suite.prompt(case)), ..Turn::default() }],
         case_id: None,
+        labels: suite.labels(case, attributes),
         warnings: Vec::new(),
         errors: Vec::new(),
         operations: Vec::new(),

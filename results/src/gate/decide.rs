@@ -7,7 +7,7 @@ use evaluator_statistics::{
 };
 
 use super::{
-    rule::{Gate, Measure, grouped},
+    rule::{Gate, Measure, counted, grouped},
     values::{CaseValues, EvaluatorValues, Sample},
 };
 
@@ -48,10 +48,17 @@ pub enum Undecided {
     NothingScored,
     /// No case has as many conversations as the measure needs.
     TooFewConversations(u32),
-    /// Some cases have a cluster, and others have none.
-    NoCluster,
+    /// All cases are in one cluster, so nothing is known about others.
+    OneCluster,
     /// The limit is within the interval. So many cases that score like these would decide; `None` if no number is known.
     TooFewCases(Option<u64>),
+    /// The limit is within the interval. So many cases in clusters like these would decide.
+    TooFewClusters {
+        /// Number of cases.
+        cases: u64,
+        /// Number of clusters.
+        clusters: u64,
+    },
     /// The gate passes, and would not if the errors were failures.
     Errors(u64),
 }
@@ -78,12 +85,9 @@ impl GateResult {
         };
         let decision = match decide(gate, &sample) {
             Ok(decision) => decision,
-            Err(refusal) => {
-                result.undecided = Some(match (refusal, gate.measure) {
-                    (Refusal::ClusterMissing, _) => Undecided::NoCluster,
-                    (_, Measure::PassHat(k)) if result.left_out > 0 => {
-                        Undecided::TooFewConversations(k)
-                    }
+            Err(_) => {
+                result.undecided = Some(match gate.measure {
+                    Measure::PassHat(k) if result.left_out > 0 => Undecided::TooFewConversations(k),
                     _ => Undecided::NothingScored,
                 });
                 return result;
@@ -92,10 +96,10 @@ impl GateResult {
         result.estimate = Some(decision.estimate);
         result.verdict = decision.verdict;
         if decision.verdict == Verdict::Inconclusive {
-            result.undecided = Some(Undecided::TooFewCases(decision.needed));
+            result.undecided = Some(too_few(&decision));
         } else if decision.verdict == Verdict::Pass && result.errors > 0 {
             let worst = decide(gate, &values.sample(evaluator, gate.measure, true));
-            if worst.is_ok_and(|worst| worst.verdict != Verdict::Pass) {
+            if !worst.is_ok_and(|worst| worst.verdict == Verdict::Pass) {
                 result.verdict = Verdict::Inconclusive;
                 result.undecided = Some(Undecided::Errors(result.errors));
             }
@@ -108,6 +112,7 @@ impl GateResult {
     pub fn needed(&self) -> Option<u64> {
         match self.undecided {
             Some(Undecided::TooFewCases(needed)) => needed,
+            Some(Undecided::TooFewClusters { cases, .. }) => Some(cases),
             _ => None,
         }
     }
@@ -120,6 +125,20 @@ impl GateResult {
             Verdict::Fail => "FAIL",
             Verdict::Inconclusive => "INCONCLUSIVE",
         }
+    }
+}
+
+/// Returns why a decision is open.
+fn too_few(decision: &Decision) -> Undecided {
+    let Estimate { n, units, .. } = decision.estimate;
+    match decision.needed {
+        None if units == 1 && n > 1 => Undecided::OneCluster,
+        Some(cases) if units != n => {
+            // As many as there are for each case now.
+            let clusters = (cases as f64 * units as f64 / n as f64).ceil() as u64;
+            Undecided::TooFewClusters { cases, clusters }
+        }
+        needed => Undecided::TooFewCases(needed),
     }
 }
 
@@ -200,18 +219,22 @@ impl fmt::Display for Undecided {
                 f,
                 "pass^{k} needs {k} recordings of a case; repeating an evaluation repeats the evaluator, not the agent"
             ),
-            Self::NoCluster => f.write_str("some cases have no cluster"),
+            Self::OneCluster => {
+                f.write_str("all cases are in one cluster, and nothing is known about others")
+            }
             Self::TooFewCases(None) => f.write_str("the limit is within the interval"),
             Self::TooFewCases(Some(needed)) => {
                 write!(f, "about {} cases that score like these would decide", rounded(*needed))
             }
+            Self::TooFewClusters { cases, clusters } => write!(
+                f,
+                "about {} cases in {} clusters that score like these would decide",
+                rounded(*cases),
+                rounded(*clusters)
+            ),
             Self::Errors(errors) => write!(f, "{} could decide", counted(*errors, "error")),
         }
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// Returns a number of cases with two digits from 1,000 on, rounded up: the figure is no more precise than that.

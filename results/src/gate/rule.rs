@@ -5,6 +5,8 @@ use std::fmt;
 use evaluator_statistics::{GateKind, Refusal, min_cases};
 use serde::{Deserialize, Serialize};
 
+use super::cases::CaseCount;
+
 /// A claim about all cases of one evaluator: a measure is at least a limit. As text, it is what
 /// [`parse`](Self::parse) reads, e.g. `booking: mean >= 0.8`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,31 +37,36 @@ impl Gate {
     /// Confidence of gates that name none.
     pub const CONFIDENCE: f64 = 0.95;
 
-    /// Returns the least number of cases with which the gate can pass at all, because every case scores 1. `None` if more
-    /// than a million are needed.
+    /// Returns the least number of independent units with which the gate can pass at all, because every case scores 1. `None`
+    /// if more than a million are needed. `are_proportions`: each unit is one pass or failure.
     ///
     /// # Errors
     ///
     /// The limit or the confidence is not between 0 and 1.
-    pub fn min_cases(&self) -> Result<Option<u64>, Refusal> {
+    pub fn min_units(&self, are_proportions: bool) -> Result<Option<u64>, Refusal> {
         let kind = match self.measure {
-            Measure::PassRate => GateKind::Rate,
-            Measure::Mean | Measure::PassHat(_) => GateKind::Mean,
+            Measure::PassRate if are_proportions => GateKind::Rate,
+            _ => GateKind::Mean,
         };
         min_cases(kind, self.limit, self.confidence)
     }
 
-    /// Returns a sentence if the gate cannot pass with at most this number of cases.
+    /// Returns a sentence if the gate cannot pass with these cases, or fewer.
     #[must_use]
-    pub fn cannot_pass_with(&self, cases: u64) -> Option<String> {
-        let needed = match self.min_cases().ok()? {
-            Some(needed) if needed <= cases => return None,
-            Some(needed) => format!("{} are needed", grouped(needed)),
-            None => "more than a million are needed".to_owned(),
+    pub fn cannot_pass_with(&self, count: CaseCount) -> Option<String> {
+        let CaseCount { cases, clusters, are_single } = count;
+        let units = clusters.unwrap_or(cases);
+        let noun = if clusters.is_some() { " clusters" } else { "" };
+        let needed = match self.min_units(are_single && clusters.is_none()).ok()? {
+            Some(needed) if needed <= units => return None,
+            Some(needed) => format!("{}{noun} are needed", grouped(needed)),
+            None => format!("more than a million{noun} are needed"),
         };
-        let have =
-            if cases == 1 { "1 case".to_owned() } else { format!("{} cases", grouped(cases)) };
-        Some(format!("`{self}` cannot pass with {have}, whatever they score: {needed}"))
+        let of_clusters = clusters.map(|it| format!(" in {}", counted(it, "cluster")));
+        let (cases, of_clusters) = (counted(cases, "case"), of_clusters.unwrap_or_default());
+        Some(format!(
+            "`{self}` cannot pass with {cases}{of_clusters}, whatever they score: {needed}"
+        ))
     }
 }
 
@@ -85,6 +92,11 @@ impl From<Measure> for String {
     }
 }
 
+/// Returns a count with its noun.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// Returns a number with commas between thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -106,16 +118,34 @@ mod tests {
         Gate { evaluator: "booking".to_owned(), measure, limit, confidence: Gate::CONFIDENCE }
     }
 
+    fn single(cases: u64) -> CaseCount {
+        CaseCount { cases, clusters: None, are_single: true }
+    }
+
     #[test]
     fn a_gate_that_cannot_pass_says_how_many_cases_it_needs() {
+        let rate = gate(Measure::PassRate, 0.95);
         assert_eq!(
-            gate(Measure::PassRate, 0.95).cannot_pass_with(40).unwrap(),
+            rate.cannot_pass_with(single(40)).unwrap(),
             "`booking: pass_rate >= 0.95` cannot pass with 40 cases, whatever they score: 72 are needed"
         );
-        assert_eq!(gate(Measure::PassRate, 0.95).cannot_pass_with(72), None);
-        let mean = gate(Measure::Mean, 0.999).cannot_pass_with(1).unwrap();
+        assert_eq!(rate.cannot_pass_with(single(72)), None);
+        // Shares of several conversations have no exact interval.
+        let several = rate.cannot_pass_with(CaseCount { are_single: false, ..single(72) }).unwrap();
+        assert!(
+            several.ends_with("with 72 cases, whatever they score: 92 are needed"),
+            "{several}"
+        );
+        let clusters = CaseCount { clusters: Some(12), ..single(240) };
+        assert_eq!(
+            rate.cannot_pass_with(clusters).unwrap(),
+            "`booking: pass_rate >= 0.95` cannot pass with 240 cases in 12 clusters, whatever they score: 92 clusters \
+             are needed"
+        );
+        assert_eq!(rate.cannot_pass_with(CaseCount { clusters: Some(92), ..clusters }), None);
+        let mean = gate(Measure::Mean, 0.999).cannot_pass_with(single(1)).unwrap();
         assert!(mean.ends_with("with 1 case, whatever they score: 4,636 are needed"), "{mean}");
-        let most = gate(Measure::Mean, 0.999_999_9).cannot_pass_with(2_000_000).unwrap();
+        let most = gate(Measure::Mean, 0.999_999_9).cannot_pass_with(single(2_000_000)).unwrap();
         assert!(
             most.ends_with("2,000,000 cases, whatever they score: more than a million are needed")
         );

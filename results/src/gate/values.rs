@@ -1,27 +1,22 @@
 //! Values of cases: what gates decide, and comparisons compare.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
     sync::Arc,
 };
 
 use evaluator_statistics::pass_at_k;
 
-use super::rule::Measure;
+use super::{cases::Cases, rule::Measure};
 use crate::{ALL_EVALUATORS, ConversationReport, EvaluationOutcome, EvaluationReport};
 
-/// Values of all cases of a run. A case is a golden case; a conversation without one is a case of its own.
+/// Values of all [cases](Cases) of a run.
 ///
 /// Takes the ids of the cases, and 16 bytes for each case and evaluator.
 #[derive(Debug, Default)]
 pub struct CaseValues {
     evaluators: Vec<EvaluatorValues>,
-    /// Numbers of golden cases.
-    golden: HashMap<Arc<str>, usize>,
-    /// Ids of all cases.
-    ids: Vec<Arc<str>>,
-    /// Clusters of cases, if there are any. Those behind the last one have none.
-    clusters: Vec<Option<Arc<str>>>,
+    cases: Cases,
     /// Errors of conversations that could not be evaluated at all, by case.
     errors: BTreeMap<usize, u32>,
 }
@@ -30,9 +25,9 @@ pub struct CaseValues {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CaseValue<'v> {
-    /// Id of the golden case, or the trace id of the only conversation.
+    /// Id of the case.
     pub case: &'v str,
-    /// Cluster of the case.
+    /// Unit of the case: its cluster, or one that this is joined to. `None` if the run has no clusters.
     pub cluster: Option<&'v str>,
     /// Number of conversations with a value: those that passed or failed.
     pub conversations: u32,
@@ -101,13 +96,9 @@ pub(crate) struct Sample<'v> {
 }
 
 impl CaseValues {
-    /// Adds a conversation. Cases with the same cluster are not independent.
-    pub(crate) fn add(&mut self, conversation: &ConversationReport, cluster: Option<&Arc<str>>) {
-        let case = self.case(conversation);
-        if let Some(cluster) = cluster {
-            self.clusters.resize(self.ids.len(), None);
-            self.clusters[case].get_or_insert_with(|| Arc::clone(cluster));
-        }
+    /// Adds a conversation.
+    pub(crate) fn add(&mut self, conversation: &ConversationReport) {
+        let case = self.cases.add(conversation);
         for (column, evaluation) in conversation.evaluations.iter().enumerate() {
             if evaluation.name != ALL_EVALUATORS {
                 self.evaluator(column, &evaluation.name).add(case, evaluation);
@@ -124,13 +115,13 @@ impl CaseValues {
 
     /// Ids of all cases, in the order of the input.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &str> {
-        self.ids.iter().map(|id| &**id)
+        (0..self.cases.len()).map(|case| &**self.cases.id(case))
     }
 
     /// What this evaluator measured in each case, in the order of the input; nothing if it is unknown.
     pub fn of<'v>(&'v self, evaluator: &str) -> impl Iterator<Item = CaseValue<'v>> + use<'v> {
         let cases = self.named(evaluator).into_iter();
-        cases.flat_map(|evaluator| (0..self.ids.len()).map(|case| self.value(evaluator, case)))
+        cases.flat_map(|evaluator| (0..self.cases.len()).map(|case| self.value(evaluator, case)))
     }
 
     /// Returns the number of failed evaluations of an evaluator in these cases.
@@ -166,7 +157,13 @@ impl CaseValues {
 
     /// Id of the case with this number.
     pub(crate) fn id(&self, case: usize) -> &Arc<str> {
-        &self.ids[case]
+        self.cases.id(case)
+    }
+
+    /// Returns the number of cases with several clusters, which are one unit therefore.
+    #[must_use]
+    pub fn in_several_clusters(&self) -> u64 {
+        self.cases.in_several_clusters()
     }
 
     /// Returns the values of an evaluator. With `errors_are_failures`, every error is a conversation with a value of 0.
@@ -178,11 +175,11 @@ impl CaseValues {
     ) -> Sample<'_> {
         let mut sample = Sample {
             values: Vec::new(),
-            clusters: (!self.clusters.is_empty()).then(Vec::new),
+            clusters: self.cases.are_clustered().then(Vec::new),
             are_single: true,
             left_out: Vec::new(),
         };
-        for case in 0..self.ids.len() {
+        for case in 0..self.cases.len() {
             let mut value = evaluator.sums(case);
             if errors_are_failures {
                 value.conversations += self.errors(evaluator, case);
@@ -197,7 +194,7 @@ impl CaseValues {
                     sample.values.push(measured);
                     sample.are_single &= value.conversations == 1 && repeats.is_none();
                     if let Some(clusters) = &mut sample.clusters {
-                        clusters.push(self.cluster(case));
+                        clusters.push(self.cases.cluster(case));
                     }
                 }
             }
@@ -208,8 +205,8 @@ impl CaseValues {
     fn value<'v>(&'v self, evaluator: &EvaluatorValues, case: usize) -> CaseValue<'v> {
         let sums = evaluator.sums(case);
         CaseValue {
-            case: &self.ids[case],
-            cluster: self.cluster(case),
+            case: self.cases.id(case),
+            cluster: self.cases.cluster(case),
             conversations: sums.conversations,
             passed: sums.passed,
             repeats: evaluator.repeats.get(&case).map(|it| (it.all, it.passed)),
@@ -218,23 +215,8 @@ impl CaseValues {
         }
     }
 
-    fn cluster(&self, case: usize) -> Option<&str> {
-        self.clusters.get(case).and_then(Option::as_deref)
-    }
-
     fn errors(&self, evaluator: &EvaluatorValues, case: usize) -> u32 {
         [&self.errors, &evaluator.errors].into_iter().filter_map(|errors| errors.get(&case)).sum()
-    }
-
-    /// Returns the number of the conversation's case.
-    fn case(&mut self, conversation: &ConversationReport) -> usize {
-        let next = self.ids.len();
-        let id = conversation.eval_case_id.as_ref();
-        let case = id.map_or(next, |id| *self.golden.entry(Arc::clone(id)).or_insert(next));
-        if case == next {
-            self.ids.push(Arc::clone(id.unwrap_or(&conversation.trace_id)));
-        }
-        case
     }
 
     fn evaluator(&mut self, column: usize, name: &str) -> &mut EvaluatorValues {

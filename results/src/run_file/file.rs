@@ -182,6 +182,11 @@ impl Opened {
         Ok(opened)
     }
 
+    /// Returns true if the file has no content.
+    pub(super) fn is_empty(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.len() == 0)
+    }
+
     /// Keeps an evaluation. A later one with the same key replaces it.
     fn keep(&mut self, span: Span, record: EvaluationRecord<Named>) {
         if let (Some(key), true) = (record.key, record.reusable) {

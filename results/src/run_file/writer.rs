@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
+    fs::{self, File},
     io,
     path::PathBuf,
     sync::{
@@ -223,6 +223,15 @@ impl RunWriter {
         report.files = self.named.map(|named| named.path).into_iter().collect();
         report.conversations = self.collector.finish();
         event
+    }
+
+    /// Leaves the file as it was. One that was empty is removed: it would be taken for that of a run that was killed.
+    pub fn abandon(self) {
+        let Some(named) = self.named else { return };
+        if named.opened.is_some_and(|opened| opened.is_empty()) {
+            // Without it, the file stays empty.
+            let _ = fs::remove_file(named.path);
+        }
     }
 
     /// Reason why not everything was evaluated so far; `None` if everything was.

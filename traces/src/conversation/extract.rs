@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet, path::PathBuf, sync::Arc};
 use indexmap::{IndexMap, IndexSet};
 
 use super::{
-    Conversation, Group, GroupBy, Turn,
+    Conversation, Group, GroupBy, Labels, Turn,
     convention::{Conventions, keys},
     group,
     join::join,
@@ -58,6 +58,7 @@ pub fn extract_group(group: &Group<'_>, conventions: &Conventions) -> Conversati
         operations: if turns.is_empty() { operations(members) } else { Vec::new() },
         turns,
         case_id: case_id(members),
+        labels: Labels::new(),
         warnings: warnings.into_iter().collect(),
         errors: errors.into_iter().collect(),
         dropped_copies: members.iter().map(|trace| trace.dropped_copies).sum(),

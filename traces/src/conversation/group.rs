@@ -456,7 +456,7 @@ fn name_under<'a>(key: &str, get: impl Fn(&str) -> Option<&'a Value>) -> Option<
 }
 
 /// Returns the name in a value: text or a number, printable and not too long.
-fn name(value: &Value) -> Option<String> {
+pub(super) fn name(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null | Value::Bool(_) => return None,
         value => scalar_text(value)?,

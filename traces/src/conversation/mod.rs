@@ -11,6 +11,7 @@
 //! | texts before tool calls | `texts` |
 //! | instructions and declared tools | `agents` |
 //! | latencies and counts | `performance` |
+//! | attributes by which conversations are told apart | `labels` |
 
 mod agents;
 mod convention;
@@ -18,6 +19,7 @@ mod extract;
 mod failure;
 mod group;
 mod join;
+mod labels;
 mod message;
 mod model;
 mod performance;
@@ -33,9 +35,10 @@ pub use convention::{Content, Convention, Conventions, Kind, Kinds, Setup, SpanD
 pub use extract::{extract, extract_group};
 pub use group::{GROUPING, Groups, group_indexed};
 pub use group::{Group, GroupBy, GroupedBy, group};
+pub use labels::{attribute_names, label_values};
 pub use message::Message;
 pub use model::{
-    CallSources, Conversation, Counts, IntermediateText, JudgedSpan, Latency, LlmCall,
+    CallSources, Conversation, Counts, IntermediateText, JudgedSpan, Labels, Latency, LlmCall,
     PerformanceMetrics, RecordedAgent, Source, Stats, Tokens, ToolCall, ToolDeclaration, Turn,
     TurnFailure, TurnPart, Unrecorded, Usage,
 };

@@ -1,9 +1,17 @@
 //! Conversations, independent of the program that recorded them.
 
-use std::{collections::HashSet, fmt, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use super::{convention::OPERATIONS, recorded::Recorded};
 use crate::{json::Value, trace::SpanStatus};
+
+/// Different values of attributes in a conversation, by their names. Attributes without a value are missing.
+pub type Labels = BTreeMap<String, Vec<String>>;
 
 /// A group of traces that is evaluated together: the turns of one trace, or of all traces of a session.
 #[derive(Clone, Debug)]
@@ -16,6 +24,9 @@ pub struct Conversation {
     pub turns: Vec<Turn>,
     /// Value of the attribute `agentevals.eval.case.id`, if any span or resource carries it.
     pub case_id: Option<String>,
+    /// Values of attributes by which conversations are told apart, see [`find_labels`](Self::find_labels). Empty unless the
+    /// reader asked for attributes.
+    pub labels: Labels,
     /// Sorted, unique.
     pub warnings: Vec<String>,
     /// Reasons why the conversation cannot be evaluated: contradictory or unreadable parts of the recording. Sorted,

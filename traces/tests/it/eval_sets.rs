@@ -280,6 +280,7 @@ fn conversation(said: &[Option<&str>]) -> Conversation {
         errors: Vec::new(),
         operations: Vec::new(),
         dropped_copies: 0,
+        labels: Default::default(),
         performance: None,
     }
 }

@@ -9,9 +9,11 @@ pub(crate) mod server;
 pub(crate) mod serving;
 
 use std::{
+    fs,
     ops::Deref,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
 };
 
 use evaluator_host::config::OutputFormat;
@@ -61,6 +63,21 @@ pub(crate) fn eval_set(name: &str) -> String {
 
 fn data(directory: &str, name: &str) -> String {
     format!("{}/tests/data/{directory}/{name}.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Writes a lone Rust source to a path that is the same in each run of the tests, so that it is compiled once for all of them.
+/// Nothing else is in its directory.
+pub(crate) fn kept_source(name: &str, text: &str) -> PathBuf {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sources");
+    let directory = evaluator_test_support::unshared(&base).join(name);
+    fs::create_dir_all(&directory).unwrap();
+    let file = directory.join(format!("{name}.rs"));
+    if fs::read_to_string(&file).ok().as_deref() != Some(text) {
+        fs::write(&file, text).unwrap();
+    }
+    file
 }
 
 /// A directory in which the `evaluator` program runs.

@@ -61,6 +61,7 @@ fn conversation() -> Conversation {
         performance: Some(PerformanceMetrics::default()),
         operations: Vec::new(),
         dropped_copies: 0,
+        labels: Default::default(),
         errors: Vec::new(),
     }
 }

@@ -188,9 +188,9 @@ fn cases_of_one_cluster_are_not_independent() {
     let result = |cluster_of: fn(usize) -> Option<usize>| {
         let mut values = CaseValues::default();
         for case in 0..60 {
-            let cluster: Option<Arc<str>> = cluster_of(case).map(|it| it.to_string().into());
             let score = if case % 6 == 0 { 0.0 } else { 1.0 };
-            values.add(&conversation(None, scored(score)), cluster.as_ref());
+            let cluster = cluster_of(case).map(|it| it.to_string().into());
+            values.add(&ConversationReport { cluster, ..conversation(None, scored(score)) });
         }
         GateResult::new(&gate, &values)
     };
@@ -199,7 +199,14 @@ fn cases_of_one_cluster_are_not_independent() {
     let clustered = result(|case| Some(case / 20));
     assert_eq!(clustered.verdict, Verdict::Inconclusive);
     assert!(clustered.to_string().contains("of 60 cases in 3 clusters"), "{clustered}");
-    assert_eq!(result(|case| (case > 0).then_some(case)).undecided, Some(Undecided::NoCluster));
+    assert!(
+        clustered.to_string().ends_with("cases in 11 clusters that score like these would decide"),
+        "{clustered}"
+    );
+    // Cases without a cluster are one.
+    let unknown = result(|case| (case >= 30).then_some(case)).estimate.unwrap();
+    assert_eq!((unknown.n, unknown.units), (60, 31));
+    assert_eq!(result(|_| Some(0)).undecided, Some(Undecided::OneCluster));
 }
 
 #[test]

@@ -156,6 +156,12 @@ pub(super) fn reports() -> impl Strategy<Value = Vec<ConversationReport>> {
         ConversationReport {
             trace_file: (turns % 2 == 0).then(|| trace_id.as_str().into()),
             eval_case_id: (turns % 3 == 0).then(|| trace_id.as_str().into()),
+            case: (turns % 3 == 1).then(|| trace_id.as_str().into()),
+            cluster: (turns % 2 == 1).then(|| trace_id.as_str().into()),
+            labels: (turns % 3 > 0)
+                .then(|| (trace_id.clone(), vec![trace_id.clone(); turns % 3]))
+                .into_iter()
+                .collect(),
             content: (turns % 2 == 0).then(|| Digester::new(&trace_id).finish()),
             prompt: (turns % 5 == 0).then(|| ConversationReport::prompt_of(&trace_id)),
             trace_id: trace_id.into(),

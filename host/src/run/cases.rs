@@ -1,0 +1,99 @@
+//! The cases of a run, counted before anything is evaluated.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use evaluator_document::did_you_mean;
+
+use super::conversations::Conversations;
+use crate::{
+    config::Config,
+    eval_set::{CaseIndex, EvalSet},
+    report::{CaseCount, Cases, ConversationReport, Gate},
+};
+
+/// Number of conversations whose attributes are named where none has the one that was asked for.
+const NAMED_OF: usize = 100;
+
+/// Number of attributes that are named.
+const NAMED: usize = 12;
+
+/// Counts the cases of a run before anything is evaluated. The number of cases or clusters is a lower bound if every gate can
+/// pass with it: then the rest of the conversations is not read.
+///
+/// # Errors
+///
+/// Returns a message if no conversation has an attribute that the run was asked for.
+pub(super) fn count(
+    conversations: &Conversations,
+    eval_set: Option<&EvalSet>,
+    config: &Config,
+    is_stopped: impl Fn() -> bool,
+) -> Result<CaseCount, String> {
+    let attributes = conversations.attributes();
+    let mut missing: Vec<(&str, &str)> = attributes.asked().collect();
+    let wanted = match (missing.is_empty(), eval_set) {
+        // Without these, each conversation is a case.
+        (true, None) => None,
+        _ => config.gates.iter().map(most_units).max(),
+    };
+    let mut cases = Cases::default();
+    let index = CaseIndex::new(eval_set).strict(config.strict_matching);
+    for number in 0..conversations.len() {
+        let has_enough = |wanted| {
+            let count = cases.count();
+            count.clusters.unwrap_or(count.cases) >= wanted
+        };
+        if missing.is_empty() && wanted.is_none_or(has_enough) || is_stopped() {
+            break;
+        }
+        // The run reports why a conversation cannot be read.
+        let Ok(conversation) = conversations.load(number) else { continue };
+        missing.retain(|(_, attribute)| !conversation.labels.contains_key(*attribute));
+        let mut report = ConversationReport::new(Arc::clone(&conversation.trace_id));
+        let golden = index.find(&conversation, conversations.of_run()).ok();
+        report.eval_case_id = golden.map(|it| it.case.id.as_str().into());
+        attributes.add_to(&mut report, &conversation);
+        cases.add(&report);
+    }
+    if let Some((option, attribute)) = missing.first().filter(|_| !is_stopped()) {
+        return Err(nobody_has(conversations, option, attribute));
+    }
+    let mut count = cases.count();
+    if wanted.is_none() {
+        count.cases = conversations.len() as u64;
+        count.are_single = true;
+    }
+    Ok(count)
+}
+
+/// Returns the number of units with which a gate can pass in any case; none if more than a million are needed.
+fn most_units(gate: &Gate) -> u64 {
+    gate.min_units(false).ok().flatten().unwrap_or_default()
+}
+
+/// Returns the message about an attribute that no conversation has, with those that the first ones have.
+fn nobody_has(conversations: &Conversations, option: &str, attribute: &str) -> String {
+    let mut known = BTreeSet::new();
+    for number in 0..conversations.len().min(NAMED_OF) {
+        known.extend(conversations.attribute_names(number));
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let hint = did_you_mean(attribute, known.iter().copied()).unwrap_or_else(|| {
+        let related = related(attribute, &known);
+        let named = if related.is_empty() { &known } else { &related };
+        let more = if named.len() > NAMED { ", .." } else { "" };
+        let named: Vec<&str> = named.iter().copied().take(NAMED).collect();
+        format!("attributes are {}{more}", named.join(", "))
+    });
+    format!("no conversation has the attribute `{attribute}` ({option}); {hint}")
+}
+
+/// Returns the attributes that have a word of the one that was asked for.
+fn related<'k>(attribute: &str, known: &[&'k str]) -> Vec<&'k str> {
+    let words = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
+        words.map(str::to_lowercase).collect()
+    };
+    let wanted = words(attribute);
+    known.iter().copied().filter(|name| !words(name).is_disjoint(&wanted)).collect()
+}
