@@ -134,8 +134,11 @@ impl Report {
             && evaluation.name != ALL_EVALUATORS;
         (has_options && is_known && was_asked).then(|| {
             let file = file.to_string_lossy();
-            let words = ["evaluator", "repro", &*file, &*conversation.trace_id, &*evaluation.name];
-            shell_words::join(words)
+            let words = [&*file, &*conversation.trace_id, &*evaluation.name];
+            // Producers choose trace ids, which must not be taken for options.
+            let delimiter = words.iter().any(|word| word.starts_with('-')).then_some("--");
+            let command = ["evaluator", "repro"].into_iter().chain(delimiter).chain(words);
+            shell_words::join(command)
         })
     }
 

@@ -2,9 +2,9 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _};
+use clap::{Args, Command, FromArgMatches as _};
 
-use super::{Cli, Command, RunArgs, file, trace_input, whole};
+use super::{RunArgs, file, trace_input, whole};
 
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 the same result, 1 another one, 2 it cannot be repeated, 3 it broke and did not then";
 
@@ -40,19 +40,15 @@ pub(crate) struct ReproArgs {
 ///
 /// They cannot be used here: a message.
 pub(crate) fn run_again(options: &[String], traces: &[PathBuf]) -> Result<RunArgs, String> {
-    let words = ["evaluator", "run"].map(OsString::from).into_iter();
-    let words = words.chain(options.iter().map(OsString::from)).chain(["--".into()]);
+    let words = options.iter().map(String::as_str).chain(["--"]);
+    let words = words.map(OsString::from);
     let words = words.chain(traces.iter().map(|path| path.clone().into_os_string()));
-    let parsed = Cli::command()
+    RunArgs::augment_args(Command::default().no_binary_name(true))
         .try_get_matches_from(words)
-        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .map_err(|error| {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
             line.strip_prefix("error: ").unwrap_or(line).to_owned()
-        })?;
-    match parsed.command {
-        Command::Run(args) => Ok(*args),
-        _ => Err("they are not options of `run`".to_owned()),
-    }
+        })
 }

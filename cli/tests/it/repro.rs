@@ -315,11 +315,21 @@ fn tests_with_recorded_outputs_are_repeated() {
 #[test]
 fn pages_have_the_command() {
     let directory = directory("check.py", "print('{\"score\": 0.0}')", "");
-    saved(&directory, 1);
-    directory.evaluator(&["report", RUN, "-o", "html=r.html"]).exits(1);
-    let page = Page::read(&directory.read("r.html"));
-    let evaluation = &page.cases[&0]["evaluations"][0];
-    assert_eq!(evaluation["repro"], json!(["evaluator repro r.evalrun trace-0 check"]));
+    let entry = directory.read("c.yaml");
+    for (name, words) in [
+        ("trace", &["repro", RUN, "trace0", "check"][..]),
+        // Producers choose trace ids.
+        ("--live", &["repro", "--", RUN, "--live0", "check"]),
+    ] {
+        recorded(&directory, name, &["yes", "no"]);
+        directory.file("c.yaml", &entry);
+        saved(&directory, 1);
+        directory.evaluator(&["report", RUN, "-o", "html=r.html"]).exits(1);
+        let page = Page::read(&directory.read("r.html"));
+        let evaluation = &page.cases[&0]["evaluations"][0];
+        assert_eq!(evaluation["repro"], json!([format!("evaluator {}", words.join(" "))]));
+        directory.evaluator(words).exits(0);
+    }
 }
 
 #[test]
