@@ -306,25 +306,25 @@ const standing = (it) => (it.failed ? "failed" : it.errors ? "error" : it.passed
 const results = (it) => (it.failed ? `${count(it.failed)} of ${count(it.passed + it.failed)} failed` : it.passed ? `${count(it.passed)} passed` : "nothing scored");
 const because = (gate) => gate.undecided ?? `the whole interval ${gate.verdict === "pass" ? "reaches" : "is below"} the limit`;
 
+const claims = (isShown) => (compared?.evaluators ?? []).flatMap((by) => by.claims.filter(isShown).map((it) =>
+  el("li", verdict(it.verdict), el("div", evaluatorLink(by.name), ` ${it.claim}: ${it.reason}`))));
 function attention() {
   const items = [], more = (mark, ...children) => items.push(el("li", mark, el("div", children)));
   const ofGates = (name) => D.gates.filter((it) => it.verdict === name).forEach((it) =>
     more(verdict(name), evaluatorLink(it.evaluator), ` ${measure(it)}: `, it.value != null && el("b", interval(it)), soft(because(it))));
   ofGates("fail");
-  for (const it of compared?.evaluators ?? []) {
-    for (const claim of it.claims) if (claim.verdict !== "pass") more(verdict(claim.verdict), evaluatorLink(it.name), ` ${claim.claim}: ${claim.reason}`);
-  }
+  items.push(...claims((it) => it.verdict !== "pass"));
   const regressed = [...changes.keys()].filter((at) => changes.get(at) === "regressed");
   if (regressed.length) more(badge("regressed"), `${many(regressed.length, "case")} against ${baseName}, first `, caseLink(regressed[0], beside));
   for (const it of E) if (it.failed && !gatesOf(it).length) more(badge("failed"), evaluatorLink(it.name), `: ${results(it)}, threshold ${it.threshold ?? "–"}`);
   ofGates("inconclusive");
-  const nothing = D.errors?.length || D.problems?.length ? "No evaluation failed." : C.count ? "No evaluation failed or broke." : "Nothing was evaluated.";
   const first = D.attention?.[0], by = E[first?.evaluator];
-  return [el("div.two", card("What needs attention", items.length ? el("ul.items", items) : el("p", nothing)),
+  const broken = D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) => el("li", badge("error"), el("div", E[it.evaluator] && evaluatorLink(E[it.evaluator].name),
+    ` ${many(it.count, "time")}: ${it.headline ?? it.error_type}`, it.row != null && [" · ", caseLink(it.row)])))));
+  const failed = items.length ? el("ul.items", items) : !broken && el("p", !C.count ? "Nothing was evaluated." : D.problems?.length ? "No evaluation failed." : "No evaluation failed or broke.");
+  return [el("div.two", failed && card("What needs attention", failed),
     first && card("First failing case", el("p", caseLink(first.row), by && [" · ", evaluatorLink(by.name), el("b", ` ${fixed(by.scores[first.row], 2)}`), ` of ${by.threshold ?? "–"}`]),
-      prose(C.prompt?.[first.row], ".soft"), prose(first.reason))),
-    D.errors?.length > 0 && card("What broke", el("ul.items", D.errors.map((it) => el("li", badge("error"), el("div", E[it.evaluator] && evaluatorLink(E[it.evaluator].name),
-      ` ${many(it.count, "time")}: ${it.headline ?? it.error_type}`, it.row != null && [" · ", caseLink(it.row)])))))];
+      prose(C.prompt?.[first.row], ".soft"), prose(first.reason))), broken];
 }
 function counts() {
   const all = ["passed", "failed", "errored", "not_evaluated", "not_run"].map((name) => [name, D.tally[name]]).filter(([, it]) => it);
@@ -379,9 +379,9 @@ function comparison(_, query) {
   return [card(`${compared.new_label ?? "The new run"} against ${baseName}`,
     compared.allowed?.length > 0 && el("div.problem", el("h3", "Not the same was measured"), fact(compared.allowed)),
     compared.said?.length > 0 && soft("Other differences: ", fact(compared.said)), compared.same_recordings && el("p", "The recordings are the same: what differs is the evaluator."),
-    table("Differences by evaluator", ["Evaluator", "Difference and interval", "Claims", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
-      it.claims.map((claim) => el("div", verdict(claim.verdict), ` ${claim.claim}`, soft(claim.reason))),
+    table("Differences by evaluator", ["Evaluator", "Difference and interval", ...numbers], compared.evaluators.map((it) => row(evaluatorLink(it.name), difference({ ...it, p: null }),
       numeric(`${fixed(it.base)} → ${fixed(it.new)}`), numeric(fixed(it.p)), numeric(fixed(it.detectable)), numeric(count(it.unchanged)))), ".top"),
+    el("ul.items", claims(() => true)),
     facts([["only in the base", compared.only_in_base], ["only in the new run", compared.only_in_new]])),
     el("div.bar", "Of ", ["", ...compared.evaluators.map((it) => it.name)].map((name) => choice(name || "all evaluators", name === by, "compare", null, changed(query, { by: name })))),
     changeLists(Infinity, by)];
@@ -522,7 +522,7 @@ function judged({ name, details: { judge, overall_rubric_scores: overall = [], p
 function members({ name, details: it }) {
   const all = [...(it.evaluators ?? []), ...(it.members ?? [])];
   return all.length > 0 && table(`Parts of ${name}`, ["Part", "Outcome", head("Score", ".num"), "Reason"],
-    all.map((one) => row(one.name, badge(isScored(one.status) ? one.status : "error"), numeric(fixed(one.score, 2)), prose(one.reason ?? one.reasoning))));
+    all.map((one) => row(one.name, badge(isScored(one.status) ? one.status : "error"), numeric(fixed(one.score, 2)), prose(one.reason ?? one.rows?.map((it) => `${it.passed ? "✓" : "✗"} ${it.text}`).join("; ")))));
 }
 function evaluation(it, base) {
   const reasons = [...new Set([it.failure_reason, it.reason, it.difference].filter(Boolean))], low = (score) => score != null && score < it.threshold;
@@ -534,7 +534,7 @@ function evaluation(it, base) {
     base && soft("Base: ", badge(base.outcome), ` ${fixed(base.score)} `, base.reason && prose(base.reason)), ifShaped(members, it), ifShaped(judged, it),
     it.warnings?.length > 0 && soft("Warnings: ", fact(it.warnings)), it.stderr && details("Standard error", prose(it.stderr, ".pre"), true),
     it.per_invocation_scores?.length > 1 && soft("By turn: ", it.per_invocation_scores.map((score, at) => [at > 0 && ", ", el(low(score) ? "b.down" : "span", fixed(score, 2))])),
-    it.repeats?.length > 0 && soft("Repeats: ", it.repeats.map((one) => `${one.outcome ?? one.status} ${fixed(one.score, 2)}`).join(", ")),
+    it.repeats?.length > 0 && soft("Repeats: ", it.repeats.map((one) => `${one.error ? "broke" : one.status.toLowerCase().replace("_", " ")} ${fixed(one.score, 2)}`).join(", ")),
     isObject(it.details) && Object.keys(it.details).length > 0 && details("Details", json(it.details)), soft(rest.filter(Boolean).join(" · ")), it.repro?.map(copyable));
 }
 async function caseView(name, query) {
@@ -562,7 +562,7 @@ async function caseView(name, query) {
 function evaluatorCard(it, isChosen) {
   const times = (it.duration_ms ?? []).filter((ms) => ms != null).sort((a, b) => a - b), rank = (share) => time(times[Math.max(0, Math.ceil(share * times.length) - 1)]);
   const flickers = Object.keys(it.repeats ?? {}).length, digests = ["code", "settings", "environment"].filter((part) => isObject(it[part]) && Object.keys(it[part]).length);
-  return el(`section.card${isChosen ? ".chosen" : ""}`, el("h2.mono", it.name), it.description && prose(it.description), el("div.two",
+  return el(`section.card${isChosen ? ".chosen" : ""}`, el("h2.mono", it.name), el("div.two",
     el("div", facts([["kind", it.kind], ["contract", it.contract], ["runs in", it.executor], ["threshold", it.threshold],
       ["gates", gatesOf(it).map((gate) => el("div", verdict(gate.verdict), ` ${measure(gate)}`, soft(because(gate))))],
       ["mean", it.mean && `${interval(it.mean)} of ${many(it.cases, "case")}`], ["passed", it.pass_rate && `${count(it.passed)} of ${count(it.passed + it.failed)}: ${interval(it.pass_rate)}`],
@@ -576,9 +576,9 @@ function evaluatorCard(it, isChosen) {
     number > 0 && listLink(`${count(number)} ${label}`, { only: key, by: it.name }))));
 }
 function run() {
-  const { errors, causes, warnings, unrecorded_cases: unrecorded, judges, suite, settings, policy, environment, base, trace_files: files = C.files, ...rest } = D.run;
+  const { errors, causes, warnings, unrecorded_cases: unrecorded, judges, suite, settings, policy, environment, trace_files: files = C.files, ...rest } = D.run;
   const parts = { "Errors outside of any conversation": errors?.map((text, at) => [text, causes?.[at]].filter(Boolean)), Warnings: warnings, "Golden cases without a recording": unrecorded,
-    Settings: settings, Policy: policy, "Models that were asked": judges, Tests: suite, Environment: environment, "Trace files": files, "The base": base };
+    Settings: settings, Policy: policy, "Models that were asked": judges, Tests: suite, Environment: environment, "Trace files": files, "The base": compared?.base_run };
   return [card("Run", facts(rest)), Object.entries(parts).map(([title, it]) => isObject(it) && Object.keys(it).length > 0 && card(title, fact(it)))];
 }
 

@@ -1,14 +1,17 @@
 //! A saved run that new ones are compared with.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
+    io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use thiserror::Error;
 
 use super::{
     Comparison, ComparisonError, ComparisonSettings, Report, Standing,
+    digest::Digest,
     run_file::{self, Change, ChangeKind, Differences, Header, RunFileError},
 };
 
@@ -125,8 +128,27 @@ impl Comparison {
         settings: &ComparisonSettings,
     ) -> Result<Self, ComparisonError> {
         settings.check()?;
-        Self::of(base.case_values()?, new.case_values()?, settings)
+        let mut comparison = Self::of(base.case_values()?, new.case_values()?, settings)?;
+        comparison.same_recordings = are_same_recordings(base, new)?;
+        Ok(comparison)
     }
+}
+
+/// Returns true if the conversations of all cases of both runs have the same content, in any order.
+fn are_same_recordings(base: &Report, new: &Report) -> io::Result<bool> {
+    let contents = |report: &Report| {
+        let mut contents: HashMap<Arc<str>, Vec<Option<Digest>>> = HashMap::new();
+        for conversation in report.conversations.iter().outlines() {
+            let conversation = conversation?;
+            contents.entry(Arc::clone(conversation.case())).or_default().push(conversation.content);
+        }
+        contents.values_mut().for_each(|all| all.sort_unstable());
+        io::Result::Ok(contents)
+    };
+    let (base, new) = (contents(base)?, contents(new)?);
+    let mut both = new.iter().filter_map(|(case, now)| Some((base.get(case)?, now))).peekable();
+    Ok(both.peek().is_some()
+        && both.all(|(was, now)| was == now && now.iter().all(Option::is_some)))
 }
 
 fn texts<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<String> {

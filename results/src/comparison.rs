@@ -77,6 +77,9 @@ pub struct Comparison {
     /// What the runs measured differently although they are compared, each as a line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
+    /// Whether all conversations of the cases of both runs have the same content, so that what differs is the evaluator.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub same_recordings: bool,
     /// The evaluators of both runs, in the order of the new one.
     pub evaluators: Vec<EvaluatorComparison>,
     /// Evaluators that only the base has.
@@ -260,6 +263,7 @@ impl Comparison {
         Ok(Self {
             base: String::new(),
             differences: Vec::new(),
+            same_recordings: false,
             evaluators,
             only_in_base: only(base, &after),
             only_in_new: only(new, &before),

@@ -5,6 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 
+// A whole number that a double cannot hold; arguments have it for `#large`.
+export const LARGE = "12345678901234567891";
 const id = (number, digits) => (number + 1).toString(16).padStart(digits, "0");
 const messages = (role, content) => JSON.stringify([{ role, parts: [{ type: "text", content }] }]);
 
@@ -21,7 +23,7 @@ function turn(number, at, conversation, { user, answer, calls = [] }) {
   })];
   calls.forEach(({ name, args, result, failed }, call) => spans.push(span(id(number * 1000000 + at * 1000 + call + 1, 16), `execute_tool ${name}`, {
     "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": `call_${call}`,
-    "gen_ai.tool.call.arguments": JSON.stringify(args), "gen_ai.tool.call.result": JSON.stringify(result),
+    "gen_ai.tool.call.arguments": JSON.stringify(args).replaceAll('"#large"', LARGE), "gen_ai.tool.call.result": JSON.stringify(result),
   }, { parentSpanId: root, ...(failed && { status: { code: 2, message: String(result) } }) })));
   return JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
 }
@@ -55,7 +57,7 @@ export const HARD = [
   { id: "arabic", turns: [{ user: "احجز طاولة لأربعة أشخاص يوم الجمعة من فضلك", answer: "تم حجز طاولتك لأربعة أشخاص يوم السبت الساعة 20:00" }] },
   { id: "chinese", turns: [{ user: "请帮我预订星期五晚上的四人餐桌", answer: "您的四人餐桌已预订，星期六晚上八点。" }] },
   { id: "one-line", turns: [{ user: "Print it", answer: "x".repeat(100000) }] },
-  { id: "no-answer", turns: [{ user: "Are you there?", answer: null, calls: [{ name: "wake_up", args: { big: 12345678901234567890n.toString() }, result: "timeout", failed: true }] }] },
+  { id: "no-answer", turns: [{ user: "Are you there?", answer: null, calls: [{ name: "wake_up", args: { large: "#large" }, result: "timeout", failed: true }] }] },
 ];
 
 // An evaluator that repeats what the user said as its reason, its details and its standard error, and breaks or does not apply if told.

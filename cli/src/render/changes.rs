@@ -11,6 +11,10 @@ use super::{plain::one_line, words::counted};
 /// Number of cases of each change that are named.
 pub(super) const NAMED: usize = 10;
 
+/// Sentence about runs over the same recordings.
+pub(super) const SAME_RECORDINGS: &str =
+    "the recordings are the same: what differs is the evaluator";
+
 /// Returns what a report says about its comparison with a baseline: what differs, and per evaluator the means, the claims, and
 /// the cases that changed for worse, or from failed to passed. Empty without a comparison.
 pub(super) fn section(report: &Report) -> String {
@@ -18,6 +22,9 @@ pub(super) fn section(report: &Report) -> String {
     let mut text = format!("Compared with {}:\n", one_line(&comparison.base));
     for difference in &comparison.differences {
         let _ = writeln!(text, "  differs: {}", one_line(difference));
+    }
+    if comparison.same_recordings {
+        let _ = writeln!(text, "  {SAME_RECORDINGS}");
     }
     for evaluator in &comparison.evaluators {
         let _ = writeln!(text, "  {}: {}", one_line(&evaluator.name), difference(evaluator));

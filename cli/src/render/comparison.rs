@@ -11,7 +11,7 @@ use evaluator_host::report::{
 use evaluator_html::Words;
 
 use super::{
-    changes::{NAMED, changes, difference, interval, mark, named, parts, scores},
+    changes::{NAMED, SAME_RECORDINGS, changes, difference, interval, mark, named, parts, scores},
     markdown::escaped,
     plain::one_line,
     verdict::last_line,
@@ -30,6 +30,9 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
     for difference in &comparison.differences {
         let _ = writeln!(text, "differs: {}", one_line(difference));
+    }
+    if comparison.same_recordings {
+        let _ = writeln!(text, "{SAME_RECORDINGS}");
     }
     for evaluator in &comparison.evaluators {
         let _ = writeln!(text, "{}: {}", one_line(&evaluator.name), difference(evaluator));
@@ -75,6 +78,9 @@ pub(crate) fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = format!("### {}\n\n", escaped(&sentence(comparison)));
     for difference in &comparison.differences {
         let _ = writeln!(text, "- differs: {}", escaped(difference));
+    }
+    if comparison.same_recordings {
+        let _ = writeln!(text, "- {SAME_RECORDINGS}");
     }
     let _ = writeln!(text, "\n| {} |", COLUMNS.join(" | "));
     text.push_str("|---|---:|---:|---:|---|---:|---|\n");

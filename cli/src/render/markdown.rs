@@ -7,7 +7,7 @@ use evaluator_host::report::{
 };
 
 use super::{
-    changes::{NAMED, changes, difference, is_shown, scores},
+    changes::{NAMED, SAME_RECORDINGS, changes, difference, is_shown, scores},
     errors::{Errors, Extent, Showing, below, headline},
     plain::{one_line, printable},
     slices, sums, verdict,
@@ -89,6 +89,9 @@ fn section_markdown(comparison: &Comparison) -> String {
     let mut text = format!("\n#### Compared with {}\n\n", escaped(&one_line(&comparison.base)));
     for difference in &comparison.differences {
         let _ = writeln!(text, "- differs: {}", escaped(difference));
+    }
+    if comparison.same_recordings {
+        let _ = writeln!(text, "- {SAME_RECORDINGS}");
     }
     for evaluator in &comparison.evaluators {
         let name = &evaluator.name;

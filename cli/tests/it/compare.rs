@@ -80,7 +80,15 @@ fn one_case_lost_and_one_won_is_a_regression_and_no_difference_of_means() {
 #[test]
 fn a_run_has_no_regressions_against_itself_and_three_cases_do_not_show_more() {
     let directory = two_runs(["yes", "no", "yes"], ["yes", "no", "yes"]);
-    compare(&directory, &["--no-regressions"]).exits(0).says("PASSED: no case changed");
+    let other = compare(&directory, &["--no-regressions"]).exits(0);
+    let other = other.says("PASSED: no case changed");
+    // The traces of the new run evaluated again.
+    let again = directory.run(&["traces.jsonl", "-c", "c.yaml", "--save-run", "again.evalrun"]);
+    again.exits(1);
+    let same = directory.evaluator(&["compare", "again.evalrun", "new.evalrun"]).exits(0);
+    let sentence = "the recordings are the same: what differs is the evaluator\n";
+    assert!(same.stdout.starts_with(sentence), "{}", same.stdout);
+    assert!(!other.stdout.contains(sentence), "{}", other.stdout);
     let ran = compare(&directory, &["--no-worse-than", "0.05"])
         .exits(4)
         .says("INCONCLUSIVE: 1 claim undecided (response_match_score: no worse than 0.05); no case changed");

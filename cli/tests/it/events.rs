@@ -205,3 +205,60 @@ fn a_collector_that_never_answers_does_not_keep_the_report() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[cfg(unix)]
+#[test]
+fn events_name_the_run_the_evaluator_its_repeats_and_the_gates() {
+    let directory = Directory::new();
+    let digits =
+        crate::gates::recording(1).replace(r#""t0""#, r#""a0""#).replace(r#""s""#, r#""b0""#);
+    directory.file("t.json", digits);
+    directory.script("check", r#"cat >/dev/null; echo '{"score": 0.75}'"#);
+    let collector = collector("200 OK");
+    let url = collector.url();
+    let gate = ["--gate", "check: mean >= 0.5", "--repeat", "2", "--save-run", "r.evalrun"];
+    let args = [&["t.json", "--evaluator", "check", "--emit-otel"][..], &gate].concat();
+    run(directory.path(), &args, &[(ENDPOINT, &url)]).exits(4);
+    let header = directory.read("r.evalrun");
+    let header: Value = serde_json::from_str(header.lines().next().unwrap()).unwrap();
+    let id = &header["id"];
+    let fingerprint = &header["evaluators"][0]["fingerprint"].as_str().unwrap()[..12];
+    let decoded = decoded(&collector.requests()[0].body);
+    let records = decoded["records"].as_array().unwrap();
+    let names: Vec<&str> = records.iter().map(|it| it["event_name"].as_str().unwrap()).collect();
+    let result = "gen_ai.evaluation.result";
+    assert_eq!(names, [result, result, result, "evaluator.gate.result"]);
+    let repeats = [json!(null), json!(1.0), json!(2.0)];
+    for (record, repeat) in records.iter().zip(repeats) {
+        let attributes = &record["attributes"];
+        assert_eq!(attributes["evaluator.repeat"], repeat, "{attributes}");
+        assert_eq!(attributes["evaluator.threshold"], 0.5);
+        assert_eq!(attributes["evaluator.fingerprint"], fingerprint);
+        assert_eq!(&attributes["evaluator.run.id"], id);
+    }
+    let gate = &records[3];
+    assert_eq!((&gate["trace_id"], &gate["severity_text"]), (&json!(""), &json!("INFO")));
+    let mut attributes = gate["attributes"].clone();
+    for (name, least, most) in [("lower", 0.0, 0.5), ("upper", 0.75, 1.0)] {
+        let value = attributes.as_object_mut().unwrap().remove(&format!("evaluator.gate.{name}"));
+        let value = value.unwrap().as_f64().unwrap();
+        assert!((least..=most).contains(&value), "{name}: {value}");
+    }
+    assert_eq!(
+        attributes,
+        json!({
+            "evaluator.gate.name": "check", "evaluator.gate.measure": "mean",
+            "evaluator.gate.limit": 0.5, "evaluator.gate.confidence": 0.95,
+            "evaluator.gate.verdict": "inconclusive", "evaluator.gate.mean": 0.75,
+            "evaluator.gate.n": 1.0, "evaluator.run.id": id,
+        })
+    );
+    // Without a file, the evaluator is named, too, and reports have no id of the run.
+    let args = ["t.json", "--evaluator", "check", "--emit-otel", "-o", "json"];
+    let ran = run(directory.path(), &args, &[(ENDPOINT, &url)]).exits(0);
+    let second = collector.requests().pop().unwrap();
+    let record = &self::decoded(&second.body)["records"][0]["attributes"];
+    assert_eq!(record["evaluator.fingerprint"], fingerprint);
+    let other = record["evaluator.run.id"].as_str().unwrap();
+    assert!(id != other && !ran.stdout.contains(other), "{other}");
+}

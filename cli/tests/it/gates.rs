@@ -184,3 +184,24 @@ fn what_cannot_be_a_gate_is_refused_before_anything_runs() {
     }
     assert!(!directory.path().join("ran").exists());
 }
+
+#[test]
+fn a_gate_may_be_about_an_evaluator_that_was_asked_nothing() {
+    let directory = directory(1, &["perfect"]);
+    // A span that is recorded twice with different content makes a conversation unusable.
+    let other = recording(1).replace("<0>", "<1>");
+    directory.file("t.json", recording(1) + &other);
+    let forms = ["-o", "overview", "-o", "openmetrics=m.txt", "--save-run", "r.evalrun"];
+    let ran = run(&directory, &forms).exits(3);
+    let row = ran.stdout.lines().find(|line| line.starts_with("(all) ")).unwrap();
+    assert_eq!(row.split_whitespace().last(), Some("1"), "{}", ran.stdout);
+    let metrics = directory.read("m.txt");
+    let line = "evaluator_evaluations{evaluator=\"(all)\",outcome=\"error\"} 1\n";
+    assert!(metrics.contains(line), "{metrics}");
+    report(&directory, &["--gate", "perfect: mean >= 0.5"])
+        .exits(3)
+        .says("gate perfect: mean >= 0.5: INCONCLUSIVE, 1 error; nothing was scored");
+    report(&directory, &["--gate", "prefect: mean >= 0.5"])
+        .exits(2)
+        .says("did you mean `perfect`?");
+}

@@ -52,7 +52,7 @@ pub enum AttributeValue {
 /// none.
 ///
 /// An evaluation that scored turns has a record for each turn, any other has one for the last turn. The record of an error
-/// has `error.type` and neither score nor label. A test of an eval file has a record, and one for each of its evaluators. For a conversation that cannot be read back there is an error instead.
+/// has `error.type` and neither score nor label. The records of a repeated evaluation are followed by those of its repeats. A test of an eval file has a record, and one for each of its evaluators. For a conversation that cannot be read back there is an error instead.
 pub fn records<'r>(
     report: &'r Report,
     config: &'r Config,
@@ -83,6 +83,12 @@ pub fn records<'r>(
         for evaluation in &conversation.evaluations {
             if let Some(kind) = types.get(evaluation.name.as_str()) {
                 add(&mut records, &conversation, evaluation, *kind, &run, switches);
+                for (number, repeat) in (1..).zip(&evaluation.repeats) {
+                    let first = records.len();
+                    add(&mut records, &conversation, repeat, *kind, &run, switches);
+                    let number = ("evaluator.repeat", AttributeValue::Number(number.into()));
+                    records[first..].iter_mut().for_each(|it| it.attributes.push(number.clone()));
+                }
                 for member in evaluation.members().filter(|_| report.suite.is_some()) {
                     let kind = member.details.as_ref().and_then(|it| it.get("type")?.as_str());
                     let kind = match kind.unwrap_or_default() {
